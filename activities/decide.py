@@ -35,11 +35,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Decider:
-    """Decides over what the caller may use; without a model where `ladder` is None."""
+    """Decides over what the caller may use; without a model where `chain` is None."""
 
     capabilities: Capabilities
     index: CapabilityIndex
-    ladder: FallbackChain | None
+    chain: FallbackChain | None
     prompts: Prompts
     models: Models = field(default_factory=Models)
 
@@ -56,7 +56,7 @@ class Decider:
         `on_failure` is told why no model answered, before the decision is made without one;
         it may raise to have none made.
         """
-        asking = self.models.asking(self.ladder, given.account)
+        asking = self.models.asking(self.chain, given.account)
         offered = await within_means(self.capabilities, asking)
         return await replace(self, capabilities=offered).decided_over_these(
             given, asking, on_failure
@@ -66,12 +66,12 @@ class Decider:
         self, given: activities.Decide, asking: ModelQuestions, on_failure: OnFailure
     ) -> activities.RoutingDecision:
         """The same, over all that there is here, whatever is left to spend."""
-        if self.ladder is not None and (addressed := self._addressed(given)):
+        if self.chain is not None and (addressed := self._addressed(given)):
             return addressed
         found = await self._near(decider.words_of(given.message), given)
         notice, decision = "", None
         try:
-            if self.ladder is not None:
+            if self.chain is not None:
                 decision = await self._with_model(given, found, asking)
         except ModelUnavailable as error:
             on_failure(error)
@@ -87,10 +87,10 @@ class Decider:
     async def phrase(self, given: activities.Phrase) -> activities.Phrased:
         """What tools found, said by a model, or plainly where none answers."""
         plainly = await self.phrase_plainly(given)
-        if self.ladder is None:
+        if self.chain is None:
             return plainly
         prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
-        asking = self.models.asking(self.ladder, given.account)
+        asking = self.models.asking(self.chain, given.account)
         findings = _found(given)
         try:
             answer = await asking(replies.request(prompt, given.text, findings, given.history))
@@ -157,7 +157,7 @@ class Decider:
             commands=commands,
             usage=usage,
             notice=notice,
-            plainly=self.ladder is None,
+            plainly=self.chain is None,
         )
 
     def _offered(

@@ -62,10 +62,10 @@ class Models:
         return replace(self, aloud=False)
 
     def asking(
-        self, ladder: FallbackChain | None, account: Account, step: "SkillStep | None" = None
+        self, chain: FallbackChain | None, account: Account, step: "SkillStep | None" = None
     ) -> "ModelQuestions":
         """The questions of one activity; of a skill's, with the `step` that they are for."""
-        return ModelQuestions(self, ladder, account, step)
+        return ModelQuestions(self, chain, account, step)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ModelQuestions:
     """Questions of one activity. `usage` is what its answers cost so far."""
 
     models: Models
-    ladder: FallbackChain | None
+    chain: FallbackChain | None
     account: Account
     step: SkillStep | None = None
     usage: Usage = field(default_factory=Usage)
@@ -96,9 +96,9 @@ class ModelQuestions:
         Raises:
             BudgetSpent: there is nothing left to pay it with.
             TurnTimeOver: there is no time left to wait for it.
-            ModelUnavailable, ModelRefused: as `Ladder.answer`.
+            ModelUnavailable, ModelRefused: as `FallbackChain.answer`.
         """
-        if self.ladder is None:
+        if self.chain is None:
             raise NoModelAnswered(())
         tokens = estimated_prompt_tokens(request.messages, request.functions)
         self._check_turn(tokens)
@@ -107,7 +107,7 @@ class ModelQuestions:
             raise TurnTimeOver(f"{self.account.seconds:g} s of this turn are over")
         async with self._paying(tokens) as paid:
             async with heartbeating(), self._watched() as answered, self._told() as on_text:
-                answer = (await self.ladder.answer(request, left, on_text)).answer
+                answer = (await self.chain.answer(request, left, on_text)).answer
                 answered.by(answer)
             paid(cost(answer))
         return answer

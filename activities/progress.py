@@ -118,7 +118,7 @@ class ProgressPublisher:
     Of the last two `recording` keeps rows; without it whoever comes late has missed them.
 
     >>> async with Telling(live).of("default", "c1", "m1") as on_text:  # doctest: +SKIP
-    ...     await ladder.answer(request, seconds, on_text)
+    ...     await chain.answer(request, seconds, on_text)
     """
 
     def __init__(self, live: Live, recording: Recording | None = None) -> None:

@@ -41,7 +41,7 @@ class Thinker:
 
     capabilities: Capabilities
     index: CapabilityIndex
-    ladders: FallbackChains
+    chains: FallbackChains
     prompts: Prompts
     models: Models
 
@@ -57,7 +57,7 @@ class Thinker:
         prompt = self.prompts.of(job, account.conversation, given.locale)
         models = self.models.unheard if given.task.part else self.models
         step = SkillStep(skill.name, given.step)
-        asking = models.asking(self.ladders.for_skill(skill.model), account, step)
+        asking = models.asking(self.chains.for_skill(skill.model), account, step)
         foreseen = not given.last and not await asking.affords(2)
         last = given.last or foreseen
         means = Means()
@@ -114,7 +114,7 @@ def _fits(slot: Slot, value: JsonValue) -> bool:
 class Condenser:
     """Condenses with the usual model, whichever leads the skill: the cheaper one will do."""
 
-    ladder: FallbackChain | None
+    chain: FallbackChain | None
     prompts: Prompts
     models: Models
 
@@ -127,7 +127,7 @@ class Condenser:
         """
         prompt = self.prompts.of("condense", given.account.conversation, given.locale)
         step = SkillStep(given.skill, given.step)
-        asking = self.models.unheard.asking(self.ladder, given.account, step)
+        asking = self.models.unheard.asking(self.chain, given.account, step)
         try:
             with giving_up():
                 answer = await asking(skill_memory.request(prompt, given.earlier, given.gone))
@@ -187,4 +187,4 @@ class Planner:
         thinker, skill = self.thinker, given.task.skill
         models = thinker.models if isinstance(given, activities.Reflect) else thinker.models.unheard
         step = SkillStep(skill.name, given.step)
-        return models.asking(thinker.ladders.for_skill(skill.model), given.account, step)
+        return models.asking(thinker.chains.for_skill(skill.model), given.account, step)

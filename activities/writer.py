@@ -78,14 +78,14 @@ MOST_TOKENS = 4096
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes texts about texts; `ladder` is None where no model is configured.
+    """Writes texts about texts; `chain` is None where no model is configured.
 
     Budgets and the day's spending are the caller's; what it costs is the call's, and so the
     turn's. Nothing is streamed: a tool's text isn't the turn's answer yet.
     """
 
     models: Models
-    ladder: FallbackChain | None
+    chain: FallbackChain | None
     prompts: Prompts
 
     async def write(self, job: Job, ctx: ToolContext, **sections: str) -> str:
@@ -96,11 +96,11 @@ class Writer:
             ArgumentsToolError: the text is longer than it can read, or write about whole.
             ModelUnavailable: none answers right now.
         """
-        if self.ladder is None:
+        if self.chain is None:
             raise PermanentToolError(_NO_MODEL)
         meter = running()
         account = Account(caller=ctx.caller, now=ctx.now, seconds=SECONDS, spent=meter.total)
-        asking = self.models.asking(self.ladder, account)
+        asking = self.models.asking(self.chain, account)
         try:
             return _text(await asking(self._request(job, ctx, sections)))
         except ContextTooLong as error:
@@ -151,7 +151,7 @@ async def within_means(offered: Capabilities, asking: ModelQuestions) -> Capabil
 
     A tool that asks one itself isn't, where the question alone uses up what may be spent.
     """
-    affordable = asking.ladder is None or await asking.affords(2)
+    affordable = asking.chain is None or await asking.affords(2)
     return offered if affordable else offered.without(writer)
 
 

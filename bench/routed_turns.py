@@ -56,7 +56,7 @@ def with_tool(received: Received) -> Reply:
 
 
 class Waited(FallbackChain):
-    """A ladder that adds up how long its models took to answer."""
+    """A chain that adds up how long its models took to answer."""
 
     seconds = 0.0
 
@@ -100,8 +100,8 @@ async def measure(
             )
             async with assembled(settings) as parts:
                 await parts.index.update(parts.offered.everything())
-                ladder = parts.ladders.usual
-                ladder.__class__ = Waited
+                chain = parts.chains.usual
+                chain.__class__ = Waited
                 bare = Worker(
                     client,
                     task_queue="bare",
@@ -111,16 +111,16 @@ async def measure(
                 async with bare, build_worker(client, parts, "router"):
                     ours = await our_turns(client, parts, kind)
                     theirs = await bare_turns(client, activities)
-                    return await alternated(ours, theirs, ladder, turns)
+                    return await alternated(ours, theirs, chain, turns)
 
 
-async def alternated(ours: Turn, theirs: Turn, ladder: Waited, turns: int) -> list[list[float]]:
+async def alternated(ours: Turn, theirs: Turn, chain: Waited, turns: int) -> list[list[float]]:
     """Milliseconds of ours without the model, of the bare ones, and of the model."""
     rows: list[list[float]] = [[], [], []]
     for number in range(turns + WARM_UP):
-        ladder.seconds = 0.0
+        chain.seconds = 0.0
         mine, bare = await timed(ours, number), await timed(theirs, number)
-        model = 1000 * ladder.seconds
+        model = 1000 * chain.seconds
         if number >= WARM_UP:
             for row, value in zip(rows, (mine - model, bare, model), strict=True):
                 row.append(value)

@@ -27,7 +27,7 @@ from router.llm.types import ModelUnavailable
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
 from router.routing.prompts import Prompts
-from router.runtime.composition import VECTORS, index_of, ladders_of
+from router.runtime.composition import VECTORS, chains_of, index_of
 from router.runtime.definitions import load_capabilities, load_prompts
 from router.settings import Settings
 from router.understanding.reader import Reader
@@ -56,7 +56,7 @@ class DryRun:
     reader: Reader
     offered: Capabilities
     index: CapabilityIndex
-    ladder: FallbackChain | None
+    chain: FallbackChain | None
     prompts: Prompts
     _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _learnt: bool = False
@@ -78,7 +78,7 @@ class DryRun:
         await self.learn()
         account = activities.Account(caller=caller, now=now)
         given = activities.Decide(message=message, situation=situation, account=account)
-        decider = Decider(self.offered, self.index, self.ladder, self.prompts)
+        decider = Decider(self.offered, self.index, self.chain, self.prompts)
         return DryRunResult(reading, await decider.decided(given, on_failure))
 
     async def found(self, text: str, caller: Principal, now: datetime) -> Selection | None:
@@ -115,14 +115,14 @@ async def dry_run_of(
     offered = load_capabilities(settings)
     words_only = quick and not (settings.data / VECTORS).exists()
     async with (
-        ladders_of(settings) as ladders,
+        chains_of(settings) as chains,
         index_of(settings, words_only=words_only) as index,
     ):
         yield DryRun(
             reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
             offered=offered,
             index=index,
-            ladder=ladders.usual if with_model else None,
+            chain=chains.usual if with_model else None,
             prompts=load_prompts(settings),
         )
 

@@ -62,7 +62,7 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         RouterError: a file or server that it needs can't be used.
     """
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
-        seen.circuits_of(parts.ladders)
+        seen.circuits_of(parts.chains)
         client = await _connected(settings, seen)
         await _register_search_attributes(client)
         grace = timedelta(seconds=settings.shutdown_seconds)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from router.llm.types import (
     AccessRefused,
@@ -153,6 +153,13 @@ class Model(Protocol):
         """Its answer within so many seconds; raises `ModelUnavailable` or `ModelRefused`."""
 
 
+class ClosableModel(Model, Protocol):
+    """A model with connections of its own."""
+
+    async def aclose(self) -> None:
+        """Give its sockets back."""
+
+
 @dataclass(frozen=True)
 class ChainAnswer:
     """An answer, who gave it, and who failed to before."""
@@ -176,15 +183,15 @@ class FallbackChain:
         breaker: Callable[[], CircuitBreaker] | None = None,
     ) -> None:
         made = breaker or (lambda: CircuitBreaker(clock=clock))
-        self._rungs = [(model, made()) for model in models]
+        self._links = [(model, made()) for model in models]
         self._try_seconds = try_seconds
         self._clock = clock
 
     def below(self, model: Model) -> "FallbackChain":
-        """A ladder with this model on top; the others keep the breakers that they have here."""
-        taller = FallbackChain([model], self._try_seconds, self._clock)
-        taller._rungs += self._rungs
-        return taller
+        """A chain with this model first; the others keep the breakers that they have here."""
+        longer = FallbackChain([model], self._try_seconds, self._clock)
+        longer._links += self._links
+        return longer
 
     async def answer(
         self, request: ChatRequest, seconds: float, on_text: OnText | None = None
@@ -197,9 +204,9 @@ class FallbackChain:
         end = self._clock() + seconds
         failures: tuple[Failure, ...] = ()
         telling = _Telling(on_text)
-        for rung, (model, breaker) in enumerate(self._rungs):
+        for place, (model, breaker) in enumerate(self._links):
             # What is left is shared, so that one that hangs leaves time for those below it.
-            left = min(self._try_seconds, (end - self._clock()) / (len(self._rungs) - rung))
+            left = min(self._try_seconds, (end - self._clock()) / (len(self._links) - place))
             if left <= 0:
                 late = ModelUnavailable("not asked, for the turn's time is over")
                 failures += (Failure(model.endpoint, late),)
@@ -215,7 +222,7 @@ class FallbackChain:
     @property
     def states(self) -> dict[str, str]:
         """Each model's breaker: `closed`, `open` or `half-open`."""
-        return {model.endpoint: breaker.state for model, breaker in self._rungs}
+        return {model.endpoint: breaker.state for model, breaker in self._links}
 
 
 class _Telling:
@@ -237,12 +244,8 @@ class _Telling:
             await self._on_text(delta.model_copy(update={"attempt": self._last}))
 
 
-if TYPE_CHECKING:  # a house without a model starts without its library
-    from router.llm.client import ChatModel
-
-
 class FallbackChains:
-    """Ladders over the same servers, made once and kept.
+    """Chains over the same servers, made once and kept.
 
     `models` are the usual one and its fallbacks. `make` gives a model of another name at the
     first server; `for_skills` is the name of the one that skills are led by.
@@ -250,8 +253,8 @@ class FallbackChains:
 
     def __init__(
         self,
-        models: "Sequence[ChatModel]" = (),
-        make: "Callable[[str], ChatModel] | None" = None,
+        models: Sequence[ClosableModel] = (),
+        make: Callable[[str], ClosableModel] | None = None,
         for_skills: str | None = None,
     ) -> None:
         self.usual = FallbackChain(models) if models else None
@@ -261,7 +264,7 @@ class FallbackChains:
         self._led: dict[str, FallbackChain] = {}
 
     def for_skill(self, model: str | None) -> FallbackChain | None:
-        """The ladder of a skill that wants this model, or has no wish; None without any model."""
+        """The chain of a skill that wants this model, or has no wish; None without any model."""
         name = model or self._for_skills
         if self.usual is None or self._make is None or name is None:
             return self.usual
@@ -274,8 +277,8 @@ class FallbackChains:
     @property
     def states(self) -> dict[str, str]:
         """How the circuit breaker of each model stands, by the model's name for people."""
-        ladders = [*self._led.values(), *([self.usual] if self.usual else [])]
-        return {name: state for ladder in ladders for name, state in ladder.states.items()}
+        chains = [*self._led.values(), *([self.usual] if self.usual else [])]
+        return {name: state for chain in chains for name, state in chain.states.items()}
 
     async def aclose(self) -> None:
         """Give all sockets back."""

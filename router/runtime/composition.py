@@ -79,7 +79,7 @@ class Parts:
     dependencies: Dependencies
     caller: ToolCaller
     index: CapabilityIndex
-    ladders: FallbackChains
+    chains: FallbackChains
     """The model and its fallbacks, and what leads skills; empty where none is configured."""
     prompts: Prompts
 
@@ -118,7 +118,7 @@ async def index_of(
 
 
 @asynccontextmanager
-async def ladders_of(settings: Settings) -> AsyncIterator[FallbackChains]:
+async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
     """The model with its fallbacks, and whatever leads skills; let go of on leaving."""
     if not settings.models:
         yield FallbackChains()
@@ -137,11 +137,11 @@ async def ladders_of(settings: Settings) -> AsyncIterator[FallbackChains]:
     def make(name: str) -> ChatModel:
         return model(settings.models[0], name)
 
-    ladders = FallbackChains(models, make, settings.llm_skill_model)
+    chains = FallbackChains(models, make, settings.llm_skill_model)
     try:
-        yield ladders
+        yield chains
     finally:
-        await ladders.aclose()
+        await chains.aclose()
 
 
 async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
@@ -205,7 +205,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     directory = LiveDirectory.load(source_of(settings))
     async with (
         _stored(settings) as (database, store),
-        ladders_of(settings) as ladders,
+        chains_of(settings) as chains,
         index_of(settings) as index,
         _provided(settings, store, offered, directory) as dependencies,
     ):
@@ -214,7 +214,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.database, database)
         dependencies.provide(provided.encoder, index.messages)
         dependencies.provide(sandbox, await sandbox_of(settings, registry))
-        dependencies.provide(writer, Writer(models, ladders.usual, prompts))
+        dependencies.provide(writer, Writer(models, chains.usual, prompts))
         books = (store.ledger, store.audit, store.results)
         yield Parts(
             settings=settings,
@@ -228,6 +228,6 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             dependencies=dependencies,
             caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),
             index=index,
-            ladders=ladders,
+            chains=chains,
             prompts=prompts,
         )

@@ -162,7 +162,7 @@ async def worker_and_api(
     """
     async with at_work(settings, editing=True) as parts:
         client = await process.unless_one_ends([server], temporal(settings, seen))
-        seen.circuits_of(parts.ladders)
+        seen.circuits_of(parts.chains)
         workers = build_workers(client, parts).values()
         api = api_server(parts, client)
         async with (

@@ -124,9 +124,9 @@ class ProcessTelemetry:
     metrics: str | None
     closing: ExitStack = field(default_factory=ExitStack)
 
-    def circuits_of(self, ladders: FallbackChains) -> None:
+    def circuits_of(self, chains: FallbackChains) -> None:
         """Have the circuit breakers of these models among the metrics, until this ends."""
-        circuits = Circuits(lambda: ladders.states)
+        circuits = Circuits(lambda: chains.states)
         circuits.show()
         self.closing.callback(circuits.hide)
 

@@ -321,12 +321,12 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     """The activities by the kind of work that they are; workflows are begun on `task_queue`."""
     telling = ProgressPublisher(parts.store.live, Recording(parts.store.log))
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
-    decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
-    thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
+    decider = Decider(parts.offered, parts.index, parts.chains.usual, parts.prompts, models)
+    thinker = Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models)
     planner = Planner(thinker)
     records = Records(parts.store)
     look_ups = LookUps(parts.directory, parts.store.files, parts.dependencies)
-    alone = parts.ladders.usual is None
+    alone = parts.chains.usual is None
     return {
         "turns": [
             Understander(parts.reader, parts.offered, alone=alone).understand,
@@ -343,7 +343,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             decider.decide,
             decider.phrase,
             thinker.think,
-            Condenser(parts.ladders.usual, parts.prompts, models).condense,
+            Condenser(parts.chains.usual, parts.prompts, models).condense,
             planner.plan,
             planner.reflect,
         ],

@@ -165,7 +165,7 @@ async def furnished(plan: Plan) -> AsyncIterator[Parts]:
         yield replace(
             parts,
             settings=unbounded,
-            ladders=FallbackChains([MortalModel(plan.model, fate)] if plan.model else []),
+            chains=FallbackChains([MortalModel(plan.model, fate)] if plan.model else []),
             offered=offered,
             index=index,
             reader=Reader(offered.forms()),

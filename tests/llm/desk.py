@@ -126,8 +126,8 @@ class Desk:
         )
         self.model.answers = []
         began = time.monotonic()
-        ladder = FallbackChain([self.model])
-        decider = Decider(self.known, self.parts.index, ladder, self.parts.prompts)
+        chain = FallbackChain([self.model])
+        decider = Decider(self.known, self.parts.index, chain, self.parts.prompts)
         decided = await decider.decided(given)
         seconds = time.monotonic() - began
         by_rule = self.parts.reader.read(message, situation).route is not None

@@ -120,28 +120,28 @@ async def test_a_server_that_dies_over_its_answer_opens_the_breaker_until_it_is_
     now = [0.0]
     with LocalModel(SMALL, tmp_path / "server.log") as server:
         chat = ChatModel(server.url, server.name)
-        ladder = FallbackChain([chat], try_seconds=SECONDS, breaker=lambda: breaker(now))
+        chain = FallbackChain([chat], try_seconds=SECONDS, breaker=lambda: breaker(now))
         with pytest.raises(NoModelAnswered):
-            await killed_in_mid_answer(server, ladder)
+            await killed_in_mid_answer(server, chain)
         for _ in range(2):
             with pytest.raises(NoModelAnswered):
-                await ladder.answer(question("Hello?", SAY), SECONDS)
-        assert ladder.states == {chat.endpoint: "open"}
+                await chain.answer(question("Hello?", SAY), SECONDS)
+        assert chain.states == {chat.endpoint: "open"}
         server.start()
         with pytest.raises(NoModelAnswered, match="failed just now"):
-            await ladder.answer(question("Hello?", SAY), SECONDS)
+            await chain.answer(question("Hello?", SAY), SECONDS)
         now[0] += 60
-        answered = await ladder.answer(question("Hello?", SAY), SECONDS)
+        answered = await chain.answer(question("Hello?", SAY), SECONDS)
         await chat.aclose()
     assert answered.answer.text or answered.answer.calls
-    assert ladder.states == {chat.endpoint: "closed"}
+    assert chain.states == {chat.endpoint: "closed"}
 
 
 def breaker(now: list[float]) -> CircuitBreaker:
     return CircuitBreaker(clock=lambda: now[0])
 
 
-async def killed_in_mid_answer(server: LocalModel, ladder: FallbackChain) -> None:
+async def killed_in_mid_answer(server: LocalModel, chain: FallbackChain) -> None:
     """A long answer, the server of which is gone once its first words have come."""
     begun = asyncio.Event()
 
@@ -150,15 +150,15 @@ async def killed_in_mid_answer(server: LocalModel, ladder: FallbackChain) -> Non
 
     tale = question("Tell me a long story about a dragon.", SAY, max_tokens=1000)
     async with asyncio.TaskGroup() as group:
-        answering = group.create_task(failing(ladder, tale, tell))
+        answering = group.create_task(failing(chain, tale, tell))
         await begun.wait()
         server.kill()
     raise await answering
 
 
-async def failing(ladder: FallbackChain, asking: ChatRequest, tell: object) -> ModelUnavailable:
+async def failing(chain: FallbackChain, asking: ChatRequest, tell: object) -> ModelUnavailable:
     try:
-        await ladder.answer(asking, SECONDS, tell)  # type: ignore[arg-type]
+        await chain.answer(asking, SECONDS, tell)  # type: ignore[arg-type]
     except ModelUnavailable as error:
         return error
     raise AssertionError("the server answered before it was killed")

@@ -38,7 +38,7 @@ async def model() -> AsyncIterator[ModelServer]:
 async def house(parts: Parts, real_client: Client, model: ModelServer) -> AsyncIterator[Served]:
     """A house with a scripted model."""
     chat = ChatModel(model.url, "scripted")
-    scripted = replace(parts, ladders=FallbackChains([chat]))
+    scripted = replace(parts, chains=FallbackChains([chat]))
     async with (
         build_worker(real_client, scripted, QUEUE),
         Served(scripted, real_client, QUEUE) as served,

@@ -39,7 +39,7 @@ async def model() -> AsyncIterator[ModelServer]:
 async def modelled(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
     """A server whose worker asks the scripted model."""
     chat = ChatModel(model.url, "scripted")
-    with_model = replace(parts, ladders=FallbackChains([chat]))
+    with_model = replace(parts, chains=FallbackChains([chat]))
     async with build_worker(real_client, with_model, MODELLED):
         yield real_client
     await chat.aclose()
@@ -212,7 +212,7 @@ async def test_a_model_that_is_busy_for_long_is_done_without(
 ) -> None:
     async with ModelServer(rate_limits("600")) as busy:
         chat = ChatModel(busy.url, "scripted")
-        with_busy = replace(parts, ladders=FallbackChains([chat]))
+        with_busy = replace(parts, chains=FallbackChains([chat]))
         async with build_worker(modelled, with_busy, "busy"):
             alice = await person(parts, "alice")
             talk = await Talk(modelled, parts, alice, queue="busy").open()
@@ -249,7 +249,7 @@ async def test_a_model_that_refuses_the_key_leaves_it_to_the_rules_at_once(
 ) -> None:
     async with ModelServer([fails(401)]) as locked:
         chat = ChatModel(locked.url, "scripted")
-        closed = replace(parts, ladders=FallbackChains([chat]))
+        closed = replace(parts, chains=FallbackChains([chat]))
         async with build_worker(modelled, closed, "closed"):
             alice = await person(parts, "alice")
             talk = await Talk(modelled, parts, alice, queue="closed").open()

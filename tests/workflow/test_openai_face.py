@@ -210,7 +210,7 @@ async def modelled(
     known = {"llm_base_url": model.url, "llm_model": "scripted"}
     chat = ChatModel(model.url, "scripted")
     settings = parts.settings.model_copy(update=known)
-    house = replace(parts, ladders=FallbackChains([chat]), settings=settings)
+    house = replace(parts, chains=FallbackChains([chat]), settings=settings)
     async with (
         build_worker(real_client, house, MODELLED),
         served(house, real_client, MODELLED) as http,

@@ -41,7 +41,7 @@ async def model() -> AsyncIterator[ModelServer]:
 @pytest.fixture(scope="module")
 async def desk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
     chat = ChatModel(model.url, "scripted")
-    async with build_worker(real_client, replace(parts, ladders=FallbackChains([chat])), QUEUE):
+    async with build_worker(real_client, replace(parts, chains=FallbackChains([chat])), QUEUE):
         yield real_client
     await chat.aclose()
 

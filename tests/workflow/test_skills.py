@@ -34,10 +34,10 @@ async def model() -> AsyncIterator[ModelServer]:
 @pytest.fixture(scope="session")
 async def skilled(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
     chat = ChatModel(model.url, "small")
-    ladders = FallbackChains([chat], lambda name: ChatModel(model.url, name), "big")
-    async with build_worker(real_client, replace(parts, ladders=ladders), SKILLED):
+    chains = FallbackChains([chat], lambda name: ChatModel(model.url, name), "big")
+    async with build_worker(real_client, replace(parts, chains=chains), SKILLED):
         yield real_client
-    await ladders.aclose()
+    await chains.aclose()
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ async def test_where_the_budget_of_a_turn_ends_a_skill_says_what_it_has(
     budgets = Budgets(turn=Budget(calls=3))
     settings = parts.settings.model_copy(update={"llm_budgets": budgets})
     chat = ChatModel(model.url, "small")
-    poor = replace(parts, ladders=FallbackChains([chat]), settings=settings)
+    poor = replace(parts, chains=FallbackChains([chat]), settings=settings)
     model.then(CHOOSE, *[calls(("calculate", {"expression": f"{n}+1"})) for n in range(2)])
     async with build_worker(skilled, poor, "frugal"):
         talk = await Talk(skilled, poor, await person(parts, "alice"), queue="frugal").open()
@@ -204,7 +204,7 @@ async def test_tools_and_skills_of_one_message_are_asked_at_once_and_said_in_ord
 async def test_without_a_model_no_skill_is_offered(
     skilled: Client, parts: Parts, model: ModelServer
 ) -> None:
-    free = replace(parts, ladders=FallbackChains())
+    free = replace(parts, chains=FallbackChains())
     async with build_worker(skilled, free, "free"):
         talk = await Talk(skilled, free, await person(parts, "alice"), queue="free").open()
         turn = await talk.say(REQUEST)
@@ -228,7 +228,7 @@ async def test_a_spent_budget_is_said_and_rules_go_on(
 ) -> None:
     settings = parts.settings.model_copy(update={"llm_budgets": budgets})
     chat = ChatModel(model.url, "small")
-    poor = replace(parts, ladders=FallbackChains([chat]), settings=settings)
+    poor = replace(parts, chains=FallbackChains([chat]), settings=settings)
     before = len(model.chats)
     async with build_worker(skilled, poor, "poor"):
         talk = await Talk(skilled, poor, await person(parts, "alice"), queue="poor").open()

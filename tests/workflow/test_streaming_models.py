@@ -34,7 +34,7 @@ async def alice(
 ) -> AsyncIterator[httpx.AsyncClient]:
     """Alice's connection to a house whose worker asks the scripted model."""
     chat = ChatModel(model.url, "scripted")
-    with_model = replace(parts, ladders=FallbackChains([chat]))
+    with_model = replace(parts, chains=FallbackChains([chat]))
     async with (
         build_worker(real_client, with_model, MODELLED),
         served(parts, real_client, MODELLED) as client,

@@ -60,7 +60,7 @@ async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIt
     caller = ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results)
     chat = ChatModel(model.url, "scripted")
     house = replace(
-        parts, offered=offered, index=index, caller=caller, ladders=FallbackChains([chat])
+        parts, offered=offered, index=index, caller=caller, chains=FallbackChains([chat])
     )
     async with build_worker(real_client, house, QUEUE):
         yield await Talk(real_client, house, await person(parts, "alice"), queue=QUEUE).open()

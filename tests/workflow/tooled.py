@@ -44,16 +44,16 @@ async def furnished(
     index, store = CapabilityIndex(None), parts.store
     await index.update(offered.everything())
     chats = [ChatModel(url, MODEL) for url in models]
-    ladders = FallbackChains(chats, (lambda name: ChatModel(models[0], name)) if models else None)
+    chains = FallbackChains(chats, (lambda name: ChatModel(models[0], name)) if models else None)
     yield replace(
         parts,
         offered=offered,
         index=index,
         reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
         caller=ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results),
-        ladders=ladders,
+        chains=chains,
     )
-    await ladders.aclose()
+    await chains.aclose()
 
 
 Models = ModelServer | Sequence[ModelServer] | Sequence[Behaviour] | Behaviour

@@ -26,8 +26,8 @@ HELLO: dict[str, Any] = {"text": "你好，世界", "to": "English"}
 async def model(desk: Desk) -> AsyncIterator[ModelDesk]:
     """A model that says hello once, behind the desk's tools."""
     async with model_desk(says(" Hello, world\n")) as open_desk:
-        ladder = FallbackChain([open_desk.model])
-        desk.dependencies.provide(writer, Writer(Models(), ladder, PROMPTS))
+        chain = FallbackChain([open_desk.model])
+        desk.dependencies.provide(writer, Writer(Models(), chain, PROMPTS))
         yield open_desk
 
 

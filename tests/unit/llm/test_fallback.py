@@ -47,8 +47,8 @@ async def test_a_model_that_answers_leaves_its_fallbacks_alone() -> None:
 
 async def test_a_model_that_hangs_leaves_time_for_the_next() -> None:
     async with desk([hangs()]) as one, desk([says("后备")]) as two:
-        ladder = FallbackChain([one.model, two.model], try_seconds=0.2)
-        assert (await ladder.answer(question(), 20)).answer.text == "后备"
+        chain = FallbackChain([one.model, two.model], try_seconds=0.2)
+        assert (await chain.answer(question(), 20)).answer.text == "后备"
 
 
 async def test_one_that_hangs_leaves_its_share_of_a_short_turn_to_the_next() -> None:
@@ -112,16 +112,16 @@ async def test_a_dead_provider_is_left_alone_and_tried_again_later() -> None:
     clock = Clock()
     async with ModelServer([fails(500)] * 3 + [says("wieder da")]) as server:
         model = ChatModel(server.url, "scripted")
-        ladder = FallbackChain([model], clock=clock)
+        chain = FallbackChain([model], clock=clock)
         for _ in range(5):
             with pytest.raises(NoModelAnswered):
-                await ladder.answer(question(), 20)
+                await chain.answer(question(), 20)
         assert len(server.chats) == 3
-        assert ladder.states == {model.endpoint: "open"}
+        assert chain.states == {model.endpoint: "open"}
         clock.now += 31
-        assert ladder.states == {model.endpoint: "half-open"}
-        assert (await ladder.answer(question(), 20)).answer.text == "wieder da"
-        assert ladder.states == {model.endpoint: "closed"}
+        assert chain.states == {model.endpoint: "half-open"}
+        assert (await chain.answer(question(), 20)).answer.text == "wieder da"
+        assert chain.states == {model.endpoint: "closed"}
         await model.aclose()
 
 
