@@ -378,9 +378,11 @@ class CapabilityIndex:
             return
         try:
             if self._dense is None:
-                self._dense = DenseIndex(await encoded_background(self._cards))
+                dense = DenseIndex(await encoded_background(self._cards))
+                # Before anybody else can search it: what follows waits for a file.
+                dense.make_room(len(self._shelf))
+                self._dense = dense
                 await self._begin_memory()
-            self._dense.make_room(len(self._shelf))
             await self._put_vectors(self._cards, self._dense, sorted(self._unencoded))
         except RouterError as error:
             _log.warning("capabilities can't be encoded, words alone are searched: %s", error)

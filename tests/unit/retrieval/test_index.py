@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from router.domain.principals import Capability
 from router.retrieval.encoders import Vectors
 from router.retrieval.index import LEXICAL_ONLY, CapabilityIndex, Changes
 from router.retrieval.selection import Selection, prompt_tokens
-from router.retrieval.vector_cache import VectorFile
+from router.retrieval.vector_cache import RecentVectors, VectorFile
 from tests.unit.retrieval.capabilities import BALANCE, LEAVE, OFFICE, PAYSLIP, ROOM, capability
 from tests.unit.retrieval.encoders import PairsEncoder
 
@@ -207,6 +208,34 @@ async def test_what_takes_the_place_of_an_allowed_one_meanwhile_is_not_found() -
     await index.update([PAYSLIP])
     encoder.may_go_on.set()
     assert names(await selecting) == []
+
+
+class SlowMemory(RecentVectors):
+    """A file that takes its time to be made, which is once there is a background to search."""
+
+    blocks = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.making, self.made = threading.Event(), threading.Event()
+
+    def keep(self, vectors: Mapping[bytes, Vectors]) -> None:
+        if not vectors:
+            self.making.set()
+            assert self.made.wait(10)
+        super().keep(vectors)
+
+
+async def test_however_many_there_are_they_can_be_searched_before_any_is_encoded() -> None:
+    memory = SlowMemory()
+    index = CapabilityIndex(PairsEncoder(), memory)
+    many = [*OFFICE, *(capability(f"get_{n}", en=f"Number {n}") for n in range(40))]
+    updating = asyncio.create_task(index.update(many))
+    assert await asyncio.to_thread(memory.making.wait, 10)
+    selection = await index.select("Reserve a meeting room")
+    memory.made.set()
+    await updating
+    assert names(selection)[0] == "book_room"
 
 
 async def test_kinds_may_share_a_name() -> None:
