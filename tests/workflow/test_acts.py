@@ -95,9 +95,7 @@ async def test_how_a_request_stands_is_looked_up_in_the_middle_of_another(
     talk = await speaking(client, parts, "gina")
     run = await talk.waiting_leave()
     asked = await talk.say("我要报销")
-
     turn = await talk.say("我的请假批了吗")
-
     assert (turn.route.kind, turn.route.target, turn.route.by) == (
         "tool",
         "get_my_requests",
@@ -154,7 +152,6 @@ async def test_what_is_optional_is_asked_once_skipped_and_given_later(
         assert isinstance(form, FormReply)
         assert (form.text, form.fields[0].required) == ("最后哪天见过？（可以跳过）", False)
         assert flow_of(turn).awaiting == ["seen"]
-
         turn = await talk.say("没有")
         assert isinstance(turn.replies[-1], ConfirmReply)
         turn = await talk.say("日期改成11月20日")
@@ -180,9 +177,7 @@ async def test_another_kind_that_is_named_is_asked_about_first(
     leave = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
     claim = await talk.say("我要报销")
     assert claim.flow is not None
-
     turn = await talk.say("取消我的请假")
-
     assert isinstance(turn.replies[-1], ConfirmReply), turn.replies
     assert (flow_of(turn).name, flow_of(turn).slots["request"]) == ("withdraw_request", "请假")
     turn = await talk.say("不")

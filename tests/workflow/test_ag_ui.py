@@ -63,7 +63,6 @@ async def test_a_leave_request_is_asked_confirmed_and_approved_by_interrupts(
     http: httpx.AsyncClient, bob: FrontEnd, user: str, opening: str, reason: str
 ) -> None:
     front_end = FrontEnd(http, user)
-
     choices = only(await front_end.say(opening))
     options = choices.response_schema["properties"]["value"]["oneOf"]
     assert (choices.reason, options[0]["const"]) == ("input_required", "annual")
@@ -78,11 +77,9 @@ async def test_a_leave_request_is_asked_confirmed_and_approved_by_interrupts(
     assert confirm.reason == "confirmation"
     told = await front_end.resume(confirm, {"approved": True})
     assert (status_of(told), told.end.outcome.type) == ("waiting_approval", "success")
-
     run = told.end.result["flow"]["id"]
     asked = await awaited(bob, run)
     decided = await bob.resume(asked, {"decision": "approve", "comment": "好"})
-
     assert asked.metadata["intent-router"]["requester"] == user
     assert [value["decision"] for value in decided.custom("approval")] == ["approve"]
     assert asked.id not in [interrupt.id for interrupt in decided.interrupts]
@@ -90,7 +87,6 @@ async def test_a_leave_request_is_asked_confirmed_and_approved_by_interrupts(
 
 async def test_state_goes_along_with_the_flow(alice: FrontEnd) -> None:
     told = await alice.say(WHOLE)
-
     (call,) = told.end.result["tool_calls"]
     assert told.one(EventType.TOOL_CALL_START).tool_call_name == call["name"]
     assert told.one(EventType.STATE_SNAPSHOT).snapshot["flow"] is None
@@ -102,9 +98,7 @@ async def test_state_goes_along_with_the_flow(alice: FrontEnd) -> None:
 
 async def test_who_looks_again_finds_the_question_that_is_open(alice: FrontEnd) -> None:
     asked = only(await alice.say("我要请假"))
-
     looked = await alice.run(alice.input())
-
     assert only(looked) == asked
     assert looked.end.result is None
 
@@ -112,10 +106,8 @@ async def test_who_looks_again_finds_the_question_that_is_open(alice: FrontEnd) 
 async def test_a_resume_sent_twice_is_one_answer(alice: FrontEnd) -> None:
     confirm = only(await alice.say(WHOLE))
     same = str(uuid4())
-
     first = await alice.resume(confirm, {"approved": True}, runId=same)
     again = await alice.resume(confirm, {"approved": True}, runId=same)
-
     assert first.end.result == again.end.result
     assert first.end.result["turn"] == 2
 
@@ -126,41 +118,33 @@ async def test_an_answer_to_a_question_that_is_gone_changes_nothing_and_asks_ane
     confirm = only(await alice.say(WHOLE))
     moved = only(await alice.say("不对，是到9日"))
     assert moved.id != confirm.id
-
     told = await alice.resume(confirm, {"approved": True})
-
     assert status_of(told) == "confirming"
     assert only(told).id == moved.id
 
 
 async def test_to_abandon_a_question_is_to_cancel_what_asks_it(alice: FrontEnd) -> None:
     told = await alice.resume(only(await alice.say("我要请假")))
-
     assert (status_of(told), told.end.outcome.type) == ("cancelled", "success")
 
 
 async def test_to_abandon_a_question_that_is_gone_cancels_nothing(alice: FrontEnd) -> None:
     old = only(await alice.say(WHOLE))
     present = only(await alice.say("不对，是到9日"))
-
     told = await alice.resume(old)
-
     assert only(told).id == present.id
 
 
 async def test_to_abandon_a_question_with_a_word_is_to_say_that_word(alice: FrontEnd) -> None:
     asked = only(await alice.say(WHOLE))
     entry = {"interruptId": asked.id, "status": "cancelled"}
-
     told = await alice.say("不对，是到9日", resume=[entry])
-
     assert status_of(told) == "confirming"
 
 
 async def test_an_interrupt_may_be_answered_in_words_by_resume_or_without(alice: FrontEnd) -> None:
     told = await alice.resume(only(await alice.say("我要请假")), "年假")
     assert told.end.result["flow"]["slots"]["leave_type"] == "annual"
-
     told = await alice.say("12月7日到8日")
     assert told.end.result["flow"]["slots"]["end"].endswith("-12-08")
 
@@ -171,11 +155,9 @@ async def test_an_approval_is_an_interrupt_of_its_approver_alone(
 ) -> None:
     asked = await awaited(bob, await handed_in(alice))
     other = FrontEnd(http, user)
-
     looked = await other.run(other.input())
     entry = {"interruptId": asked.id, "status": "resolved", "payload": {"decision": "approve"}}
     refused = await other.refused(other.input(resume=[entry]))
-
     assert asked.id not in [i.id for i in looked.interrupts]
     assert refused.status_code == 404
 
@@ -186,12 +168,10 @@ async def test_a_decision_is_made_once_and_repeated_by_its_run_alone(
     asked = await awaited(bob, await handed_in(alice))
     same = str(uuid4())
     reject: dict[str, Any] = {"decision": "reject", "comment": "太晚了"}
-
     first = await bob.resume(asked, reject, runId=same)
     again = await bob.resume(asked, reject, runId=same)
     entry = {"interruptId": asked.id, "status": "resolved", "payload": {"decision": "approve"}}
     other = await bob.refused(bob.input(resume=[entry]))
-
     assert first.custom("approval") == again.custom("approval")
     assert other.status_code == 409
 
@@ -200,9 +180,7 @@ async def test_an_approval_is_bound_to_what_was_shown(alice: FrontEnd, bob: Fron
     asked = await awaited(bob, await handed_in(alice))
     forged = f"{asked.id.rpartition('/')[0]}/0123456789abcdef"
     entry = {"interruptId": forged, "status": "resolved", "payload": {"decision": "approve"}}
-
     refused = await bob.refused(bob.input(resume=[entry]))
-
     assert refused.status_code == 409
     assert (await awaited(bob, asked.metadata["intent-router"]["flow_run"])).id == asked.id
 
@@ -211,11 +189,9 @@ async def test_an_approval_left_alone_waits_on_and_one_may_have_none_as_interrup
     alice: FrontEnd, bob: FrontEnd
 ) -> None:
     asked = await awaited(bob, await handed_in(alice))
-
     left = await bob.resume(asked)
     elsewhere = await bob.run(bob.input(forwardedProps={"approvals": False}))
     looked = await bob.run(bob.input())
-
     assert asked.id not in [i.id for i in left.interrupts]
     assert elsewhere.interrupts == []
     assert asked.id in [i.id for i in looked.interrupts]
@@ -234,7 +210,6 @@ async def test_an_approval_that_is_past_its_day_is_refused(
 
     monkeypatch.setattr("router.api.agui.input.datetime", Later)
     entry = {"interruptId": asked.id, "status": "resolved", "payload": {"decision": "approve"}}
-
     assert (await bob.refused(bob.input(resume=[entry]))).status_code == 409
 
 
@@ -243,10 +218,8 @@ async def test_what_the_router_offers_may_be_taken_or_left(alice: FrontEnd) -> N
     values = [o["const"] for o in offer.response_schema["properties"]["value"]["oneOf"]]
     assert {"leave_request", "reimbursement"} <= set(values)
     assert only(await alice.run(alice.input())) == offer
-
     left = await alice.resume(offer)
     assert left.interrupts == []
-
     offer = only(await alice.say("我要请假还是报销？"))
     taken = await alice.resume(offer, {"value": "reimbursement"})
     assert taken.end.result["flow"]["name"] == "reimbursement"

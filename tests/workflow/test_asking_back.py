@@ -54,7 +54,6 @@ async def test_a_question_of_a_tool_is_asked_and_its_answer_handed_on(opened: Op
     assert "Which seat for" in said(asked)
     assert (flow_of(asked).status, flow_of(asked).awaiting) == ("collecting", ["seat"])
     assert [call.status for call in asked.tool_calls] == ["skipped"]
-
     done = await talk.say("12A")
     assert flow_of(done).status == "completed"
     assert '"content": {"seat": "12A"}' in said(done)

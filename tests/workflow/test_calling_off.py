@@ -166,9 +166,7 @@ class TestTrips:
         for branch in branches[:agreed]:
             await requests.decide("bob", branch)
             await becomes(requests.parts, branch, lambda r: r.status == "completed")
-
         await requests.call_off(run)
-
         for branch in branches[agreed:]:
             assert (await run_of(requests.parts, branch)).status == "cancelled"
         assert await requests.booked_trips() == 0
@@ -221,9 +219,7 @@ class TestTrips:
         await skip(requests.environment, timedelta(days=22))
         await becomes(requests.parts, run, lambda r: r.status == "completed")
         claim = await child_of(requests.talk, run)
-
         other = await requests.take_back(run)
-
         assert undone(await run_of(requests.parts, other)) == ["cancel_trip"]
         assert await requests.booked_trips() == 0
         assert (claim.flow, claim.parent) == ("reimbursement", None)
@@ -285,9 +281,7 @@ class TestEquipment:
         assert (await requests.left("phone"), await requests.left("headset")) != before
         await skip(requests.environment, timedelta(days=days))
         await requests.reaches(run, "still_waiting" if days else "delivery")
-
         await requests.call_off(run)
-
         assert undone(await run_of(requests.parts, run)) == ["release_equipment"] * 2
         assert (await requests.left("phone"), await requests.left("headset")) == before
 
@@ -302,9 +296,7 @@ class TestEquipment:
         await delivered(requests.talk, run)
         await becomes(requests.parts, run, lambda r: r.status == "completed")
         assert await requests.left("keyboard") == before - 3
-
         await requests.take_back(run)
-
         assert await requests.left("keyboard") == before
 
 

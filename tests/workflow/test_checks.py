@@ -63,9 +63,7 @@ async def test_what_is_free_is_checked_confirmed_and_booked(talk: Talk, parts: P
     turn = await chosen(talk, "book_room", "A1")
     assert isinstance(turn.replies[-1], ConfirmReply)
     assert (turn.tool_calls, booked) == ([], [])
-
     done = await talk.say("确认")
-
     assert [call.status for call in done.tool_calls] == ["done"]
     assert booked == ["A1"]
     assert (await decisions(parts))[before:] == ["checked", "admitted"]
@@ -78,10 +76,8 @@ async def test_what_is_taken_is_said_and_another_asked_for_without_a_confirmatio
     turn = await chosen(talk, "book_room", "A1")
     assert (flow_of(turn).status, flow_of(turn).awaiting) == ("collecting", ["change"])
     assert "room: A1 is taken" in turn.replies[0].text
-
     await talk.say("room")
     turn = await talk.say("B2")
-
     assert isinstance(turn.replies[-1], ConfirmReply)
     await talk.say("确认")
     assert booked == ["B2"]
@@ -96,7 +92,6 @@ async def test_what_can_never_be_done_ends_before_anything_is_confirmed(talk: Ta
 async def test_what_changes_between_confirmation_and_call_is_met_in_the_call(talk: Talk) -> None:
     await chosen(talk, "book_room", "A1")
     taken.add("A1")
-
     turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
     assert (flow_of(turn).status, booked) == ("failed", [])
     assert "room: A1 is taken" in turn.replies[0].text

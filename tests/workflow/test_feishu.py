@@ -44,11 +44,9 @@ async def test_leave_is_asked_for_confirmed_and_approved_by_cards(
     await feishu.deliver(router, feishu.press("ou_frank", card, "Confirm"))
     wanted = await feishu.posted("请审批")
     assert wanted["receive_id"] == "ou_bob"
-
     wordless = await feishu.deliver(router, feishu.press("ou_bob", wanted, "退回修改"))
     decided = await feishu.deliver(router, feishu.press("ou_bob", wanted, "同意"))
     again = await feishu.deliver(router, feishu.press("ou_bob", wanted, "退回修改", "why?"))
-
     assert "还没有退回" in wordless.json()["toast"]["content"]
     assert "已同意" in decided.json()["toast"]["content"]
     assert buttons({"content": decided.json()["card"]["data"]}) == []

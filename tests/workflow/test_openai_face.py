@@ -98,11 +98,9 @@ async def test_leave_is_asked_for_in_chinese_and_the_decision_comes_with_the_nex
     assert "事由" in reason
     assert "请确认：\n事假" in card
     assert card.endswith("回复“确认”或“取消”。")
-
     assert "陈博 Bob" in await chat.say("确认")
     await decided(http, "approve")
     await told(http, "批准")
-
     answer = await chat.say("谢谢")
     assert answer.startswith("（上次之后的消息）")
     assert "批准" in answer
@@ -139,7 +137,6 @@ async def test_two_chats_that_begin_alike_are_told_apart_by_what_was_said_since(
     first, second = Chat(alice), Chat(alice)
     await first.say_all("帮我请个假", "年假")
     assert "1. 年假" in await second.say("帮我请个假")
-
     assert "到哪天" in await first.say("2026-12-23")
     assert "从哪天" in await second.say("病假")
 
@@ -155,7 +152,6 @@ async def test_a_repeat_of_yes_hands_nothing_in_twice(
     chat.messages = before
     again = await chat.say("yes")
     later = await chat.say("yes")
-
     assert once == again != later
     runs = await http.get("/v1/flow-runs", headers={"Authorization": "Bearer frank"})
     started = [r for r in runs.json()["items"] if r["slots"].get("start") == "2026-12-29"]
@@ -179,7 +175,6 @@ async def test_a_picture_answers_a_flow_that_asks_for_a_file(
         again = await Chat(chat.client, messages=before).say(
             [{"type": "text", "text": "给你"}, image]
         )
-
     assert asked == "收据呢？\n\n请附上图片或 PDF。"
     assert "file.png" in card
     assert again == card
@@ -191,7 +186,6 @@ async def test_a_title_job_in_the_middle_of_a_flow_leaves_it_as_it_was(alice: As
     job = "### Task:\nGenerate a concise, 3-5 word title\n### Output:\nJSON format: "
     job += '{ "title": "…" }\n### Chat History:\n<chat_history>\nUSER: 我要报销\n</chat_history>'
     title = await Chat(alice, messages=list(chat.messages)).say(job)
-
     assert title == '{"title": "我要报销"}'
     assert "从哪天" in await chat.say("1")
 
@@ -240,12 +234,10 @@ async def test_what_a_model_writes_is_heard_while_it_writes_and_its_cost_comes_l
     rest, chunks = asyncio.Event(), []
     balance = calls(("get_leave_balance", {"leave_type": "annual"}))
     model.then(balance, waits(rest, before=4, then=says(SAID)))
-
     async for chunk in streamed(modelled, "我的年假还有多少来着"):
         chunks.append(chunk)
         if written(chunks):
             rest.set()
-
     assert chunks[0].choices[0].delta.role == "assistant"
     assert written(chunks) == SAID
     assert chunks[-2].choices[0].finish_reason == "stop"
@@ -258,9 +250,7 @@ async def test_a_text_that_broke_off_is_followed_by_what_counts(
 ) -> None:
     reply = calls(("respond_message", {"text": SAID}))
     model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
-
     text = written([chunk async for chunk in streamed(modelled, "你是谁呀")])
-
     assert text.endswith(f"\n\n---\n\n以上作废，改为：\n\n{SAID}")
     assert text.startswith("早")
 
@@ -269,10 +259,8 @@ async def test_a_skill_is_asked_as_a_model_of_its_own(
     modelled: AsyncOpenAI, model: ModelServer
 ) -> None:
     model.then(calls(("done", {"result": "试用期可以休两天半。"})))
-
     listed = [each.id async for each in modelled.models.list()]
     answer = await Chat(modelled).say("我要请假", "intent-router/policy-advisor")
-
     assert {"intent-router", "intent-router/policy-advisor"} <= set(listed)
     assert answer == "试用期可以休两天半。"
     assert len(model.chats) == 1

@@ -68,13 +68,11 @@ async def test_a_request_that_waits_is_taken_back_and_then_is_over(
     tools: Tools, talk: Talk, parts: Parts
 ) -> None:
     run = await talk.waiting_leave()
-
     first = await tools.call("withdraw_request", request=run, about={"key": run})
     again = await tools.call("withdraw_request", request=run, about={"key": run})
     with pytest.raises(PermanentToolError) as refused:
         await tools.call("withdraw_request", request=run)
     assert "它已经结束了，没有任何改变" in refused.value.said.zh
-
     assert (first["outcome"], first["status"], first["said"]) == (
         "withdrawn",
         "cancelled",
@@ -95,7 +93,6 @@ async def test_it_is_found_by_what_it_is_called_where_that_says_which(
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
     with pytest.raises(ArgumentsToolError, match=f"'搬家'; there are: .*{run}"):
         await tools.call("withdraw_request", request="搬家")
-
     assert (await tools.call("withdraw_request", request="我的请假申请"))["request"] == run
 
 
@@ -104,10 +101,8 @@ async def test_two_of_one_name_are_both_named_and_neither_is_touched(
 ) -> None:
     one = await talk.waiting_leave("我要请事假，12月9日到9日，搬家")
     other = await talk.waiting_leave("我要请事假，12月10日到10日，搬家")
-
     with pytest.raises(ArgumentsToolError, match="say which, by its id") as refused:
         await tools.call("withdraw_request", request="leave request")
-
     assert one in str(refused.value)
     assert other in str(refused.value)
     for run in (one, other):
@@ -116,7 +111,6 @@ async def test_two_of_one_name_are_both_named_and_neither_is_touched(
 
 async def test_an_approver_is_reminded_once_an_hour(tools: Tools, talk: Talk) -> None:
     run = await talk.waiting_leave()
-
     first = await tools.call("nudge_approver", request=run)
     with pytest.raises(PermanentToolError) as refused:
         await tools.call("nudge_approver", request=run)
@@ -124,7 +118,6 @@ async def test_an_approver_is_reminded_once_an_hour(tools: Tools, talk: Talk) ->
     later = await tools.call(
         "nudge_approver", request=run, about={"now": datetime.now(UTC) + timedelta(days=400)}
     )
-
     assert (first["outcome"], first["waits_for"]) == ("reminded", ["陈博 Bob"])
     assert later["outcome"] == "reminded"
     await tools.call("withdraw_request", request=run)
@@ -134,7 +127,6 @@ async def test_there_is_nothing_to_hurry_where_nobody_is_waited_for(
     tools: Tools, talk: Talk, bob: Approver
 ) -> None:
     asking = await talk.say("我要请年假，12月7日到8日，家里有事")
-
     with pytest.raises(PermanentToolError) as refused:
         await tools.call("nudge_approver", request=flow_of(asking).id)
     assert "不在等任何人审批" in refused.value.said.zh
@@ -149,9 +141,7 @@ async def test_what_is_said_is_in_the_callers_language(client: Client, parts: Pa
     frank = await person(parts, "frank")
     talk = await Talk(client, parts, frank, locale="en").open()
     run = await talk.waiting_leave("I need annual leave from 7 December to 8 December, family")
-
     told = await Tools(parts, client, frank).call("withdraw_request", request=run)
-
     assert (told["title"], told["said"]) == ("Leave request", "It is taken back.")
 
 
@@ -159,7 +149,6 @@ async def test_somebody_elses_request_is_none(
     tools: Tools, talk: Talk, parts: Parts, client: Client
 ) -> None:
     run = await talk.waiting_leave()
-
     for stranger in ("bob", "olga", "gina"):
         theirs = Tools(parts, client, await person(parts, stranger))
         for tool in ("withdraw_request", "nudge_approver"):
@@ -170,7 +159,6 @@ async def test_somebody_elses_request_is_none(
 
 async def test_both_ask_first_unless_they_would_be_refused_anyway(tools: Tools, talk: Talk) -> None:
     run = await talk.waiting_leave()
-
     for tool in ("withdraw_request", "nudge_approver"):
         with pytest.raises(Forbidden, match="confirmed"):
             await tools.call(tool, request=run, confirmed=False)
@@ -197,11 +185,9 @@ async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(
     talk, tools = await Talk(client, parts, gina).open(), Tools(parts, client, gina)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
     begun = await (await Talk(client, parts, gina).open()).say("我要请假")
-
     reminded = await tools.call("nudge_approver", request="请假")
     with pytest.raises(ArgumentsToolError) as refused:
         await tools.call("withdraw_request", request="请假")
-
     assert reminded["request"] == run
     assert flow_of(begun).id in str(refused.value)
     for each in (run, flow_of(begun).id):
@@ -214,7 +200,6 @@ async def test_a_word_to_a_request_is_no_request_itself(client: Client, parts: P
     start = StartAction(type="start", flow="nudge_approver", slots={})
     asking = await talk.send(Message(action=start))
     assert asking.flow is not None
-
     with pytest.raises(ArgumentsToolError, match="nor is there any other"):
         await tools.call("withdraw_request", request="Remind the approver")
 
@@ -249,7 +234,6 @@ async def test_of_several_that_fit_one_is_chosen_in_any_way(
 ) -> None:
     talk, tools = await clean(client, parts, "en")
     annual, sick = await two_leaves(talk)
-
     asked = await talk.say("withdraw my leave")
     assert options_of(asked) == [
         ("Leave request (sick, 9 Dec to 10 Dec): waiting approval", sick),
@@ -266,7 +250,6 @@ async def test_of_several_that_fit_one_is_chosen_in_any_way(
             "confirming",
         ), chosen
         await talk.say("yes")
-
     meant = annual if answer == "2" else sick
     assert (await run_of(parts, meant)).status == "cancelled"
     other = sick if meant == annual else annual
@@ -282,7 +265,6 @@ async def test_without_a_name_the_only_one_is_meant_and_of_several_one_is_asked_
     alone = await talk.say("催一下")
     assert (flow_of(alone).name, flow_of(alone).status) == ("nudge_approver", "confirming")
     await talk.say("不用了")
-
     second = await talk.waiting_leave("我要请年假，12月16日到17日，家里有事")
     asked = await talk.say("催一下")
     assert options_of(asked) == [
@@ -305,9 +287,7 @@ async def test_what_is_none_of_the_choices_is_asked_for_once_more(
     talk, tools = await clean(client, parts, "en")
     runs = await two_leaves(talk)
     await talk.say("withdraw my leave")
-
     again = await talk.say("the one about penguins")
-
     assert {value for _, value in options_of(again)} == set(runs)
     assert "no such request" in str(again.replies)
     for each in runs:
@@ -321,10 +301,8 @@ async def test_tools_speak_the_language_of_the_conversation(client: Client, part
     run = await talk.waiting_leave("I need annual leave from 14 December to 15 December, family")
     nudge = StartAction(type="start", flow="nudge_approver", slots={"request": run})
     await talk.send(Message(action=nudge))
-
     with parts.dependencies.override(provided.temporal, tools.connected):
         reminded = await talk.say("yes")
-
     said = " ".join(getattr(reply, "text", "") for reply in reminded.replies)
     assert "The approvers were reminded." in said
     assert "Leave request" in said

@@ -52,8 +52,6 @@ async def test_what_happens_while_a_run_is_being_published_is_published_too(
     monkeypatch.setattr(claims, "submit", slow.submit)
     monkeypatch.setattr(parts.directory, "find", slow.find)
     monkeypatch.setattr(parts.store.runs, "publish", slow.publish)
-
     turn = await talk.say("确认")
-
     assert slow.found
     assert (await Approver(real_client, parts, "bob").waiting(flow_of(turn).id)).active

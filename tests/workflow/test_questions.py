@@ -50,9 +50,7 @@ async def test_an_old_card_confirms_nothing_and_shows_the_present_one(talk: Talk
     old = card_of(await chosen(talk, "pay", "58"))
     new = card_of(await talk.say("amount改成5800"))
     assert old.question not in (None, new.question)
-
     refused = await talk.send(yes(old))
-
     assert (paid, refused.replies[0].text[:9]) == ([], "刚才的问题已经变了")
     assert card_of(refused) == new
     assert (await talk.status()).pending_confirmation == new.model_dump(mode="json")
@@ -63,9 +61,7 @@ async def test_an_old_card_confirms_nothing_and_shows_the_present_one(talk: Talk
 async def test_a_card_of_a_run_that_is_over_does_nothing(talk: Talk) -> None:
     card = card_of(await chosen(talk, "pay", "58"))
     await talk.send(yes(card))
-
     again = await talk.send(yes(card))
-
     assert paid == [58]
     assert [reply.text for reply in again.replies] == ["刚才的问题已经结束了，没有任何改变。"]
 
@@ -74,9 +70,7 @@ async def test_a_card_of_one_run_is_none_of_another_that_looks_the_same(talk: Ta
     first = card_of(await chosen(talk, "pay", "58"))
     await talk.say("取消")
     second = card_of(await chosen(talk, "pay", "58"))
-
     refused = await talk.send(yes(first))
-
     assert first.summary == second.summary
     assert (paid, card_of(refused)) == ([], second)
 
@@ -85,16 +79,13 @@ async def test_an_offer_that_is_still_open_is_chosen_by_its_question(talk: Talk)
     offer = (await talk.say("帮我办一下")).replies[-1]
     assert isinstance(offer, ChoicesReply)
     choose = ChooseAction(type="choose", value="pay", question=offer.question)
-
     turn = await talk.send(Message(action=choose))
     assert flow_of(turn).name == "pay"
 
 
 async def test_a_tool_is_started_by_name_and_still_asks_first(talk: Talk) -> None:
     start = StartAction(type="start", flow="pay", slots={"amount": "58"})
-
     turn = await talk.send(Message(action=start))
-
     assert (turn.route.by, paid) == ("action", [])
     assert flow_of(turn).slots == {"amount": 58}
     await talk.send(yes(card_of(turn)))
@@ -103,8 +94,6 @@ async def test_a_tool_is_started_by_name_and_still_asks_first(talk: Talk) -> Non
 
 async def test_what_a_slot_can_not_hold_is_said_and_asked_for(talk: Talk) -> None:
     start = StartAction(type="start", flow="pay", slots={"amount": {"deep": []}})
-
     turn = await talk.send(Message(action=start))
-
     assert turn.replies[0].text == "请给一个数字。"
     assert (flow_of(turn).awaiting, flow_of(turn).slots) == (["amount"], {})

@@ -93,7 +93,6 @@ async def test_it_is_asked_which_of_several_to_take_up(talk: Talk) -> None:
     assert [route.kind for route in turn.routes] == ["cancel", "clarify"]
     status = await talk.status()
     assert (status.active_flow, [p.id for p in status.paused_flows]) == (None, [leave, claim])
-
     turn = await talk.say("请假申请")
     assert (flow_of(turn).id, turn.replies[0].text) == (leave, "我们回到请假申请。")
     turn = await talk.say("取消")
@@ -166,7 +165,6 @@ async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
     assert "请找人事、财务或管理员" in words(turns[3])
     assert "从哪天开始" not in words(turns[3])
     assert "从哪天开始" in words(turns[4])
-
     pressed = ChooseAction(type="choose", value=ways.options[1].value)
     turn = await talk.send(Message(action=pressed))
     assert flow_of(turn).slots == {}
@@ -230,7 +228,6 @@ async def test_what_fell_silent_expires_and_is_taken_up_with_all_it_was_told(
     run = await begun(talk)
     await silent(environment, parts, talk, run)
     assert await active(talk) is None
-
     turn = await talk.say(said)
     assert flow_of(turn).id != run
     assert flow_of(turn).slots.keys() == {"leave_type", "start"}
@@ -252,7 +249,6 @@ async def test_its_notice_has_a_button_that_works_in_the_middle_of_another(
     assert button["label"] == "接着办请假申请"
     await talk.say("我要报销")
     pressed = ChooseAction(type="choose", value=button["value"])
-
     turn = await talk.send(Message(action=pressed))
     assert (flow_of(turn).name, set(flow_of(turn).slots)) == (
         "leave_request",
@@ -280,7 +276,6 @@ async def test_three_deep_every_question_comes_back(client: Client, parts: Parts
     handed_in = await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")
     first = await talk.say("我要请病假")
     second = await talk.say("我要报销")
-
     turn = await talk.say("我的请假批了吗")
     assert turn.route.target == "get_my_requests"
     assert turn.replies[-1] == second.replies[-1]

@@ -155,7 +155,6 @@ async def test_no_secret_is_in_answers_logs_databases_or_temporal(
         assert isinstance(parts.directory, LiveDirectory)
         assert not parts.directory.refresh()
         kept = written_in(store)
-
     assert model.requests
     assert found(kept, WORD)
     assert found(written_in(tmp_path / "data"), WORD)

@@ -113,7 +113,6 @@ class TestTripPlanner:
         assert [float(limit["amount"]) for limit in meals["limits"]] == [100]
         assert "出差审批" in [passage["heading"] for passage in consent["passages"]]
         assert float(total["value"]) == 1500
-
         day = "12月10日"
         model.then(
             leaves("leave_request", leave_type="annual", start=day, end=day, reason="陪家人")
@@ -123,7 +122,6 @@ class TestTripPlanner:
         assert flow_of(form).slots["start"] == flow_of(form).slots["end"]
         assert str(flow_of(form).slots["start"]).endswith("-12-10")
         assert flow_of(form).slots["leave_type"] == "annual"
-
         model.then(ends("请假已提交，等经理审批。住宿和车票还要自己订。"))
         done = await alice.say("确认")
         assert last(done) == "请假已提交，等经理审批。住宿和车票还要自己订。"
@@ -148,7 +146,6 @@ class TestTripPlanner:
         filled = json.dumps(flow_of(form).slots)
         assert '"amount": {"amount": "553.00", "currency": "CNY"}' in filled
         assert flow_of(form).slots["reason"] == "train to Shanghai"
-
         model.then(ends("You called the claim off; the rest of the plan stands."))
         assert last(await frank.say("cancel")) == (
             "You called the claim off; the rest of the plan stands."
@@ -166,10 +163,8 @@ class TestBlogWriter:
         outlined = await alice.say("想写篇东西讲讲我们怎么换的数据库，发在对外的技术专栏")
         assert last(outlined) == "提纲：一、为什么换；二、怎么换。可以吗？"
         assert outlined.tool_calls == []
-
         model.then(asks("提纲：一、为什么换；二、怎么换；三、教训。这样呢？"))
         assert last(await alice.say("再加一节教训")).endswith("这样呢？")
-
         model.then(
             calls(
                 ("search_policies", {"question": "数据分级"}),
@@ -244,7 +239,6 @@ class TestWeeklyReport:
         assert len(waiting["waits_for"]) == 1
         assert (leave, days["workdays"]) == ([], 5)
         assert template["text"] == (SKILLS / "weekly-report/assets/report.zh.md").read_text()
-
         model.then(ends("# 周报：11月16日至11月22日\n…\n还没有发给任何人。"))
         reported = await gina.say("登录页上线了，卡在构建，下周修构建")
         assert last(reported).startswith("# 周报：")

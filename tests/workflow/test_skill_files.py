@@ -89,17 +89,14 @@ async def test_a_run_keeps_the_files_that_it_began_with(
 ) -> None:
     model.then(CHOOSE, calls(("ask_user", {"text": "几天？"})))
     await talk.say("出差去上海怎么安排比较好")
-
     beside(skill, "references/limits.md", "上海 9000")
     changed = read_skill(skill)
     await talk.parts.store.skill_files.keep(changed.contents)
     talk.parts.offered.skills = SkillCatalog([changed.skill])
     shutil.rmtree(skill)
-
     model.then(calls(LIMITS), says("六百。"))
     await talk.say("三天")
     assert results(model)[-1]["text"] == "上海 600"
-
     model.then(CHOOSE, calls(LIMITS), says("九千。"))
     await talk.say("出差去上海怎么安排比较好")
     assert results(model)[-1]["text"] == "上海 9000"

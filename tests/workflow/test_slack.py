@@ -72,7 +72,6 @@ async def test_leave_is_asked_for_confirmed_and_approved_by_buttons(
     done = await slack.updated("已同意")
     assert (done["ts"], buttons(done)) == (wanted["ts"], [])
     await slack.posted("批准")
-
     await slack.presses(router, BOB, wanted, "拒绝")
     again = await slack.updated("已经处理过了")
     assert "已同意" in again["text"]
@@ -85,7 +84,6 @@ async def test_what_is_to_be_confirmed_is_given_up_and_returned_with_a_word(
     card = await slack.posted("Not right")
     await slack.presses(router, FRANK, card, "Cancel")
     await slack.posted("ancelled")
-
     await slack.says(router, FRANK, "I want annual leave 2027-09-14 to 2027-09-15, family")
     await slack.presses(router, FRANK, await slack.posted("14 Sep 2027"), "Confirm")
     wanted = await slack.posted("请审批")

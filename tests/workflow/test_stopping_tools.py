@@ -307,13 +307,11 @@ async def test_who_takes_back_a_form_that_only_looks_stops_its_call_at_once(
     async with tooled(world.tools()) as talk:
         run = await looked(talk, world)
         handle: Any = real_client.get_workflow_handle(workflow_id("look", DEFAULT_TENANT, run))
-
         withdrawn = await handle.execute_update(
             flow.TELL,
             Tell(event=Cancelled(by="alice"), locale="zh", aside=True),
             result_type=FlowAnswer,
         )
-
         assert withdrawn.view.status == "cancelled"
         await let_alone(world)
 
@@ -327,9 +325,7 @@ async def test_a_word_cancels_the_run_that_was_said_to_be_at_work(
         at_work = (await talk.status()).active_flow
         assert at_work is not None
         assert (at_work.id, at_work.status) == (run, "running")
-
         turn = await talk.say(word)
-
         assert (turn.route.kind, turn.route.by, turn.route.target) == ("cancel", "slot", "look")
         assert (flow_of(turn).id, flow_of(turn).status) == (run, "cancelled")
         assert [reply.text for reply in turn.replies] == ["好的，已取消。"]
@@ -344,11 +340,9 @@ async def test_a_write_that_is_cancelled_by_a_word_says_that_it_runs_on(
     async with tooled(world.tools()) as talk:
         run = await confirming(talk)
         await confirm(talk)
-
         turn = await talk.say("取消")
         world.let_go.set()
         said = await ended(talk, run)
-
         assert [reply.text for reply in turn.replies] == [
             "好的，正在取消。有一步已经在办了，一有结果就告诉你。"
         ]
@@ -365,9 +359,7 @@ async def test_a_word_that_comes_after_the_work_is_done_cancels_nothing(
         world.let_go.set()
         handle: Any = real_client.get_workflow_handle(workflow_id("look", DEFAULT_TENANT, run))
         await handle.result()
-
         turn = await talk.say("取消")
-
         assert (await run_of(parts, run)).status == "completed"
         assert (await talk.status()).active_flow is None
     assert turn.flow is None

@@ -75,7 +75,6 @@ async def test_the_tools_of_a_flow_are_seen_at_work_under_the_ids_of_the_turn(
 ) -> None:
     async with Stream.of(alice, "我要请年假，12月7日到8日，家里有事") as stream:
         events = await stream.until("turn")
-
     names = [name for name, _ in events]
     assert names[0] == "message"
     assert names[-4:] == ["route", "flow", "reply", "turn"]

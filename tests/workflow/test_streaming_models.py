@@ -58,12 +58,10 @@ async def test_what_a_model_says_is_heard_while_it_still_writes(
 ) -> None:
     rest = asyncio.Event()
     model.then(BALANCE, waits(rest, before=4, then=says(SAID)))
-
     async with Stream.of(alice, ASKED) as stream:
         before = await stream.until("text_delta")
         rest.set()
         after = await stream.until("turn")
-
     assert [name for name, _ in before if name != "thinking"] == [
         "message",
         "tool_started",
@@ -80,10 +78,8 @@ async def test_a_text_that_broke_off_is_replaced_when_the_model_is_asked_again(
 ) -> None:
     reply = calls(("respond_message", {"text": SAID}))
     model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
-
     async with Stream.of(alice, "你是谁呀") as stream:
         events = await stream.until("turn")
-
     attempts = [data["attempt"] for name, data in events if name == "text_delta"]
     assert (attempts[0], attempts[-1]) == (1, 2)
     assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
@@ -94,10 +90,8 @@ async def test_what_the_model_is_told_to_mend_is_written_anew(
 ) -> None:
     wrong = calls(("respond_message", {"text": "先说一句"}), ("dance", {"how": "well"}))
     model.then(wrong, calls(("respond_message", {"text": SAID})))
-
     async with Stream.of(alice, "你是谁呀") as stream:
         events = await stream.until("turn")
-
     assert len(model.chats) == 2
     assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
 
@@ -106,10 +100,8 @@ async def test_each_question_to_the_model_is_seen_to_begin_and_end(
     alice: httpx.AsyncClient, model: ModelServer
 ) -> None:
     model.then(BALANCE, says(SAID))
-
     async with Stream.of(alice, ASKED) as stream:
         events = await stream.until("turn")
-
     turn = events[-1][1]
     thoughts = [data for name, data in events if name == "thinking"]
     assert [(data["task"], data["status"]) for data in thoughts] == [

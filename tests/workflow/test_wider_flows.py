@@ -424,10 +424,8 @@ class TestBranches:
         first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
         for part in (first, second):
             await becomes(desk.parts, part.id, lambda r: r.status == "waiting_approval")
-
         hurried = await api.post(f"/v1/flow-runs/{run}/nudge", headers=BY_ALICE)
         again = await api.post(f"/v1/flow-runs/{run}/nudge", headers=BY_ALICE)
-
         assert (hurried.status_code, hurried.json()["id"]) == (200, run), hurried.text
         for part in (first, second):
             await becomes(desk.parts, part.id, lambda r: r.history[-1].event == "nudged")
@@ -441,12 +439,10 @@ class TestBranches:
         part = await child_of(desk, run)
         await becomes(desk.parts, part.id, lambda r: r.status == "waiting")
         where, keyed = f"/v1/flow-runs/{run}/events/arrived", {**BY_OLGA, "Idempotency-Key": run}
-
         told = await api.post(where, json={"boxes": 2}, headers=keyed)
         assert (told.status_code, told.json()["id"]) == (200, part.id), told.text
         assert (await api.post(where, json={"boxes": 2}, headers=keyed)).json() == told.json()
         await becomes(desk.parts, run, lambda r: r.state == "receipt")
-
         other = await api.post(where, json={"boxes": 1}, headers=BY_OLGA)
         assert (other.status_code, other.json()["id"]) == (200, run), other.text
         await becomes(desk.parts, run, lambda r: r.status == "completed")

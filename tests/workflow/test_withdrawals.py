@@ -74,9 +74,7 @@ async def test_completed_leave_is_taken_back_once_its_approver_agrees(
     run = await completed(frank)
     assert await days_left(parts, "frank") == before - 2
     key = uuid4().hex
-
     begun = await withdraw(api, run, key)
-
     assert begun.status_code == 200, begun.text
     other = begun.json()["id"]
     assert (begun.json()["status"], other != run) == ("waiting_approval", True)
@@ -90,9 +88,7 @@ async def test_completed_leave_is_taken_back_once_its_approver_agrees(
         if item["flow_run"] == other
     ]
     assert "Frank Novak申请撤回年假 2 天" in item["title"]
-
     await decide(frank, other, "approve")
-
     await becomes(parts, other, lambda r: r.status == "completed")
     first = (await api.get(f"/v1/flow-runs/{run}", headers=by("frank"))).json()
     second = (await api.get(f"/v1/flow-runs/{other}", headers=by("frank"))).json()
@@ -114,9 +110,7 @@ async def test_what_is_refused_stands_and_may_be_asked_for_anew(
     run = await completed(frank)
     left = await days_left(parts, "frank")
     other = (await withdraw(api, run)).json()["id"]
-
     await decide(frank, other, "reject")
-
     await becomes(parts, other, lambda r: r.status == "rejected")
     assert (await run_of(parts, run)).status == "completed"
     assert await days_left(parts, "frank") == left
@@ -165,7 +159,6 @@ async def test_in_chat_a_completed_request_is_found_where_none_is_under_way(
 
     told = await call(uuid4().hex)
     again = await call(uuid4().hex)
-
     assert (told["outcome"], told["request"], told["status"]) == ("asked", run, "waiting_approval")
     assert again == told
     other = (await run_of(parts, run)).withdrawn_by
