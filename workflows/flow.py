@@ -31,11 +31,11 @@ with workflow.unsafe.imports_passed_through():
         ApprovalDecision,
         CallLimits,
         DecisionTaken,
+        ExpectedEvents,
+        ExternalEvent,
         FlowAnswer,
         FlowStart,
-        Hears,
         OperatorAction,
-        Outside,
         Tell,
         Told,
     )
@@ -84,8 +84,8 @@ class FlowWorkflow:
         self._children = tasks.Children(start)
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._listeners = 0
-        self._lists = publication.Lists(self._definition, self._tools, self._created_at)
-        self._untold = publication.Untold(self._run)
+        self._publisher = publication.RunPublisher(self._definition, self._tools, self._created_at)
+        self._notifier = publication.ConversationNotifier(self._run)
         self._visibility = Visibility()
 
     @workflow.run
@@ -98,8 +98,8 @@ class FlowWorkflow:
             await workflow.wait_condition(lambda: self._has_news or self._over or self._full)
             await self._publish()
             if not self._listeners:
-                await self._untold.tell(self._definition, self._run)
-            if self._over and not self._lists.are_behind(self._run):
+                await self._notifier.tell(self._definition, self._run)
+            if self._over and not self._publisher.is_behind(self._run):
                 await drained()
                 return tasks.handed_over(self._run)
             if self._full:
@@ -130,7 +130,7 @@ class FlowWorkflow:
             if told.aside:
                 # What was said stays to be told to the conversation.
                 return FlowAnswer(view=self.view())
-            return self._untold.answer(self._definition, self._run)
+            return self._notifier.answer(self._definition, self._run)
         finally:
             self._listeners -= 1
 
@@ -155,18 +155,18 @@ class FlowWorkflow:
         _raise(machine.refusal_of(self._definition, self._run, event, now))
 
     @workflow.update(name=HAPPEN)
-    async def happen(self, told: Outside) -> DecisionTaken:
+    async def happen(self, told: ExternalEvent) -> DecisionTaken:
         """Take an outside event, now or as soon as a state waits for it."""
         return await self._taken(told.event)
 
     @happen.validator
-    def _may_happen(self, told: Outside) -> None:
+    def _may_happen(self, told: ExternalEvent) -> None:
         _raise(waiting.refusal(self._definition, self._run, told.event, told.roles))
 
     @workflow.query(name=HEARS)
-    def hears(self) -> Hears:
+    def hears(self) -> ExpectedEvents:
         """The outside events that the flow knows, and how the run stands to them."""
-        return Hears(
+        return ExpectedEvents(
             events=waiting.events_of(self._definition),
             awaited=waiting.awaited(self._definition, self._run),
             ahead=sorted(waiting.ahead(self._definition, self._run)),
@@ -205,7 +205,7 @@ class FlowWorkflow:
 
     @property
     def _has_news(self) -> bool:
-        return self._untold.has_news(self._run) and not self._listeners and not self._busy
+        return self._notifier.has_news(self._run) and not self._listeners and not self._busy
 
     @property
     def _busy(self) -> bool:
@@ -237,9 +237,9 @@ class FlowWorkflow:
         self._run, effects = machine.step(self._definition, self._run, event, workflow.now())
         for effect in effects:
             if isinstance(effect, Remind):
-                self._lists.remind(effect)
+                self._publisher.remind(effect)
             else:
-                self._untold.said.append(effect.text)
+                self._notifier.said.append(effect.text)
         self._reconcile()
         self._show()
 
@@ -252,8 +252,8 @@ class FlowWorkflow:
         if not reads or not isinstance(event, Cancelled):
             return event
         for task in reads:
-            self._lists.note_end(self._run, task, "skipped")
-            self._untold.calls.append(ToolCallView.skipped(task.id, task.name, task.arguments))
+            self._publisher.note_end(self._run, task, "skipped")
+            self._notifier.calls.append(ToolCallView.skipped(task.id, task.name, task.arguments))
         return event.model_copy(update={"leaving": tuple(task.id for task in reads)})
 
     def _only_reads(self, task: Task) -> bool:
@@ -269,7 +269,7 @@ class FlowWorkflow:
             carry_out = self._have_run if task.kind == "flow" else self._carry_out
             wanted[id_] = partial(carry_out, task)
             if task.kind == "flow" and id_ not in self._under_way:
-                self._untold.begun.append(task.key)
+                self._notifier.begun.append(task.key)
             if task.stopping:
                 wanted[f"{id_}:stop"] = partial(self._children.stop, task)
             elif task.agreed:
@@ -302,13 +302,13 @@ class FlowWorkflow:
                 event = await tasks.called(task, self._run, limits, form=self._is_form)
         except ActivityError as failure:
             if is_cancelled_exception(failure):
-                self._lists.note_end(self._run, task, "unknown" if limits.writes else "skipped")
+                self._publisher.note_end(self._run, task, "unknown" if limits.writes else "skipped")
                 raise
             event = tasks.came_to_nothing(task, failure, self._whole, self._run, limits)
-            self._lists.note_end(self._run, task, tasks.status(event))
+            self._publisher.note_end(self._run, task, tasks.status(event))
         self._under_way.pop(task.id, None)
         if task.may_change_something:
-            self._untold.calls.append(tasks.shown(task, event))
+            self._notifier.calls.append(tasks.shown(task, event))
         self._take(event)
 
     async def _have_run(self, task: Task) -> None:
@@ -338,7 +338,7 @@ class FlowWorkflow:
             workflow.logger.info("still at work: %s", ", ".join(self._run.tasks))
 
     async def _publish(self) -> None:
-        await self._lists.publish(lambda: self._run)
+        await self._publisher.publish(lambda: self._run)
 
     def _show(self) -> None:
         """Let the Temporal UI say where the run stands."""

@@ -1,10 +1,6 @@
-"""A run as it is written down for lists, approvers, the Temporal UI and its conversation.
+"""What others hear of a run: the database, where lists read it, Temporal's UI, its conversation.
 
-A run as it is written down for lists, approvers and the Temporal UI. Pure.
-
-What others hear of a run: the database, where lists read it, and its conversation.
-
-Both remember what they said last, so that a run is told only where it is different.
+Each is told only where the run is something else than it was told last.
 """
 
 import asyncio
@@ -41,7 +37,7 @@ NO_TOOLS: Mapping[str, CallLimits] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Whereabouts:
+class WorkflowIdentity:
     """Where the run is to be found in Temporal, and since when."""
 
     workflow_id: str
@@ -52,7 +48,7 @@ class Whereabouts:
 def of(
     definition: FlowDefinition,
     run: Run,
-    where: Whereabouts,
+    where: WorkflowIdentity,
     now: datetime,
     reminders: list[Remind],
     tools: Mapping[str, CallLimits] = NO_TOOLS,
@@ -147,7 +143,9 @@ def _amendment(run: Run) -> Amendment | None:
     )
 
 
-def _approvals(definition: FlowDefinition, run: Run, where: Whereabouts) -> list[ApprovalRecord]:
+def _approvals(
+    definition: FlowDefinition, run: Run, where: WorkflowIdentity
+) -> list[ApprovalRecord]:
     if run.approval is None:
         return []
     waiting = {a.id for a in run.approval.waiting_for()} if run.status not in ENDED else set()
@@ -155,7 +153,7 @@ def _approvals(definition: FlowDefinition, run: Run, where: Whereabouts) -> list
 
 
 def _approval(
-    definition: FlowDefinition, run: Run, where: Whereabouts, asked: Assignee, active: bool
+    definition: FlowDefinition, run: Run, where: WorkflowIdentity, asked: Assignee, active: bool
 ) -> ApprovalRecord:
     approval = run.approval
     if approval is None:  # pragma: no cover
@@ -225,7 +223,7 @@ def details(definition: FlowDefinition, run: Run) -> str:
     return "\n".join(lines)
 
 
-class Lists:
+class RunPublisher:
     """A run as the database has it, where lists, approvers and whoever watches read it."""
 
     def __init__(
@@ -251,7 +249,7 @@ class Lists:
                 ToolCallProgress(place, task.id, task.name).finished(workflow.now(), status)
             )
 
-    def are_behind(self, run: Run) -> bool:
+    def is_behind(self, run: Run) -> bool:
         """True where the run went on while what came before was being published."""
         return self._published != _listed(run)
 
@@ -264,7 +262,7 @@ class Lists:
         async with self._one_at_a_time:
             await self._publish(current())
             # The run may have gone on meanwhile, and nothing else may happen to it for days.
-            while self.are_behind(current()):
+            while self.is_behind(current()):
                 await self._publish(current())
 
     async def _publish(self, run: Run) -> None:
@@ -276,7 +274,7 @@ class Lists:
         published = of(
             elicitation.extended(self._definition, run),
             run,
-            Whereabouts(info.workflow_id, info.run_id, self._created_at),
+            WorkflowIdentity(info.workflow_id, info.run_id, self._created_at),
             workflow.now(),
             reminders,
             self._tools,
@@ -294,7 +292,7 @@ def _listed(run: Run) -> tuple[object, ...]:
     return (run.status, run.state, run.visit, len(run.history), run.approval)
 
 
-class Untold:
+class ConversationNotifier:
     """What a run has to tell its conversation, until that has heard it."""
 
     def __init__(self, run: Run) -> None:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
-from router.contracts.payload import ActivityStub, Payload
+from router.contracts.payload import ActivityStub, In, Out, Payload
 from router.domain.commands import Command
 from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
@@ -306,34 +306,27 @@ TRIES = 5
 UNDERSTAND = ActivityStub(
     "understand", Understand, Understood, timedelta(seconds=5), local=True, attempts=TRIES
 )
-HEARTBEAT = timedelta(seconds=10)
-"""Of those that ask a model: a cancelled turn stops paying."""
 
-DECIDE = ActivityStub(
-    "decide", Decide, RoutingDecision, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
-)
-PHRASE = ActivityStub(
-    "phrase", Phrase, Phrased, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
-)
+
+def _asking(name: str, takes: type[In], gives: type[Out]) -> ActivityStub[In, Out]:
+    """One that asks a model: by its heartbeats a cancelled turn stops paying."""
+    minute, beat = timedelta(seconds=60), timedelta(seconds=10)
+    return ActivityStub(name, takes, gives, minute, attempts=TRIES, heartbeat=beat)
+
+
+DECIDE = _asking("decide", Decide, RoutingDecision)
+PHRASE = _asking("phrase", Phrase, Phrased)
 PHRASE_PLAINLY = ActivityStub(
     "phrase_plainly", Phrase, Phrased, timedelta(seconds=5), local=True, attempts=TRIES
 )
 """`PHRASE` where there is no model: what Temporal would write down of it costs more than it."""
-THINK = ActivityStub(
-    "think", Think, Thought, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
-)
+THINK = _asking("think", Think, Thought)
 TOO_LONG = "ContextTooLong"
 """The type of a failure for which a shorter question may help."""
 
-CONDENSE = ActivityStub(
-    "condense", Condense, Condensed, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
-)
-PLAN = ActivityStub(
-    "plan", Draw, Planned, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
-)
-REFLECT = ActivityStub(
-    "reflect", Reflect, Reflected, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
-)
+CONDENSE = _asking("condense", Condense, Condensed)
+PLAN = _asking("plan", Draw, Planned)
+REFLECT = _asking("reflect", Reflect, Reflected)
 TELL_FLOW = ActivityStub(
     "tell_flow",
     TellFlow,

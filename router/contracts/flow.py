@@ -138,14 +138,14 @@ class FlowEnded(DecisionTaken):
     agreements: list[Agreement] = []
 
 
-class Outside(Payload):
+class ExternalEvent(Payload):
     """Something that happened outside, told by someone who holds these roles."""
 
     event: Arrived
     roles: frozenset[str]
 
 
-class Hears(Payload):
+class ExpectedEvents(Payload):
     """The outside events that a run's flow knows, by name: who may tell them, with what."""
 
     events: dict[str, Wait] = {}

@@ -3,6 +3,9 @@
 The one way to it, for requests and for tools alike. People know one request by one id; its
 branches and sub-flows have ids of their own, by which their approvals and events are awaited, and
 what is said to the whole reaches the part.
+
+Whatever is told to a run raises `Conflict` where that is over, or can't have it done now, and
+`Unavailable` where Temporal or its worker is out of reach.
 """
 
 import asyncio
@@ -24,11 +27,11 @@ from router.contracts.flow import (
     WORKFLOW,
     ApprovalDecision,
     DecisionTaken,
+    ExpectedEvents,
+    ExternalEvent,
     FlowAnswer,
     FlowStart,
-    Hears,
     OperatorAction,
-    Outside,
     Tell,
 )
 from router.contracts.start_options import TASK_TIMEOUT, of_run
@@ -112,12 +115,7 @@ class RunStanding(BaseModel):
 async def tell(
     temporal: Client, run: RunRecord, caller: Principal, event: Cancelled | Nudged, word: str
 ) -> RunStanding:
-    """Tell a run something; `word` makes the update one, however often it is sent.
-
-    Raises:
-        Conflict: the run is over.
-        Unavailable: Temporal or its worker is out of reach.
-    """
+    """Tell a run something; `word` makes the update one, however often it is sent."""
     told = Tell(event=event, locale=caller.locale, aside=True)
     answer = await _update(temporal, run.workflow_id, TELL, told, FlowAnswer, word)
     return RunStanding(id=run.id, status=answer.view.status, state=answer.view.state)
@@ -156,12 +154,7 @@ async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | No
 async def decide(
     temporal: Client, approval: ApprovalRecord, event: Decided, word: str
 ) -> RunStanding:
-    """Tell a run an approver's decision.
-
-    Raises:
-        Conflict: it was decided already, has changed, or the run is over.
-        Unavailable: Temporal or its worker is out of reach.
-    """
+    """Tell a run an approver's decision; `Conflict` too where it is decided or has changed."""
     decision = ApprovalDecision(event=event)
     taken = await _update(temporal, approval.workflow_id, DECIDE, decision, DecisionTaken, word)
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
@@ -170,38 +163,27 @@ async def decide(
 async def operate(
     temporal: Client, run: RunRecord, event: Retried | Reassigned, word: str
 ) -> RunStanding:
-    """Tell a run what an operator wants of it.
-
-    Raises:
-        Conflict: nothing of the kind can be done to it now, or it is over.
-        Unavailable: Temporal or its worker is out of reach.
-    """
+    """Tell a run what an operator wants of it."""
     told = OperatorAction(event=event)
     taken = await _update(temporal, run.workflow_id, OPERATE, told, DecisionTaken, word)
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
-async def heard_by(temporal: Client, run: RunRecord) -> Hears:
-    """The outside events that the run's flow knows; none where its workflow is forgotten.
-
-    Raises `Unavailable` where Temporal or its worker is out of reach.
-    """
+async def heard_by(temporal: Client, run: RunRecord) -> ExpectedEvents:
+    """The outside events that the run's flow knows; none where its workflow is forgotten."""
     handle = temporal.get_workflow_handle(run.workflow_id)
     try:
         with own_errors():
-            hears: Hears = await handle.query(HEARS, result_type=Hears, rpc_timeout=RPC_TIMEOUT)
+            hears: ExpectedEvents = await handle.query(
+                HEARS, result_type=ExpectedEvents, rpc_timeout=RPC_TIMEOUT
+            )
     except WorkflowOver:
-        return Hears()
+        return ExpectedEvents()
     return hears
 
 
 async def event_known(temporal: Client, run: RunRecord, caller: Principal, name: str) -> Wait:
-    """What the run's flow says of an outside event that the caller may tell.
-
-    Raises:
-        NotFound: the flow knows no such event, or not from the caller.
-        Unavailable: Temporal or its worker is out of reach.
-    """
+    """What the run's flow says of an outside event that the caller may tell; else `NotFound`."""
     known = (await heard_by(temporal, run)).events.get(name)
     if known is None or not caller.roles & set(known.roles):
         raise NotFound("There is no such flow run, or it waits for no such event of yours.")
@@ -213,13 +195,10 @@ async def happen(
 ) -> RunStanding:
     """Tell a run what happened outside; `event.word` makes it one, however often it is sent.
 
-    Raises:
-        NotFound: its flow knows no such event, or not from the caller.
-        InvalidInput: what the event brings isn't what the flow wants.
-        Conflict: it was told already and isn't needed yet, or the run is over.
-        Unavailable: Temporal or its worker is out of reach.
+    Raises `NotFound` where its flow knows no such event, or not from the caller, `InvalidInput`
+    where what it brings isn't what the flow wants.
     """
-    told = Outside(event=event, roles=caller.roles)
+    told = ExternalEvent(event=event, roles=caller.roles)
     taken = await _update(temporal, run.workflow_id, HAPPEN, told, DecisionTaken, event.word)
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
@@ -279,11 +258,9 @@ async def listening(
     That is the one that was told it already as `word`, else one that waits for it now, else one
     that will: a part before the whole, for the parts come first.
 
-    Raises:
-        NotFound: none of their flows knows the event, or not from the caller.
-        Unavailable: Temporal or its worker is out of reach.
+    Raises `NotFound` where none of their flows knows the event, or not from the caller.
     """
-    knowing: list[tuple[RunRecord, Hears]] = []
+    knowing: list[tuple[RunRecord, ExpectedEvents]] = []
     for one in [*await parts_of(kept, run), run]:
         heard = await heard_by(temporal, one)
         wait = heard.events.get(name)

@@ -183,17 +183,19 @@ class OneApprovalFlow:
             raise to_failure(Conflict("nothing failed"))
 
     @workflow.query(name=flow.HEARS)
-    def hears(self) -> flow.Hears:
+    def hears(self) -> flow.ExpectedEvents:
         fields = {"boxes": Slot(type="integer"), "note": Slot(type="text", required=False)}
-        return flow.Hears(events={"arrived": Wait(event="arrived", roles=("hr",), fields=fields)})
+        return flow.ExpectedEvents(
+            events={"arrived": Wait(event="arrived", roles=("hr",), fields=fields)}
+        )
 
     @workflow.update(name=flow.HAPPEN)
-    async def happen(self, told: flow.Outside) -> flow.DecisionTaken:
+    async def happen(self, told: flow.ExternalEvent) -> flow.DecisionTaken:
         self._words.add(told.event.word)
         return flow.DecisionTaken(status="waiting", state=f"after {told.event.value['boxes']}")
 
     @happen.validator
-    def _may_happen(self, told: flow.Outside) -> None:
+    def _may_happen(self, told: flow.ExternalEvent) -> None:
         if self._words - {told.event.word}:
             raise to_failure(Conflict("it was told already"))
 
