@@ -9,10 +9,7 @@ a null for what may be absent is left out, and JSON that came as text is read.
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012
-
+from router.documents.references import Dangling, References
 from router.llm.json_repair import NotJson, read_json
 
 Schema = Mapping[str, Any]
@@ -28,9 +25,7 @@ class Resolver:
 
     def __init__(self, schema: Schema) -> None:
         self._whole = schema
-        self._references = Registry().resolver_with_root(
-            DRAFT202012.create_resource(schema if isinstance(schema, Mapping) else {})
-        )
+        self._references = References(schema)
         self.root = self._root()
         """The schema itself; of several alternative objects, one with the properties of all."""
 
@@ -67,9 +62,9 @@ class Resolver:
         if reference == "#":
             return {}  # the whole within itself would only ever be told again
         try:
-            found = self._references.lookup(reference).contents
-        except (Unresolvable, AttributeError, TypeError, ValueError, RecursionError):
-            return {}  # it leads elsewhere, or the library stumbles over what is no schema
+            found = self._references.target(reference)
+        except Dangling:
+            return {}
         return found if isinstance(found, Mapping) else {}
 
     def _root(self) -> Schema:

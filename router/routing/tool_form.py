@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
+from router.documents.references import Dangling, References
 from router.domain.errors import Elicitation
 from router.domain.locale import Localised
 from router.entities.dates import Days
@@ -82,10 +83,10 @@ def _without_null_type(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _referred(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a reference within the schema points at; nothing where it leads elsewhere."""
-    found: Any = whole
-    for part in reference.removeprefix("#/").split("/"):
-        found = mapping_in(found).get(part.replace("~1", "/").replace("~0", "~"))
-    return mapping_in(found)
+    try:
+        return mapping_in(References(whole).target(reference))
+    except Dangling:
+        return {}
 
 
 def mapping_in(value: Any) -> Mapping[str, Any]:

@@ -33,8 +33,8 @@ from router.tool.http.declaration import (
 from router.tool.http.endpoint import Endpoint, EndpointAddress
 from router.tool.http.operations import (
     ApiOperation,
+    OpenApiReferences,
     OperationArguments,
-    References,
     Unsuitable,
     operations_of,
     taken_by,
@@ -116,7 +116,7 @@ class _Selection:
         self._entry = entry
         self._place = place
         self._document = document
-        self._references = References(document)
+        self._references = OpenApiReferences(document)
         self._written = EndpointReader(place, environment)
         self.complaints = self._written.complaints
         self._server = self._read_server()

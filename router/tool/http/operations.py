@@ -1,11 +1,4 @@
-"""The operations of an OpenAPI document: what each takes, its references written out.
-
-References within an OpenAPI document, and schemas with all of theirs written out.
-
-The operations of an OpenAPI document.
-
-What an operation takes: parameters of path, query and header and its body, as one object.
-"""
+"""The operations of an OpenAPI document, and what each takes: one object, references written out."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from router.documents.references import Dangling, References
 from router.domain.errors import Fault
 from router.tool.http.declaration import METHODS
 from router.tool.http.endpoint import FORM, JSON, PATH_SAFE, Body, Field
-from router.tool.http.response import at
 from router.tool.http.template import Hole, Template
 
 DEEPEST = 12
@@ -42,11 +35,11 @@ class Unsuitable(Exception):
         self.fault = Fault(what, remedy)
 
 
-class References:
+class OpenApiReferences:
     """Follows `$ref` within one document; nothing outside it is ever read."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self._document = document
+        self._references = References(document)
         self._nodes = 0
 
     def resolved(self, value: Any) -> dict[str, Any]:
@@ -72,8 +65,8 @@ class References:
             what = f"it refers to {reference!r:.80}, outside the document"
             raise Unsuitable(what, "bundle the document into one file")
         try:
-            return at(self._document, reference[1:])  # type: ignore[arg-type]
-        except LookupError:
+            return self._references.target(reference)
+        except Dangling:
             raise Unsuitable(f"there is no {reference:.80}", "mend the document") from None
 
     def _written_out(self, value: Any, above: tuple[str, ...]) -> dict[str, Any]:
@@ -183,12 +176,14 @@ class ApiOperation:
         return "\n".join(filter(None, said))[:MOST_DESCRIBED]
 
 
-def operations_of(document: Mapping[str, Any], references: References) -> list[ApiOperation]:
+def operations_of(document: Mapping[str, Any], references: OpenApiReferences) -> list[ApiOperation]:
     """Every operation; one without an id is named after its method and path."""
     return list(_operations(document, references))
 
 
-def _operations(document: Mapping[str, Any], references: References) -> Iterator[ApiOperation]:
+def _operations(
+    document: Mapping[str, Any], references: OpenApiReferences
+) -> Iterator[ApiOperation]:
     paths = document.get("paths")
     for path, item in (paths if isinstance(paths, dict) else {}).items():
         try:
@@ -239,7 +234,7 @@ class OperationArguments:
         return (Hole("argument", name),)
 
 
-def taken_by(operation: ApiOperation, references: References) -> OperationArguments:
+def taken_by(operation: ApiOperation, references: OpenApiReferences) -> OperationArguments:
     """What an operation takes; raises `Unsuitable` where that is more than a tool can give."""
     taken = OperationArguments()
     given: dict[tuple[str, str], dict[str, Any]] = {}
@@ -260,7 +255,7 @@ def _take_parameter(
     place: str,
     argument: str,
     parameter: dict[str, Any],
-    references: References,
+    references: OpenApiReferences,
 ) -> None:
     required = parameter.get("required") is True
     name = str(parameter.get("name"))
@@ -304,7 +299,9 @@ def _path(
     return tuple(piece for piece in pieces if piece != "")
 
 
-def _take_body(taken: OperationArguments, operation: ApiOperation, references: References) -> None:
+def _take_body(
+    taken: OperationArguments, operation: ApiOperation, references: OpenApiReferences
+) -> None:
     described = references.resolved(operation.data.get("requestBody"))
     content = described.get("content")
     if not isinstance(content, dict) or not content or operation.method in ("GET", "HEAD"):
