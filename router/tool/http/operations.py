@@ -1,4 +1,4 @@
-"""The operations of an OpenAPI document, and what each takes: one object, references written out."""
+"""The operations of an OpenAPI document, and what each takes, as one object."""
 
 import re
 from collections.abc import Iterator, Mapping
