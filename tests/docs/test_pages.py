@@ -33,7 +33,7 @@ from router.flow.loader import load_flow
 from router.runtime.app import openapi_document
 from router.settings import Fallback, Settings
 from router.skill.loader import read_skill
-from router.tool.http.operations import References, operations_of, taken_by
+from router.tool.http.operations import OpenApiReferences, operations_of, taken_by
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
 from tests.docs.snippets import PLAYED, ROOT, Snippet, all_snippets, snippets_of
@@ -64,7 +64,7 @@ def check_yaml(snippet: Snippet, folder: Path) -> None:
         assert all(story["steps"] for story in _yaml(snippet.text))  # played elsewhere
     elif snippet.text.startswith("openapi:"):
         document = _yaml(snippet.text)
-        references = References(document)
+        references = OpenApiReferences(document)
         assert all(taken_by(each, references) for each in operations_of(document, references))
     elif snippet.marker == "people":
         FileDirectory.read(_people(snippet.text), str(snippet))

@@ -39,7 +39,6 @@ import anyio
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client import ClientRequestContext, IncomingMessage
-from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -47,7 +46,7 @@ from pydantic import JsonValue, ValidationError
 
 from router.domain.errors import Elicitation
 from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.transport import called, child_process
+from router.tool.mcp.transport import TransportStreams, called, child_process
 from router.tool.mcp.untrusted import LONGEST_ERROR, visible, worded_schema, wording
 
 Item = SessionMessage | Exception
@@ -65,7 +64,7 @@ async def sieved(
 class _Sieve:
     """A stream of messages that keeps what the one below knows of each."""
 
-    def __init__(self, below: ReadStream[Item], log: logging.Logger) -> None:
+    def __init__(self, below: Any, log: logging.Logger) -> None:
         self._below = below
         self._log = log
 
