@@ -95,7 +95,8 @@ class _Sieve:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        return await self._below.__aexit__(kind, error, trace)
+        handled: bool | None = await self._below.__aexit__(kind, error, trace)
+        return handled
 
     def _sifted(self, item: Item) -> Item:
         if isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):
