@@ -18,6 +18,7 @@ from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, only
 from router.entities.ranges import from_weekday
 from router.entities.utterance import Utterance, is_far, is_unplanned
+from router.flow.engine.slots import at
 from router.flow.slot_types.slot import Slot, filled_by, read_as, slot_at
 from router.flow.slot_types.structures import pieces
 from router.flow.view import FlowView
@@ -264,12 +265,12 @@ def _field(
     view: FlowView, path: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
     """A field of an item or an object, with its siblings where the answer names them."""
-    if slot.kind.made_of == "choices" and not find_choices(slot.choices, utterance.text):
-        return _only(path, read_as(slot, utterance))
     prefix, _, name = path.rpartition(".")
     parent = slot_at(view.fillable, prefix)
-    if parent is None or not parent.fields:
-        return _only(path, _read_field(slot, utterance))
+    unnamed = slot.kind.made_of == "choices" and not find_choices(slot.choices, utterance.text)
+    picked = read_as(slot, utterance) if unnamed else None
+    if picked is not None or parent is None or not parent.fields:
+        return _only(path, picked if unnamed else _read_field(slot, utterance))
     if corrected_items(view, utterance) is not None:
         return None
     if holds_documents(name, slot):
@@ -286,12 +287,26 @@ def _with_siblings(
     prefix, _, name = path.rpartition(".")
     items, _ = find_items(row, utterance)
     first = dict(items[0]) if items else {}
-    if name not in first:
-        first[name] = _read_field(slot, utterance)
+    asked = first.get(name)
+    if asked is None:
+        asked = _read_field(slot, utterance)
+    if asked is None:
+        return _new_of_item(view, prefix, items, utterance)
     following = _following(view, prefix, items[1:])
-    if first[name] is None or following is None:
+    if following is None:
         return None
-    return {f"{prefix}.{key}": value for key, value in first.items()} | following
+    return {f"{prefix}.{key}": value for key, value in {**first, name: asked}.items()} | following
+
+
+def _new_of_item(
+    view: FlowView, prefix: str, items: list[dict[str, JsonValue]], utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """What is said of the item though not what was asked: kept, and that is asked again."""
+    known = at(view.slots, prefix)
+    if len(items) != 1 or not isinstance(known, dict | None) or _QUESTION.search(utterance.text):
+        return None
+    new = {k: value for k, value in items[0].items() if known is None or known.get(k) is None}
+    return {f"{prefix}.{key}": value for key, value in new.items()} or None
 
 
 def _following(

@@ -3,10 +3,16 @@ from typing import Any
 
 import pytest
 
+from router.domain.commands import FillSlots
+from router.domain.messages import Message
 from router.flow.definition import FlowDefinition
-from router.flow.engine.events import Skipped
+from router.flow.engine.events import Answered, Skipped
 from router.flow.loader import load_flow
-from tests.unit.flow.world import World
+from router.flow.paused import Situation
+from router.flow.prompts.question import view
+from router.understanding.reader import Reader
+from tests.unit.flow.world import NOW, World
+from tests.unit.understanding.flows import EMPLOYEE
 
 FLOWS = Path(__file__).parents[3] / "flows"
 
@@ -47,6 +53,25 @@ def test_an_item_is_asked_for_field_by_field_and_then_whether_there_is_more(
         world.answer(**answer)
     fields = [f"items.0.{name}" for name in ("category", "amount", "date", "invoice")]
     assert [*asked, world.run.asked] == [*fields, "items", "reason"]
+
+
+@pytest.mark.parametrize(
+    "typed", ["差旅 12000 元 今天 发票号 D1", "business class, 12000 yuan today, invoice D1"]
+)
+def test_what_is_understood_of_an_answer_is_kept_and_only_the_rest_is_asked(
+    claim: FlowDefinition, typed: str
+) -> None:
+    world = World(claim).begin()
+    asked = world.run.asked
+    situation = Situation(now=NOW, locale="zh", roles=EMPLOYEE, active=view(claim, world.run))
+    (command,) = Reader([claim]).read(Message(text=typed), situation).commands
+    assert isinstance(command, FillSlots)
+    world.take(Answered(slots=command.slots))
+    amount = {"amount": "12000.00", "currency": "CNY"}
+    assert world.run.slots["items"] == [{"date": "2026-11-18", "amount": amount, "invoice": "D1"}]
+    assert (world.run.asked, world.run.misses) == (asked, 0)
+    world.answer(items__0__category="transport")
+    assert world.run.asked == "items"
 
 
 def test_the_confirmation_shows_every_item_and_the_total(claim: FlowDefinition) -> None:

@@ -350,3 +350,12 @@ def test_another_item_that_is_asked_for_by_a_text_first_can_be_named(
     assert answer(view, Utterance.of(typed, NOW)) == {"guests.1": {"name": named}}
     for none in ("丙", "还有", "还有吗？"):
         assert "guests.1" not in (answer(view, Utterance.of(none, NOW)) or {})
+
+
+def test_what_else_is_said_of_an_item_is_kept_where_what_was_asked_is_not() -> None:
+    told = {"items": [{"category": "hotel", "amount": yuan("5.00")}]}
+    assert said(asking(EXPENSE, "items.0.date", told), "发票 D77, 12 元") == {
+        "items.0.invoice": "D77"
+    }
+    assert said(asking(EXPENSE, "items.0.category"), "昨天的 58 元怎么还没到?") is None
+    assert said(asking(EXPENSE, "items.0.category"), "不知道") is None
