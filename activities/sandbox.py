@@ -1,16 +1,9 @@
-"""Programs that nobody here wrote, run where they can do no harm.
+"""Programs that nobody here wrote, run where they can do no harm, and made sure to end.
 
-What a script is to be run by.
-
-What a script may use up, and how it is held to that.
-
-The command line of bubblewrap: a machine that has nothing in it but a script and Python.
-
-Every namespace is new: no network, no other process, a user without rights. Of the file system
-there are programs and libraries, read-only, the skill's files likewise, and a /tmp that ends with
-the run. There is no /proc, and no environment but what is set here.
-
-Running a script of a skill in a sandbox, and making sure that it ends.
+bubblewrap makes a machine that has nothing in it but a script and Python. Every namespace is
+new: no network, no other process, a user without rights. Of the file system there are programs
+and libraries, read-only, the skill's files likewise, and a /tmp that ends with the run. There
+is no /proc, and no environment but what is set here.
 """
 
 import asyncio

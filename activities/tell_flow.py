@@ -1,7 +1,5 @@
 """Telling a flow something: an Update on its workflow, which is started where it is new.
 
-Whose share of the workers is taken by what an activity starts.
-
 An ordinary activity, never a local one: it waits for another workflow's task, and waiting
 inside a workflow task deadlocks when the slots run out.
 """

@@ -1,9 +1,4 @@
-"""What the caller has asked for, as tools: how each stands, taking one back, hurrying one.
-
-What the caller has asked for, as a tool: how each request stands, and who is waited for.
-
-The caller's own requests, as tools: taking one back, and reminding whoever it waits for.
-"""
+"""What the caller has asked for, as tools: how each stands, taking one back, hurrying one."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo

@@ -1,9 +1,4 @@
-"""How requests of one's own stand, and which of them is meant.
-
-How requests of one's own stand, in a line each: for whoever asks, and for whoever chooses.
-
-Which of the caller's own flow runs is meant, by its id or by what people say of it.
-"""
+"""How requests of one's own stand, a line each, and which of them is meant: by id or in words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

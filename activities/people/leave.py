@@ -1,9 +1,4 @@
-"""Leave: entitlements, balances, records, and the trail of changes to them.
-
-Leave: entitlements, balances and records.
-
-Changes that people make to each other's leave entitlements, and the trail that they leave.
-"""
+"""Leave: entitlements, balances, records, and the trail of changes to them."""
 
 import secrets
 from datetime import UTC, datetime

@@ -1,11 +1,7 @@
 """The company's policies, passage by passage, and the search for the one that answers.
 
-Policies as files: Markdown, once in each language, in passages that can be quoted.
-
-A policy is a pair such as `leave.zh.md` and `leave.en.md`. Its title is the `#` line; every
-`##` heading begins a passage.
-
-What passages mean, as vectors: found by who asks in words that no policy uses.
+A policy is a pair of files such as `leave.zh.md` and `leave.en.md`. Its title is the `#` line;
+every `##` heading begins a passage.
 
 Words and meaning are searched side by side. Words count for as much as they cover of the
 question: where it shares next to none with any passage, which passage has them is chance, and

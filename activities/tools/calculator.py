@@ -1,10 +1,8 @@
 """The calculator, as a tool: arithmetic is nothing for a language model to do in its head.
 
-Reading and working out arithmetic as people type it, without ever running it as code.
-
-A Pratt parser: every operator has a binding power, and an operand takes in whatever binds
-tighter than what stands to its left (V. R. Pratt, "Top Down Operator Precedence", 1973). It
-works out values as it goes, in decimal, so that 0.1+0.2 is 0.3.
+A Pratt parser reads it, and nothing is ever run as code: every operator has a binding power, and
+an operand takes in whatever binds tighter than what stands to its left (V. R. Pratt, "Top Down
+Operator Precedence", 1973). It works out values as it goes, in decimal, so that 0.1+0.2 is 0.3.
 
 Everything is bounded, and so is the work: the length of the text, how deep it nests, the
 digits of a value and its magnitude.

@@ -1,8 +1,4 @@
-"""The clock and the working calendar, as tools.
-
-The clock, as a tool.
-
-The working calendar, as tools: which days are worked, and how many of them there are.
+"""The clock and the working calendar, as tools: which days are worked, and how many there are.
 
 The calendar is China's, with its holidays and the weekend days that are worked for them.
 """

@@ -1,8 +1,7 @@
 """Expense claims and what may be claimed at most, as tools.
 
-What may be claimed at most, as a tool: figures to reckon with, where policies have words.
-
-Expense claims, as tools: anyone may look at their own; the rest is for flows.
+Anyone may look at their own claims; the rest is for flows. Limits are figures to reckon with,
+where policies have words.
 """
 
 from decimal import Decimal

@@ -1,18 +1,10 @@
 """Labelled messages: one JSON object a line, and labels out of what people chose.
 
-What a label may be, and which label a route amounts to.
+{"text": "我要请年假，下周一到周三", "label": "leave_request", "slots": {"leave_type": "annual"}}
 
 A label is the name of a flow, skill or tool; the kind of a route that leads to none of them
 (`reply`: words were the answer); or `none`: nothing that the file has a label for was started,
-and no flow at all.
-
-Reading a file of labelled messages: one JSON object a line.
-
-{"text": "我要请年假，下周一到周三", "label": "leave_request", "slots": {"leave_type": "annual"}}
-
-All that is wrong with a file is said at once, each with its line and what would be right.
-
-Labels out of the event log: what a person chose is what the message before it meant.
+and no flow at all. All that is wrong with a file is said at once, each with its line.
 
 Where the router asked which of several things is meant, and the answer was one of them, the
 message that led to the question has got a label, from whoever knows best.

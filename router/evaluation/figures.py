@@ -1,15 +1,4 @@
-"""Labelled lines beside what they came to, as numbers, and as a terminal shows them.
-
-The files that reports are made of. Whatever is filled in is escaped.
-
-One labelled line beside what it came to.
-
-What the fitting of thresholds learns from a labelled line.
-
-All results as numbers.
-
-The figures as a terminal shows them.
-"""
+"""Labelled lines beside what they came to, as numbers, and as a terminal shows them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

