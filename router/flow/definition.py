@@ -41,7 +41,7 @@ Span = Annotated[timedelta, BeforeValidator(_as_iso)]
 """How long something takes, written `PT24H` or `P14D`."""
 
 
-GuardName = Literal[
+BlockerName = Literal[
     "how-or-what",
     "question",
     "whether",
@@ -83,7 +83,7 @@ class Triggers(Definition):
     something."""
     unless: tuple[str, ...] = ()
     """RE2: where one is found, the message doesn't start the flow."""
-    without: tuple[GuardName, ...] = ()
+    without: tuple[BlockerName, ...] = ()
     """Guards that don't hold for this flow."""
     examples: tuple[str, ...] = ()
     """Sentences people say, for finding it where no pattern matches."""

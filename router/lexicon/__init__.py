@@ -12,8 +12,9 @@ A new list is a field of `Lexicon`, and the same key in the file of each languag
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
+from typing import Any
 
 from router.documents.document import Document, read_document
 from router.documents.regex import refused
@@ -37,6 +38,18 @@ class Words(tuple[str, ...]):
 
 
 NO_WORDS = Words()
+
+
+@dataclass(frozen=True)
+class BlockerWords:
+    """What keeps a flow from starting although its words are there, for one reason."""
+
+    signs: Words = NO_WORDS
+    """What gives the reason."""
+    excuse: Words = NO_WORDS
+    """What makes it not count."""
+    before: Words = NO_WORDS
+    """What gives the reason where it ends directly before the flow's words."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +126,17 @@ class Lexicon:
     around_request: Words = NO_WORDS
     """What is said of a request without saying of which kind it is."""
 
+    # Whom and what somebody speaks of
+    surname: Words = NO_WORDS
+    someone: Words = NO_WORDS
+    does: Words = NO_WORDS
+    colleague: Words = NO_WORDS
+    software: Words = NO_WORDS
+    wanted: Words = NO_WORDS
+
+    blockers: Mapping[str, BlockerWords] = field(default_factory=dict)
+    """What keeps a request from being one, by the reason's name."""
+
 
 class LexiconError(MisconfiguredError):
     """A word list can't be used; says which file and line, and what to do."""
@@ -131,22 +155,43 @@ def read_lexicon(text: str, name: str) -> Lexicon:
     for line, fault in document.faults:
         raise LexiconError(f"{name}:{line}: {fault}")
     lists = {key: _List(key, name, words) for key, words in _lists(document, name)}
-    return Lexicon(**{key: one.written_out(lists) for key, one in lists.items()})
+    plain = {key: one.written_out(lists) for key, one in lists.items()}
+    blockers: dict[str, dict[str, Words]] = {}
+    for key in [key for key in plain if key.startswith(_BLOCKERS)]:
+        _, blocker, part = key.split(".")
+        blockers.setdefault(blocker, {})[part] = plain.pop(key)
+    named = {blocker: BlockerWords(**parts) for blocker, parts in blockers.items()}
+    return Lexicon(**plain, blockers=named)
+
+
+_BLOCKERS = "blockers."
 
 
 def _lists(document: Document, name: str) -> Iterator[tuple[str, list[tuple[int, str]]]]:
-    known = [field.name for field in fields(Lexicon)]
-    data = document.data if isinstance(document.data, dict) else {}
-    for key, value in data.items():
-        line = document.line((key,))
-        if key not in known:
-            remedy = nearest(key, known) or "make it a field of Lexicon"
-            raise LexiconError(f"{name}:{line}: there is no list {key}; {remedy}")
+    """Every list by its key, that of a blocker as `blockers.question.signs`, with its lines."""
+    for place, value in _texts(document.data, ()):
+        line, key = document.line(place), ".".join(place)
+        known = _KNOWN[key.startswith(_BLOCKERS)]
+        if place[-1] not in known:
+            remedy = nearest(place[-1], known) or "make it a field of Lexicon"
+            raise LexiconError(f"{name}:{line}: there is no list {place[-1]}; {remedy}")
         rows = enumerate(str(value or "").splitlines(), line + 1)
         words = [(number, w) for number, row in rows for w in _APART.split(row.strip()) if w]
         if not words:
             raise LexiconError(f"{name}:{line}: the list {key} is empty; leave it out")
         yield key, words
+
+
+_KNOWN = [[field.name for field in fields(kind)] for kind in (Lexicon, BlockerWords)]
+"""The lists that there are, and those of a blocker."""
+
+
+def _texts(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _texts(each, (*place, key))
+    else:
+        yield place, value
 
 
 @dataclass(frozen=True)
@@ -193,5 +238,7 @@ def _shipped(language: str) -> Lexicon:
 
 
 ZH, EN = _shipped("zh"), _shipped("en")
-BOTH = Lexicon(**{f.name: getattr(ZH, f.name) + getattr(EN, f.name) for f in fields(Lexicon)})
-"""Every list with the words of both languages."""
+BOTH = Lexicon(
+    **{key: getattr(ZH, key) + getattr(EN, key) for key in _KNOWN[0] if key != "blockers"}
+)
+"""Every list with the words of both languages; blockers are apart, since English has spaces."""

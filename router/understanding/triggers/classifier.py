@@ -26,7 +26,7 @@ from math import exp, sqrt
 from typing import Any
 
 from router.entities.grammar import MOST_FOUND, Span
-from router.flow.definition import GuardName
+from router.flow.definition import BlockerName
 from router.understanding.slots.free_text import without_cause
 from router.understanding.triggers.blockers import (
     QUOTATION,
@@ -126,47 +126,64 @@ _ALWAYS = frozenset({"translation"})
 """Guards that nothing outweighs: what is to be translated is a request of somebody else."""
 
 
+def spans_of(expressions: Iterable[Any], text: str) -> list[Span]:
+    """Where these are found in a text."""
+    return [m.span() for each in expressions for m in islice(each.finditer(text), MOST_FOUND)]
+
+
+@dataclass(frozen=True)
+class About:
+    """A text with what a flow is about blotted out, and what people do who want it."""
+
+    text: str
+    verbs: tuple[str, ...] = ()
+
+
 class Objections:
     """Of one normalised text; each is found out once, and only where something was found."""
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._found: dict[About, list[Blocker]] = {}
 
     def asking(self, topics: Iterable[Any]) -> float | None:
         """How likely the text asks for what these expressions name; None where it names none."""
-        named = [
-            m.span() for topic in topics for m in islice(topic.finditer(self._text), MOST_FOUND)
-        ]
+        named = spans_of(topics, self._text)
         return learned().likelihood(blotted(self._text, named)) if named else None
 
     def to_pattern(
-        self, span: Span, without: Collection[GuardName], asking: float | None
+        self, span: Span, without: Collection[BlockerName], asking: float | None, about: About
     ) -> str | None:
-        """Why the pattern found there starts nothing, in words; None where it does."""
+        """Why the pattern found there starts nothing, in words; None where it does.
+
+        `about` is what is said besides what the flow is about.
+        """
         return (
             self._quotation(span, without)
-            or holding(self._guards, without)
+            or holding(self._blockers(about), without)
             or holding(blockers_before(self._text[: span[0]]), without)
             or (UNASKED if asking is not None and asking < UNLIKELY else None)
         )
 
     def to_topic(
-        self, span: Span, without: Collection[GuardName], asking: float | None
+        self, span: Span, without: Collection[BlockerName], asking: float | None, about: About
     ) -> str | None:
         """Why the topic found there starts nothing, in words; None where it does."""
         if asking is None or asking < LIKELY:
             return UNASKED
-        sure = asking >= SURE
-        guards = [g for g in self._guards if g.name in _ALWAYS] if sure else self._guards
-        return self._quotation(span, without) or holding(guards, without)
+        blockers = self._blockers(about)
+        if asking >= SURE:
+            blockers = [each for each in blockers if each.name in _ALWAYS]
+        return self._quotation(span, without) or holding(blockers, without)
 
-    def _quotation(self, span: Span, without: Collection[GuardName]) -> str | None:
+    def _quotation(self, span: Span, without: Collection[BlockerName]) -> str | None:
         inside = any(first < span[0] and span[1] < last for first, last in self._quotations)
         return holding([QUOTATION], without) if inside else None
 
-    @cached_property
-    def _guards(self) -> list[Blocker]:
-        return blockers_against(without_cause(self._text))
+    def _blockers(self, about: About) -> list[Blocker]:
+        if about not in self._found:
+            self._found[about] = blockers_against(without_cause(about.text), about.verbs)
+        return self._found[about]
 
     @cached_property
     def _quotations(self) -> list[Span]:

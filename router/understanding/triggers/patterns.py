@@ -23,11 +23,11 @@ import re2
 from router.domain.locale import Localised
 from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised, normalise
-from router.flow.definition import FlowDefinition, GuardName
+from router.flow.definition import BlockerName, FlowDefinition
 from router.lexicon import Words
 from router.understanding.names import FlowNames
 from router.understanding.reading import PatternHit
-from router.understanding.triggers.classifier import Objections
+from router.understanding.triggers.classifier import About, Objections, blotted, spans_of
 
 MOST_PATTERNS = 500
 MOST_BYTES = 32 * 1024
@@ -160,7 +160,7 @@ class _Entry:
     source: str
     kind: Kind
     roles: frozenset[str]
-    without: tuple[GuardName, ...]
+    without: tuple[BlockerName, ...]
 
 
 class PatternIndex:
@@ -172,8 +172,10 @@ class PatternIndex:
     """
 
     def __init__(self, flows: Iterable[FlowDefinition]) -> None:
-        self._entries = [entry for flow in flows for entry in _entries(flow)]
+        held = list(flows)
+        self._entries = [entry for flow in held for entry in _entries(flow)]
         self._filter = PatternFilter(entry.source for entry in self._entries)
+        self._named = {flow.flow: (_names(flow), flow.verbs) for flow in held}
 
     def following(self, flows: Iterable[FlowDefinition]) -> "PatternIndex":
         """The index of these flows: this very one where their patterns are what they were.
@@ -209,15 +211,19 @@ class PatternIndex:
                 for index, entry in entries
                 if entry.kind != "unless"
             ]
-            asking = objections.asking([e for entry, e in starting if entry.kind == "topic"])
+            topics = [e for entry, e in starting if entry.kind == "topic"]
+            asking = objections.asking(topics)
+            about = self._about(text.text, entries[0][1].flow, topics)
             for entry, expression in starting:
                 match = expression.search(text.text)
-                objection = (
-                    objections.to_pattern(match.span(), entry.without, asking)
-                    if entry.kind == "pattern"
-                    else objections.to_topic(match.span(), entry.without, asking)
-                )
+                judge = objections.to_pattern if entry.kind == "pattern" else objections.to_topic
+                objection = judge(match.span(), entry.without, asking, about)
                 yield _match(text, entry, match, own or objection)
+
+    def _about(self, text: str, flow: str, topics: Sequence[Any]) -> About:
+        """The text with what the flow is about, and what it is called, blotted out."""
+        names, verbs = self._named[flow]
+        return About(blotted(text, spans_of([*topics, *names], text)), verbs)
 
 
 def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
@@ -230,6 +236,15 @@ def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
     for kind, sources in kinds.items():
         for source in sources:
             yield _Entry(flow.flow, source, kind, triggers.roles, triggers.without)
+
+
+def _names(flow: FlowDefinition) -> list[Any]:
+    """What finds the names of a flow; nothing for one that has none but its title."""
+    if not flow.names:
+        return []
+    names = FlowNames.of(flow)
+    latin = f"{names.latin}s?"
+    return [compiled(rf"{names.han}|\b{latin}\b" if names.han else rf"\b{latin}\b")]
 
 
 def _may(entry: _Entry, roles: frozenset[str]) -> bool:

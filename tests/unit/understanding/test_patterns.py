@@ -6,9 +6,10 @@ from typing import get_args
 import pytest
 
 from router.entities.normalisation import normalise
-from router.flow.definition import FlowDefinition, GuardName
+from router.flow.definition import BlockerName, FlowDefinition
 from router.flow.loader import load_flows
-from router.understanding.triggers.blockers import GUARDS, QUOTATION, Blocker
+from router.lexicon import EN, ZH
+from router.understanding.triggers.blockers import BLOCKERS, Blocker
 from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, FLOWS, SHIPPED
 
@@ -113,18 +114,19 @@ def test_a_guard_that_a_flow_does_without_leaves_the_others() -> None:
     assert hit.blocked_by == "takes it back or changes it"
 
 
-def test_every_guard_has_a_name_of_its_own() -> None:
-    names = [guard.name for guard in (*GUARDS, QUOTATION)]
-    assert sorted(names) == sorted(get_args(GuardName))
+def test_every_blocker_has_its_reason_and_its_words() -> None:
+    assert [blocker.name for blocker in BLOCKERS] == list(get_args(BlockerName))
+    assert {"quotation", *ZH.blockers, *EN.blockers} == set(get_args(BlockerName))
 
 
 def test_every_guard_is_in_the_documentation_with_an_example_that_it_blocks() -> None:
     table = (DOCS / "flows.md").read_text().partition("| guard |")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()[2:]]
-    assert [name.strip("`") for name, *_ in rows] == list(get_args(GuardName))
+    assert [name.strip("`") for name, *_ in rows] == list(get_args(BlockerName))
     for name, reason, examples in rows:
-        others = [other for other in get_args(GuardName) if f"`{other}`" != name]
-        index = PatternIndex([flow("leave", patterns=["请假", "leave"], without=others)])
+        others = [other for other in get_args(BlockerName) if f"`{other}`" != name]
+        leave = flow("leave", patterns=["请假", "leave"], without=others)
+        index = PatternIndex([leave.model_copy(update={"names": ("请假", "leave")})])
         for example in examples.split(" / "):
             hits = [match.hit for match in index.find(normalise(example), EMPLOYEE)]
             assert {hit.blocked_by for hit in hits} == {reason}, (name, example)
@@ -135,14 +137,14 @@ def test_the_guards_are_asked_once_however_many_flows_a_message_could_start(
 ) -> None:
     asked: list[str] = []
 
-    def stops(guard: Blocker, _: str) -> bool:
-        asked.append(guard.name)
+    def stops(blocker: Blocker, *_: object) -> bool:
+        asked.append(blocker.name)
         return False
 
     monkeypatch.setattr(Blocker, "stops", stops)
     index = PatternIndex(flow(f"f{n}", patterns=["tea"]) for n in range(50))
     assert len(index.find(normalise("a cup of tea"), EMPLOYEE)) == 50
-    assert asked == [guard.name for guard in GUARDS]
+    assert asked == [blocker.name for blocker in BLOCKERS]
 
 
 def test_quoted_words_start_nothing() -> None:
