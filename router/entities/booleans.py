@@ -1,70 +1,15 @@
 """Yes and no, in all usual forms: `好的`, `没问题`, `算了`, `yep`, `no thanks`."""
 
 from router.entities.grammar import compiled, group_span
+from router.lexicon import BOTH
 
-_YES = (
-    "好(?:的|呀|啊|吧|嘞|滴|哒|了|哦|哈|极了)*|(?:都|当然|也)?(?:可以|行|成)(?:的|了|啊|吧|呀)*"
-    "|没(?:有)?问题|没错"
-    "|(?:就)?是(?:的|呀|啊|滴|呢)*(?:这样|这样的|这个)?|(?:都|完全|很)?对(?:的|呀|啊|滴|了|头)*"
-    "|[嗯恩唔]+(?:哼|呐)?|噢|哦"
-    "|(?:我)?(?:确认|确定|同意|肯定|必须)(?:提交|无误|没问题|的|了)*|(?:请)?(?:帮我)?提交(?:吧|了"
-    "|申请)*"
-    "|(?:我)?(?:要|需要)(?:的|啊|呀)?|(?:还)?有(?:的|啊|呀)?|当然(?:啦|了|的)*|就这样(?:吧)?"
-    "|(?:内容|信息)?(?:正确|无误)"
-    "|中|得嘞|妥|安排|继续|没毛病|收到|批准|通过"
-    "|y|yes|yeah|yea|yep|yup|yah|ya|ok|okay|okey|k|kk|sure(?: thing)?|of course|certainly"
-    "|absolutely|definitely"
-    "|right|that'?s (?:right|correct|fine|it)|that is (?:right|correct)|correct|confirm(?:ed)?"
-    "|i confirm"
-    "|affirmative|agreed?|i agree|please do|go ahead|do it|submit(?: it)?|looks? good(?: to me)?"
-    "|lgtm|sounds good"
-    "|all good|fine|perfect|great|good|exactly|indeed|aye|proceed|why not|i do|it is|true|alright"
-    "|all right|ship it"
-    "|👍|👌|✅|🆗|[√✓✔]"
-)
-_NO = (
-    "不(?:了|是|是的|要|要了|用|用了|用谢|对|行|好|可以|可|需要|需要了|成|想|同意|确认|确定|提交"
-    "|必|必了|太对|太行|大对)?(?:的|啊|呀|哦|吧)*"
-    "|否|否定|没有?(?:了|啦|的)*|算了(?:吧)?|别(?:了)?|错(?:了|的|误)?|有误|有错|没(?:了|啦)"
-    "|没有其他(?:的)?(?:了)?|先不(?:了|要)?"
-    "|拒绝|反对|取消|免了|打住|就这些(?:了)?|没别的了?"
-    "|n|no|nope|nah|nay|no way|no,? thanks?(?: you)?|not (?:really|yet|now|correct|right|quite"
-    "|that|ok|okay|at all)"
-    "|don'?t|do not|negative|never|wrong|incorrect|that'?s (?:wrong|not right|not correct"
-    "|incorrect)|i don'?t|it'?s not|it is not"
-    "|false|disagree|cancel|stop|👎|❌|[×✗✘]"
-)
-_FILLER = (
-    "(?:那|那就|嗯|哦|噢|呃|额|请|please|pls|thanks?|thank you|thx|谢谢(?:你|您)?|多谢|辛苦了?"
-    "|麻烦了?|well|um+|uh+|then|now|just|啊|吧|哈|的|[~!.,。;、?…😀-🙏]| )"
-)
-
-_YES_ONLY = compiled(f"^{_FILLER}*(?:(?:{_YES}){_FILLER}*){{1,4}}$")
-_NO_ONLY = compiled(f"^{_FILLER}*(?:(?:{_NO}){_FILLER}*){{1,4}}$")
-# Words by which something is sent off or held back; of any other question they are no answer.
-_GO = (
-    "(?:就?(?:这么|这样))?(?:发|发送|发出去?|交|交上去|送审|报上去|提上去)(?:吧|了|出去)"
-    "|就这么(?:办|定|提交)吧?|走起|办吧|弄吧"
-    "|(?:ok|okay|yes|yeah|great|good|perfect),? (?:go|send|submit)\\b.*|(?:please )?send(?: it"
-    "| this)?"
-    "(?: off| out| in| through| over| away)*(?: for approval)?|(?:let'?s )?go(?: for it| on"
-    "| with it)?"
-    "|let'?s do (?:it|this)|make it so|(?:please )?(?:file|submit) (?:it|this)(?: for approval)?"
-    "|off it goes"
-)
-_WAIT = (
-    "(?:先|请)?(?:别|不要|不用|不能|暂不)(?:急|忙)?(?:着)?(?:提交|发|发送|交|送|报|动)(?:了|呢)?"
-    "|(?:请)?(?:等等|等一等|等一?下|等会儿?|稍等(?:一?下)?|慢着|且慢|别急|先等等|先等一?下)"
-    "|(?:no,? )?(?:please )?(?:wait|hold on|hang on|hold it|hold off|one moment|just a (?:moment"
-    "|second|sec|minute)"
-    "|not so fast)(?: (?:a|one) (?:moment|second|sec|minute|bit))?"
-    "|(?:no,? )?(?:please )?(?:do not|don'?t) (?:send|submit|file|do)(?: (?:it|this"
-    "|that))?(?: (?:yet|now|off))*"
-)
+_FILLER = f"(?:{BOTH.around_answer}|[~!.,。;、?…😀-🙏]| )"
+_YES_ONLY = compiled(f"^{_FILLER}*(?:{BOTH.yes}{_FILLER}*){{1,4}}$")
+_NO_ONLY = compiled(f"^{_FILLER}*(?:{BOTH.no}{_FILLER}*){{1,4}}$")
 # A yes to "is there more?", and no leave to hand in what there is.
 _THERE_IS_MORE = compiled(f"^{_FILLER}*还?有(?:的|啊|呀)?{_FILLER}*$")
-_GO_ONLY = compiled(f"^{_FILLER}*(?:(?:{_YES}){_FILLER}*)*(?:{_GO}){_FILLER}*$")
-_WAIT_ONLY = compiled(f"^{_FILLER}*(?:(?:{_NO}){_FILLER}*)*(?:(?:{_WAIT}){_FILLER}*)+$")
+_GO_ONLY = compiled(f"^{_FILLER}*(?:{BOTH.yes}{_FILLER}*)*{BOTH.send_off}{_FILLER}*$")
+_WAIT_ONLY = compiled(f"^{_FILLER}*(?:{BOTH.no}{_FILLER}*)*(?:{BOTH.wait}{_FILLER}*)+$")
 _LED_BY_NO = compiled(
     r"^(?:no|nope|without|not|(?:no,? )?(?:i|we) (?:do not|don'?t) (?:need|want)|don'?t need)\b"
     "|^(?:我们?)?(?:不|没有?|无需|别)(?:要|用|需要|必|想|开)?"
@@ -80,7 +25,7 @@ _BOTH_WAYS = compiled(
 )
 
 _OPENING = compiled(
-    f"^(?:{_FILLER}*)(?:(?P<no>{_NO})|(?P<yes>{_YES}))(?:[,.。;、!~]+ ?| (?:but|only|just) "
+    f"^(?:{_FILLER}*)(?:(?P<no>{BOTH.no})|(?P<yes>{BOTH.yes}))(?:[,.。;、!~]+ ?| (?:but|only|just) "
     "|但是?)(?P<rest>.+)$"
 )
 

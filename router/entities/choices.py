@@ -8,27 +8,14 @@ from router.domain.locale import Localised
 from router.domain.messages import Option
 from router.entities.grammar import MOST_FOUND, Found, compiled, cuts_a_word, longest
 from router.entities.normalisation import normalise
-from router.entities.numbers import parse_number
+from router.entities.numbers import place_of
+from router.lexicon import EN
 
-_ORDINALS = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-]
 _FIGURE = r"[1-9]\d?|[一二三四五六七八九十]{1,2}"
 _NUMBERED = compiled(
-    rf"^(?:我?(?:选|要|是)|选项|number |option |no\.? ?|#|the )?(?:第 ?)?(?P<n>{_FIGURE}|"
-    + "|".join(_ORDINALS)
-    + r")(?:st|nd|rd|th)?(?: ?[个项条种号]| one| option)?[吧.。)!]?$"
+    rf"^(?:我?(?:选|要|是)|选项|number |option |no\.? ?|#|the )?"
+    rf"(?:第 ?)?(?P<n>{_FIGURE}|{EN.ordinal})(?:st|nd|rd|th)?"
+    "(?: ?[个项条种号]| one| option)?[吧.。)!]?$"
 )
 _LAST = compiled("^(?:最后(?:一)?[个项种条]?|the last(?: one)?|last(?: one)?)[.!]?$")
 # 取消请假, "cancel my leave": what names an option isn't always its choice.
@@ -133,8 +120,8 @@ def chosen_number(text: str, among: int) -> int | None:
     if match is None:
         return None
     figure = match.group("n")
-    number = _ORDINALS.index(figure) + 1 if figure in _ORDINALS else int(parse_number(figure) or 0)
-    return number - 1 if 0 < number <= among else None
+    place = place_of(figure)
+    return place if place is not None and place < among else None
 
 
 def chosen_option(options: Iterable[Option], text: str) -> Option | None:

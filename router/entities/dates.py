@@ -32,6 +32,7 @@ from router.entities.grammar import (
     longest,
 )
 from router.entities.numbers import EN_NUMBER, parse_number
+from router.lexicon import BOTH
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,7 @@ class DayMention:
         return self.noon or self.end
 
 
-_MORNING = "上午|早上|早晨|清晨|清早|一早|早|晨|morning|am|a\\.m\\."
-HALF_NAME = rf"(?:(?P<am>{_MORNING})|(?P<pm>下午|午后|傍晚|afternoon|pm|p\.m\.))(?:[^a-z]|$)"
+HALF_NAME = rf"(?:(?P<am>{BOTH.morning})|(?P<pm>{BOTH.afternoon}))(?:[^a-z]|$)"
 """A half of a day, as the group `am` or `pm`."""
 _HALF = compiled(rf"^ ?的?(?:in the )?{HALF_NAME}")
 _HALF_BEFORE = compiled(

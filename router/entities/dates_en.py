@@ -17,41 +17,22 @@ from router.entities.days import (
 )
 from router.entities.grammar import Groups, Rule
 from router.entities.numbers import EN_NUMBER, parse_number
+from router.lexicon import EN
 
-_MONTH_NAMES = (
-    "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug"
-    "|september sept sep|october oct|november nov|december dec"
-)
-_MONTHS = {
-    name: number
-    for number, names in enumerate(_MONTH_NAMES.split("|"), 1)
-    for name in names.split()
-}
-MONTH_NAME = "(?:" + "|".join(_MONTHS) + ")"
+MONTH_NAME = str(EN.month)
 
-_WEEKDAY_NAMES = (
-    "monday mon|tuesday tues tue|wednesday wed|thursday thurs thur thu|friday fri"
-    "|saturday sat|sunday sun"
-)
-WEEKDAYS = {
-    name: number for number, names in enumerate(_WEEKDAY_NAMES.split("|")) for name in names.split()
-}
-WEEKDAY_NAME = "(?:" + "|".join(WEEKDAYS) + r")\b"
+WEEKDAYS = EN.weekday.places
+WEEKDAY_NAME = rf"{EN.weekday}\b"
 # Sat, sun, wed and mon are words or names too, and count only where a day is expected.
 _DOUBTFUL = {"mon", "wed", "sat", "sun"}
 SURE_WEEKDAY = "(?:" + "|".join(name for name in WEEKDAYS if name not in _DOUBTFUL) + ")"
 SHORT_WEEKDAY = "(?:" + "|".join(sorted(_DOUBTFUL)) + ")"
 
-_NAMES_TO_TWENTY = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
-    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-)
-_TO_TWENTY = _NAMES_TO_TWENTY.split()
-_ORDINALS = {word: number for number, word in enumerate(_TO_TWENTY, 1)} | {"thirtieth": 30}
+_ORDINALS = {word: n for n, word in enumerate(EN.ordinal, 1)} | {"thirtieth": 30}
 _ORDINALS |= {
     f"{tens}{gap}{word}": base + number
     for tens, base, last in (("twenty", 20, 9), ("thirty", 30, 1))
-    for number, word in enumerate(_TO_TWENTY[:last], 1)
+    for number, word in enumerate(EN.ordinal[:last], 1)
     for gap in "- "
 }
 ORDINAL = "(?:" + "|".join(sorted(_ORDINALS, key=len, reverse=True)) + ")"
@@ -76,7 +57,7 @@ def day_number(text: str) -> int:
 
 def month_number(text: str) -> int:
     """The month of `December` or `dec`, January being 1."""
-    return _MONTHS[text]
+    return EN.month.places[text] + 1
 
 
 # Friday, December 4th is one day; where the two disagree, none.
@@ -86,16 +67,7 @@ _EXPECTING = "(?:on|from|to|until|till|through|thru|by|and|starting|before|after
 _THEN_YEAR = r"(?:(?:, ?| |-)(?P<year>20\d\d))?"
 
 _NEXT, _LAST = "next(?: next){0,3}", "last(?: last){0,3}"
-_WORDS = {
-    "day after tomorrow": 2,
-    "day before yesterday": -2,
-    "tomorrow": 1,
-    "tmrw": 1,
-    "tmr": 1,
-    "today": 0,
-    "tonight": 0,
-    "yesterday": -1,
-}
+_WORDS = EN.day.values
 
 # What may follow `the 24th` and makes it the 24th of something else.
 _THING = (
@@ -316,8 +288,8 @@ DAYS: tuple[Rule[Day], ...] = (
         lambda g: Weekday(WEEKDAYS[g["day"]], 2),
     ),
     Rule(
-        r"(?:the )?(?P<word>" + "|".join(_WORDS) + r")\b",
-        lambda g: DayShift(days=_WORDS[g["word"]]),
+        r"(?:the )?(?P<word>" + "|".join(sorted(_WORDS, key=len, reverse=True)) + r")\b",
+        lambda g: DayShift(days=int(_WORDS[g["word"]])),
         unless_before="'s (?:world|generation)",
     ),
     Rule(r"(?P<it>this) (?:morning|afternoon)\b", lambda _: DayShift()),

@@ -18,6 +18,7 @@ from router.entities.days import (
 )
 from router.entities.grammar import Groups, Rule
 from router.entities.numbers import ZH_COUNT, parse_number
+from router.lexicon import ZH
 
 _HAN_DAY = (
     "三十一|三十|二十[一二三四五六七八九]|二十|十[一二三四五六七八九]|十|[一二三四五六七八九]"
@@ -38,10 +39,6 @@ _FURTHEST = 4
 
 
 YEARS = {"去": -1, "今": 0, "本": 0, "明": 1, "后": 2}
-_WEEKDAYS = {
-    c: n for n, pair in enumerate(("一1", "二2", "三3", "四4", "五5", "六6")) for c in pair
-}
-_WEEKDAYS |= dict.fromkeys("日天7", 6)
 _DAYS = {"后": 2, "明": 1, "翌": 1, "今": 0, "昨": -1, "前": -2}
 
 # 5号 is a day unless it numbers a thing: 5号楼, 3号线, 1号会议室; 5号机票 and 5号开会 are of a day.
@@ -56,7 +53,7 @@ _OF_THE_MOON = {"三月三", "五月五", "六月六", "七月七", "八月十�
 
 def weekday_of(figure: str) -> int:
     """The weekday, Monday being 0, of `一` to `日` or `1` to `7`."""
-    return _WEEKDAYS[figure]
+    return ZH.weekday.places[figure]
 
 
 def small_number(text: str) -> int:

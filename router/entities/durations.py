@@ -8,23 +8,16 @@ Times of day: `14:30`, `下午三点半`, `3pm`. A bare `at 5` is none.
 from dataclasses import dataclass
 from datetime import time
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, cast
 
 from router.entities.grammar import Found, Groups, Rule, longest
 from router.entities.numbers import EN_NUMBER, HAN_DIGIT, ZH_COUNT, parse_number
+from router.lexicon import ZH
 
 Unit = Literal["days", "hours", "weeks"]
 
 _HALF = Decimal("0.5")
-_ZH_UNITS: dict[str, Unit] = {
-    "天": "days",
-    "工作日": "days",
-    "周": "weeks",
-    "星期": "weeks",
-    "礼拜": "weeks",
-    "小时": "hours",
-    "钟头": "hours",
-}
+_ZH_UNITS = cast("dict[str, Unit]", ZH.unit.values)
 _ZH_UNIT = "(?P<unit>" + "|".join(_ZH_UNITS) + ")"
 _EN_UNITS: dict[str, Unit] = {"d": "days", "w": "weeks", "h": "hours", "f": "weeks"}
 

@@ -33,6 +33,7 @@ from router.entities.dates_zh import (
 )
 from router.entities.days import Day, Festival, MonthDay, MonthEnd, NthWeekday, YearDay
 from router.entities.grammar import Groups, Rule
+from router.lexicon import EN, ZH, Words
 
 _NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _NTH |= {"last": -1}
@@ -156,68 +157,8 @@ EN_MONTH_ENDS: tuple[Rule[Day], ...] = (
 )
 
 
-# A holiday by its date, or by what it is called in the calendar of `holidays`.
-_ZH = {
-    "1-1": "元旦|元旦节",
-    "2-14": "情人节",
-    "3-8": "妇女节",
-    "4-1": "愚人节",
-    "5-1": "劳动节|五一劳动节|五一节",
-    "5-4": "青年节",
-    "6-1": "儿童节|六一儿童节",
-    "7-1": "建党节",
-    "8-1": "建军节",
-    "9-10": "教师节",
-    "10-1": "国庆|国庆节|十一国庆节",
-    "10-31": "万圣节",
-    "11-11": "双十一",
-    "12-12": "双十二",
-    "12-24": "平安夜",
-    "12-25": "圣诞|圣诞节",
-    "12-31": "跨年夜",
-    "春节": "春节|大年初一|正月初一|农历新年",
-    "除夕": "除夕|除夕夜|年三十|大年三十",
-    "清明节": "清明|清明节",
-    "端午节": "端午|端午节",
-    "中秋节": "中秋|中秋节",
-}
-# These are a figure or a square unless the very day is spoken of.
-_ZH_DAY_ITSELF = {"5-1": "五一", "6-1": "六一", "10-1": "十一"}
-_EN = {
-    "1-1": "new year's day",
-    "2-14": "valentine's day",
-    "3-8": "international women's day",
-    "3-17": "st patrick's day",
-    "4-1": "april fools' day",
-    "5-1": "may day|labor day|labour day",
-    "5-4": "youth day",
-    "6-1": "children's day",
-    "8-1": "army day",
-    "10-1": "national day",
-    "10-31": "halloween",
-    "12-24": "christmas eve|xmas eve",
-    "12-25": "christmas day|xmas day",
-    "12-26": "boxing day",
-    "12-31": "new year's eve",
-    "春节": "chinese new year|chinese new year's day|lunar new year|lunar new year's day"
-    "|spring festival",
-    "除夕": "chinese new year's eve|lunar new year's eve",
-    "清明节": "tomb sweeping day|qingming|qingming festival",
-    "端午节": "dragon boat festival",
-    "中秋节": "mid autumn festival|mid autumn day|mid autumn",
-}
-
-_ZH_HOLIDAY_KIND = (
-    "的?(?:晚会|月饼|粽|放假|假|期间|活动|安排|聚会|派对|礼|快乐|福利|贺卡|大促|促销|套餐|广场|路|街|酒会|联欢|节目|祝福"
-    "|红包|特|主题|树|老人|老公|歌|装饰|餐|长假|小长假|黄金周|前后|那几天|那周|调休|值班表|值班安排|排班|加班费|加班工资|通知"
-    "|海报|布置|氛围|三天|七天|档|购物|狂欢|嘉年华|蛋糕|前夕|后第|第|放(?:几|多少|不放|没)|怎么放|[前后][一两三几]天|[前后]一[晚夜]|次日|休几)"
-)
-_EN_HOLIDAY_KIND = (
-    r"(?:'s)?[ -](?:party|parties|dinner|lunch|brunch|concert|gifts?|presents?|cards?|bonus|sale"
-    r"|menu|events?|gala|parade|celebrations?|decorations?|tree|songs?|music|movie|schedule"
-    r"|arrangements?|rota|roster|special|speech|costumes?|playlist|hamper|opening|greetings"
-    r"|message|drinks|theme|outfit|candy|bash|week|break|holidays?|season|golden week|travel)\b"
-)
+_ZH_HOLIDAY_KIND = f"的?{ZH.of_a_holiday}"
+_EN_HOLIDAY_KIND = rf"(?:'s)?[ -]{EN.of_a_holiday}\b"
 
 
 def _holiday(called: str, year: str | None = None, years: int | None = None) -> Day | None:
@@ -234,8 +175,8 @@ def _holiday(called: str, year: str | None = None, years: int | None = None) -> 
 class _Names:
     """Holidays by any of their names, as an expression with the group `name`."""
 
-    def __init__(self, names: dict[str, str]) -> None:
-        called = {name: day for day, row in names.items() for name in row.split("|")}
+    def __init__(self, names: Words) -> None:
+        called = names.values
         self._called = {name.replace("'", ""): day for name, day in called.items()}
         longest_first = sorted(called, key=len, reverse=True)
         alternatives = (n.replace("'", "['’]?").replace(" ", "[ -]") for n in longest_first)
@@ -247,7 +188,9 @@ class _Names:
         return _holiday(self._called[plain], groups.get("year"), YEARS.get(groups.get("rel", "")))
 
 
-_ZH_NAMES, _ZH_THE_DAY, _EN_NAMES = _Names(_ZH), _Names(_ZH_DAY_ITSELF), _Names(_EN)
+_ZH_NAMES, _ZH_THE_DAY, _EN_NAMES = (
+    _Names(names) for names in (ZH.holiday, ZH.holiday_itself, EN.holiday)
+)
 
 ZH_HOLIDAYS: tuple[Rule[Day], ...] = (
     Rule(

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby, product
 
+from router.lexicon import EN, ZH
+
 Span = tuple[int, int]
 """A run to be read as something shorter, half-open."""
 
@@ -35,18 +37,7 @@ _LONGEST_WORD = 40
 _MOST_RUNS = 4
 """Letters of a word, and how many of them may have been held down; what has more is no word."""
 
-_DOUBLED = re.compile(
-    "add|address|agree|agreed|all|annually|application|applied|apply|appointment|approval"
-    "|approve|approved|arrange|attend|been|better|bill|billing|book|booked|booking"
-    "|business|call|cancelled|cancelling|coffee|cool|correct|current|currently|different"
-    "|dinner|dollar|dollars|error|fee|feel|feeling|fees|fell|fill|free|full|getting|good"
-    "|goodbye|greetings|happen|happened|happy|hello|ill|illness|immediately|issue|keep"
-    "|less|little|look|looking|matter|meet|meeting|meetings|miss|missed|need|needed|needs"
-    "|off|office|pass|pool|process|room|see|seen|sleep|soon|sorry|still|street|success"
-    "|supplies|supply|tell|three|till|tomorrow|too|tool|traffic|travelling|unless|week"
-    "|weekend|weekly|weeks|well|will|worry"
-)
-"""Words of a desk that have a letter twice where a careless finger puts it more often."""
+_DOUBLED = re.compile(str(EN.doubled))
 
 
 def held_down(text: str) -> Iterator[tuple[Span, str]]:
@@ -116,26 +107,6 @@ phrases say in which."""
 _OF_A_DESK = {"帳": "账", "妳": "你"}
 """What OpenCC leaves, or writes as something else: 帳 is a tent there, and an account here."""
 
-_AS_SAID = {
-    "甚么": "什么",
-    "瞭解": "了解",
-    "明瞭": "明了",
-    "祇是": "只是",
-    "祇有": "只有",
-    "祇要": "只要",
-    "祇能": "只能",
-    "回覆": "回复",
-    "答覆": "答复",
-    "批覆": "批复",
-    "著急": "着急",
-    "急著": "急着",
-    "接著": "接着",
-    "等著": "等着",
-    "跟著": "跟着",
-    "带著": "带着",
-}
-"""Words of which one character is simplified only here: 著 stays in 著作, 瞭 in 瞭望."""
-
 
 def simplified(text: str) -> str:
     """The text with as many characters, and what is simplified already as it is.
@@ -159,14 +130,15 @@ _Words = tuple[re.Pattern[str], dict[str, str]]
 @cache
 def _tables() -> tuple[dict[int, str], _Words, frozenset[str]]:
     """What always changes, what depends on its neighbours, and which characters that shows in."""
+    as_said = {typed: word for word, typed in ZH.simplified.values.items()}
     one_by_one = {c: s for c, s in _rows("TSCharacters.txt") if c != s} | _OF_A_DESK
     closed = {c: one_by_one.get(s, s) for c, s in one_by_one.items()}
     kept = {word for _, word in _rows("TSPhrases.txt") if _IN_BOTH.intersection(word)}
     replaced = {c: closed[c] for c in _IN_BOTH if c in closed}
-    replaced |= {word: word for word in kept} | _AS_SAID
+    replaced |= {word: word for word in kept} | as_said
     longest_first = sorted(replaced, key=len, reverse=True)
     words = re.compile("|".join(map(re.escape, longest_first)))
-    telling = _IN_BOTH | {was for word, new in _AS_SAID.items() for was in set(word) - set(new)}
+    telling = _IN_BOTH | {was for word, new in as_said.items() for was in set(word) - set(new)}
     certain = {ord(c): s for c, s in closed.items() if c not in _IN_BOTH}
     return certain, (words, replaced), telling
 

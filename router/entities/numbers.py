@@ -9,6 +9,7 @@ import re
 from decimal import Decimal
 
 from router.entities.grammar import Found, Rule, longest
+from router.lexicon import EN, ZH
 
 DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,12})(?:\.\d{1,6})?"
 HAN_DIGIT = "[零〇一二两三四五六七八九壹贰叁肆伍陆柒捌玖]"
@@ -33,46 +34,17 @@ ZH_COUNT = (
 )
 """A small number that counts something: `两`, `十五`, never digit by digit as in `三三`."""
 
-_VALUES = {
-    character: value
-    for value, characters in enumerate(
-        ("零〇", "一壹", "二两贰俩", "三叁仨", "四肆", "五伍", "六陆", "七柒", "八捌", "九玖")
-    )
-    for character in characters
-}
+_VALUES = ZH.number.places
 _TEN = 10
 _UNITS = {"十": _TEN, "拾": _TEN, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
 _MYRIADS = {"万": 10_000, "亿": 100_000_000}
 
-_SMALL = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_EN_VALUES = {word: n for n, word in enumerate(_SMALL)} | {
-    word: 10 * n for n, word in enumerate(_TENS, start=2)
+_EN_VALUES = EN.number.places | {
+    word: 10 * n for word, n in zip(EN.tens, range(2, 10), strict=True)
 }
 _EN_SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 _EN_SCALE = "(?:" + "|".join(_EN_SCALES) + ")"
-_EN_WORD = "(?:" + "|".join([*reversed(_SMALL), *_TENS, *_EN_SCALES]) + ")"
+_EN_WORD = "(?:" + "|".join([*reversed(EN.number), *EN.tens, *_EN_SCALES]) + ")"
 
 EN_NUMBER = (
     rf"(?:{DIGITS} ?(?:k\b|{_EN_SCALE}\b)|{DIGITS}"
@@ -186,11 +158,7 @@ def find_numbers(text: str) -> list[Found[Decimal]]:
     return longest(found for rule in _RULES for found in rule.find(text))
 
 
-_WORDS = (
-    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
-    *("tenth", "eleventh", "twelfth"),
-)
-ORDINAL = "(?:" + "|".join(_WORDS) + r"|\d{1,2}(?:st|nd|rd|th))"
+ORDINAL = rf"(?:{EN.ordinal}|\d{{1,2}}(?:st|nd|rd|th))"
 """An English ordinal, in words or figures."""
 
 
@@ -200,7 +168,7 @@ def place_of(ordinal: str) -> int | None:
     >>> place_of("second"), place_of("3rd"), place_of("二"), place_of("0")
     (1, 2, 1, None)
     """
-    if ordinal in _WORDS:
-        return _WORDS.index(ordinal)
+    if ordinal in EN.ordinal:
+        return EN.ordinal.index(ordinal)
     number = parse_number(ordinal[:-2] if ordinal[-2:] in {"st", "nd", "rd", "th"} else ordinal)
     return int(number) - 1 if number is not None and number >= 1 else None

@@ -36,6 +36,17 @@ class Words(tuple[str, ...]):
         """These and the others: `ZH.skip + EN.skip`."""
         return Words((*self, *other)) if isinstance(other, tuple) else NotImplemented
 
+    @property
+    def places(self) -> dict[str, int]:
+        """Every alternative, with the place of its phrase in the list, from 0."""
+        return {word: place for place, row in enumerate(self) for word in row.split("|")}
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Every alternative but the first of its phrase, with that as its value."""
+        rows = (row.split("|") for row in self)
+        return {word: value for value, *words in rows for word in words}
+
 
 NO_WORDS = Words()
 
@@ -55,6 +66,45 @@ class BlockerWords:
 @dataclass(frozen=True)
 class Lexicon:
     """The lists of one language, by what they are for; empty where it has no such words."""
+
+    # What is recognised: answers, numbers, days, money
+    yes: Words = NO_WORDS
+    no: Words = NO_WORDS
+    send_off: Words = NO_WORDS
+    """A yes to what is about to be handed in."""
+    wait: Words = NO_WORDS
+    """A no to it."""
+    around_answer: Words = NO_WORDS
+    number: Words = NO_WORDS
+    """From nothing on, each by its place."""
+    tens: Words = NO_WORDS
+    """From twenty on."""
+    ordinal: Words = NO_WORDS
+    unit: Words = NO_WORDS
+    """Of time, by what a duration is counted in."""
+    currency: Words = NO_WORDS
+    """By its code."""
+    weekday: Words = NO_WORDS
+    """From Monday on, each by its place."""
+    month: Words = NO_WORDS
+    day: Words = NO_WORDS
+    """By how many days it is from today."""
+    holiday: Words = NO_WORDS
+    """By its month and day, or by what it is called in the calendar of `holidays`."""
+    holiday_itself: Words = NO_WORDS
+    """What is a holiday only where the very day is spoken of."""
+    of_a_holiday: Words = NO_WORDS
+    """What makes a holiday the kind of a thing: a New Year's party."""
+    morning: Words = NO_WORDS
+    afternoon: Words = NO_WORDS
+    happening: Words = NO_WORDS
+    """What happens to a person, and says nothing of the one who tells it."""
+    another: Words = NO_WORDS
+    """Whom it happens to besides."""
+    doubled: Words = NO_WORDS
+    """Words with a letter twice where a careless finger puts it more often."""
+    simplified: Words = NO_WORDS
+    """Words of which one character is simplified only there, as they are typed and as read."""
 
     # Said around what matters
     addressee: Words = NO_WORDS
