@@ -57,12 +57,6 @@ class DecisionBody(BaseModel):
     position: Position | None = None
     digest: Key | None = None
 
-    @property
-    def as_claimed(self) -> JsonValue:
-        """What an Idempotency-Key is bound to: as it was before there were positions."""
-        without = {"position"} if self.position is None else None
-        return self.model_dump(mode="json", exclude=without)
-
     @model_validator(mode="after")
     def _someone_where_one_is_needed(self) -> Self:
         if self.decision in _NAMES_SOMEONE and not self.to:
@@ -100,7 +94,7 @@ async def decide(
         Conflict: it was decided before, or what is decided on has changed.
     """
     await _check_person(services, caller, body.to)
-    await claim(services, caller, key, f"decide {record.id}", body.as_claimed)
+    await claim(services, caller, key, f"decide {record.id}", body.model_dump(mode="json"))
     event = Decided(
         by=caller.id,
         approval=record.id,

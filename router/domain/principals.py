@@ -54,7 +54,7 @@ class WorkShift(BaseModel):
     def read(cls, written: str) -> Self:
         """The shift that is written `09:00-12:00`; ValueError where it is none.
 
-        >>> Shift.read("09:00-12:00").ends
+        >>> WorkShift.read("09:00-12:00").ends
         datetime.time(12, 0)
         """
         try:

@@ -171,7 +171,8 @@ class ToolCallProgress:
     """A call of a tool, over all its tries.
 
     >>> from datetime import UTC
-    >>> Call(Place("c1", "m1"), "c0", "get_weather").started(datetime(2026, 11, 22, tzinfo=UTC)).key
+    >>> call = ToolCallProgress(ProgressPlace("c1", "m1"), "c0", "get_weather")
+    >>> call.started(datetime(2026, 11, 22, tzinfo=UTC)).key
     'c1:m1:tool:c0:started'
     """
 

@@ -213,7 +213,7 @@ def test_a_run_never_fails_and_always_waits_for_something_named_or_has_ended(
 
 
 def has_a_clock_exactly_while_it_asks(definition: FlowDefinition, run: Run) -> bool:
-    """One of the two timers, with which silence ends; runs from before have none."""
+    """One of the two timers, with which silence ends."""
     asks = run.status in ASKING and not run.tasks and definition.idle is not None
     return len({"idle", "lapse"} & set(run.timers)) == asks
 
