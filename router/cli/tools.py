@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import uuid4
 
 import typer
@@ -25,13 +25,9 @@ from router.domain.errors import Forbidden, UnusableResult
 from router.domain.principals import FLOW_ROLE
 from router.runtime.composition import Parts, assembled
 from router.runtime.data_folder import made
-from router.runtime.definitions import http_tools, load_tools, mcp_servers
-from router.runtime.upkeep import served
+from router.runtime.definitions import declared_tools, load_tools
 from router.settings import Settings
-from router.tool.http.loader import HttpImplementation
-from router.tool.mcp.file import Publisher
-from router.tool.mcp.servers import Servers
-from router.tool.registry import CODE, Registry
+from router.tool.registry import Registry
 from router.tool.tool import Tool
 
 
@@ -70,7 +66,7 @@ async def call(
 
 def _reached(parts: Parts, name: str) -> AbstractAsyncContextManager[object]:
     """The MCP servers, where the tool isn't one of ours: starting them takes a while."""
-    return nullcontext() if name in parts.offered.registry else served(parts)
+    return nullcontext() if name in parts.offered.registry else parts.tools.running()
 
 
 def _remedy(error: UnusableResult) -> str:
@@ -83,7 +79,6 @@ def _remedy(error: UnusableResult) -> str:
 LOOKED_WITHIN = 10.0
 """Seconds for all MCP servers together; a package runner may need more, as `doctor` allows."""
 
-Kind = Literal["code", "http", "openapi", "mcp"]
 Row = tuple[str, ...]
 
 
@@ -106,11 +101,9 @@ async def every_tool(settings: Settings) -> Listed:
     Raises:
         DefinitionError: with every problem of every file.
     """
-    (registry, declared), entries = load_tools(settings), mcp_servers(settings)
-    file = settings.mcp_servers or Path()
-    servers = Servers(entries, settings.environment, Publisher(registry).publish, file)
-    away = await servers.look(LOOKED_WITHIN)
-    return Listed(registry, away, declared.absent, withheld(settings, registry))
+    tools = load_tools(settings)
+    away, registry = await tools.look(LOOKED_WITHIN), tools.registry
+    return Listed(registry, away, tools.absent, withheld(settings, registry))
 
 
 def withheld(settings: Settings, registry: Registry) -> dict[str, str]:
@@ -130,7 +123,7 @@ def unoffered(listed: Listed) -> Iterator[str]:
         yield f"nothing of {Path(path).name}: {variable} isn't set; set it"
 
 
-def row_of(tool: Tool, kind: Kind) -> Row:
+def row_of(tool: Tool, kind: str) -> Row:
     """What a line says of the tool: its name, how it is called, where it is, what it does."""
     return (
         tool.name,
@@ -142,7 +135,7 @@ def row_of(tool: Tool, kind: Kind) -> Row:
     )
 
 
-def object_of(tool: Tool, kind: Kind, lacks: str | None) -> dict[str, Any]:
+def object_of(tool: Tool, kind: str, lacks: str | None) -> dict[str, Any]:
     """The same for programs, with its arguments' schema and the setting that it lacks, if any."""
     return {
         "name": tool.name,
@@ -188,13 +181,6 @@ def schema_of(tool: Tool) -> dict[str, JsonValue]:
     return {**always, **tool.parameters}
 
 
-def kind_of(tool: Tool, registry: Registry) -> Kind:
-    """Where it comes from: Python, a file, an OpenAPI document, or an MCP server."""
-    if isinstance(tool.implementation, HttpImplementation):
-        return "openapi" if tool.implementation.from_document else "http"
-    return "code" if registry.group_of(tool.name) == CODE else "mcp"
-
-
 app = typer.Typer(help="List tools, check their files, and call one.")
 
 
@@ -210,7 +196,7 @@ def list_tools(
     """
     settings = Settings.load()
     listed = asyncio.run(every_tool(settings))
-    kinds = [(tool, kind_of(tool, listed.registry)) for tool in listed.registry]
+    kinds = [(tool, tool.implementation.kind) for tool in listed.registry]
     if as_json:
         found = [object_of(t, kind, listed.withheld.get(t.name)) for t, kind in kinds]
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
@@ -235,8 +221,7 @@ def validate(
     """Check files of declared tools; name each problem with its file, line and remedy."""
     settings = Settings.load()
     for place in paths or (settings.http_tools,):
-        chosen = settings.model_copy(update={"http_tools": place})
-        loaded = http_tools(chosen, Registry()).load()
+        loaded = declared_tools(settings.model_copy(update={"http_tools": place}))
         for tool in loaded.tools:
             typer.echo(f"ok  {tool.name} in {tool.source.file}")
         for file, variable in loaded.absent.items():

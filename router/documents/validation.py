@@ -24,6 +24,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 _OF_KEYS = "[key]"
 """What pydantic puts behind a key of a mapping that is at fault itself."""
+EXTRA = "extra_forbidden"
 SAID = "said"
 """The type of an error that says what is wrong, and what would be right."""
 ROUNDS = 4
@@ -110,7 +111,8 @@ def validated(
             value = model.model_validate(sound, context=context)
             return ModelReading(value, [Complaint(*each) for each in found.items()])
         except ValidationError as error:
-            errors = error.errors(include_url=False)
+            # A key that nobody knows explains what else is missing.
+            errors = sorted(error.errors(include_url=False), key=lambda each: each["type"] != EXTRA)
         for each in errors:
             at = (*place, *(part for part in each["loc"] if part != _OF_KEYS))
             # Around what was taken out, it is missing: that is said already.
@@ -131,7 +133,7 @@ def problems_in(file: str, document: Document, complaints: Sequence[Complaint]) 
 def _fault(model: type[BaseModel], error: ErrorDetails, at: Place, wording: FileWording) -> Fault:
     place, kind = error["loc"], error["type"]
     key = str(at[-1])[:60] if at else "it"
-    if kind == "extra_forbidden":
+    if kind == EXTRA:
         known = list(keys_at(model, place[:-1]))
         remedy = nearest(key, known) or wording.known.replace("{keys}", ", ".join(known))
         return Fault(wording.unknown.replace("{key}", key), remedy)

@@ -40,7 +40,7 @@ from router.skill.loader import WatchedSkills
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import Dependencies
-from router.tool.http.loader import WatchedTools
+from router.tool.kinds import ToolSources
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
 
@@ -68,8 +68,8 @@ class Parts:
     settings: Settings
     directory: Everybody
     offered: Capabilities
-    declared: WatchedTools
-    """Those of the tools that follow their files."""
+    tools: ToolSources
+    """Where tools come from."""
     folders: WatchedSkills
     """The skills, which follow theirs."""
     flow_files: WatchedFlows
@@ -196,7 +196,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         DefinitionError: a flow or directory file can't be used.
         Unavailable: the database can't be reached.
     """
-    registry, declared = load_tools(settings)
+    tools = load_tools(settings)
+    registry = tools.registry
     folders = skill_folders(settings)
     loaded = folders.load()
     flow_files = watched_flows(settings, registry)
@@ -220,7 +221,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             settings=settings,
             directory=directory,
             offered=offered,
-            declared=declared,
+            tools=tools,
             folders=folders,
             flow_files=flow_files,
             reader=Reader(offered.flows(), offered.phrases(), offered.listed()),

@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import activities
 import flows
@@ -20,9 +20,9 @@ from router.settings import Settings
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
 from router.store.flow_runs import FlowVersions
-from router.tool.http.client import OutboundGuard, Sender
-from router.tool.http.loader import WatchedTools, load_http_tools
-from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of
+from router.tool.http.loader import LoadedTools
+from router.tool.kinds import ToolSources
+from router.tool.kinds.declarations import DeclarationSource
 from router.tool.registry import Registry
 
 _log = logging.getLogger("router.flows")
@@ -195,37 +195,25 @@ def load_registry(settings: Settings) -> Registry:
     Raises:
         DefinitionError: with every problem of every file.
     """
-    return load_tools(settings)[0]
+    return load_tools(settings).registry
 
 
-def load_tools(settings: Settings) -> tuple[Registry, WatchedTools]:
-    """The same, with what follows the files from here on. Raises as `load_registry`."""
-    registry = Registry().discover(*(import_module(each) for each in PACKAGES if find_spec(each)))
-    declared = http_tools(settings, registry)
-    declared.load()
-    for name in mcp_servers(settings):
-        registry.expect(group_of(name), prefix_of(name))
-    return registry, declared
+def load_tools(settings: Settings) -> ToolSources:
+    """The same, with where they come from. Raises as `load_registry`."""
+    sources = ToolSources(settings, _packages())
+    sources.load()
+    return sources
 
 
-def mcp_servers(settings: Settings) -> dict[str, ServerEntry]:
-    """The MCP servers of the settings' file, by name; they are connected by `served`.
+def declared_tools(settings: Settings) -> LoadedTools:
+    """The tools that the files of the settings' folder declare, by themselves.
 
     Raises:
-        DefinitionError: with every problem of the file.
+        DefinitionError: with every problem of every file.
     """
-    if settings.mcp_servers is None:
-        return {}
-    if not settings.mcp_servers.exists():
-        raise MisconfiguredError(
-            f"ROUTER_MCP_SERVERS={settings.mcp_servers} isn't there: name a JSON file of servers"
-        )
-    return load_servers(settings.mcp_servers, settings.environment)
+    watched = DeclarationSource(settings, Registry(), _packages()).watched
+    return watched.load() if watched else LoadedTools()
 
 
-def http_tools(settings: Settings, registry: Registry) -> WatchedTools:
-    """The declared tools of the settings' folder, to be loaded into a registry."""
-    place = settings.http_tools or TOOLS / "http"
-    sender = Sender(OutboundGuard(settings.http_allow))
-    load = partial(load_http_tools, place, settings.tool_variables, sender)
-    return WatchedTools(place, load, registry)
+def _packages() -> list[ModuleType]:
+    return [import_module(each) for each in PACKAGES if find_spec(each)]

@@ -5,16 +5,15 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from router.directory.sources import LiveDirectory
 from router.domain.errors import DefinitionError, RouterError
 from router.retrieval.vector_cache import VectorFile, VectorMemory
 from router.runtime.composition import VECTORS, Parts, assembled
-from router.runtime.definitions import check_versions, load_catalog, mcp_servers, taken_up
+from router.runtime.definitions import check_versions, load_catalog, taken_up
 from router.settings import Settings
-from router.tool.mcp.file import Publisher
+from router.tool.kinds import ToolSource
 
 _log = logging.getLogger("router.tools")
 _skill_log = logging.getLogger("router.skills")
@@ -24,8 +23,6 @@ _flow_log = logging.getLogger("router.flows")
 SKILL_FILES_KEPT = timedelta(days=30)
 """Beyond the last day on which they were a loaded skill's: for runs that began with them."""
 TIDIED_EVERY = timedelta(days=1)
-SETTLED_WITHIN = 5.0
-"""Seconds that a process waits for MCP servers that neither come nor fail to."""
 
 
 @runtime_checkable
@@ -48,13 +45,13 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
             latter is let pass with a warning where its author is `editing`.
         Unavailable: the database can't be reached.
     """
-    async with assembled(settings) as parts, served(parts) as publisher:
+    async with assembled(settings) as parts, parts.tools.running():
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
         await check_versions(settings, catalog, versions, editing=editing)
         await opened(parts)
         tasks = [
-            asyncio.create_task(_tools_kept_up(parts)),
-            asyncio.create_task(_servers_kept_up(parts, publisher)),
+            asyncio.create_task(learn(parts)),
+            *(asyncio.create_task(_tools_kept_up(parts, each)) for each in parts.tools.each),
             asyncio.create_task(_skills_kept_up(parts)),
             asyncio.create_task(_flows_kept_up(parts, editing=editing)),
             asyncio.create_task(_skill_files_tidied(parts)),
@@ -67,32 +64,6 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
         finally:
             for task in tasks:
                 task.cancel()
-
-
-@asynccontextmanager
-async def served(parts: Parts) -> AsyncIterator[Publisher]:
-    """Keep the tools of MCP servers in the registry; says when they change.
-
-    A server that is away is waited for only a little: its tools come when it comes.
-    """
-    publisher = Publisher(parts.offered.registry)
-    entries, file = mcp_servers(parts.settings), parts.settings.mcp_servers or Path()
-    if not entries:
-        yield publisher
-        return
-    from router.tool.mcp.servers import connected
-
-    running = connected(entries, parts.settings.environment, publisher.publish, file)
-    async with running as servers:
-        await servers.settled(SETTLED_WITHIN)
-        yield publisher
-
-
-async def _servers_kept_up(parts: Parts, publisher: Publisher) -> None:
-    """Have reader and index know what MCP servers bring, as soon as they do."""
-    async for _ in publisher.changes():
-        parts.flow_files.retry()
-        await _relearnt(parts)
 
 
 async def learn(parts: Parts) -> None:
@@ -115,10 +86,9 @@ async def opened(parts: Parts) -> list[object]:
     return [await dependencies.resolve(each) for each in ordered]
 
 
-async def _tools_kept_up(parts: Parts) -> None:
-    """Have index and reader know what there is, now and whenever a tool's file changes."""
-    await learn(parts)
-    async for _ in parts.declared.changes():
+async def _tools_kept_up(parts: Parts, source: ToolSource) -> None:
+    """Have index and reader know what there is, whenever the tools of a kind change."""
+    async for _ in source.changes():
         await asyncio.to_thread(warn_of_misfits, parts)
         parts.flow_files.retry()
         await _relearnt(parts)

@@ -217,6 +217,11 @@ class Watched:
     books: Books
 
     @property
+    def kind(self) -> str:
+        """The tool's own."""
+        return self.behind.kind
+
+    @property
     def parameters(self) -> dict[str, JsonValue]:
         """The tool's own."""
         return self.behind.parameters

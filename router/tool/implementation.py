@@ -40,6 +40,10 @@ class Implementation(Protocol):
     """How a tool's arguments are checked, and how it is called. Everything else is `Tool`'s."""
 
     @property
+    def kind(self) -> str:
+        """What it is a tool of, as lists of tools say it."""
+
+    @property
     def parameters(self) -> dict[str, JsonValue]:
         """The JSON Schema of the arguments: an object."""
 
@@ -62,6 +66,7 @@ class FunctionImplementation:
 
     signature: Signature
     function: ToolFunction
+    kind = "code"
 
     @property
     def parameters(self) -> dict[str, JsonValue]:

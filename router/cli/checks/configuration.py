@@ -18,10 +18,9 @@ from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT
 from router.llm.embeddings import OpenAIEmbeddings
 from router.retrieval.selection import Thresholds, read_thresholds
-from router.runtime import temporal_server
+from router.runtime import definitions, temporal_server
 from router.runtime.composition import encoder
 from router.runtime.definitions import (
-    http_tools,
     load_catalog,
     load_prompts,
     load_registry,
@@ -100,7 +99,8 @@ async def tools(settings: Settings) -> str:
 
 async def declared_tools(settings: Settings) -> str:
     """The files of declared tools can be loaded, and their variables are set."""
-    loaded = http_tools(settings, load_registry(settings)).load()
+    load_registry(settings)
+    loaded = definitions.declared_tools(settings)
     names = ", ".join(tool.name for tool in loaded.tools) or "none"
     absent = (f"not {Path(f).name}: {v} isn't set" for f, v in loaded.absent.items())
     return "\n".join([names, *absent])

@@ -25,11 +25,11 @@ from router.llm.types import (
     UserMessage,
 )
 from router.runtime.composition import SERVERS
-from router.runtime.definitions import mcp_servers
 from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
 from router.settings import ModelAccess, Settings
 from router.store.database import Database
 from router.store.migration import ROUTER, is_current
+from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.tools import ServerOffer
@@ -128,7 +128,7 @@ async def worker_version(settings: Settings) -> str:
 
 async def mcp(settings: Settings) -> str:
     """Every MCP server is there, and lists what it has."""
-    entries = mcp_servers(settings)
+    entries = servers_of(settings)
     found = await asyncio.gather(*(_looked(settings, *entry) for entry in entries.items()))
     if not all(fine for fine, _ in found):
         remedy = f"correct {settings.mcp_servers}, or mend the server; the others are used"

@@ -10,8 +10,7 @@ registry.replace("http", loaded.tools)
 Declared tools that follow their files: what is edited counts within seconds.
 """
 
-import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +22,6 @@ from pydantic import JsonValue
 from router.documents.document import Document, Place, Unreadable, read_text
 from router.documents.strict_json import json_document
 from router.documents.validation import Complaint, problems_in, validated
-from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import (
     DefinitionError,
     Fault,
@@ -47,7 +45,6 @@ from router.tool.http.openapi import document_path, is_selection, selected_tools
 from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
 from router.tool.http.template import Absent, Assumed, Environment
 from router.tool.implementation import Arguments, ArgumentSchema
-from router.tool.registry import Registry
 from router.tool.results import keepable
 from router.tool.signature import SourceLine
 from router.tool.tool import Tool, ToolOptions
@@ -71,6 +68,11 @@ class HttpImplementation:
     redaction: Redaction
     from_document: bool = False
     """True for an operation of an OpenAPI document."""
+
+    @property
+    def kind(self) -> str:
+        """Whether it is an endpoint or a document's operation."""
+        return "openapi" if self.from_document else "http"
 
     @property
     def parameters(self) -> dict[str, JsonValue]:
@@ -281,62 +283,3 @@ def _twice(tools: list[Tool]) -> Iterator[Problem]:
         if other is not tool:
             what = f"the tool {tool.name} is in {other.source.file}:{other.source.line} already"
             yield Problem(*tool.source, what, "rename one of the two")
-
-
-GROUP = "http"
-"""The registry's group of declared tools."""
-
-_log = logging.getLogger("router.tools")
-
-
-class WatchedTools:
-    """Keeps the tools of a folder in a registry, and looks for changes when asked to.
-
-    A change that can't be used is logged once, and everything stays as it was.
-    """
-
-    def __init__(self, place: Path, load: Callable[[], LoadedTools], registry: Registry) -> None:
-        self._place = place
-        self._load = load
-        self._registry = registry
-        self._watcher = Watcher(lambda: [place], self._taken_up, _complain, self._files)
-
-    @property
-    def absent(self) -> dict[str, str]:
-        """By file, the variable that isn't set and without which there is nothing of it."""
-        return {
-            file: lacks for loaded in self._watcher.items for file, lacks in loaded.absent.items()
-        }
-
-    def load(self) -> LoadedTools:
-        """Load them; raises what `load_http_tools` and `Registry.replace` raise."""
-        self._watcher.begin(lambda: {self._place: self._taken_up(self._place)})
-        return self._watcher.items[0]
-
-    def reload(self) -> bool:
-        """Load them again where a file has changed; True where the tools are new ones."""
-        before = self._watcher.items
-        loaded = self._watcher.reload()
-        if not loaded or loaded[0] is before[0]:
-            return False
-        _log.info("there are %s tools in %s now", len(loaded[0].tools), self._place)
-        return True
-
-    def changes(self, seconds: float = SECONDS) -> AsyncIterator[bool]:
-        """True after each change, for ever; looks so often."""
-        return changes(lambda: self.reload() or None, seconds)
-
-    def _taken_up(self, _: Path) -> LoadedTools:
-        loaded = self._load()
-        self._registry.replace(GROUP, loaded.tools)
-        for file, variable in loaded.absent.items():
-            _log.info("no tool of %s is there: %s isn't set", file, variable)
-        return loaded
-
-    def _files(self, place: Path, loaded: LoadedTools | None) -> list[Path]:
-        listed = list(place.glob("*.json")) if place.is_dir() else [place]
-        return [*listed, *(loaded.files if loaded else ())]
-
-
-def _complain(_: Path, __: LoadedTools | None, error: Exception) -> None:
-    _log.error("the tools stay as they were: %s", error)

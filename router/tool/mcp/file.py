@@ -11,16 +11,13 @@ A file that other clients read, with `mcpServers` around it, is read as well. A 
 refuses the file; a variable that isn't set only keeps the server away that needs it.
 """
 
-import asyncio
 import hashlib
 import logging
 import re
 from collections.abc import (
-    AsyncIterator,
     Iterable,
     Iterator,
     Mapping,
-    Sequence,
 )
 from datetime import timedelta
 from pathlib import Path
@@ -42,8 +39,7 @@ from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
 from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
-from router.tool.registry import Registry
-from router.tool.tool import Permission, Tool
+from router.tool.tool import Permission
 
 _log = logging.getLogger("router.mcp")
 
@@ -298,27 +294,3 @@ def group_of(server: str) -> str:
 def prefix_of(server: str) -> str:
     """What the names of a server's tools begin with."""
     return f"{server}{BETWEEN}"
-
-
-class Publisher:
-    """Puts the tools of servers into a registry."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-        self._news = asyncio.Event()
-
-    async def publish(self, server: str, tools: Sequence[Tool]) -> None:
-        """Let these be the server's tools; where one has a name that is taken, none is."""
-        try:
-            self._registry.replace(group_of(server), tools)
-        except DefinitionError as error:
-            _log.error("no tool of the MCP server %s can be taken in: %s", server, error)
-            return
-        self._news.set()
-
-    async def changes(self) -> AsyncIterator[None]:
-        """Each time that tools were published since the last time; it never ends."""
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            yield None

@@ -131,6 +131,7 @@ class ServerTool:
     question: Question
     repeatable: bool
     """True where calling twice is the same as calling once."""
+    kind = "mcp"
 
     @property
     def parameters(self) -> dict[str, JsonValue]:

@@ -14,6 +14,7 @@ from router.runtime.composition import Parts, assembled
 from router.runtime.definitions import load_capabilities
 from router.runtime.upkeep import at_work, warn_of_misfits
 from router.settings import Settings
+from router.tool.kinds.declarations import DeclarationSource
 from tests.fakes.model_server import ModelServer
 from tests.unit.skill.folders import beside, write
 from tests.unit.tool.http.declaring import declaration
@@ -89,7 +90,9 @@ async def test_a_flow_whose_tool_is_deleted_is_named_with_its_line(
     settings = Settings(data=tmp_path, http_tools=declared, flows=flows)
     async with assembled(settings) as parts:
         file.unlink()
-        assert parts.declared.reload()
+        (source,) = (each for each in parts.tools.each if isinstance(each, DeclarationSource))
+        assert source.watched
+        assert source.watched.reload()
         warn_of_misfits(parts)
     assert "birds.yaml:12: there is no tool get_flamingos" in caplog.text
 

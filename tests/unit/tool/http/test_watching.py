@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from router.domain.errors import DefinitionError
-from router.tool.http.loader import GROUP, WatchedTools
+from router.tool.kinds.declarations import GROUP, WatchedTools
 from router.tool.registry import Registry
 from tests.unit.tool.http.declaring import Folder, declaration
 from tests.unit.tool.samples import sample_registry
