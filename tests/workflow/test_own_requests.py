@@ -97,8 +97,9 @@ async def test_it_is_found_by_what_it_is_called_where_that_says_which(
 
 
 async def test_two_of_one_name_are_both_named_and_neither_is_touched(
-    tools: Tools, talk: Talk, parts: Parts
+    client: Client, parts: Parts
 ) -> None:
+    talk, tools = await clean(client, parts)
     one = await talk.waiting_leave("我要请事假，12月9日到9日，搬家")
     other = await talk.waiting_leave("我要请事假，12月10日到10日，搬家")
     with pytest.raises(ArgumentsToolError, match="say which, by its id") as refused:
