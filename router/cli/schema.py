@@ -1,7 +1,4 @@
-"""`intent-router schema`: JSON Schemas of the files that people write, for their editors.
-
-The schemas as they ship: files beside the library, which editors find without a network.
-"""
+"""`intent-router schema`: JSON Schemas of the files that people write, for their editors."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,18 +1,4 @@
-"""JSON Schemas of the files that people write, from the models and tables they are read by.
-
-What is said of a model's fields where they are declared: the texts below them, for an editor.
-
-The schema of a flow file, from the model that flows are read into.
-
-The schemas of directory and MCP files, from the models that they are read into.
-
-The schema of a skill's front matter, from the rules that it is read by.
-
-The schema of a file of stories, from the tables that stories are read by.
-
-The schema of a file of declared tools, from the rules that it is read by.
-
-Building every schema from the models and tables that the files are read by.
+"""JSON Schemas of the files that people write, from the models that they are read into.
 
 `python -m router.cli.schemas` writes the schemas anew, after a change of what files may hold.
 """

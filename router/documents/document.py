@@ -1,14 +1,8 @@
 """YAML and text files that people write, read so that a fault has its line.
 
-What is wrong with a piece of a file, before anyone knows which line it stands on.
-
-YAML as plain data that remembers its lines.
-
 YAML 1.2, of which the files here need mappings, lists and scalars. Nodes are read without
-constructing anything, so no tag runs code; aliases are followed only as far as a file could
-have been written by hand.
-
-Reading a file that a person wrote, with a bound on its size.
+constructing anything, so no tag runs code; aliases are followed only as far as a file could have
+been written by hand.
 """
 
 import re

@@ -1,12 +1,9 @@
-"""The rules of a sub-agent's loop, as functions of what it has done so far.
+"""The rules of a sub-agent's loop, and how the steps of a plan share its turns and tokens. Pure.
 
 A run isn't cut off in the middle of a thought where that can be foreseen: its last step is
-announced, has no tools any more, and is for saying what was found.
-
-How the turns and tokens of a skill are shared among the steps of its plan. Pure.
-
-What a step is promised is set aside, so that steps side by side can't spend the same twice, and
-the reflection after them always has a turn. What a step doesn't use comes back to the others.
+announced, has no tools any more, and is for saying what was found. What a step is promised is set
+aside, so that steps side by side can't spend the same twice, and the reflection after them always
+has a turn. What a step doesn't use comes back to the others.
 """
 
 from collections.abc import Sequence

@@ -1,13 +1,8 @@
 """A plan: the steps of a skill's work, what they came to, and what is wrong with one. Pure.
 
-A plan: the steps of a skill's work, what they came to, and what a reflection does to it. Pure.
-
 A plan is only ever replaced, never changed: every method answers the plan as it is then. That is
-what lets a run go on in a new one, or another day, from exactly where it was.
-
-What is wrong with a plan that a model made, said so that the model can mend it. Pure.
-
-What a plan had reached when its run came to a limit, for the employee.
+what lets a run go on in a new one, or another day, from exactly where it was. What is wrong with a
+plan that a model made is said so that the model can mend it.
 """
 
 import re

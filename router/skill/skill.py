@@ -1,9 +1,4 @@
-"""A skill: instructions for a sub-agent, and what it may do; and all that are loaded.
-
-A skill: instructions for a sub-agent, and what it may do.
-
-The skills that are loaded, and who may use which.
-"""
+"""A skill: instructions for a sub-agent, and what it may do; and all that are loaded."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal

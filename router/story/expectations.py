@@ -1,9 +1,4 @@
-"""Whether what a story expects is so, and how that is told.
-
-Whether what a story expects is so. Pure: what was seen goes in, the difference comes out.
-
-What became of stories, for whoever reads it: a line each, and why one failed.
-"""
+"""Whether what a story expects is so, and how that is told. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,11 +1,6 @@
 """Stories: dialogues with a flow, and what is to come of each of their steps.
 
-What stories may name.
-
-What a story expects to be said, compared with what was said.
-
-A story's file is read by `router.story.loader`; nothing here touches a disk. Steps of two
-sorts alternate as they like: acts, by which something happens (someone says or decides
+Steps of two sorts alternate as they like: acts, by which something happens (someone says or decides
 something, time passes), and expectations, which hold or don't.
 """
 

@@ -1,25 +1,12 @@
-"""Everything that stories run on: Temporal with a clock that skips, put together once.
+"""Everything that stories run on, put together once: Temporal with a clock that skips.
 
-The directory, once for every story: each has a tenant of its own, and so sees no other.
+Real are workflows, activities, tools, the sample people system, the directory. Tools are watched,
+and fail where told to. No model is asked and nothing is encoded: what no rule takes is searched by
+words. Each story has a tenant of its own, and so sees no other.
 
-What the SDK logs of activities that fail: in a story that is no news.
-
-What time it is in a story.
-
-The server's clock only goes forward, from the present on, for everybody. A story begins when
-it says, so its workflows are told the server's time and so much more or less: every activation
-of theirs carries a time of its own, and all that a workflow knows of the time comes from there.
-Timers are lengths of time and need nothing. A workflow's story is the tenant in its id.
-
-The real tools, watched: what they are called with is noted, and they fail where told to.
-
-Temporal's test server, whose clock skips what nobody waits for.
-
-Everything that stories run on, put together once for all of them.
-
-Real: workflows, activities, tools, the sample people system, the directory. No model is asked
-and nothing is encoded: what no rule takes is searched by words. The database is a file in a
-folder that is gone afterwards.
+The server's clock only goes forward, from the present on, for everybody. A story begins when it
+says, so its workflows are told the server's time and so much more or less: all that a workflow
+knows of the time comes from its activations. Timers are lengths of time and need nothing.
 """
 
 import logging

@@ -1,16 +1,10 @@
 """What stands behind a tool, arguments checked by a schema, and a tool's own rules.
 
-Arguments checked against a JSON Schema that somebody else wrote.
-
-What stands behind a tool: a function of ours, somebody's HTTP endpoint, a server's tool.
-
-A tool's own rules, which are asked before a person is asked to confirm the call.
-
-A check is an asynchronous function with some of its tool's parameters. It looks, changes
-nothing, and raises where the call would come to nothing: the request isn't the caller's, the
-balance doesn't reach. It may say what the call is about, where the arguments name it in words
-only: whoever confirms the call is shown that. The world may move on before the call, so the tool
-keeps its rules too.
+A check is an asynchronous function with some of its tool's parameters, asked before a person is
+asked to confirm the call. It looks, changes nothing, and raises where the call would come to
+nothing. It may say what the call is about, where the arguments name it in words only: whoever
+confirms the call is shown that. The world may move on before the call, so the tool keeps its rules
+too.
 """
 
 import inspect

@@ -1,15 +1,9 @@
 """What a tool gives, such that every place on its way can keep it, files included.
 
-What a tool gives, such that every place on its way can keep it.
-
 A result goes into the effects ledger and the event log (PostgreSQL takes no U+0000), into
 Temporal's history and before models (UTF-8, which has no lone surrogates), and is walked over by
-recursion in all of them. Nobody but here has to think of that.
-
-Files that tools make: returned like any other value, kept for the caller, told by a link.
-
-A `ToolFile` may stand anywhere in a result: alone, in a list, a dict, a dataclass or a model,
-since what a report comes with (a total, a warning) belongs to the same result.
+recursion in all of them. Nobody but here has to think of that. A `ToolFile` may stand anywhere in
+a result; it is kept for the caller, and told by a link.
 """
 
 import re

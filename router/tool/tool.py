@@ -1,9 +1,4 @@
-"""Tools: asynchronous functions that people, models and flows may call, through the gate.
-
-Names that no tool may have: of functions by which models decide, and of our own activities.
-
-The words of a code tool: who may call it, what it is called, what people say who mean it.
-"""
+"""Tools: asynchronous functions that people, models and flows may call, through the gate."""
 
 import inspect
 import re

@@ -33,7 +33,7 @@ from router.flow.loader import load_flow
 from router.runtime.app import openapi_document
 from router.settings import Fallback, Settings
 from router.skill.loader import read_skill
-from router.tool.http.operations import OpenApiReferences, operations_of, taken_by
+from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
 from tests.docs.snippets import PLAYED, ROOT, Snippet, all_snippets, snippets_of

@@ -19,7 +19,7 @@ from router.gateway import run_updates
 from router.gateway.withdrawals import Withdrawals
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from router.story_runner.actor import skip
+from router.story_runner.runner import skip
 from tests.temporal import skipping_server
 from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, register_attributes, run_of
 from tests.workflow.test_flow import becomes

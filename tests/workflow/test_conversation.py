@@ -8,7 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
 from router.runtime.composition import Parts
-from router.story_runner.actor import skip
+from router.story_runner.runner import skip
 from tests.workflow.desk import Approver, Talk, flow_of, person, run_of
 
 

@@ -16,7 +16,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.engine.events import Cancelled
 from router.runtime.composition import Parts
-from router.story_runner.actor import skip
+from router.story_runner.runner import skip
 from tests.workflow.desk import Approver, Talk, flow_of, run_of
 from tests.workflow.test_conversation import heard
 

@@ -13,7 +13,7 @@ from router.domain.locale import Locale
 from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
 from router.flow.engine.events import Cancelled
 from router.runtime.composition import Parts
-from router.story_runner.actor import skip
+from router.story_runner.runner import skip
 from tests.workflow.desk import Talk, flow_of, person, run_of
 from tests.workflow.test_conversation import closed, heard
 from tests.workflow.test_flow import becomes

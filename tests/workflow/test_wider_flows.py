@@ -27,7 +27,7 @@ from router.flow.engine.events import Arrived, Cancelled, Retried
 from router.gateway import run_updates
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from router.story_runner.actor import skip
+from router.story_runner.runner import skip
 from router.tool.context import ToolContext
 from router.tool.tool import tool
 from tests.temporal import skipping_server

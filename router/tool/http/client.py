@@ -1,16 +1,10 @@
 """A request on its way and the answer on its way back, within bounds of time, size and place.
 
-Where requests of declared tools may go: to what a file names, or the operator.
-
-At private addresses it has to be the operator.
-
-A file's author and whoever fills in an argument may be fooled, and DNS says what its owner
-likes: so what is checked at last is the IP address that is connected to.
-
-Connections to addresses that were checked: a name is resolved once, and never again.
-
-The name stays what TLS and the `Host` header speak of. Whoever answers for the name can't
-answer differently between the check and the connection, because there is only one question.
+A request goes where a file says; at private addresses it has to be the operator who says so. A
+file's author and whoever fills in an argument may be fooled, and DNS says what its owner likes: so
+what is checked at last is the IP address that is connected to. A name is resolved once: whoever
+answers for it can't answer otherwise between the check and the connection. It stays what TLS and
+the `Host` header speak of.
 """
 
 import asyncio

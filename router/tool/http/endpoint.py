@@ -1,14 +1,9 @@
 """An endpoint as a file declares it, and the request that a call makes of it. Pure.
 
-Scheme, host and port: what a request may or may not go to, in one spelling only.
-
-Each value is escaped for where it stands: it fills a segment of the path, a value of the query
-or of a header, a string of the body, and can't become more than that.
-
-The address of an endpoint as a file writes it, in parts.
-
-The place that a request goes to is text, or the operator's by a variable; only what follows
-may have holes. So no argument leads a request elsewhere, however it is written.
+The place that a request goes to is text, or the operator's by a variable; only what follows may
+have holes, so no argument leads a request elsewhere. Each value is escaped for where it stands:
+it fills a segment of the path, a value of the query or of a header, a string of the body, and
+can't become more than that.
 """
 
 import json

@@ -1,13 +1,7 @@
-"""Files and folders of declared tools into tools, and the implementation behind them.
+"""Files and folders of declared tools into tools, and what stands behind these.
 
-A declared endpoint as what stands behind a tool.
-
-Files and folders of declared tools into tools.
-
-loaded = load_http_tools(folder, variables, Sender(Guard(allowed)))
+loaded = load_http_tools(folder, variables, Sender(OutboundGuard(allowed)))
 registry.replace("http", loaded.tools)
-
-Declared tools that follow their files: what is edited counts within seconds.
 """
 
 from collections.abc import Iterator, Mapping

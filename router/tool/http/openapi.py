@@ -11,16 +11,21 @@ them, and their arguments, stands under `tools`, for a document says it in one l
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from router.documents.document import Place, Unreadable, read_document, read_text
+from router.documents.references import Dangling, References
 from router.documents.strict_json import ANY_DEPTH, strict_json
 from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
 from router.domain.locale import Localised
 from router.tool.http.declaration import (
+    METHODS,
     SECONDS,
     Declared,
     EndpointReader,
@@ -30,19 +35,328 @@ from router.tool.http.declaration import (
     title_of,
     usual_permission,
 )
-from router.tool.http.endpoint import Endpoint, EndpointAddress
-from router.tool.http.operations import (
-    ApiOperation,
-    OpenApiReferences,
-    OperationArguments,
-    Unsuitable,
-    operations_of,
-    taken_by,
-)
+from router.tool.http.endpoint import FORM, JSON, PATH_SAFE, Body, Endpoint, EndpointAddress, Field
 from router.tool.http.response import AnswerSelection
-from router.tool.http.template import Environment
+from router.tool.http.template import Environment, Hole, Template
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import labelled
+
+DEEPEST = 12
+"""Levels of a schema; what lies deeper may be anything, which the server will judge."""
+MOST_SCHEMA_NODES = 5_000
+"""Of one schema, written out: references to references grow faster than any file shows."""
+
+_KEPT = frozenset(
+    (
+        *("type", "title", "description", "enum", "const", "default", "examples", "format"),
+        *("pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"),
+        *("exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "required"),
+    )
+)
+_LISTS = ("anyOf", "oneOf", "allOf")
+
+
+class Unsuitable(Exception):
+    """An operation that can't be a tool."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.fault = Fault(what, remedy)
+
+
+class OpenApiReferences:
+    """Follows `$ref` within one document; nothing outside it is ever read."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._references = References(document)
+        self._nodes = 0
+
+    def resolved(self, value: Any) -> dict[str, Any]:
+        """The object itself, where `value` refers to one; raises `Unsuitable`."""
+        for _ in range(DEEPEST):
+            if not isinstance(value, dict):
+                return {}
+            if "$ref" not in value:
+                return value
+            value = self._target(value["$ref"])
+        raise Unsuitable("its references lead in a circle", "mend the document")
+
+    def schema(self, value: Any) -> dict[str, Any]:
+        """A schema as JSON Schema 2020-12, without references; raises `Unsuitable`.
+
+        What a schema refers to within itself may be anything there.
+        """
+        self._nodes = 0
+        return self._written_out(value, ())
+
+    def _target(self, reference: Any) -> Any:
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            what = f"it refers to {reference!r:.80}, outside the document"
+            raise Unsuitable(what, "bundle the document into one file")
+        try:
+            return self._references.target(reference)
+        except Dangling:
+            raise Unsuitable(f"there is no {reference:.80}", "mend the document") from None
+
+    def _written_out(self, value: Any, above: tuple[str, ...]) -> dict[str, Any]:
+        self._nodes += 1
+        if self._nodes > MOST_SCHEMA_NODES:
+            raise Unsuitable("its schema is too large", "select operations with smaller ones")
+        if not isinstance(value, dict) or len(above) >= DEEPEST:
+            return {}
+        reference = value.get("$ref")
+        if isinstance(reference, str):
+            if reference in above:
+                return {}
+            return self._written_out(self._target(reference), (*above, reference))
+        return self._plain(value, (*above, ""))
+
+    def _plain(self, value: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
+        schema = {key: inner for key, inner in value.items() if key in _KEPT}
+        for key in ("items", "additionalProperties"):
+            if isinstance(value.get(key), dict):
+                schema[key] = self._written_out(value[key], above)
+            elif isinstance(value.get(key), bool):
+                schema[key] = value[key]
+        if isinstance(properties := value.get("properties"), dict):
+            written = {name: self._written_out(each, above) for name, each in properties.items()}
+            schema["properties"] = {
+                name: written[name] for name, each in properties.items() if not _is_read_only(each)
+            }
+        for key in _LISTS:
+            if isinstance(each_of := value.get(key), list):
+                schema[key] = [self._written_out(each, above) for each in each_of]
+        return _merged(_modern(schema, value))
+
+
+def _is_read_only(schema: Any) -> bool:
+    return isinstance(schema, dict) and schema.get("readOnly") is True
+
+
+def _modern(schema: dict[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """What 3.0 says in its own way, as JSON Schema says it since."""
+    for bound, exclusive in (
+        ("minimum", "exclusiveMinimum"),
+        ("maximum", "exclusiveMaximum"),
+    ):
+        if isinstance(flag := schema.get(exclusive), bool):
+            del schema[exclusive]
+            if flag and bound in schema:
+                schema[exclusive] = schema.pop(bound)
+    if written.get("nullable") is True and isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+        if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+            schema["enum"] = [*schema["enum"], None]
+    if isinstance(required := schema.get("required"), list) and "properties" in schema:
+        schema["required"] = [name for name in required if name in schema["properties"]]
+    return schema
+
+
+def _merged(schema: dict[str, Any]) -> dict[str, Any]:
+    """With the parts of an `allOf` in one object, where they are objects: forms can show those."""
+    parts = schema.get("allOf")
+    if not parts or not all("properties" in part for part in parts):
+        return schema
+    whole = {key: value for key, value in schema.items() if key != "allOf"}
+    objects = [*parts, whole] if "properties" in whole else parts
+    whole["type"] = "object"
+    whole["properties"] = {n: each for part in objects for n, each in part["properties"].items()}
+    whole["required"] = sorted({n for part in objects for n in part.get("required", [])})
+    return whole
+
+
+MOST_DESCRIBED = 1000
+"""Characters of a description: every model call carries it."""
+
+
+@dataclass(frozen=True)
+class ApiOperation:
+    """One operation: a method of a path."""
+
+    id: str
+    method: str
+    path: str
+    data: Mapping[str, Any]
+    shared: tuple[Any, ...]
+    """Parameters that all operations of the path have."""
+
+    @property
+    def name(self) -> str:
+        """The id as a tool's name."""
+        return re.sub(r"[^A-Za-z0-9_-]+", "_", self.id).strip("_")
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """What it is filed under."""
+        tags = self.data.get("tags")
+        return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
+
+    @property
+    def title(self) -> str | None:
+        """Its summary, if it has one."""
+        summary = self.data.get("summary")
+        return summary.strip()[:80] or None if isinstance(summary, str) else None
+
+    @property
+    def description(self) -> str:
+        """What it does, for models and people."""
+        texts = (self.data.get("summary"), self.data.get("description"))
+        said = dict.fromkeys(text.strip() for text in texts if isinstance(text, str))
+        return "\n".join(filter(None, said))[:MOST_DESCRIBED]
+
+
+def operations_of(document: Mapping[str, Any], references: OpenApiReferences) -> list[ApiOperation]:
+    """Every operation; one without an id is named after its method and path."""
+    return list(_operations(document, references))
+
+
+def _operations(
+    document: Mapping[str, Any], references: OpenApiReferences
+) -> Iterator[ApiOperation]:
+    paths = document.get("paths")
+    for path, item in (paths if isinstance(paths, dict) else {}).items():
+        try:
+            found = references.resolved(item)
+        except Unsuitable:
+            continue  # nothing in it can be selected; whoever names one is told so
+        shared = found.get("parameters")
+        for method in METHODS:
+            data = found.get(method.lower())
+            if isinstance(data, dict):
+                id_ = data.get("operationId")
+                usual = (
+                    f"{method.lower()}{path}".replace("/", "_").replace("{", "").replace("}", "")
+                )
+                name = id_ if isinstance(id_, str) and id_ else usual
+                yield ApiOperation(
+                    name, method, str(path), data, tuple(shared) if isinstance(shared, list) else ()
+                )
+
+
+_PLACES = ("path", "query", "header")
+_IGNORED = frozenset(("accept", "content-type", "authorization"))
+"""Header parameters that OpenAPI says to ignore."""
+
+
+@dataclass
+class OperationArguments:
+    """The arguments of an operation, and where each goes."""
+
+    path: Template = ()
+    query: list[Field] = field(default_factory=list)
+    headers: list[Field] = field(default_factory=list)
+    body: Body = None
+    body_type: str | None = None
+    properties: dict[str, Any] = field(default_factory=dict)
+    required: list[str] = field(default_factory=list)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return {"type": "object", "properties": self.properties, "required": self.required}
+
+    def take(self, name: str, schema: dict[str, Any], *, required: bool) -> Template:
+        """Have an argument of this name; gives the template that it fills."""
+        self.properties[name] = schema
+        if required:
+            self.required.append(name)
+        return (Hole("argument", name),)
+
+
+def taken_by(operation: ApiOperation, references: OpenApiReferences) -> OperationArguments:
+    """What an operation takes; raises `Unsuitable` where that is more than a tool can give."""
+    taken = OperationArguments()
+    given: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in (*operation.shared, *_list(operation.data.get("parameters"))):
+        parameter = references.resolved(each)
+        given[str(parameter.get("in")), str(parameter.get("name"))] = parameter
+    names = [name for _, name in given]
+    for (place, name), parameter in given.items():
+        argument = name if names.count(name) == 1 else f"{place}_{name}"
+        _take_parameter(taken, place, argument, parameter, references)
+    taken.path = _path(operation.path, taken, given)
+    _take_body(taken, operation, references)
+    return taken
+
+
+def _take_parameter(
+    taken: OperationArguments,
+    place: str,
+    argument: str,
+    parameter: dict[str, Any],
+    references: OpenApiReferences,
+) -> None:
+    required = parameter.get("required") is True
+    name = str(parameter.get("name"))
+    if place not in _PLACES or (place == "header" and name.lower() in _IGNORED):
+        if required and place == "cookie":
+            raise Unsuitable(f"it needs the cookie {name}", "select another operation")
+        return
+    if "schema" not in parameter and required:
+        raise Unsuitable(f"the parameter {name} has no schema", "give it one in the document")
+    schema = references.schema(parameter.get("schema"))
+    if isinstance(words := parameter.get("description"), str) and "description" not in schema:
+        schema["description"] = words
+    if schema.get("type") == "object" or (place == "path" and schema.get("type") == "array"):
+        if required:
+            raise Unsuitable(f"the parameter {name} is no single value", "select another operation")
+        return
+    hole = taken.take(argument, schema, required=required or place == "path")
+    usual = place == "query"
+    one = Field(name, hole, joined=parameter.get("explode", usual) is not True)
+    if place != "path":
+        (taken.query if place == "query" else taken.headers).append(one)
+
+
+def _path(
+    path: str, taken: OperationArguments, given: dict[tuple[str, str], dict[str, Any]]
+) -> Template:
+    """The path with holes for its parameters."""
+    if not path.startswith("/") or {".", ".."} & set(path.split("/")) or {"?", "#"} & set(path):
+        raise Unsuitable(
+            f"its path {path[:60]!r} is no plain path", "write steps with slashes only"
+        )
+    pieces: list[str | Hole] = []
+    for number, piece in enumerate(re.split(r"\{([^{}]*)\}", path)):
+        if number % 2 == 0:
+            pieces.append(quote(piece, safe=PATH_SAFE))
+            continue
+        argument = piece if piece in taken.properties else f"path_{piece}"
+        if ("path", piece) not in given or argument not in taken.properties:
+            raise Unsuitable(f"{{{piece[:40]}}} of its path is no parameter", "declare it")
+        pieces.append(Hole("argument", argument))
+    return tuple(piece for piece in pieces if piece != "")
+
+
+def _take_body(
+    taken: OperationArguments, operation: ApiOperation, references: OpenApiReferences
+) -> None:
+    described = references.resolved(operation.data.get("requestBody"))
+    content = described.get("content")
+    if not isinstance(content, dict) or not content or operation.method in ("GET", "HEAD"):
+        return
+    kind = next((k for k in (JSON, FORM) if k in content), None)
+    required = described.get("required") is True
+    if kind is None:
+        if required:
+            what = f"it takes {', '.join(map(str, content))[:80]}"
+            raise Unsuitable(what, "select operations that take JSON or a form")
+        return
+    schema = references.schema(references.resolved(content[kind]).get("schema"))
+    taken.body_type = kind
+    inner = schema.get("properties")
+    if not inner or taken.properties.keys() & inner.keys():
+        taken.body = taken.take("body", schema, required=required)
+        return
+    needed = schema.get("required", []) if required else []
+    taken.body = {
+        name: taken.take(name, each, required=name in needed) for name, each in inner.items()
+    }
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
 
 LARGEST = 4 * 1024 * 1024
 MOST_NODES = 200_000

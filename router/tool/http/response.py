@@ -1,11 +1,7 @@
 """What an answer comes to: a value for whoever called, or an error of the house. Pure.
 
-What of an answer is wanted: a place in it, or several under names, and of a list how much.
-
-The words of an HTML page.
-
-Whatever a server says is untrusted: it is bounded, marked as its words where it is quoted, and
-rid of the secrets that it may have been sent.
+Whatever a server says is untrusted: it is bounded, marked as its words where it is quoted, and rid
+of the secrets that it may have been sent.
 """
 
 import json

@@ -1,8 +1,7 @@
 """Texts with holes: `{city}` for an argument, `{context.user_id}`, `{env.ROUTER_TOOL_KEY}`.
 
-What `{context.…}` may name: who calls, for whom, when. The model never sees any of it.
-
-A value is put into a hole once, and never read for holes itself. `{{` and `}}` are braces.
+A value is put into a hole once, and never read for holes itself. `{{` and `}}` are braces. What
+comes from the context the model never sees.
 """
 
 import re

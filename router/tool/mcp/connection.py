@@ -1,24 +1,15 @@
 """One session with one server, for the life of the process: opened, watched, opened again.
 
-Tools that are none, taken out of what a server lists before the protocol library sees it.
-
-The library refuses a list as a whole for one tool in it that is malformed, and with it every
-other tool of that server.
-
-What a server wants to know from the person while it is called: elicitation.
-
-Nobody can be asked in the middle of a call: it may be days before they answer. So the question
-fails, and the call with it, before anything was done; whoever called learns what was asked. Once
-there is an answer the call is made anew, with the answer ready for when the server asks again.
-
-To dismiss the question wouldn't do: tools take that for a person's decision, and return as if
-they were done.
-
             ┌──────────── lost, or can't be opened: wait, longer each time ───────────┐
             ▼                                                                         │
     open ▸ list what it has ▸ up: calls go through ▸ list again when it says so ──────┘
 
-Whoever calls never waits for a server that is away: it is told at once.
+Whoever calls never waits for a server that is away: it is told at once. A tool that is malformed
+is taken out of what a server lists, for the protocol library would refuse the list as a whole.
+
+Nobody can be asked in the middle of a call: it may be days before they answer. So a server's
+question fails the call, before anything was done, and once there is an answer the call is made
+anew with it. To dismiss the question wouldn't do: tools take that for a person's decision.
 """
 
 import asyncio

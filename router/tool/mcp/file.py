@@ -1,14 +1,13 @@
 """The file of MCP servers: which there are, and what the operator allows of each.
 
-What the tools of servers are called here: `<server>__<tool>`, in letters that models may use.
-
     {"files": {"command": "python", "args": ["-m", "activities.mcp_files", "notes"],
                "tools": {"file_read": {"permission": "read"}}},
      "crm": {"url": "https://crm.example/mcp", "fallback": "crm2",
              "headers": {"Authorization": "Bearer {env.CRM_TOKEN}"}}}
 
 A file that other clients read, with `mcpServers` around it, is read as well. A fault of form
-refuses the file; a variable that isn't set only keeps the server away that needs it.
+refuses the file; a variable that isn't set only keeps the server away that needs it. A server's
+tools are called `<server>__<tool>` here, in letters that models may use.
 """
 
 import hashlib

@@ -1,12 +1,9 @@
-"""All MCP servers of a process: their tools are in the registry as long as they are known.
+"""All MCP servers of a process, and who stands in for whom.
 
-Tools of servers into the registry, and word of it to whoever learns what there is.
-
-    async with connected(load_servers(path, variables), inherited, publish):
+    async with connected(load_servers(path, variables), inherited, publish, path):
         ...
 
-Nothing waits for a server here: one that is away when the process starts brings its tools when
-it comes.
+Nothing waits for a server: one that is away when the process starts brings its tools when it comes.
 """
 
 import asyncio

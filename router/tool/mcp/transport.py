@@ -1,12 +1,8 @@
 """Ways to a server: a program started here, or streamable HTTP.
 
-A server that is a program: started here, spoken to over its input and output, ended here.
-
-The package `mcp` has a transport for this; it hands the child more of the environment, holds a
+The package `mcp` has a transport for programs; it hands the child more of the environment, holds a
 line of any length in memory, keeps the child's complaints to itself, and leaves a child that
 ignores the end of its input behind when this process is killed.
-
-A server that is called over streamable HTTP.
 """
 
 import asyncio

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.skill.folder import LARGEST_FILE, MOST_FILES, read_folder
+from router.skill.loader import LARGEST_FILE, MOST_FILES, read_folder
 from tests.unit.skill.folders import beside, write
 
 

@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from router.skill.folder import broken_links
+from router.skill.loader import broken_links
 
 PATHS = ["references/limits.md", "assets/a b.png", "scripts/sum.py"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from router.tool.mcp.implementation import value_of
+from router.tool.mcp.tools import value_of
 from router.tool.mcp.untrusted import visible_value
 from router.tool.results import ToolFile
 
