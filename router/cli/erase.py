@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from router.cli.caller import noted
-from router.cli.options import DataFolder, settings_in
+from router.cli.options import DataFolder, noted, settings_in
 from router.domain.errors import Conflict, Forbidden, NotFound
 from router.gateway.executions import delete_histories, end, workflows_of
 from router.runtime.data_folder import made

@@ -19,9 +19,8 @@ import typer
 from sqlalchemy.engine import make_url
 
 from router.api.explanation import values_of
-from router.cli.caller import noted, person
 from router.cli.dry_run import DryRun, DryRunResult, check_model, dry_run_of, known_of
-from router.cli.route import moment
+from router.cli.options import moment, noted, person
 from router.directory.sources import people_of
 from router.domain.commands import Clarify, Command
 from router.domain.errors import InvalidInput, NotFound, RouterError

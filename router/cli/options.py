@@ -1,12 +1,26 @@
-"""Options that several commands share, and rows as several print them."""
+"""Options that several commands share, what each comes to, and what is noted of a command's deeds.
 
+A command notes in the audit trail what it does before it does it: there is no token to go by.
+"""
+
+import os
+import pwd
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
+from router.api.params import fresh_id
+from router.directory.sources import people_of
+from router.domain.errors import NotFound
+from router.domain.principals import DEFAULT_TENANT, Principal
+from router.domain.records import SHELL, Act, AuditEntry
 from router.settings import Settings
+from router.store.audit import AuditTrail
 
 LOCAL_API = "http://127.0.0.1:8000"
 DataFolder = Annotated[
@@ -30,3 +44,61 @@ def echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:
     for row in rows:
         cells = zip(row, widths, strict=True)
         typer.echo("  ".join(f"{cell:<{width}}" for cell, width in cells).rstrip())
+
+
+def person(settings: Settings, user: str, tenant: str = DEFAULT_TENANT) -> Principal:
+    """The person with this id, of that tenant.
+
+    Raises:
+        NotFound: the directory has nobody of that id there.
+    """
+    everyone = {one.id: one for one in people_of(settings).everyone(tenant)}
+    if user not in everyone:
+        close = get_close_matches(user, everyone, n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"it has {', '.join(everyone) or 'none'}"
+        of = "" if tenant == DEFAULT_TENANT else f" of tenant {tenant!r}"
+        raise NotFound(f"--user {user!r} isn't in the directory{of}: {remedy}")
+    return everyone[user]
+
+
+async def noted(
+    trail: AuditTrail, tenant: str, act: Act, subject: str = "", detail: str = ""
+) -> None:
+    """Add the line; `Unavailable` where it can't be added, and then it may not be done."""
+    deed = AuditEntry(
+        id=fresh_id(),
+        tenant=tenant,
+        at=datetime.now(UTC),
+        who=f"{SHELL}{_account()}",
+        act=act,
+        subject=subject,
+        detail=detail,
+    )
+    await trail.note(deed)
+
+
+def _account() -> str:
+    """The account that the command runs under; its number where a container gave it no name."""
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def moment(written: str | None, timezone: str) -> datetime:
+    """When the message is said, in the speaker's time zone; now, where nothing is written.
+
+    >>> moment("2026-11-18T10:00", "Asia/Shanghai").isoformat()
+    '2026-11-18T10:00:00+08:00'
+    """
+    zone = ZoneInfo(timezone)
+    if written is None:
+        return datetime.now(zone)
+    try:
+        given = datetime.fromisoformat(written)
+    except ValueError:
+        raise typer.BadParameter(
+            f"--now {written!r} is no ISO 8601 time: write it like 2026-11-18T10:00+08:00"
+        ) from None
+    return given.replace(tzinfo=zone) if given.tzinfo is None else given.astimezone(zone)

@@ -5,15 +5,13 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
-from datetime import datetime
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 import typer
 
 from router.api.explanation import explanation
-from router.cli.caller import person
 from router.cli.dry_run import dry_run_of
+from router.cli.options import moment, person
 from router.domain.errors import InvalidInput, RouterError
 from router.settings import Settings
 
@@ -50,24 +48,6 @@ def explainer(
             yield explain
         finally:
             runner.run(stack.aclose())
-
-
-def moment(written: str | None, timezone: str) -> datetime:
-    """When the message is said, in the speaker's time zone; now, where nothing is written.
-
-    >>> moment("2026-11-18T10:00", "Asia/Shanghai").isoformat()
-    '2026-11-18T10:00:00+08:00'
-    """
-    zone = ZoneInfo(timezone)
-    if written is None:
-        return datetime.now(zone)
-    try:
-        given = datetime.fromisoformat(written)
-    except ValueError:
-        raise typer.BadParameter(
-            f"--now {written!r} is no ISO 8601 time: write it like 2026-11-18T10:00+08:00"
-        ) from None
-    return given.replace(tzinfo=zone) if given.tzinfo is None else given.astimezone(zone)
 
 
 def explain_lines(explain: Explain) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from router.api.auth import mint
-from router.cli.caller import person
+from router.cli.options import person
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
 

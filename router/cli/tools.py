@@ -17,8 +17,7 @@ from uuid import uuid4
 import typer
 from pydantic import JsonValue
 
-from router.cli.caller import person
-from router.cli.options import DataFolder, echo_aligned, paths_argument, settings_in
+from router.cli.options import DataFolder, echo_aligned, paths_argument, person, settings_in
 from router.contracts.activities import ToolCall
 from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, UnusableResult

@@ -14,8 +14,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from router.retrieval.encoders import Encoder, Vectors
-from router.retrieval.statistics import Floats
+from router.retrieval.encoders import Encoder, Floats, Vectors
 
 _CJK = re.compile("[\u4e00-\u9fff]")
 

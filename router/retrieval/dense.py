@@ -1,7 +1,7 @@
 """Vectors of capabilities in memory, and how well each fits a message.
 
 Every capability has a card; some have examples. Cards are compared by cosine, examples by the
-Gaussians of `router.retrieval.calibration`. The two don't share a scale, and whoever has no
+Gaussians of `router.retrieval.statistics`. The two don't share a scale, and whoever has no
 examples must not lose by it: each kind is measured against how it scores arbitrary messages.
 """
 
@@ -11,24 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.retrieval.background import Background
-from router.retrieval.calibration import (
-    Clouds,
-    Gate,
-    Scale,
-    fitted_clouds,
-    fitted_gate,
-    left_out_scores,
-    scale_of_examples,
-    scale_of_strangers,
-)
-from router.retrieval.encoders import Vectors
+from router.retrieval.encoders import Floats, Vectors
 from router.retrieval.statistics import (
     LEAST_EXAMPLES,
     MOST_WORK,
-    Floats,
+    Clouds,
+    Gate,
     Group,
+    Scale,
     Usual,
+    fitted_clouds,
+    fitted_gate,
+    left_out_scores,
     refined,
+    scale_of_examples,
+    scale_of_strangers,
     usual,
 )
 

@@ -317,3 +317,6 @@ def local_encoder(setting: str) -> Encoder:
         f"ROUTER_EMBEDDER is {setting!r}; use embedded, sentence-transformers:<name or path> "
         "or openai:<model>"
     )
+
+
+Floats = NDArray[np.float64]

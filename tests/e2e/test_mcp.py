@@ -12,8 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import ToolAnnotations
 
-from router.cli.mcp import server_of
-from router.cli.mcp_tools import Session
+from router.cli.mcp import Session, server_of
 from router.cli.rest import Rest
 from tests.e2e.house import COMMAND, House, Person, free_ports
 

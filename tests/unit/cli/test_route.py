@@ -9,7 +9,8 @@ import pytest
 import typer
 
 from router.cli.dry_run import said
-from router.cli.route import moment, readable
+from router.cli.options import moment
+from router.cli.route import readable
 from router.domain.errors import InvalidInput
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, rate_limits
 from tests.unit.cli.conftest import Run

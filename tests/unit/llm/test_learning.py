@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from router.llm.failures import refused_feature
+from router.llm.client import refused_feature
 from router.llm.servers import FEATURES, ServerMemory, ServerMemoryFile
 from router.llm.types import ModelRefused, ModelUnavailable
 from tests.fakes.model_server import Behaviour, calls, decides, fails, refuses, says, sends

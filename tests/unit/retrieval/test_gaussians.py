@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from router.retrieval.background import Background
-from router.retrieval.calibration import fitted_gate
 from router.retrieval.dense import DenseIndex
-from router.retrieval.encoders import Vectors, unit_rows
-from router.retrieval.statistics import Floats, Group, pooled, refined, shrunk
+from router.retrieval.encoders import Floats, Vectors, unit_rows
+from router.retrieval.statistics import Group, fitted_gate, pooled, refined, shrunk
 
 SIZE = 12
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.mcp_tools import ALWAYS
+from router.cli.mcp import ALWAYS
 from router.tool.mcp.file import ServerEntry, ToolEntry, load_servers
 from router.tool.mcp.tools import EXTRAS
 from tests.integration.tool.mcp.conftest import house_of
