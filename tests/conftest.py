@@ -3,13 +3,11 @@ import os
 import ssl
 from collections.abc import Generator, Iterator
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from router.tool.registry import Registry
+from router.flow.language.functions import Lookup, declare
 
 # Programs that tests start keep their bytecode, as they do for everybody else: some four hundred
 # modules compiled anew would be half of a start.
@@ -26,8 +24,18 @@ settings.load_profile("house")
 # Every HTTP client reads the machine's certificates anew, 30 ms of CPU, to call loopback.
 vars(ssl)["create_default_context"] = cache(ssl.create_default_context)
 
-if find_spec("activities.lookups"):  # what the shipped flow files ask; a company may have none
-    Registry().discover(import_module("activities.lookups"))
+# What flow files ask of the sample company, or of any: who evaluates one answers it.
+for _lookup in (
+    Lookup(
+        name="workdays",
+        takes=("start", "end", "start_half", "end_half"),
+        answers="a number",
+        defaults=("", ""),
+    ),
+    Lookup(name="last_workday", takes=("start", "duration"), answers="a day"),
+    Lookup(name="claimed", takes=("invoice",), answers="whether it is"),
+):
+    declare(_lookup)
 
 LONGEST_ID = 60
 

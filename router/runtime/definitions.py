@@ -29,8 +29,6 @@ _log = logging.getLogger("router.flows")
 
 PACKAGES = ("activities.builtin", "activities.tools", "activities.lookups")
 """Where tools and lookups are found, those of them that are there."""
-TOOLS = Path(activities.__path__[0]) / "tools"
-"""Where the project's own tools are."""
 
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:

@@ -212,7 +212,7 @@ def declare(lookup: Lookup) -> None:
     Raises:
         ValueError: the name is a function's, or a lookup's that takes something else.
     """
-    known = LOOKUPS.get(lookup.name)
-    if lookup.name in FUNCTIONS or (known is not None and known.takes != lookup.takes):
+    known = LOOKUPS.get(lookup.name, lookup)
+    if lookup.name in FUNCTIONS or (known.takes, known.defaults) != (lookup.takes, lookup.defaults):
         raise ValueError(f"{lookup.name}() is something else in flow files; rename the lookup")
-    LOOKUPS[lookup.name] = known or lookup
+    LOOKUPS[lookup.name] = known

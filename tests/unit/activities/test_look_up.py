@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities import provided
+from activities import lookups, provided
 from activities.look_up import LookUps, lookup
 from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import ClaimItem, MoneyAmount, Owner
@@ -18,6 +18,7 @@ from router.flow.language.functions import LOOKUPS
 from router.store.blobs import Files
 from router.store.database import Database
 from router.tool.context import Dependencies
+from router.tool.registry import Registry
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -50,6 +51,7 @@ def look_ups(people: PeopleSystem, files: Files) -> LookUps:
 
 
 def looking_up(company: Company, people: PeopleSystem, files: Files) -> LookUps:
+    Registry().discover(lookups)
     dependencies = Dependencies()
     dependencies.provide(human_resources, people)
     dependencies.provide(provided.directory, company)

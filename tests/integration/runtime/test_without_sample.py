@@ -1,0 +1,103 @@
+"""The engine without the sample company: deleted, nothing that is left misses it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PRODUCT = ("router", "workflows", "activities", "flows", "skills")
+SAMPLE = (
+    *(f"activities/{n}" for n in ("tools", "lookups", "people", "policies", "calendar")),
+    *("activities/conversion", "activities/mcp_files", "flows/*.yaml", "flows/tests", "skills/*/"),
+)
+"""What a company deletes that has its own."""
+
+ENGINE = (
+    *("api", "channels", "contracts", "directory", "documents", "domain", "evaluation", "flow"),
+    *("llm", "retrieval", "routing", "runtime", "secrecy", "settings", "skill", "story"),
+    *("telemetry", "tool", "workflows", "test_imports.py"),
+)
+"""The tests of the engine, in `tests/unit`: they pass without the sample."""
+OF_THE_SAMPLE = (
+    *("*/test_shipped*.py", "*/routing/test_planning.py"),
+    *(
+        f"*/flow/test_{name}.py"
+        for name in (
+            *("acts", "approver_cards", "business_trip", "leave_request", "loader"),
+            *("machine_properties", "reimbursement", "status_words", "triggers", "versions"),
+            *("changing", "repair", "withdrawing"),
+        )
+    ),
+    *("*/runtime/test_composition.py", "*/runtime/test_flow_versions.py"),
+    *("*/telemetry/test_telemetry.py", "*/workflows/test_taking_up.py"),
+)
+"""Those among them that are about the sample's own flows, tools and skills."""
+
+STARTED = """
+import asyncio, sys
+from pathlib import Path
+import router.runtime.app, router.runtime.worker
+from router.runtime.composition import assembled
+from router.runtime.upkeep import opened
+from router.settings import Settings
+
+async def start():
+    settings = Settings(data=Path(sys.argv[1]), _env_file=None)
+    async with assembled(settings) as parts:
+        await opened(parts)
+        print(*parts.offered.registry.names, len(parts.offered.catalog))
+
+asyncio.run(start())
+"""
+
+
+def copied(folders: tuple[str, ...], to: Path) -> Path:
+    """What git tracks of these, or would, without the sample."""
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *folders]
+    listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, to / name)
+    for pattern in SAMPLE:
+        for found in to.glob(pattern):
+            shutil.rmtree(found) if found.is_dir() else found.unlink()
+    return to
+
+
+def ran(folder: Path, *words: str) -> str:
+    """What a program says there, which has to end well."""
+    environment = {name: v for name, v in os.environ.items() if not name.startswith("ROUTER_")}
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**environment, "PYTHONPATH": str(folder)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def test_the_engine_starts_without_the_sample(tmp_path: Path) -> None:
+    there = copied(PRODUCT, tmp_path / "copy")
+    *tools, flows = ran(there, "-c", STARTED, str(tmp_path)).split()
+    assert {"get_my_requests", "read_more"} <= set(tools)
+    assert not {"get_leave_balance", "convert_currency"} & set(tools)
+    assert flows == "0"
+
+
+@pytest.mark.slow
+def test_what_is_left_without_the_sample_passes_its_checks_and_tests(tmp_path: Path) -> None:
+    there = copied((".",), tmp_path / "copy")
+    ran(there, "-m", "ruff", "check", *PRODUCT)
+    ran(there, "-m", "mypy", "-p", "router", "-p", "workflows", "-p", "activities")
+    ran(there, "-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())")
+    folders = [f"tests/unit/{name}" for name in ENGINE]
+    ignored = [f"--ignore-glob={pattern}" for pattern in OF_THE_SAMPLE]
+    ran(there, "-m", "pytest", "-q", "-x", "-n", "2", *folders, *ignored)
