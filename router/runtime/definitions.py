@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-import activities
 import flows
 import skills
 from activities.capabilities import Capabilities
