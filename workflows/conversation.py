@@ -43,11 +43,11 @@ from router.contracts.start_options import (
 from router.domain.commands import Clarify, StartFlow, TakeUp
 from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
 from router.domain.messages import Route, ToolResultAction, Turn
-from workflows import memory, transcript, turns
+from workflows import memory, turns
 from workflows.activity import Visibility, drained
 from workflows.command_runner import CommandRunner
+from workflows.memory import ConversationRecords, text_of
 from workflows.skill_client import SkillRuns
-from workflows.transcript import ConversationRecords, text_of
 from workflows.turns import TurnContext, TurnOutcome
 
 IDLE = timedelta(days=1)
@@ -202,7 +202,9 @@ class ConversationWorkflow:
                 first = self._unheard[0]
                 told, after = self._with_news(first)
                 start = self._start
-                await self._records.write(transcript.of_news(start.conversation, start.owner, told))
+                await self._records.write(
+                    memory.rows_of_news(start.conversation, start.owner, told)
+                )
                 self._state = after
                 self._unheard.remove(first)
 
@@ -293,15 +295,15 @@ class ConversationWorkflow:
         """The turn of a new message, kept before it is told."""
         before, message = self._state, self._context(submission, seen)
         turn = await self._turn_of(message)
-        times = transcript.Times(asked=message.began, answered=workflow.now())
-        said = transcript.of_turn(message.conversation, submission, before, turn, times)
+        times = memory.Times(asked=message.began, answered=workflow.now())
+        said = memory.rows_of_turn(message.conversation, submission, before, turn, times)
         await self._records.write(said)
         digest = submission.message.digest
         held = HeldTurn(message_id=message.id, digest=digest, turn=turn)
         self._state = memory.heard(memory.with_turn(self._state, held), workflow.now())
         self._state = memory.remembering(
             self._state,
-            transcript.as_text(submission.message, before),
+            memory.as_text(submission.message, before),
             text_of(turn.replies),
             turn.route,
         )
