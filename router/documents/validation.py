@@ -12,7 +12,8 @@ A validator of one's own raises `ValueError("what is wrong; what would be right"
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, get_args
+from types import UnionType
+from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -175,15 +176,30 @@ def _taken_out(data: Any, error: ErrorDetails) -> bool:
 
 
 def model_at(model: type[BaseModel], place: Place) -> type[BaseModel] | None:
-    """The model that the value at a place is read into; None where it is a plain value."""
+    """The model that the value at a place is read into; None where it is read into none."""
     found: type[BaseModel] | None = model
+    within_container = False
     for part in place:
-        fields = found.model_fields if found else {}
-        named = {each.alias or name: each for name, each in fields.items()}
-        # What is no key is a place in a list or mapping of models, or a tag of a union.
-        if part in named:
-            found = next(_models_in(named[str(part)].annotation), None)
-    return found
+        if within_container:  # a place in a list, or a name that the file's author gave
+            within_container = False
+        elif found is not None:
+            found, within_container = _field_at(found, part)
+    return None if within_container else found
+
+
+def _field_at(model: type[BaseModel], key: str | int) -> tuple[type[BaseModel] | None, bool]:
+    """The model that a field holds, and whether it holds several of them."""
+    for name, info in model.model_fields.items():
+        if key == (info.alias or name):
+            return next(_models_in(info.annotation), None), _is_container(info.annotation)
+    return None, False
+
+
+def _is_container(annotation: Any) -> bool:
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType):
+        return any(map(_is_container, get_args(annotation)))
+    return origin in (dict, Mapping, list, tuple, frozenset)
 
 
 def keys_at(model: type[BaseModel], place: Place) -> Iterator[str]:

@@ -8,11 +8,12 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, get_args, get_origin
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from router.documents import validation
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
@@ -212,32 +213,4 @@ def keys_at(place: Place) -> Iterator[str]:
     >>> list(keys_at(("slots", "end", "check", 0)))
     ['that', 'say']
     """
-    model: type[BaseModel] | None = FlowDefinition
-    within_container = False
-    for part in place:
-        if within_container:
-            within_container = False
-        elif model is not None:
-            model, within_container = _field_at(model, str(part))
-    if model is not None and not within_container:
-        keys = (f.alias or name for name, f in model.model_fields.items())
-        yield from (key for key in keys if key != SKIPPABLE)
-
-
-def _field_at(model: type[BaseModel], key: str) -> tuple[type[BaseModel] | None, bool]:
-    """The model that a field holds, and whether it holds several of them."""
-    for name, info in model.model_fields.items():
-        if key == (info.alias or name):
-            return next(_models_in(info.annotation), None), _is_container(info.annotation)
-    return None, False
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for inner in get_args(annotation):
-        yield from _models_in(inner)
-
-
-def _is_container(annotation: Any) -> bool:
-    return get_origin(annotation) in (dict, tuple)
+    yield from (key for key in validation.keys_at(FlowDefinition, place) if key != SKIPPABLE)
