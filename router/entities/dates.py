@@ -1,7 +1,4 @@
-"""Days and ranges of days in a sentence: `下周一到周三`, `Dec 24-26`, `明天下午`.
-
-A day as it stands in a sentence, with what belongs to it: `明天下午`, `Monday week`.
-"""
+"""Days and ranges of days in a sentence: `下周一到周三`, `Dec 24-26`, `明天下午`, `Monday week`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

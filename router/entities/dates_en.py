@@ -1,7 +1,4 @@
-"""How days are written in English words.
-
-The English names of months, weekdays and days of the month, as expressions and as numbers.
-"""
+"""How days are written in English: by month, weekday, ordinal, or from today."""
 
 from router.entities.dates_zh import day_of_year
 from router.entities.days import (

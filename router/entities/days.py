@@ -1,10 +1,8 @@
-"""Days as people name them, before anybody has looked at a calendar.
+"""Days and stretches of days as people name them, before anybody has looked at a calendar.
 
 `周三` isn't a date yet: which one it is depends on today, on whether a coming or a past day is
 meant, and, as the end of a range, on where the range starts. A term keeps what was said; `on`
-looks at the calendar.
-
-Several days in a row as people name them: `下周`, `明后天`, `all of August`, `10.9-10.13`.
+and `across` look at the calendar.
 """
 
 from calendar import monthrange

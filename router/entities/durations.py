@@ -1,9 +1,4 @@
-"""How long something takes, and times of day.
-
-How long something takes: `三天半`, `两周`, `for three days`, `half a day`.
-
-Times of day: `14:30`, `下午三点半`, `3pm`. A bare `at 5` is none.
-"""
+"""How long something takes, `三天半`, and times of day: `14:30`, `3pm`, and never `at 5`."""
 
 from dataclasses import dataclass
 from datetime import time

@@ -1,7 +1,4 @@
-"""Everything recognisable in a sentence: dates, money, durations, times, numbers, yes and no.
-
-What was recognised in a message, and the shapes of its values.
-"""
+"""Everything recognisable in a sentence, by its place in the text and with its value."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time

@@ -1,9 +1,4 @@
-"""Amounts of money, and how currencies are called.
-
-How currencies are called: signs, codes, and names in Chinese and English.
-
-Amounts of money: `58元`, `￥368.50`, `五十八块五`, `$45`, `1.2k yuan`.
-"""
+"""Amounts of money: `58元`, `￥368.50`, `五十八块五`, `$45`, `1.2k yuan`."""
 
 import re
 from dataclasses import dataclass

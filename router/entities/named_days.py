@@ -1,14 +1,8 @@
 """Days by their place in a month or year, and holidays by their name.
 
-Days by their place in a month or year: `月底`, `the last Friday of December`.
-
 The end of a month is its last day. Its beginning and its middle are days that two people would
-name differently, and so is the end of a week: they are none.
-
-Holidays that have one fixed day of the solar calendar, named as a day.
-
-`元旦` is a day in `元旦我值班`, and the kind of a thing in `元旦晚会`, `元旦放假安排`: then it is
-none. Holidays of the moon, and those that move, aren't days that a rule could know.
+name differently, and so is the end of a week: they are none. `元旦` is a day in `元旦我值班`, and
+the kind of a thing in `元旦晚会`: then it is none. Holidays that move are looked up in `holidays`.
 """
 
 from router.entities.dates_en import (

@@ -1,19 +1,13 @@
 """One spelling for everything that is read by rules, with the way back to what was typed.
 
-Keys held down: `请请请假`, `pleeease`, `!!!` as if they had been typed once.
+Rules look for `请假` and `leave`; people type `請 假`, `ＬＥＡＶＥ` and `pleeease`. A `Normalised`
+holds the one spelling and, for each of its characters, where it came from, so that whatever is
+found can be shown in the person's own words.
 
-Only what is certain. Three of a Chinese character or a mark are one: words double (谢谢, 看看,
-天天), and across words so do 告诉我|我的 and 重要|要求, but nothing is said three times. Of a
-letter no English word has three, and a few have two. Figures count: `1000`, `二〇〇〇` stay.
-
-Traditional characters as simplified ones, one for one, so that every position stays.
-
-The tables are OpenCC's. They are applied to characters, not by its converter: that one also has
-words such as 打坏 ▸ 打坯, right for classical texts and wrong for a broken laptop.
-
-Rules look for `请假` and `leave`; people type `請 假` and `ＬＥＡＶＥ`. A `Normalised` holds the
-one spelling and, for each of its characters, where it came from, so that whatever is found can
-be shown in the person's own words.
+Of keys held down only what is certain counts once: nothing is said three times in Chinese, but
+`下下下周`, and no English word has a letter three times; figures count. Traditional characters
+become simplified ones one for one, by OpenCC's tables and not by its converter, which also has
+words such as 打坏 ▸ 打坯: right for classical texts and wrong for a broken laptop.
 """
 
 import re

@@ -1,9 +1,4 @@
-"""Numbers as people write them, and places in a row.
-
-Numbers as people write them: `3.5`, `1,234`, `1.2万`, `两千五`, `twenty-five`.
-
-Places in a row: `第二`, `the second`, `2nd`, `#2`.
-"""
+"""Numbers, `1,234`, `1.2万`, `两千五`, `twenty-five`, and places in a row: `第二`, `2nd`."""
 
 import re
 from decimal import Decimal

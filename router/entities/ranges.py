@@ -1,6 +1,4 @@
-"""The one stretch of time that a sentence's days come to.
-
-Saying one thing and then another instead: `下周一，哦不对，下周二`, `Monday, sorry, Tuesday`.
+"""The one stretch of time, or the one day, that a sentence's days come to.
 
 `下周一，哦不对，下周二到周四` ends up as Tuesday to Thursday, `周四和周五` is two days in a row,
 and `请假到周五，从周三起` names its ends apart. What doesn't come to one stretch is left as it is.

@@ -1,7 +1,4 @@
-"""A message made ready for reading: its one spelling, what it names, and what day it is.
-
-Whether a message speaks of days that are over: `补请11月11日的病假`, `I was sick on Monday`.
-"""
+"""A message made ready for reading: its one spelling, what it names, and on which side of today."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta

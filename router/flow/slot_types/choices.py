@@ -1,6 +1,5 @@
 """What is said in words or picked: a text, one of several choices, yes or no, a file."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -13,7 +12,7 @@ from router.entities.dates import Days
 from router.entities.grammar import only
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import (
-    NO_FILES,
+    Files,
     Schema,
     Slot,
     SlotType,
@@ -26,9 +25,7 @@ from router.flow.slot_types.slot import (
 class _Worded(SlotType):
     """Of what is one of the slot's choices, its label; else as it is."""
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         found = slot.choices.get(str(value))
         return found.label.within(locale) if found else files.get(str(value)) or plain(value)
 
@@ -146,9 +143,7 @@ class Boolean(_Worded):
             return value
         raise Unfit(self.fits)
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """是 or 否, yes or no."""
         return {"zh": ("否", "是"), "en": ("no", "yes")}[locale][bool(value)]
 

@@ -1,7 +1,7 @@
 """What is of the calendar: a day, a moment, and how long something takes."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import ClassVar
@@ -17,8 +17,8 @@ from router.entities.ranges import one_day
 from router.entities.utterance import Utterance
 from router.flow.slot_types.numbers import only_number
 from router.flow.slot_types.slot import (
-    NO_FILES,
     Example,
+    Files,
     RangePart,
     Slot,
     SlotType,
@@ -76,15 +76,11 @@ class Date(SlotType):
         except ValueError:
             raise Unfit(self.fits) from None
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """With its weekday."""
         return day(value, locale)
 
-    def in_brackets(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def in_brackets(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """Without its weekday, and without a label: it is plain what it is."""
         written = day(value, locale)
         without = written.partition("（")[0] if locale == "zh" else written.partition(" ")[2]
@@ -153,9 +149,7 @@ class Moment(Date):
             raise Unfit(self.fits)
         return found.isoformat()
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """In the zone that it is written in."""
         return moment(value, locale)
 
@@ -213,9 +207,7 @@ class DurationType(SlotType):
                 return value
         raise Unfit(self.fits)
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """3.5 天, 3.5 days."""
         if not isinstance(value, dict):
             return plain(value)

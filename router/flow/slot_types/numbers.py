@@ -1,7 +1,7 @@
 """What is counted: numbers, whole ones, and money."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
@@ -13,8 +13,8 @@ from router.entities.money import DEFAULT_CURRENCY, Money, is_exact
 from router.entities.numbers import ZH_COUNT, parse_number
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import (
-    NO_FILES,
     Example,
+    Files,
     Slot,
     SlotType,
     Unfit,
@@ -67,9 +67,7 @@ class Number(SlotType):
         """A finite number."""
         return _finite(value)
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """In figures."""
         return plain(value)
 
@@ -158,9 +156,7 @@ class MoneyType(SlotType):
             raise unfit
         return {"amount": str(amount), "currency": currency.upper()}
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """¥58.00, CNY 58.00."""
         return money(value, locale)
 

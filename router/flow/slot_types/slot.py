@@ -173,7 +173,9 @@ Example = tuple[JsonValue, Localised]
 Part = tuple[str, Slot, JsonValue]
 """A part of a value: its key or number, its slot, and what is there."""
 Schema = dict[str, JsonValue]
-NO_FILES: Mapping[str, str] = {}
+Files = Mapping[str, str]
+"""Names of files, by their ids."""
+NO_FILES: Files = {}
 
 
 class SlotType(ABC):
@@ -212,9 +214,7 @@ class SlotType(ABC):
         """The value as it is kept in the slot; raises `Unfit` where it can't be."""
 
     @abstractmethod
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """The value as people read it, and as it is where it hasn't the type's shape."""
 
     def hint(self, slot: Slot) -> Localised:
@@ -252,9 +252,7 @@ class SlotType(ABC):
         """How it is answered, where that says more than examples would."""
         return None
 
-    def in_brackets(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def in_brackets(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """The value among the details of an item: with its label before it."""
         label = slot.label.within(locale) if slot.label else ""
         return f"{label} {shown(slot, value, locale, files)}".strip()
@@ -320,7 +318,7 @@ def form_values(
     return shaped
 
 
-def shown(slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES) -> str:
+def shown(slot: Slot, value: JsonValue, locale: Locale, files: Files = NO_FILES) -> str:
     """The value of a slot as people read it; `files` has the names of files by their ids.
 
     | type | zh | en |

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from router.domain.locale import Locale, Localised
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import (
-    NO_FILES,
+    Files,
     Part,
     Schema,
     Slot,
@@ -84,9 +84,7 @@ class List(_Structure):
             raise Unfit(Localised(zh=zh, en=en))
         return [fitted(slot.of, item) for item in value]
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """Objects numbered, a line each; anything else in a row."""
         if not isinstance(value, list):
             return plain(value)
@@ -164,9 +162,7 @@ class Object(_Structure):
             raise Unfit(Localised(zh=zh, en=en))
         return {name: fitted(slot.fields[name], v) for name, v in value.items() if v is not None}
 
-    def word(
-        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
-    ) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """One line: what explains itself first, the rest in brackets."""
         if not isinstance(value, dict):
             return plain(value)

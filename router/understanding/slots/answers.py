@@ -1,7 +1,4 @@
-"""Answers to what a flow asks, with the benefit of the doubt for the slot being asked.
-
-Days as the answer to what a flow asks: a first day, a last one, or how long it takes.
-"""
+"""Answers to what a flow asks, with the benefit of the doubt for the slot being asked."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a sentence says about slots when nobody asked for any: only what is certain.
 
-Whose illness or wedding it is: `妈妈住院` is no sick leave of one's own, `我住院` is.
-
 The functions here each look at one kind of slot and answer with a `Filling`: values by slot
 name, and which parts of the sentence they came from, so that nothing is used twice.
 """

@@ -1,7 +1,4 @@
-"""The slots that an opening sentence names.
-
-Texts that a sentence names as the flow's file describes it: `去上海出差`, `trip to Rome`.
-"""
+"""The slots that an opening sentence names: `去上海出差`, `trip to Rome`."""
 
 from collections.abc import Iterable
 from functools import lru_cache
