@@ -29,7 +29,7 @@ from router.entities.grammar import (
     longest,
 )
 from router.entities.numbers import EN_NUMBER, parse_number
-from router.lexicon import BOTH
+from router.lexicon import BOTH, ZH
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ _A_CLOCK = (
 _AN_HOUR = r"(?:,? (?:at )?(?:\d{1,2}:\d\d ?(?:am|pm)?|\d{1,2} ?(?:am|pm)|noon))?"
 _JOINER = (
     rf"^(?:{_A_CLOCK} ?(?:开始|起)?,? ?(?:一直|直|连)?"
-    r"(?:请假?|休假?|休息|住|待|呆|忙|持续|出差|放假?|玩)?(?:到|至|~|--?|–|—+|―|-?>|→)"
+    rf"{ZH.goes_on}?(?:到|至|~|--?|–|—+|―|-?>|→)"
     rf"|{_AN_HOUR},? (?:up )?(?:to|until|till|til|through to|through|thru)|to) ?"
 )
 # An ellipsis is one full stop in the one spelling.

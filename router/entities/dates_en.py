@@ -67,20 +67,8 @@ _NEXT, _LAST = "next(?: next){0,3}", "last(?: last){0,3}"
 _WORDS = EN.day.values
 
 # What may follow `the 24th` and makes it the 24th of something else.
-_THING = (
-    "(?:,? (?:and|or|to) [a-z0-9-]{3,9})?[ -](?:floor|time|item|one|option|street|avenue|century"
-    "|place|grade|year|quarter|party|person|generation|gen|edition|version|draft|birthday"
-    "|anniversary|attempt|meeting|row|line|page|week|half|day|month|hour|minute|round|phase|batch"
-    "|interview|child|kid|candidate|monitor|screen|laptop|badge|invoice|receipt|email|mail|message"
-    "|question|reminder|request|ticket|door|building|house|team|member|seat|desk|chair|slot|section"
-    "|paragraph|chapter|slide|column|level|class|step|stage|shift|call|copy|set|pair|payment"
-    "|installment|instalment|largest|best|most|worst|biggest|highest|degree|world|amendment|leg"
-    "|stop|train|flight|room|key|card|gear|bullet|point|part|name|rule|try|rate|coffee|cup)"
-)
-_MEASURE = (
-    r" (?:miles|km|kilometers|people|persons|colleagues|times|days|weeks|hours|minutes|yuan|dollars"
-    r"|percent|more|or|of (?:us|them|you|my|our|the))\b"
-)
+_THING = rf"(?:,? (?:and|or|to) [a-z0-9-]{{3,9}})?[ -]{EN.numbered}"
+_MEASURE = rf" {EN.measured}\b"
 # Three may join: May is a verb between a number and another verb, or after a pronoun.
 _A_VERB_FOLLOWS = r" (?:be|join|not|have|enter|also|want|need|come|go|take|leave|attend|still)\b"
 _WHO_MAY = r"\b(?:i|you|we|they|he|she|it|that|which|who|one|this|employees|staff|managers?) "

@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 from router.entities.grammar import Found, Groups, Rule, longest
 from router.entities.numbers import EN_NUMBER, HAN_DIGIT, ZH_COUNT, parse_number
-from router.lexicon import ZH
+from router.lexicon import EN, ZH
 
 Unit = Literal["days", "hours", "weeks"]
 
@@ -22,13 +22,8 @@ _NOT_HOW_LONG = (
     r"|[½¼¾⅓]|[一每]个?(?:周|星期|礼拜|天|月)|[元块钱]"
 )
 # 等了半天 is a long while.
-_A_LONG_WHILE = "[等卡弄搞找说想修问看磨劝催聊跑转忙](?:了|我|他|你)?|折腾了?|研究了?|[好老]"
-_NOT_AFTER = (
-    "零?[\\d一二三四五六七八九十]{1,3} ?分"
-    "|[之以]?[前内](?:[^半]|$)|[之以]?后(?:[^半天]|天[天面]|$)|之|两头|到晚|打鱼|打渔|[一二两三四五六\\d]次|[岁刊报边围]"
-    "|年(?:[^假休]|$)|天|工作制|制"
-    "|比一天|营业|服务|客服|便利|连锁|酒店|无理由|热线|自助|在线|监控|待命|药店"
-)
+_A_LONG_WHILE = str(ZH.long_while)
+_NOT_AFTER = str(ZH.after_no_duration)
 _EN_NOT_AFTER = (
     r" i(?:'ll| will)\b|"
     r"[ -](?:ago|from now|from today|later|earlier|before|after|notice|old|in advance|trial|support"
@@ -180,7 +175,7 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_before=_EN_NOT_AFTER,
     ),
     Rule(rf"^(?P<it>an? {_EN_KIND}{_EN_UNIT})[.!]?$", _en_one),
-    Rule(rf"(?P<it>an? {_EN_UNIT})'s? (?:leave|vacation|holiday)", _en_one),
+    Rule(rf"(?P<it>an? {_EN_UNIT})'s? {EN.time_off}", _en_one),
     Rule(
         r"half-(?P<unit>day|hour|week)\b",
         lambda g: Duration(_HALF, _EN_UNITS[g["unit"][0]]),
@@ -194,8 +189,8 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_before=_EN_NOT_AFTER,
     ),
     Rule(
-        f"(?P<it>an? {_EN_KIND}(?P<unit>day|week|fortnight)) (?:off|of (?:[a-z]+ )?(?:leave"
-        r"|vacation|pto|holiday))\b",
+        f"(?P<it>an? {_EN_KIND}(?P<unit>day|week|fortnight))"
+        rf" (?:off|of (?:[a-z]+ )?{EN.time_off})\b",
         _en_one,
         unless_after="such ",
     ),

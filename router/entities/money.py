@@ -13,7 +13,7 @@ from router.entities.numbers import (
     ZH_NUMBER,
     parse_number,
 )
-from router.lexicon import BOTH
+from router.lexicon import BOTH, ZH
 
 DEFAULT_CURRENCY = "CNY"
 
@@ -59,10 +59,7 @@ _EXACT = Context(prec=1000, rounding=ROUND_HALF_UP)
 
 # 元 and 块 begin other words: 元旦, 元素, 三块蛋糕, 一块去.
 _NOT_YUAN = "[旦宵素件老首凶气月店桥论]|[一二三]次|方程|里[桥路站]"
-_NOT_KUAI = (
-    "[去来走吃住玩做聊说看蛋面地屏牌肉糖布砖板石表手电玉木巧饼玻硬白黑显钢草田鸡区腕域]"
-    "|儿(?:去|来|走|吃|玩|做)?|一起|广告|展板|滑板|香皂|肥皂|积木|主板|内存|橡皮|毛巾|豆腐|披萨"
-)
+_NOT_KUAI = str(ZH.not_money)
 
 # What shows that a digit after 块 begins a new number instead of counting 毛.
 _NEW_NUMBER = (
@@ -86,9 +83,7 @@ _OF_WEIGHT = (
 
 # Beside one of these a number with 千 or 万 is an amount though 元 is left out.
 _MONEY_WORD = (
-    "(?:预算|花了?|花费|报销|费用|金额|总额|垫付?|垫了|预支|借支|借款|付了|报价|租金|房租|押金|奖金|补贴|月薪|年薪"
-    "|工资|总价|定金|首付|备用金|经费|开销|差旅费|[车餐住机房][费票]|打车费)"
-    "(?:是|为|了|共|要|大概|大约|约|差不多|一共|总共|只有|才|不超过|有|到|在)?"
+    f"{ZH.of_money}(?:是|为|了|共|要|大概|大约|约|差不多|一共|总共|只有|才|不超过|有|到|在)?"
 )
 _COUNTED = (
     " ?(?:[多来几余人个次字米公里份天位件条台页倍步分名家粉吨斤克册套支张本辆]|[-~到至]|以[上下内])"

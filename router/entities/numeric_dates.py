@@ -11,6 +11,7 @@ from collections.abc import Callable
 from router.entities.dates_zh import WITH_WEEKDAY, day_of_year, said_weekday
 from router.entities.days import Day, FromTo, Stretch
 from router.entities.grammar import Groups, Rule
+from router.lexicon import BOTH, ZH
 
 # With a smaller number above, these below are of marks and fractions: 1/2, 9/10.
 _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 7, 8, 10})
@@ -20,24 +21,14 @@ _MONTH = r"(?:1[0-2]|0?[1-9])"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])"
 _YEAR_FIRST = r"(?P<year>20\d\d){0}(?P<month>\d{{1,2}}){0}(?P<day>\d{{1,2}})"
 
-_UNIT = (
-    "版|元|块|万|亿|千|百|折|天|日内|小时|分|倍|米|公里|千米|公斤|斤|克|吨|度|寸|英寸|个|次|年|月|周|%"
-    "|k|g|m|t|℃|美|港|欧|英镑|人|升级|升至|涨|跌|降|增|到|更新|左右|以上|以下|之间|的(?:价|版|概率)"
-    "|[a-z]|[./:]"
-)
+_UNIT = str(BOTH.unit_of_decimal)
 _BETWEEN_FIGURES = " ?(?:-|~|–|—+|至|到|―) ?"
 _ZH_MOVING = (
     "(?:请|休|定|约|排|订|放|住|改|挪|推迟?|延期?|延后|延迟|提前|调|调整|换|安排|截止|截至|顺延|拖|改期|改签|移)"
     "(?:到|在|至|于|为|成)|截[至止]"
 )
 _ZH_EXPECTING = f"{_ZH_MOVING}|从|自|截至|截止|日期[是为:]?|时间[是为:]?|我想|我要|我|想|就"
-_ZH_DOING = (
-    " ?(?:请|休|去|回|出[差发国院行]|入[职住]|开[会始工庭]|报到|报道|上午|下午|早上?|晚上?|中午"
-    "|我|要|想|有[事空会]|那[天日]|当[天日]|之?[前后][交提给到完报把返]|之?前$|起|开始|截止|到期"
-    "|离职|交|返|值班|加班|调休|面试|培训|团建|结束|体检|搬|领|帮|能|可[以不]|飞|住|在家|在[^线]"
-    "|的(?:会|票|机票|火车|航班|车|假|班|高铁|面试|飞机)|周[一二三四五六日]|星期|不[来在上能]"
-    "|订|预[约订])"
-)
+_ZH_DOING = f" ?{ZH.after_date}"
 # What stands before a number that is no day: a price, a mark, a version.
 _ZH_MEASURED = (
     r"\d ?[-~]|[/.a-z+¥$€£]|[a-z¥$€£] |版本|[级新]到|价|分|约|共|了|[是为] ?|率|[^\x00-\x7f] "

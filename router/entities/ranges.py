@@ -12,12 +12,9 @@ from typing import TypeVar
 
 from router.entities.dates import Days
 from router.entities.grammar import Found, compiled
+from router.lexicon import BOTH
 
-_INSTEAD = compiled(
-    "不对|不是|错了|应该是|[哦啊呃,]不[,是]|不不|更正|改成"
-    r"|\b(?:no|sorry|oops|actually|rather|i mean|i meant|scratch that|correction|make (?:it"
-    r"|that))\b"
-)
+_INSTEAD = compiled(str(BOTH.instead))
 # Of what is denied nothing was taken back: 12月1号,不是周末.
 _AS_WELL = compiled("是不是|还是不|不是.*而且|不是$")
 _NEAR = 24

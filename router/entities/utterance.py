@@ -9,25 +9,12 @@ from router.entities.days import Calendar
 from router.entities.extraction import Thing, find_things
 from router.entities.grammar import Found, compiled, only
 from router.entities.normalisation import Normalised, normalise
+from router.lexicon import BOTH
 
 _TEN_MONTHS = timedelta(days=300)
-_OVER = compiled(
-    "补(?:请|个|一?下|一?张|办|交|提|填|录|登记|上|报)|补[^休,.]{0,16}假|(?:事后|后)补|(?:当时"
-    "|那天)(?:没|忘)"
-    r"|\b(?:i|we) (?:felt|fell|got) (?:sick|ill|unwell)\b|\bcame down with\b|\bmissed work\b"
-    r"|\bstayed (?:at )?home\b|\bi took (?:sick|the day|a day|leave)\b"
-    r"|\b(?:was|were) (?:very |really |so )?(?:sick|ill|unwell|off|out|absent|away|on leave"
-    r"|in hospital|not feeling well)\b"
-    r"|\b(?:i|we) had (?:an? |the )?(?:bad |high |terrible )?(?:fever|flu|cold|covid|migraine"
-    r"|headache"
-    r"|food poisoning|surgery|accident|stomach|emergency)|\b(?:back-?dated?|retroactive(?:ly)?"
-    r"|after the fact|belated(?:ly)?)\b"
-)
+_OVER = compiled(str(BOTH.over))
 # What nobody knows of the better part of a year before.
-_UNPLANNED = compiled(
-    "病|发烧|感冒|住院|不舒服|急诊"
-    r"|\b(?:sick|ill|unwell|fever|flu|covid|medical)\b"
-)
+_UNPLANNED = compiled(str(BOTH.unplanned))
 
 
 def is_over(text: str) -> bool:

@@ -105,6 +105,29 @@ class Lexicon:
     """Words with a letter twice where a careless finger puts it more often."""
     simplified: Words = NO_WORDS
     """Words of which one character is simplified only there, as they are typed and as read."""
+    numbered: Words = NO_WORDS
+    """What a day of the month may number: 5号楼, the 24th floor."""
+    unit_of_decimal: Words = NO_WORDS
+    """After 12.24, what shows that it is no day."""
+    after_date: Words = NO_WORDS
+    """After 12.24, what shows that it is one."""
+    over: Words = NO_WORDS
+    """That what is spoken of was, and is filed afterwards."""
+    unplanned: Words = NO_WORDS
+    """What nobody knows of the better part of a year before."""
+    not_money: Words = NO_WORDS
+    """What 块 counts besides money."""
+    of_money: Words = NO_WORDS
+    """Beside which a number is an amount."""
+    after_no_duration: Words = NO_WORDS
+    long_while: Words = NO_WORDS
+    """Before 半天, that it was a long while."""
+    instead: Words = NO_WORDS
+    """That one thing is said instead of another."""
+    measured: Words = NO_WORDS
+    goes_on: Words = NO_WORDS
+    """Between the start of a stretch of days and its end: 从周三休到周五."""
+    time_off: Words = NO_WORDS
 
     # Said around what matters
     addressee: Words = NO_WORDS

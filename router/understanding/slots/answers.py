@@ -13,7 +13,7 @@ from router.entities.documents import answered_document
 from router.entities.durations import Duration
 from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, only
-from router.entities.ranges import from_weekday
+from router.entities.ranges import from_weekday, interval, one_day
 from router.entities.utterance import Utterance, is_far, is_unplanned
 from router.flow.engine.slots import at
 from router.flow.slot_types.slot import Slot, filled_by, read_as, slot_at
@@ -104,6 +104,8 @@ def _days_until(utterance: Utterance, start: date) -> list[Days]:
     `下周一` said of a start beyond it is the Monday after: the week was named out of habit.
     """
     found = only(Days, utterance.read(after=start))
+    if len(found) > 1 and (stretch := interval(found, utterance.text)):
+        found = [stretch.found]
     if len(found) != 1:
         return [f.value for f in found]
     days, named = found[0].value, utterance.text[found[0].start : found[0].end]
@@ -333,7 +335,8 @@ def _read_field(slot: Slot, utterance: Utterance) -> JsonValue:
     if slot.kind.takes is not Days:
         return read_as(slot, utterance)
     days = only(Days, utterance.spent)
-    return days[0].value.first.isoformat() if len(days) == 1 else None
+    day = days[0].value.first if len(days) == 1 else one_day(days, utterance.text)
+    return day.isoformat() if day else None
 
 
 def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
