@@ -12,7 +12,7 @@ from router.entities.normalisation import Normalised, normalise
 from router.lexicon import BOTH
 
 _TEN_MONTHS = timedelta(days=300)
-_OVER = compiled(str(BOTH.over))
+_OVER = compiled(str(BOTH.afterwards))
 # What nobody knows of the better part of a year before.
 _UNPLANNED = compiled(str(BOTH.unplanned))
 

@@ -111,7 +111,7 @@ class Lexicon:
     """After 12.24, what shows that it is no day."""
     after_date: Words = NO_WORDS
     """After 12.24, what shows that it is one."""
-    over: Words = NO_WORDS
+    afterwards: Words = NO_WORDS
     """That what is spoken of was, and is filed afterwards."""
     unplanned: Words = NO_WORDS
     """What nobody knows of the better part of a year before."""

@@ -29,7 +29,6 @@ from router.domain.messages import Message, Option, Route
 from router.domain.principals import Capability
 from router.entities.booleans import consent, opening_answer
 from router.entities.choices import chosen_option
-from router.entities.documents import has_no_document
 from router.entities.extraction import entities_of
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
@@ -58,7 +57,7 @@ from router.understanding.interruption import cancels, resumed, resumes
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
-from router.understanding.slots.free_text import holds_documents
+from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.prefill import prefill, reason_slot
 from router.understanding.triggers.patterns import Match, PatternIndex, PhraseIndex, ToolPhrases
 
@@ -245,8 +244,8 @@ def _act(heard: _Heard, view: FlowView) -> Act | None:
     slot, path = heard.slot, view.awaiting[0] if view.awaiting else ""
     if slot is not None and slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return None
-    if slot is not None and "." in path and holds_documents(path.rpartition(".")[2], slot):
-        return "skip" if has_no_document(heard.text) else act_of(heard.text)
+    if slot is not None and "." in path and (numbers := documents_of(slot)):
+        return "skip" if numbers.are_lacking(heard.text) else act_of(heard.text)
     root = view.fillable.get(path.split(".")[0])
     empty = root is not None and root.skippable and not view.slots.get(path.split(".")[0])
     yes_or_no = slot is not None and slot.kind.takes is bool

@@ -20,7 +20,6 @@ from pydantic import JsonValue
 from router.entities.booleans import yes_or_no
 from router.entities.choices import find_choices
 from router.entities.dates import Days
-from router.entities.documents import answered_document
 from router.entities.grammar import compiled, only
 from router.entities.money import Money
 from router.entities.numbers import ORDINAL, place_of
@@ -30,7 +29,7 @@ from router.flow.view import FlowView
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.items import described, find_items
 from router.understanding.names import word_in, words_of
-from router.understanding.slots.free_text import holds_documents
+from router.understanding.slots.free_text import documents_of
 
 _THING = (
     "(?:one|item|expense|receipt|ticket|invoice|bill|ride|trip|fare|meal|entry|line|taxi|lunch)s?"
@@ -345,9 +344,9 @@ class _Listed:
         items, found = described(self.slot, tail)
         spans = [*((f.start, f.end) for f in found), *((f.start, f.end) for f in tail.spent)]
         if named is not None:
-            paper = holds_documents(named, fields[named])
+            paper = fields[named].reference is not None
             sure = certain or (_is_short(tail) if paper else _is_all(tail, spans))
-            value = _value(named, fields[named], tail) if sure else None
+            value = _value(fields[named], tail) if sure else None
             return {} if value is None else {named: value}
         if items:
             sure = len(items) == 1 and (certain or _is_all(tail, spans))
@@ -357,8 +356,8 @@ class _Listed:
     def _alone(self, tail: Utterance) -> Iterator[tuple[str, JsonValue]]:
         """What is nothing but a figure or the number of a document."""
         for name, field_ in (self.slot.of.fields if self.slot.of else {}).items():
-            if field_.kind.takes is Money or holds_documents(name, field_):
-                value = _value(name, field_, tail) if _is_short(tail) else None
+            if field_.kind.takes is Money or field_.reference:
+                value = _value(field_, tail) if _is_short(tail) else None
                 if value is not None:
                     yield name, value
                     return
@@ -369,9 +368,9 @@ def _is_short(text: Utterance) -> bool:
     return len(text.text) <= most_of_a_number
 
 
-def _value(name: str, slot: Slot, tail: Utterance) -> JsonValue:
-    if holds_documents(name, slot):
-        return answered_document(tail)
+def _value(slot: Slot, tail: Utterance) -> JsonValue:
+    if (numbers := documents_of(slot)) is not None:
+        return numbers.answered(tail)
     if slot.kind.takes is Days:
         days = only(Days, tail.spent)
         return days[0].value.last.isoformat() if len(days) == 1 else None

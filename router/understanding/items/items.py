@@ -30,14 +30,14 @@ from pydantic import JsonValue
 
 from router.entities.choices import find_choices
 from router.entities.dates import Days
-from router.entities.documents import documents_of_items, find_documents
+from router.entities.documents import Documents
 from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, cuts_a_word, group_span, only
 from router.entities.money import Money, is_exact
 from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot
-from router.understanding.slots.free_text import holds_documents
+from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Filling
 
 _MEASURE = "[台个部只块套把张件副支份条本架]"
@@ -358,7 +358,8 @@ def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
 def described(slot: Slot, utterance: Utterance) -> tuple[list[Item], list[Found[ItemValue]]]:
     """Whatever the sentence says of items, even a date alone, and every value in order."""
     papers = _papers(slot)
-    placed = documents_of_items(utterance) if papers else []
+    numbers = _numbers(slot, papers)
+    placed = numbers.of_items(utterance) if numbers else []
     found = sorted(_fields(slot, utterance, papers, placed), key=lambda f: f.start)
     items = _complete(slot, dealt(found, utterance.text), found)
     for place, document in placed:
@@ -376,7 +377,11 @@ def _is_date(slot: Slot, item: Item) -> bool:
 
 def _papers(slot: Slot) -> list[str]:
     fields = slot.of.fields if slot.of else {}
-    return [name for name, field in fields.items() if holds_documents(name, field)]
+    return [name for name, field in fields.items() if field.reference]
+
+
+def _numbers(slot: Slot, papers: list[str]) -> Documents | None:
+    return documents_of(slot.of.fields[papers[0]]) if slot.of and papers else None
 
 
 def _fields(
@@ -385,7 +390,8 @@ def _fields(
     fields = slot.of.fields if slot.of else {}
     elsewhere = [(f.start, f.end) for _, f in placed]
     beside_money = any(isinstance(f.value, Money) for f in utterance.spent)
-    documents = find_documents(utterance, beside_money=beside_money) if papers else []
+    numbers = _numbers(slot, papers)
+    documents = numbers.find(utterance, beside_money=beside_money) if numbers else []
     documents = [f for f in documents if not _within(f, elsewhere)]
     taken = [*elsewhere, *((f.start, f.end) for f in documents)]
     choices = list(_choices(slot, utterance.text, taken))

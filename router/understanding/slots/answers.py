@@ -9,7 +9,6 @@ from pydantic import JsonValue
 from router.entities.booleans import numbered, yes_or_no
 from router.entities.choices import find_choices
 from router.entities.dates import Days
-from router.entities.documents import answered_document
 from router.entities.durations import Duration
 from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, only
@@ -29,7 +28,7 @@ from router.understanding.corrections.values import (
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.item_corrections import added
 from router.understanding.items.items import find_items
-from router.understanding.slots.free_text import holds_documents, left_over
+from router.understanding.slots.free_text import documents_of, left_over
 from router.understanding.slots.mappings import (
     fill_choices,
     fill_days,
@@ -221,7 +220,7 @@ def _named_item(slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None
     """`还有丙`, of items that are asked for by a text first: the next one, called so."""
     first = next(iter(slot.of.fields.items()), None) if slot.of else None
     also = _ALSO.search(utterance.text)
-    if first is None or not first[1].kind.is_text or holds_documents(*first) or also is None:
+    if first is None or not first[1].kind.is_text or first[1].reference or also is None:
         return None
     if _MORE.search(utterance.text) or _QUESTION.search(utterance.text):
         return None
@@ -264,7 +263,7 @@ def _field(
     view: FlowView, path: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
     """A field of an item or an object, with its siblings where the answer names them."""
-    prefix, _, name = path.rpartition(".")
+    prefix = path.rpartition(".")[0]
     parent = slot_at(view.fillable, prefix)
     unnamed = slot.kind.made_of == "choices" and not find_choices(slot.choices, utterance.text)
     picked = read_as(slot, utterance) if unnamed else None
@@ -272,8 +271,8 @@ def _field(
         return _only(path, picked if unnamed else _read_field(slot, utterance))
     if corrected_items(view, utterance) is not None:
         return None
-    if holds_documents(name, slot):
-        return _only(path, answered_document(utterance))
+    if (numbers := documents_of(slot)) is not None:
+        return _only(path, numbers.answered(utterance))
     if slot.kind.is_text:
         return _only(path, _read_field(slot, utterance))
     return _with_siblings(view, path, slot, Slot(type="list", of=parent), utterance)

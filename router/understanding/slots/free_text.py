@@ -8,6 +8,7 @@ there is nothing, and the slot is asked for.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from router.entities.documents import Documents, documents
 from router.entities.grammar import MOST_FOUND, Span, compiled
 from router.entities.normalisation import Normalised
 from router.flow.slot_types.slot import Slot
@@ -193,10 +194,7 @@ def _trimmed(text: Normalised, start: int, end: int) -> str | None:
     return typed or None
 
 
-_NAMES_DOCUMENT = compiled("invoice|receipt|fapiao|document|voucher|发票|单据|票据|凭证|收据")
-
-
-def holds_documents(name: str, slot: Slot) -> bool:
-    """True for a text field that is made for the number of a document."""
-    label = f"{slot.label.zh} {slot.label.en}" if slot.label else ""
-    return slot.kind.is_text and _NAMES_DOCUMENT.search(f"{name} {label}".lower()) is not None
+def documents_of(slot: Slot) -> Documents | None:
+    """The documents whose numbers the slot is made for; None where it isn't."""
+    reference = slot.reference
+    return documents(reference.of, reference.pattern) if reference else None
