@@ -13,7 +13,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 from router.contracts import activities
 from router.contracts.activities import ToolFinding
 from router.contracts.conversation import ConversationState, News, OpenSkill, WaitingCall
-from router.contracts.skill import SkillStart
+from router.contracts.skill_run import SkillStart
 from router.domain.commands import (
     CallTool,
     CancelFlow,

@@ -31,7 +31,7 @@ from router.contracts.conversation import (
     Submission,
 )
 from router.contracts.failures import to_failure
-from router.contracts.skill import Steer
+from router.contracts.skill_run import Steer
 from router.contracts.start_options import (
     CONVERSATION_ID,
     REQUESTER,

@@ -26,7 +26,7 @@ from router.contracts.conversation import (
     Submission,
     WaitingCall,
 )
-from router.contracts.skill import SkillOutcome, SkillStart
+from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain.locale import Locale
 from router.domain.messages import (
     ChoicesReply,

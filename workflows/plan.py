@@ -16,7 +16,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.payload import ActivityStub
-from router.contracts.skill import Ending, SkillStart
+from router.contracts.skill_run import Ending, SkillStart
 from router.domain.messages import ToolCallView, Usage
 from router.routing.planner import Planned, Reflected, complained
 from router.routing.skill_memory import AgentMemory

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
+from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
 from workflows.plan import PlanAgent
 from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
 

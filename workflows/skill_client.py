@@ -10,7 +10,7 @@ from temporalio.exceptions import FailureError
 from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.conversation import ConversationState
-from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
+from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
 from router.contracts.start_options import TASK_TIMEOUT
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, ToolCallView

@@ -17,7 +17,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import ToolFinding
-from router.contracts.skill import Ending, SkillStart, Steer
+from router.contracts.skill_run import Ending, SkillStart, Steer
 from router.domain.commands import StartFlow
 from router.domain.messages import ToolCallView, Usage
 from router.flow.prompts.values import readable

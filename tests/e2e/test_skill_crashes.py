@@ -14,10 +14,10 @@ from uuid import uuid4
 import pytest
 from temporalio.client import Client, WorkflowHistory
 
-from router.contracts import skill as contract
+from router.contracts import skill_run as contract
 from router.contracts.activities import Account
 from router.contracts.flow import CallLimits
-from router.contracts.skill import SkillOutcome, SkillStart
+from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.routing.skill_context import STEP_TOKENS

@@ -15,7 +15,7 @@ from typing import Any
 from temporalio.client import Client, WorkflowHandle
 
 from router.contracts.flow import workflow_id
-from router.contracts.skill import STEER, SkillOutcome, Steer
+from router.contracts.skill_run import STEER, SkillOutcome, Steer
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.engine.events import Arrived, Cancelled

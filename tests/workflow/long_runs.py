@@ -11,10 +11,10 @@ from uuid import uuid4
 
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 
-from router.contracts import skill as contract
+from router.contracts import skill_run as contract
 from router.contracts.activities import Account
 from router.contracts.flow import CallLimits
-from router.contracts.skill import SkillOutcome, SkillStart
+from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain.budgets import Budget, Budgets
 from router.domain.locale import Localised
 from router.domain.principals import Principal
