@@ -1,16 +1,7 @@
 """Bearer tokens: who vouches for whom, by which claims, signed with which keys.
 
-What a token's claims say: who it is, of which tenant, with which further roles.
-
-Pure: the signature has been checked before, and the directory is asked after.
-
-The keys that an issuer publishes (JWKS): fetched, kept for a while, and let go of again.
-
-An issuer rotates its keys whenever it likes: the new one is published, tokens begin to name it,
-and the old one goes. So a key that isn't known is looked for once more, but not more often than
-`COOLDOWN`, or anybody could have this API flood the issuer by making names of keys up.
-
-Bearer tokens: who vouches for whom. What comes out is a user id for the directory.
+An issuer rotates its keys whenever it likes, so a key that isn't known is looked for once more,
+but not more often than `COOLDOWN`: anybody could have this API flood the issuer otherwise.
 """
 
 import asyncio

@@ -1,9 +1,4 @@
-"""How a conversation stands, and conversations that something outside has a name for.
-
-How a conversation stands: asked of its workflow, or of what a closed one left behind.
-
-Conversations that something outside knows by a name of its own: a chat page's, a thread's.
-"""
+"""How a conversation stands, and conversations that something outside has a name for."""
 
 from datetime import UTC, datetime
 

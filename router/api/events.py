@@ -1,19 +1,9 @@
 """What can be followed: a conversation, or what happens to a person, without loss or repeat.
 
-Where a reader of events stands, as the `id` of an event says it.
-
-What can be followed: a conversation, or what happens to a person. Which events a row makes.
-
-One reading of the log for everybody in this process who follows the same.
-
-A row is read and written as events once, however many read it. Each reader has an inbox; one who
-doesn't empty it loses nothing but text, for the rows are in the log, and is in nobody's way.
-
-One reader of a feed, for as long as they read: nothing lost or repeated.
-
-What counts is read from the event log, in its order; what is told live only says when to look.
-So a reader who comes again with the id of the last event goes on exactly there, whichever
-process answers.
+What counts is read from the event log, in its order; what is told live only says when to look. A
+row is read and written as events once, however many read it, and whoever comes again with the id
+of the last event goes on there, at any process. A reader who doesn't empty the inbox loses
+nothing but text, and is in nobody's way.
 """
 
 import asyncio

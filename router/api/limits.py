@@ -1,15 +1,9 @@
 """How much may be asked: token buckets of persons and tenants, and how far workers are behind.
 
-How many requests a person, and a tenant, may make: token buckets, in each API process.
-
-How far the workers are behind, so that nobody's message is added to what they can't do.
-
 Temporal knows how long the oldest task of a queue has waited. It is asked in the background, at
-most once a second and only while messages come: none of them waits for the answer.
-
-Tasks of conversations that a worker has in its cache go to that worker first. One that has no time
-for them loses them to this queue after a second (`runtime.worker.MISSED_AFTER`), so a worker that
-is overloaded shows here like one that is gone.
+most once a second and only while messages come. Tasks of conversations that a worker has in its
+cache go to that worker first, and to the queue after a second (`runtime.worker.MISSED_AFTER`), so
+that a worker that is overloaded shows here like one that is gone.
 """
 
 import asyncio

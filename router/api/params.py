@@ -1,17 +1,4 @@
-"""What may stand in a request: strict JSON within bounds, text, ids, and what a client prefers.
-
-Ids and digests: opaque, URL-safe, and the same again where a repeat has to give the same.
-
-What a client would rather have: one JSON answer, or events as they come.
-
-Text as people may send it, as types for request models.
-
-What may be in the body of a request: bounded in size, and JSON in the strict sense.
-
-Python's own parser accepts NaN, doubled keys, halves of surrogate pairs and any depth; each
-of them would break something further in (the database, a signature, the stack), so they end
-here with 400.
-"""
+"""What may stand in a request: JSON within bounds, text, ids, and what a client prefers."""
 
 import base64
 import hashlib
@@ -20,7 +7,7 @@ import re
 import secrets
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from email.message import Message as Headers
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -276,28 +263,28 @@ class BodyLimit:
     """ASGI middleware: takes in at most `limit` bytes of a body, counted as they arrive.
 
     The body is complete before anything behind this runs, so that what is refused was never
-    half processed. Some have `limits` of their own, by method and path. What is `read_elsewhere`
-    is passed on as it comes, and bounded there.
+    half processed. POSTs to some paths have `others`; None: passed on as it comes, bounded there.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         limit: int = MAX_BODY,
-        read_elsewhere: Collection[tuple[str, str]] = (),
-        limits: Mapping[tuple[str, str], int] = MappingProxyType({}),
+        others: Mapping[str, int | None] = MappingProxyType({}),
     ) -> None:
         self._app = app
         self._limit = limit
-        self._limits = limits
-        self._read_elsewhere = read_elsewhere
+        self._others = others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body read, or refuse it."""
-        if scope["type"] != "http" or (scope["method"], scope["path"]) in self._read_elsewhere:
+        limit: int | None = None
+        if scope["type"] == "http":
+            others = self._others if scope["method"] == "POST" else {}
+            limit = others.get(scope["path"], self._limit)
+        if limit is None:
             await self._app(scope, receive, send)
             return
-        limit = self._limits.get((scope["method"], scope["path"]), self._limit)
         body = None if _declared(scope) > limit else await _read(receive, limit)
         if body is None:
             refusal = problem(413, f"The body is larger than {limit} bytes.")

@@ -1,11 +1,4 @@
-"""A flow run as somebody reads it: in their language, with what they may know of it.
-
-The words that requests tell runs are known by, so that a repeat is the same word.
-
-The flow run in a path, for those whom it concerns: 404 for everybody else.
-
-What a flow may be started with, as JSON Schema for front ends that draw their own forms.
-"""
+"""A flow run as somebody reads it: in their language, with what they may know of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

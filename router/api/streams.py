@@ -1,9 +1,4 @@
-"""A message on its way: what happens in its turn, as it happens, for any front end.
-
-A turn as server-sent events: what happens in it as it happens, and at the end the turn.
-
-A message on its way: what happens in its turn, as it happens, for any channel to put into words.
-"""
+"""A message on its way: what happens in its turn, as it happens, for any channel."""
 
 import asyncio
 import json

@@ -1,12 +1,8 @@
 """Messages on their way to a conversation's workflow, and turns on their way back.
 
-The body of a message request, as clients send it.
-
-One message on its way to its conversation's workflow: an Update with start.
-
-A message is an Update with start: the workflow is begun by its first message, and again by
-the first one after it was closed. The turn runs on in Temporal whatever happens here, so
-that a request may give up waiting, or be repeated, without harm.
+A message is an Update with start: the workflow is begun by its first message, and again by the
+first one after it was closed. The turn runs on in Temporal whatever happens here, so that a
+request may give up waiting, or be repeated, without harm.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The composition root of the API: puts its rooms together.
-
-What there is right now, counted now and then for the metrics.
-"""
+"""The composition root of the API: puts its routes together, and counts what is open."""
 
 import asyncio
 import logging
@@ -15,26 +12,11 @@ from fastapi import FastAPI
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from router.api import errors, openapi
-from router.api.agui import routes as agui_routes
+from router.api import errors, openapi, routes
 from router.api.dependencies import AppState, Services
 from router.api.middleware import CodecOrigin, ObservabilityMiddleware, SafeHeaders
-from router.api.openai import routes as openai_routes
 from router.api.params import BodyLimit
-from router.api.routes import (
-    approvals,
-    capabilities,
-    codec,
-    conversations,
-    events,
-    files,
-    flow_runs,
-    health,
-    messages,
-    operators,
-    page,
-    people,
-)
+from router.api.routes import codec, page, people
 from router.channels.registry import MountedPlatforms, mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import RouterError
@@ -82,25 +64,6 @@ Send `Authorization: Bearer …` with everything under `/v1`. Errors are RFC 945
 """
 
 
-_ROUTERS = (
-    health.router,
-    conversations.router,
-    messages.router,
-    events.router,
-    flow_runs.router,
-    approvals.router,
-    operators.router,
-    operators.turns_router,
-    files.router,
-    capabilities.router,
-    capabilities.route_router,
-    people.router,
-    agui_routes.router,
-    openai_routes.router,
-    codec.router,
-)
-
-
 class Api(FastAPI):
     """FastAPI, with an OpenAPI document that knows this API's way to fail."""
 
@@ -131,7 +94,6 @@ def create_app(services: Services) -> FastAPI:
         app.include_router(people.sign_in)
     for router in platforms.routers:
         app.include_router(router)
-    app.include_router(page.router)
     page.mount_assets(app)
     return app
 
@@ -146,7 +108,7 @@ def _api(**options: Any) -> Api:
     title, number = "intent-router", version("intent-router")
     app = Api(title=title, version=number, description=DESCRIPTION, **options)
     errors.install(app)
-    for router in _ROUTERS:
+    for router in routes.routers():
         app.include_router(router)
     return app
 
@@ -170,14 +132,7 @@ def _lifespan(
 
 def _surround(app: FastAPI, settings: Settings) -> None:
     """Add what every request passes through; the last one added is the first it meets."""
-    app.add_middleware(
-        BodyLimit,
-        read_elsewhere={("POST", files.PATH), ("POST", openai_routes.PATH)},
-        limits={
-            ("POST", agui_routes.PATH): agui_routes.MAX_BODY,
-            **{("POST", f"{codec.PREFIX}/{way}"): codec.MAX_BODY for way in ("decode", "encode")},
-        },
-    )
+    app.add_middleware(BodyLimit, others=routes.bodies())
     app.add_middleware(CodecOrigin, prefix=codec.PREFIX, origin=settings.temporal_ui)
     app.add_middleware(SafeHeaders)
     app.add_middleware(ObservabilityMiddleware)

@@ -1,15 +1,8 @@
 """`intent-router dev`: Temporal first, the rest beside it, all stopped in reverse.
 
-Waiting until what was started answers.
-
-What runs within this process: the worker and the API, over the same parts.
-
-The order of things: Temporal first, the rest beside it, all stopped in reverse.
-
-What can be refused at a glance (folder, ports, the Temporal binary) is looked at before
-anything is started; what takes loading is loaded while Temporal boots. If a part ends by
-itself, all of it ends with status 1: its state is on disk, and starting again is safer than
-going on with half a house.
+What can be refused at a glance (folder, ports, the Temporal binary) is looked at before anything
+is started; what takes loading is loaded while Temporal boots. If a part ends by itself, all of it
+ends with status 1: its state is on disk, and starting again is safer than half of it.
 """
 
 import asyncio

@@ -1,13 +1,4 @@
-"""What a process that stays is made of: tasks side by side, signals, traces and metrics.
-
-What a process has loaded once, and keeps as long as it runs.
-
-How `dev` hears that it shall stop.
-
-Tasks that run side by side, for as long as the process: none may end before the others.
-
-What operators see of a process that stays: traces, and metrics on a port of their own.
-"""
+"""What a process that stays is made of: tasks side by side, signals, traces and metrics."""
 
 import asyncio
 import gc

@@ -1,13 +1,7 @@
 """The REST API behind a socket that is open already, and the ports it may have.
 
-Ports on loopback: taken early, so that nothing is started that would have to be stopped.
-
-HTTP that hangs up on whoever has stopped reading.
-
-An application can't: it waits for room to write, and closing a connection politely waits for the
-same room. Such a reader would keep a socket and its buffers for as long as it cares to.
-
-The REST API behind a socket that is open already.
+HTTP hangs up on whoever has stopped reading. An application can't: it waits for room to write, and
+such a reader would keep a socket and its buffers for as long as it cares to.
 """
 
 import asyncio

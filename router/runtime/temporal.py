@@ -1,9 +1,4 @@
-"""The way to Temporal: the connection, its UI, its namespace and search attributes.
-
-What the API needs to know of Temporal: where it is, and where its UI shows a run.
-
-A Temporal namespace: whether it is there, and registering the search attributes it lacks.
-"""
+"""The way to Temporal: the connection, its UI, its namespace and search attributes."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence

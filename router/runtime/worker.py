@@ -1,22 +1,12 @@
 """The worker's composition root: which workflows and activities run, on which queues.
 
-Workflows whose payloads read the same wherever they are.
+One worker runs everything on one task queue: activities then start eagerly, in the answer to the
+workflow task that asked for them, which halves the latency of a turn. Models and tools may have
+queues of their own; workflows don't know, for the queue isn't compared on replay.
 
-Before each payload that goes into or out of a workflow Temporal's worker asks the workflow which
-of its activities or children it is for, in case the converter, or a store for large payloads,
-would like to know. Ours doesn't (`router.secrecy.codec`), and there is no such store; in the
-sandbox each question means entering and leaving it, which took a tenth of a worker's Python.
-
-Sends the work with models, and that with tools, to queues of their own where there are such.
-
-Workflows don't know: which queue an activity goes to is the worker's to say, isn't compared when
-a history is replayed, and may change while workflows run.
-
-The worker's composition root: which workflows and activities run, and with what.
-
-One worker runs everything on one task queue: activities then start eagerly, in the answer to
-the workflow task that asked for them, which halves the latency of a turn. Models and tools may
-have queues of their own, for workers and rates of their own; that is the price.
+Before each payload Temporal's worker asks the workflow which of its activities or children it is
+for, in case a converter or a store of large payloads would like to know. Ours doesn't, and each
+question means entering the sandbox, a tenth of a worker's Python: `ContextFreeRunner` answers it.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,11 +1,4 @@
-"""A turn as AG-UI events: balanced, so that nothing is left open at its end.
-
-What a turn says, as text messages: while a model writes it, and once it is certain.
-
-Tool calls of a turn: begun when they begin, and whole once the turn says what they were.
-
-A turn as AG-UI events: pure, and balanced, so that nothing is left open at its end.
-"""
+"""A turn as AG-UI events. Pure, and balanced: nothing is left open at its end."""
 
 import json
 from collections.abc import Iterator, Sequence

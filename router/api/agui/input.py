@@ -1,12 +1,6 @@
 """What a run's input says that is new, and what it is to do: what is refused is refused whole.
 
-What a run's input says that is new: the history in it is the conversation's own already.
-
-Answers to interrupts, read as what they mean to a conversation, or to an approval.
-
-Files in what a person said: kept like any that is handed in, and then known by their ids.
-
-What a run is to do, decided before it begins: what is refused is refused whole.
+The history in it is the conversation's own already. Files are kept like any that is handed in.
 """
 
 import base64

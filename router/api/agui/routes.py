@@ -16,6 +16,7 @@ from router.api.routes.messages import check_result
 PATH = "/ag-ui"
 CHANNEL = "ag-ui"
 MAX_BODY = 1024 * 1024
+BODIES = {PATH: MAX_BODY}
 """Bytes of an input: it carries a chat's whole history each time, and small pictures."""
 
 router = APIRouter(tags=["ag-ui"], route_class=StrictRoute)

@@ -1,13 +1,7 @@
 """A run: decisions and turns, told in AG-UI's events while they happen.
 
-Questions as interrupts: what a run that stopped to ask is waiting for.
-
-An interrupt's id says by itself which question it is, so that it can be answered at any process,
-after any restart: nothing is kept for it.
-
-How a run ends: with what it came to, with what it waits for, or with what went wrong.
-
-How a conversation stands, as the state that a front end shares, and what changes in it.
+What a run stopped to ask is an interrupt, whose id says by itself which question it is: it can be
+answered at any process, after any restart, and nothing is kept for it.
 """
 
 import json

@@ -55,7 +55,7 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
     } | {"default": {"description": "Any other error.", "model": OpenAIError}}
 
 
-class FaceRoute(APIRoute):
+class ProtocolRoute(APIRoute):
     """A route whose every error is said in OpenAI's shape."""
 
     def get_route_handler(self) -> Handler:

@@ -1,24 +1,13 @@
 """Who speaks, in which conversation, and what the message is called.
 
-Who speaks: whoever the bearer token names, or the person that a chat UI vouches for.
-
 A chat UI has one token for all of its users. That has to be a service account's, of which the
-directory says so by the role `service`; any other token speaks for its owner alone, whatever
-else the request says. With a secret that the UI signs with, only what it signed is believed.
+directory says so by the role `service`; any other token speaks for its owner alone. With a secret
+that the UI signs with, only what it signed is believed.
 
-Which conversation a request belongs to, and what its message is called.
-
-A client sends the whole chat each time and, at best, an id of its own for it. That id says which
-conversation of the speaker's is meant, and authorises nothing (see `router.api.conversations`).
-
-Without one the chat is known by its first words: they stay as they are while it grows. Where a
-second chat begins with the same words it is told from the first by what was said since. Of two
-that read alike so far the newer is meant: more isn't in the request. The very first message
-is told from its own repeat by time, for a client that tries again does so within minutes.
-
-The body of a completion request, read by whoever may send one, and no further than allowed.
-
-A client sends the whole chat each time, with its pictures: that is more than other bodies here.
+A client sends the whole chat each time and, at best, an id of its own for it, which authorises
+nothing (see `router.api.conversations`). Without one the chat is known by its first words, and
+told from another that begins so by what was said since; of two that read alike the newer is meant.
+The very first message is told from its own repeat by time.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,11 +1,7 @@
 """What a chat client asks of a model, in the shape of OpenAI's Chat Completions.
 
-All that a client may set on a model (temperature, tools, seeds, formats) is let be: the router
-has no use for it, and whoever sends it to every model shouldn't have to know that.
-
-What may be asked for as a model: the router, and each skill by itself.
-
-Pictures and documents in a message: taken out of it and kept as files of the speaker's.
+All that a client may set on a model (temperature, tools, seeds, formats) is let be: the router has
+no use for it, and whoever sends it to every model shouldn't have to know that.
 """
 
 import base64

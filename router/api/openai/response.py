@@ -1,16 +1,8 @@
 """Answers in the shape of OpenAI's Chat Completions: whole, or as they are written.
 
-Answers in the shape of OpenAI's Chat Completions.
-
-One message and its answer: from what a client asks to the conversation, and back as text.
-
-Answers on their way out: whole, or as they are written.
-
-What a model writes is passed on as it comes. Nothing that was sent can be taken back, and a
-model may be asked again, or rules may say more than it did. So the first attempt is streamed, and
-what comes after it is held until the turn is over. Then either that goes on where the text
-stands, and only the rest is sent; or it doesn't, and all of it is sent below a line that says
-what counts. That is rare, and better than never to see an answer grow.
+Nothing that was sent can be taken back, and a model may be asked again, or rules may say more than
+it did. So the first attempt is streamed, and what comes after it is held until the turn is over:
+then the rest of the text is sent, or, below a line that says what counts, all of it.
 """
 
 import json

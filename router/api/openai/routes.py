@@ -9,17 +9,18 @@ from starlette.exceptions import HTTPException
 from router.api.dependencies import Caller, Given, OpenTurns
 from router.api.idempotency import IdempotencyKey
 from router.api.openai import jobs, request, response
-from router.api.openai.errors import FaceRoute, described
+from router.api.openai.errors import ProtocolRoute, described
 from router.api.openai.identity import Posted, Speaker, message_id
 from router.api.openai.request import check_said
 from router.api.openai.response import Exchanges
 from router.api.params import events
 
 PATH = "/v1/chat/completions"
+BODIES = {PATH: None}
 REFUSED = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS")
 """Methods that nothing here has: refused in OpenAI's words, with what there is instead."""
 
-router = APIRouter(tags=["openai"], route_class=FaceRoute)
+router = APIRouter(tags=["openai"], route_class=ProtocolRoute)
 
 _BODY: dict[str, Any] = {
     "requestBody": {

@@ -1,9 +1,4 @@
-"""What can be done here, for this caller, and how a text would be routed.
-
-What can be done here, for this caller.
-
-How a text would be routed, without doing it.
-"""
+"""What can be done here, for this caller, and how a text would be routed."""
 
 import re
 from datetime import datetime

@@ -22,6 +22,7 @@ from router.secrecy.codec import EncryptingCodec
 
 PREFIX = "/codec"
 MAX_BODY = 8 * 1024 * 1024
+BODIES = {f"{PREFIX}/{way}": MAX_BODY for way in ("decode", "encode")}
 """Bytes: a page of history is at most four million, which base64 makes longer by a third."""
 MAX_PAYLOADS = 10_000
 MAX_METADATA = 32

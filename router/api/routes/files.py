@@ -15,6 +15,7 @@ from router.domain.principals import Principal
 from router.domain.records import FileRecord
 
 PATH = "/v1/files"
+BODIES = {PATH: None}
 
 router = APIRouter(prefix=PATH, tags=["files"])
 

@@ -1,11 +1,4 @@
-"""Flow runs: what was asked for and how it stands; what requesters and operators do to them.
-
-Flow runs: what was asked for, how it stands, and the way that it took.
-
-What requesters do to their runs, and what happens outside: taking back, hurrying, telling.
-
-What operators do to runs: each a line of the audit trail, and then the act.
-"""
+"""Flow runs: what was asked for and how it stands; what requesters and operators do to them."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

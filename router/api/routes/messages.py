@@ -1,9 +1,4 @@
-"""Messages of a conversation: sent, asked after, and read again.
-
-Flows that a front end starts by name, looked at before the message is taken in.
-
-Results of calls that a front end was asked to make, looked at before they are taken in.
-"""
+"""Messages of a conversation: sent, asked after, and read again."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

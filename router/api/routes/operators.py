@@ -1,14 +1,8 @@
 """What operators look at: the audit trail, where everybody's messages went, and why.
 
-Why a turn went where it did: what was noted then, and what rules find in the message now.
-
-The routes, candidates with their scores, and the model with the fingerprint of its prompt were
-recorded with the turn. Patterns, guards and entities are found anew, by the rules of today, as if
-the message stood alone: where a flow's file has changed since, so may they.
-
-The audit trail, for operators and auditors of a tenant.
-
-Where everybody's messages went and why, for operators: each look is a line of the trail.
+Routes, candidates and the model with its prompt's fingerprint were recorded with the turn.
+Patterns, blockers and entities are found anew, by the rules of today, as if the message stood
+alone: where a flow's file has changed since, so may they.
 """
 
 from collections.abc import Sequence
