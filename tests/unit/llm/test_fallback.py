@@ -1,18 +1,36 @@
+"""A chain of models: breakers, who leads it, and how many questions a server gets."""
+
 import asyncio
 
 import pytest
 
 from router.llm.client import ChatModel
-from router.llm.fallback import ChainAnswer, CircuitBreaker, FallbackChain
+from router.llm.fallback import (
+    ChainAnswer,
+    CircuitBreaker,
+    ConcurrencyLimiter,
+    FallbackChain,
+    FallbackChains,
+)
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
     ChatRequest,
     ContextTooLong,
+    Crowded,
     ModelUnavailable,
     NoModelAnswered,
 )
-from tests.fakes.model_server import Behaviour, ModelServer, drops, fails, hangs, rate_limits, says
+from tests.fakes.model_server import (
+    Behaviour,
+    ModelServer,
+    drops,
+    fails,
+    hangs,
+    rate_limits,
+    reaches,
+    says,
+)
 from tests.unit.llm.asking import Desk, desk, question
 
 
@@ -211,4 +229,95 @@ def test_a_trial_that_is_given_up_lets_the_next_one_try() -> None:
     clock.now += 31
     fail(breaker, asyncio.CancelledError())
     attempt(breaker)
+    assert breaker.state == "closed"
+
+
+async def asked(chain: FallbackChain | None) -> ChatAnswer:
+    assert chain is not None
+    return (await chain.answer(question(), 20)).answer
+
+
+def chains(server: ModelServer, *names: str, for_skills: str | None = None) -> FallbackChains:
+    models = [ChatModel(server.url, name) for name in names]
+    return FallbackChains(models, lambda name: ChatModel(server.url, name), for_skills)
+
+
+def models_of(server: ModelServer) -> list[str]:
+    return [chat["model"] for chat in server.chats]
+
+
+async def test_without_a_model_there_is_no_chain() -> None:
+    none = FallbackChains()
+    assert none.usual is None
+    assert none.for_skill("big") is None
+
+
+async def test_skills_are_led_by_the_model_that_is_set_for_them() -> None:
+    async with ModelServer(says("hello")) as server:
+        house = chains(server, "small", for_skills="big")
+        await asked(house.usual)
+        await asked(house.for_skill(None))
+        await asked(house.for_skill("biggest"))
+        await house.aclose()
+        assert models_of(server) == ["small", "big", "biggest"]
+
+
+async def test_a_skill_without_a_wish_has_the_usual_model() -> None:
+    async with ModelServer(says("hello")) as server:
+        house = chains(server, "small")
+        assert house.for_skill(None) is house.usual
+        await house.aclose()
+
+
+async def test_below_a_skills_model_come_the_usual_ones() -> None:
+    script: list[Behaviour] = [fails(500), says("hello")]
+    async with ModelServer(script) as server:
+        house = chains(server, "small", for_skills="big")
+        assert (await asked(house.for_skill(None))).text == "hello"
+        await house.aclose()
+        assert models_of(server) == ["big", "small"]
+
+
+async def test_a_model_that_is_down_is_down_for_skills_too() -> None:
+    async with ModelServer(fails(500)) as server:
+        house = chains(server, "small", for_skills="big")
+        usual, led = house.usual, house.for_skill(None)
+        assert usual is not None
+        assert led is not None
+        assert set(usual.states) < set(led.states)
+        assert house.for_skill(None) is led
+        await house.aclose()
+
+
+async def test_one_question_more_waits_until_another_is_answered() -> None:
+    asked, let_go = asyncio.Event(), asyncio.Event()
+    async with ModelServer([reaches(asked, hangs(let_go)), says("second")]) as server:
+        slots = ConcurrencyLimiter(1)
+        first, second = (ChatModel(server.url, name, slots=slots) for name in ("a", "b"))
+        hanging = asyncio.create_task(first.answer(question(), 30))
+        await asked.wait()
+        waiting = asyncio.create_task(second.answer(question(), 30))
+        await asyncio.wait({waiting}, timeout=0.1)
+        assert len(server.chats) == 1
+        hanging.cancel()
+        assert (await waiting).text == "second"
+        await first.aclose()
+        await second.aclose()
+
+
+async def test_who_finds_no_place_in_time_is_told_so() -> None:
+    slots = ConcurrencyLimiter(1)
+    async with slots.taken(1):
+        with pytest.raises(Crowded, match="1 questions"):
+            async with slots.taken(0.01):
+                pass
+    async with slots.taken(0.01) as left:
+        assert left > 0
+
+
+def test_a_crowd_of_ours_is_no_fault_of_the_servers() -> None:
+    breaker = CircuitBreaker(failures=1)
+    for _ in range(5):
+        with pytest.raises(Crowded), breaker.call():
+            raise Crowded("full")
     assert breaker.state == "closed"

