@@ -78,17 +78,18 @@ def _words(name: BlockerName) -> tuple[BlockerWords, BlockerWords]:
 
 @lru_cache(maxsize=4096)
 def _expressions(name: BlockerName, verbs: tuple[str, ...]) -> tuple[Any, Any]:
-    """What finds the signs, where these verbs mean the flow as well, and the excuses."""
+    """What finds the signs and the excuses, where these verbs mean the flow as well."""
     zh, en = _words(name)
-    return _any(zh.signs, en.signs, verbs), _any(zh.excuse, en.excuse, ())
+    return _any(zh.signs, en.signs, verbs), _any(zh.excuse, en.excuse, verbs)
 
 
 def _any(zh: Words, en: Words, verbs: tuple[str, ...]) -> Any:
     """What finds one of them, English words as words of their own."""
     bare = [word for word in en if not word.startswith(("^", "(?:^"))]
     bounded = [rf"(?:\b|◆){Words(bare)}(?:\b|$|◆)"] if bare else []
-    meant = str(Words(("◆", *(verb for verb in verbs if not verb.isascii()))))
-    found = [*(word.replace("◆", meant) for word in zh), *bounded]
+    done = [verb for verb in verbs if not verb.isascii()]
+    meant, does = str(Words(("◆", *done))), str(Words(done or ["◆"]))
+    found = [*(word.replace("◆", meant).replace("◇", does) for word in zh), *bounded]
     found += [word for word in en if word not in bare]
     return compiled(str(Words(found))) if found else None
 
