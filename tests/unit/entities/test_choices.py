@@ -9,30 +9,14 @@ from router.entities.choices import (
     only_choice,
 )
 from router.entities.normalisation import normalise
+from tests.unit.entities.tables import table
 from tests.unit.understanding.flows import LEAVE
 
 KIND = LEAVE.slots["leave_type"]
 OFFERED = [Option(label="请假申请", value="leave_request"), Option(label="费用报销", value="claim")]
 
 
-@pytest.mark.parametrize(
-    ("typed", "value"),
-    [
-        ("年假", "annual"),
-        ("我要休年休假", "annual"),
-        ("annual", "annual"),
-        ("Annual Leave please", "annual"),
-        ("陪产假", "paternity"),
-        ("产假", "maternity"),
-        ("1", "annual"),
-        ("第二个", "sick"),
-        ("选3", "personal"),
-        ("the second", "sick"),
-        ("最后一个", "compensatory"),
-        ("option 2", "sick"),
-        ("bereave", "bereavement"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "value"), table("choices", "an answer chooses"))
 def test_an_answer_chooses(typed: str, value: str) -> None:
     assert answered_choice(KIND.choices, normalise(typed).text) == value
 

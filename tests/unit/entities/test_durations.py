@@ -1,7 +1,10 @@
+"""How long something takes, and times of day."""
+
 import pytest
 
-from router.entities.durations import find_durations
+from router.entities.durations import find_durations, find_times
 from router.entities.normalisation import normalise
+from tests.unit.entities.tables import table
 
 
 def read(typed: str) -> list[dict[str, int | float]]:
@@ -62,51 +65,20 @@ def test_how_long(typed: str, expected: dict[str, int | float]) -> None:
     assert read(typed) == [expected]
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "第三天",
-        "每两周",
-        "这两天",
-        "最近三天",
-        "过两天",
-        "一两天",
-        "三天后",
-        "三天前",
-        "三天两头",
-        "一天到晚",
-        "下一周",
-        "三楼",
-        "一周年",
-        "二十周岁",
-        "24小时营业",
-        "几天",
-        "in three days",
-        "two days ago",
-        "every two weeks",
-        "the other day",
-        "have a nice day",
-        "twice a week",
-        "one day I will",
-        "a few days",
-        "个把小时",
-        "十来天",
-        "等了半天",
-        "好半天没人理",
-        "每周三天",
-        "100块一天",
-        "2小时20分钟",
-        "2w块",
-        "the last six weeks",
-        "three to five days",
-        "2-3 days",
-        "two or three weeks",
-        "4 days a week",
-        "a 4-day week",
-        "24-hour hotline",
-        "48 hours' notice",
-        "3 hours 20 minutes",
-    ],
-)
+@pytest.mark.parametrize("typed", table("durations", "nothing where no length is named"))
 def test_nothing_where_no_length_is_named(typed: str) -> None:
     assert read(typed) == []
+
+
+def times(typed: str) -> list[str]:
+    return [f"{f.value:%H:%M}" for f in find_times(normalise(typed).text)]
+
+
+@pytest.mark.parametrize(("typed", "expected"), table("times", "a time of day"))
+def test_a_time_of_day(typed: str, expected: str) -> None:
+    assert times(typed) == [expected]
+
+
+@pytest.mark.parametrize("typed", table("times", "no time of day"))
+def test_no_time_of_day(typed: str) -> None:
+    assert times(typed) == []

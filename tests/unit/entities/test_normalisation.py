@@ -1,4 +1,4 @@
-"""Traditional characters, as staff in Taiwan and Hong Kong type them, read as simplified ones."""
+"""One spelling: compatibility forms, keys held down, traditional characters."""
 
 from pathlib import Path
 
@@ -6,10 +6,138 @@ import pytest
 
 from router.entities.normalisation import normalise, simplified
 from router.understanding.triggers.patterns import PatternIndex
+from tests.unit.entities.tables import table
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 
-ROOT = Path(__file__).parents[3]
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("我要请假", "我要请假"),
+        ("我 要 请 假", "我要请假"),
+        ("我要請假，報銷兩張發票", "我要请假,报销两张发票"),
+        ("ＬＥＡＶＥ　request", "leave request"),
+        ("  Leave \t\n Request  ", "leave request"),
+        ("请\u200b假", "请假"),
+        ("请\x07假", "请假"),
+        ("打车 36 块", "打车 36 块"),
+        ("１２月２４日", "12月24日"),
+        ("￥58", "¥58"),
+        ("cafe\u0301", "café"),
+        ("Straße", "strasse"),
+        ("", ""),
+        (" \u3000 ", ""),
+        ("请½天", "请½天"),
+        ("请 3 天 假", "请 3 天假"),
+        ("下周 一 到 周 三", "下周一到周三"),
+        ("2026 年 12 月 24 日", "2026年 12月 24日"),
+        ("你好 ， 请假 ！ 谢谢", "你好,请假!谢谢"),
+        ("原因 ： 家里有事", "原因:家里有事"),
+        ("leave , please", "leave , please"),
+        ("请\ufe0f假\U000e0100", "请假"),
+        ("\u202e请\u2066假\u2069", "请假"),
+        ("请\ufeff\u2060\u034f\u3164假", "请假"),
+        ("1\ufe0f\u20e3", "1"),
+        ("请🏖️假", "请假"),
+        ("apply 🙏🏽 for leave 👍", "apply for leave"),
+        ("👍🏽", "👍🏽"),
+        ("❤️ 🙏", "❤ 🙏"),
+    ],
+)
+def test_there_is_one_spelling(typed: str, text: str) -> None:
+    assert normalise(typed).text == text
+
+
+def test_a_span_refers_to_the_text_as_typed() -> None:
+    found = normalise("你好， 我 要 請\u200b 假 ！")
+    start = found.text.index("请假")
+    assert found.as_typed(start, start + 2) == "請\u200b 假"
+
+
+def test_every_character_of_an_unfolded_one_comes_from_it() -> None:
+    found = normalise("a㍿b")
+    assert found.text == "a株式会社b"
+    assert found.span(1, 5) == (1, 2)
+
+
+def test_an_empty_span_has_a_place() -> None:
+    found = normalise("请 假")
+    assert found.span(1, 1) == (2, 2)
+    assert found.span(2, 2) == (3, 3)
+
+
+def test_a_lone_surrogate_does_not_break_encoding() -> None:
+    assert normalise("请\ud800假").text.encode() == "请\ufffd假".encode()
+
+
+def test_a_ligature_of_a_whole_sentence_stays_folded() -> None:
+    assert normalise("\ufdfa" * 10).text == "\ufdfa" * 10
+
+
 INDEX = PatternIndex([LEAVE, EXPENSE])
+
+
+@pytest.mark.parametrize(("typed", "text"), table("emphasis", "a key held down counts once"))
+def test_a_key_held_down_counts_once(typed: str, text: str) -> None:
+    assert normalise(typed).text == text
+    assert normalise(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "看看",
+        "谢谢",
+        "天天",
+        "下下下周三",
+        "上上上个月",
+        "大大大后天",
+        "后后后天",
+        "人人",
+        "妈妈",
+        "催催",
+        "查查",
+        "告诉我我的年假",
+        "重要要求",
+        "申请请假",
+        "book",
+        "need",
+        "off",
+        "www.example.com",
+        "iii",
+        "100",
+        "2000",
+        "1000000",
+        "二〇〇〇",
+        "一一一",
+        "aaa7",
+        "7aaa",
+        "36...50",
+        "1--3",
+        "好!!",
+        "a" * 50 + "b",
+    ],
+)
+def test_what_doubles_or_counts_stays(text: str) -> None:
+    assert normalise(text).text == text
+
+
+def test_a_span_covers_everything_that_was_typed() -> None:
+    found = normalise("pleeease 請請請 假！！！")
+    assert found.text == "please 请假!"
+    assert found.as_typed(2, 4) == "eeea"
+    assert found.as_typed(7, 9) == "請請請 假"
+    assert found.as_typed(9, 10) == "！！！"
+
+
+@pytest.mark.parametrize(("typed", "flow"), table("emphasis", "what starts a flow still does"))
+def test_what_starts_a_flow_still_does(typed: str, flow: str) -> None:
+    hits = [match.hit for match in INDEX.find(normalise(typed), EMPLOYEE)]
+    started = {hit.flow for hit in hits if hit.blocked_by is None}
+    assert (" ".join(sorted(started)) or "none") == flow
+
+
+ROOT = Path(__file__).parents[3]
 
 SENTENCES = [
     ("我要請假", "我要请假", "leave_request"),
@@ -75,21 +203,7 @@ def test_a_traditional_sentence_reads_as_the_simplified_one(
     assert flow is None or started(typed) == flow
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "乾隆年间的乾坤",
-        "慰藉",
-        "瞭望塔",
-        "著名的著作",
-        "皇后后天后悔",
-        "打坏了一坏就坏",
-        "魏徵",
-        "台风干燥，松树的发卡",
-        "范围、面条、丑时、系统",
-        "plain ASCII",
-    ],
-)
+@pytest.mark.parametrize("text", table("simplified", "what is simplified already stays"))
 def test_what_is_simplified_already_stays(text: str) -> None:
     assert simplified(text) == text
 
