@@ -26,7 +26,7 @@ from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
 
-class Moment(BaseModel):
+class ClockTime(BaseModel):
     """A moment as the clocks of a time zone show it."""
 
     time: datetime
@@ -57,10 +57,10 @@ async def get_current_time(
         ),
         ChineseLabel("时区"),
     ] = None,
-) -> Moment:
+) -> ClockTime:
     """Today's date, the weekday and the time of day, here or in another time zone."""
     now = ctx.now.astimezone(_zone(timezone)) if timezone else ctx.now
-    return Moment(
+    return ClockTime(
         time=now.replace(microsecond=0),
         weekday=weekday(now).within(ctx.locale),
         timezone=timezone or ctx.caller.timezone,
@@ -102,7 +102,7 @@ class CalendarDay(BaseModel):
     """False where the year's swapped working days aren't known yet, and this may change."""
 
 
-class Workdays(BaseModel):
+class WorkdayCount(BaseModel):
     """Days from `start` to `end`, both included."""
 
     start: date
@@ -131,7 +131,7 @@ async def count_workdays(
         Day, Field(description="The last day, which counts too"), ChineseLabel("结束日期")
     ],
     calendar: Calendar,
-) -> Workdays:
+) -> WorkdayCount:
     """How many working days there are from one day to another, both included.
 
     Public holidays and the weekend days that are worked in their place are taken into account.
@@ -149,7 +149,7 @@ async def count_workdays(
                 en=f"end: {end} is more than five years after {start}",
             )
         )
-    return Workdays(
+    return WorkdayCount(
         start=start,
         end=end,
         workdays=int(workdays(calendar, start, end)),

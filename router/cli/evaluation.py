@@ -36,7 +36,7 @@ from router.evaluation.dataset import (
     read_labelled,
 )
 from router.evaluation.figures import Figures, LineResult, figures_of, judged, printed
-from router.evaluation.report import About, page_of, report_of, svg_of
+from router.evaluation.report import EvaluationContext, page_of, report_of, svg_of
 from router.llm.types import AccessRefused, ModelUnavailable, NoModelAnswered
 from router.retrieval.selection import Selection, fitted_thresholds, write_thresholds
 from router.runtime.definitions import load_capabilities
@@ -322,7 +322,7 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     if options.report:
         model = settings.models[0].model if with_model else None
         at = datetime.now(UTC).astimezone()
-        about = About(str(options.file), at, model, speaker.id, len(file.repeated))
+        about = EvaluationContext(str(options.file), at, model, speaker.id, len(file.repeated))
         _write(options.report, about, figures, results)
         typer.echo(f"report      {options.report / 'report.html'}")
     _check(figures, options)
@@ -399,7 +399,9 @@ def _made(folder: Path) -> None:
         raise _unwritable(folder, error) from None
 
 
-def _write(folder: Path, about: About, figures: Figures, results: Sequence[LineResult]) -> None:
+def _write(
+    folder: Path, about: EvaluationContext, figures: Figures, results: Sequence[LineResult]
+) -> None:
     numbers = json.dumps(report_of(about, figures, results), ensure_ascii=False, indent=2)
     try:
         (folder / "report.html").write_text(page_of(about, figures, results), encoding="utf-8")

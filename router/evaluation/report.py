@@ -112,7 +112,7 @@ def _cut(label: str) -> str:
 
 
 @dataclass(frozen=True)
-class About:
+class EvaluationContext:
     """What was evaluated, when and how."""
 
     file: str
@@ -125,7 +125,7 @@ class About:
     """Lines that only repeat another, and weren't counted."""
 
 
-def page_of(about: About, figures: Figures, results: Sequence[LineResult]) -> str:
+def page_of(about: EvaluationContext, figures: Figures, results: Sequence[LineResult]) -> str:
     """The report as one HTML page that asks nothing of any server."""
     return rendered(
         "report.html",
@@ -150,7 +150,9 @@ def slips_of(results: Sequence[LineResult]) -> list[tuple[LineResult, str, Any, 
     return slips
 
 
-def report_of(about: About, figures: Figures, results: Sequence[LineResult]) -> dict[str, Any]:
+def report_of(
+    about: EvaluationContext, figures: Figures, results: Sequence[LineResult]
+) -> dict[str, Any]:
     """The report as JSON."""
     return {
         "about": {**asdict(about), "at": about.at.isoformat(timespec="seconds")},

@@ -11,7 +11,7 @@ import httpx
 from temporalio.client import Client
 
 from activities.calendar.work_calendar import WorkCalendar
-from activities.working_time import after_working
+from activities.look_up import after_working
 from router.directory.file import FileDirectory
 from router.domain.messages import ConfirmAction, FormAction, Message
 from router.domain.principals import Absence

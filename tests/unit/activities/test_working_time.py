@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from activities.calendar.work_calendar import WorkCalendar
-from activities.working_time import after_working
+from activities.look_up import after_working
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Principal, WorkShift
 

@@ -4,22 +4,22 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 from router.evaluation.figures import MOST_WRONG, LineResult, figures_of, printed
-from router.evaluation.report import LONGEST_NAME, About, page_of, report_of, svg_of
+from router.evaluation.report import LONGEST_NAME, EvaluationContext, page_of, report_of, svg_of
 from tests.unit.evaluation.test_dataset import result
 
-ABOUT = About("dev.jsonl", datetime(2026, 11, 18, 10, tzinfo=UTC), None, "alice")
+ABOUT = EvaluationContext("dev.jsonl", datetime(2026, 11, 18, 10, tzinfo=UTC), None, "alice")
 EVIL = "</td><script>alert('请假')</script>&\"'"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def page(*results: LineResult, about: About = ABOUT) -> str:
+def page(*results: LineResult, about: EvaluationContext = ABOUT) -> str:
     return page_of(about, figures_of(results), results)
 
 
 def test_whatever_people_and_models_wrote_is_escaped() -> None:
     wrong = result(EVIL, EVIL, text=EVIL, reason=EVIL, slots={EVIL: EVIL}, values={EVIL: [EVIL]})
     also = result(EVIL, "none", text=EVIL, reason=EVIL)
-    made = page(wrong, also, about=About(EVIL, ABOUT.at, EVIL, EVIL))
+    made = page(wrong, also, about=EvaluationContext(EVIL, ABOUT.at, EVIL, EVIL))
     assert "<script" not in made
     assert "&lt;script&gt;" in made
     assert "<script" not in svg_of(figures_of([wrong, also]))
