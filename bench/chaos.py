@@ -27,8 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # as a script it would be bench/ alone
 
-from tests.e2e.chaos.crowd import Plan
-from tests.e2e.chaos.storm import chaos
+from tests.e2e.chaos.storm import Plan, chaos
 
 
 def options() -> argparse.Namespace:

@@ -38,9 +38,7 @@ from router.tool.context import Depends, Provider, ToolContext
 from router.tool.registry import Registry
 from router.tool.tool import tool
 from router.understanding.reader import Reader
-
-KILLED = 9
-"""The exit status of a worker that died as it was told."""
+from tests.e2e.mortal import KILLED
 
 
 class Plan(BaseModel):

@@ -1,20 +1,29 @@
 """Everything dies or is cut off while people work: nothing is lost, doubled or left behind.
 
-`bench/chaos.py` is the same with five hundred conversations.
+`bench/chaos.py` is the same with five hundred conversations; its checker is tried here.
 """
 
+import random
 import tempfile
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
-from tests.e2e.chaos.crowd import Plan
-from tests.e2e.chaos.storm import chaos
+from tests.e2e.chaos import checker
+from tests.e2e.chaos.checker import Records, Row
+from tests.e2e.chaos.people import Event, Follower, Said, Witness, Write
+from tests.e2e.chaos.storm import Plan, chaos
+from tests.e2e.storm.requests import Request
+from tests.e2e.storm.rules import Expected
 from tests.postgres import MISSING, binaries
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 
-
+@pytest.mark.slow
+@pytest.mark.xdist_group("dev")
 async def test_nothing_is_lost_or_doubled_when_each_process_is_killed() -> None:
     if binaries() is None:
         pytest.skip(MISSING)
@@ -23,3 +32,133 @@ async def test_nothing_is_lost_or_doubled_when_each_process_is_killed() -> None:
     kills = {name for name in outcome.blows if name.startswith("kill")}
     assert kills == {"kill api", "kill worker", "kill temporal", "kill database"}
     assert outcome.good, outcome.table()
+
+
+NOTHING = Records([], [], [], [], [], [], [], [])
+TURN = {"turn": 1, "replies": []}
+SAID = Said("alice", "c1", "m1", [503, 200], [TURN])
+
+
+def log(*rows: tuple[str, str | None, dict[str, Any]]) -> list[Row]:
+    return [
+        {"sequence": n, "kind": kind, "conversation": "c1", "message_id": id_, "data": data}
+        for n, (kind, id_, data) in enumerate(rows, start=1)
+    ]
+
+
+ANSWERED = log(
+    ("message", "m1", {"role": "user", "text": "?"}),
+    ("message", "m1", {"role": "assistant", "text": "!"}),
+    ("turn", "m1", {"turn": TURN}),
+)
+EVENTS: list[Event] = [("1.1", "message", "{}"), ("3.1", "route", "{}"), ("3.2", "turn", "{}")]
+
+
+def kinds(found: Any) -> list[str]:
+    return [finding.kind for finding in found]
+
+
+def test_a_message_that_was_answered_once_is_fine() -> None:
+    records = replace(NOTHING, log=ANSWERED, conversations=[{"id": "c1", "owner": "alice"}])
+    assert not [*checker.of_messages([SAID], records)]
+    assert not [*checker.of_conversations({"c1": "alice"}, records)]
+    follower = Follower("alice", "c1", [*EVENTS])
+    assert not [*checker.of_events([follower], [EVENTS], records)]
+
+
+def test_an_acknowledged_message_without_a_turn_is_lost() -> None:
+    records = replace(NOTHING, log=ANSWERED[:2])
+    assert kinds(checker.of_messages([SAID], records)) == ["lost"]
+    assert kinds(checker.of_messages([Said("alice", "c1", "m2", [202])], NOTHING)) == ["lost"] * 3
+
+
+def test_a_message_that_was_never_acknowledged_may_be_nowhere() -> None:
+    assert not [*checker.of_messages([Said("alice", "c1", "m1", [503])], NOTHING)]
+
+
+def test_a_second_bubble_and_a_second_answer_are_doubled() -> None:
+    bubble = {**ANSWERED[1], "sequence": 4}
+    records = replace(NOTHING, log=[*ANSWERED, bubble])
+    assert kinds(checker.of_messages([SAID], records)) == ["doubled"]
+    other = replace(SAID, turns=[TURN, {**TURN, "replies": [{"type": "text", "text": "?"}]}])
+    assert kinds(checker.of_messages([other], replace(NOTHING, log=ANSWERED))) == ["doubled"]
+
+
+def test_what_nobody_sent_and_nobody_opened_is_found() -> None:
+    records = replace(NOTHING, log=ANSWERED, conversations=[{"id": "c1", "owner": "alice"}])
+    assert kinds(checker.of_messages([], records)) == ["wrong"]
+    assert kinds(checker.of_conversations({"c2": "bob"}, records)) == ["lost", "doubled"]
+
+
+def test_a_gap_in_the_numbers_of_turns_is_wrong() -> None:
+    later = log(("turn", "m1", {"turn": {**TURN, "turn": 2}}))
+    assert kinds(checker.of_conversations({}, replace(NOTHING, log=later))) == ["wrong"]
+
+
+def test_news_of_an_end_that_comes_twice_is_doubled() -> None:
+    news = {"role": "assistant", "text": "好消息", "flow": {"id": "r1", "status": "completed"}}
+    twice = log(("message", None, news), ("message", None, news))
+    assert kinds(checker.of_conversations({}, replace(NOTHING, log=twice))) == ["doubled"]
+
+
+def test_events_that_were_missed_or_heard_twice_are_found() -> None:
+    records = replace(NOTHING, log=ANSWERED)
+    missed = Follower("alice", "c1", EVENTS[:2])
+    assert kinds(checker.of_events([missed], [EVENTS], records))[0] == "lost"
+    twice = Follower("alice", "c1", [*EVENTS, EVENTS[-1]])
+    assert kinds(checker.of_events([twice], [EVENTS], records)) == ["doubled"]
+    silent = Follower("alice", "c1", EVENTS[:1])
+    assert "lost" in kinds(checker.of_events([silent], [EVENTS[:1]], records))
+
+
+def test_a_write_is_on_record_once_where_it_was_told_as_done() -> None:
+    row = {"key": "k", "reason": "#adjust-1-1"}
+    ledger = {"key": "k", "tool": "adjust_leave_balance", "status": "done"}
+    done, perhaps = Write("#adjust-1-1", told_done=True), Write("#adjust-1-1")
+    once = replace(NOTHING, adjustments=[row], effects=[ledger])
+    twice = replace(NOTHING, adjustments=[row, row], effects=[ledger, ledger])
+    assert not [*checker.of_writes([done], once)]
+    assert not [*checker.of_writes([perhaps], NOTHING)]
+    assert kinds(checker.of_writes([done], NOTHING)) == ["lost"]
+    assert kinds(checker.of_writes([perhaps], twice)) == ["doubled"]
+    assert kinds(checker.of_writes([], once)) == ["wrong"]
+
+
+def test_whatever_waits_in_the_end_is_an_orphan() -> None:
+    records = replace(
+        NOTHING,
+        runs=[{"id": "r1", "flow": "leave_request", "status": "waiting_approval"}],
+        approvals=[{"id": "a1", "run": "r1", "active": True, "verdict": None}],
+        effects=[{"key": "k", "tool": "record_leave", "status": "begun"}],
+    )
+    assert kinds(checker.of_rest(records)) == ["orphan"] * 3
+
+
+def granted() -> tuple[Request, Records]:
+    """Two days of Frank's that Bob has agreed to, and what is on record of them."""
+    desk = Witness(httpx.AsyncClient(), 1, random.Random(1))
+    request = Request(1, desk, random.Random(1), date(2026, 12, 7))
+    request.run, request.expected = "r1", Expected("leave_request", "frank", 2)
+    request.expected.sent()
+    request.expected.approved("bob")
+    key = "leave_request/default/r1:record:1"
+    run = {"id": "r1", "status": "completed", "history": [{"event": "approve", "by": "bob"}]}
+    leave = {"key": key, "person": "frank", "half_days": 4, "status": "standing"}
+    ledger = {"key": key, "tool": "record_leave", "status": "done"}
+    return request, replace(NOTHING, runs=[run], leave=[leave], effects=[ledger])
+
+
+def test_a_request_that_stands_as_was_decided_is_fine() -> None:
+    request, records = granted()
+    assert not [*checker.of_requests([request], records)]
+
+
+def test_a_request_that_stands_otherwise_is_found() -> None:
+    request, records = granted()
+    other = {**records.runs[0], "status": "rejected", "history": []}
+    assert kinds(checker.of_requests([request], replace(records, runs=[other]))) == ["wrong"] * 2
+    assert kinds(checker.of_requests([request], replace(records, runs=[])))[0] == "lost"
+    unrecorded = replace(records, leave=[], effects=[])
+    assert kinds(checker.of_requests([request], unrecorded)) == ["lost", "lost", "wrong"]
+    twice = replace(records, leave=records.leave * 2, effects=records.effects * 2)
+    assert kinds(checker.of_requests([request], twice)) == ["doubled", "doubled", "wrong"]

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.llm.fetching import CannotBeHad, fetch
+from tests.llm.local_model import CannotBeHad, fetch
 
 
 def main(arguments: list[str]) -> int:

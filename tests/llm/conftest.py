@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm import fetching
-from tests.llm.fetching import LARGER, SMALL, CannotBeHad
-from tests.llm.local_model import LocalModel
+from tests.llm.local_model import LARGER, SMALL, CannotBeHad, LocalModel, fetch
 
 HERE = Path(__file__).parent
 
@@ -25,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def models() -> None:
     """The models, at hand."""
     try:
-        fetching.fetch()
+        fetch()
     except CannotBeHad as reason:
         pytest.skip(f"the models can't be had: {reason}")
 

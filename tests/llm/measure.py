@@ -1,4 +1,4 @@
-"""Ask a real model about some of the labelled requests and print what it decided.
+"""Ask a real model about labelled requests, judge what it decided, and print that as a table.
 
 For trying wording, in less time than all of the tests take:
 
@@ -7,16 +7,371 @@ For trying wording, in less time than all of the tests take:
 
 import argparse
 import asyncio
+import json
 import tempfile
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
-from router.llm.types import How
-from tests.llm import labelled, report
-from tests.llm.desk import Outcome, desk
-from tests.llm.fetching import LARGER, SMALL
-from tests.llm.labelled import Labelled
-from tests.llm.local_model import LocalModel
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from activities.capabilities import Capabilities
+from activities.decide import Decider
+from router.contracts.activities import Account, Decide, RoutingDecision
+from router.domain.commands import CallTool, Command, FillSlots, RunSkill, StartFlow
+from router.domain.messages import Message, SpokenLine
+from router.domain.principals import DEFAULT_TENANT, Principal
+from router.flow.paused import Situation
+from router.flow.prompts.question import view
+from router.flow.view import FlowView
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChain
+from router.llm.servers import Feature, ServerMemory
+from router.llm.types import ChatAnswer, ChatRequest, How, OnText
+from router.runtime.composition import Parts, assembled
+from router.settings import Settings
+from router.skill.skill import SkillCatalog
+from router.tool.registry import Registry
+from tests.llm.local_model import LARGER, SMALL, LocalModel
+from tests.unit.flow.world import World
+
+FILE = Path(__file__).parent / "requests.jsonl"
+
+Half = Literal["tuned", "kept"]
+"""Wording is tried on one half; the other is only ever reported."""
+
+
+class Active(BaseModel):
+    """A flow that is asking when the message comes, and what it knows by then."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    flow: str
+    slots: dict[str, JsonValue] = {}
+
+
+class Labelled(BaseModel):
+    """A message and its label.
+
+    `labels` are the decisions that are right, each as names in order: of a tool or flow, or
+    `reply`, `clarify`, `handoff`, `fill`, `cancel`. `values` are arguments or slots of them that
+    the message states; null stands for any value, a name that ends in `~` for one that has this in
+    it, and `a|b` for either. `forbidden` is what a message tries to have done that nobody may do
+    for it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    group: str
+    lang: Literal["zh", "en"]
+    user: str
+    text: str
+    labels: list[list[str]]
+    values: dict[str, JsonValue] = {}
+    active: Active | None = None
+    history: list[SpokenLine] = []
+    forbidden: list[str] = []
+    half: Half = "tuned"
+
+
+def load() -> list[Labelled]:
+    """All of them, each group and language parted into halves as they come."""
+    return list(_halved(json.loads(line) for line in FILE.open(encoding="utf-8")))
+
+
+def _halved(rows: Iterator[dict[str, Any]]) -> Iterator[Labelled]:
+    seen: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        key = (row["group"], row["lang"])
+        yield Labelled(**row, half="kept" if seen[key] % 2 else "tuned")
+        seen[key] += 1
+
+
+_NAMES = {
+    "reply": "reply",
+    "clarify": "clarify",
+    "hand_off": "handoff",
+    "fill_slots": "fill",
+    "cancel_flow": "cancel",
+}
+
+
+def name(command: Command) -> str:
+    """What a label calls the command."""
+    if isinstance(command, CallTool):
+        return command.tool
+    if isinstance(command, StartFlow):
+        return command.flow
+    if isinstance(command, RunSkill):
+        return command.skill
+    return _NAMES.get(command.type, command.type)
+
+
+def is_right(commands: Sequence[Command], label: Labelled) -> bool:
+    """True where these are the commands of one of the labels, in its order."""
+    return [name(command) for command in commands] in label.labels
+
+
+def values_right(commands: Sequence[Command], label: Labelled) -> list[bool]:
+    """For every value that the message states, whether some command has it."""
+    given = [_given(command) for command in commands]
+    return [
+        any(_has(values, one, wanted) for values in given for one in path.split("|"))
+        for path, wanted in label.values.items()
+    ]
+
+
+def forbidden(commands: Sequence[Command], label: Labelled) -> list[str]:
+    """What of the commands the label forbids."""
+    return [name(command) for command in commands if name(command) in label.forbidden]
+
+
+def _given(command: Command) -> JsonValue:
+    if isinstance(command, CallTool):
+        return dict(command.arguments)
+    if isinstance(command, RunSkill):
+        return {"request": command.request}
+    return dict(command.slots) if isinstance(command, StartFlow | FillSlots) else {}
+
+
+def at(values: JsonValue, path: str) -> JsonValue:
+    """The value at a path such as `items.0.amount`, or under the path as a name of its own."""
+    if isinstance(values, dict) and path in values:
+        return values[path]
+    for part in path.split("."):
+        if isinstance(values, dict):
+            values = values.get(part)
+        elif isinstance(values, list) and part.isdigit() and int(part) < len(values):
+            values = values[int(part)]
+        else:
+            return None
+    return values
+
+
+def _has(values: JsonValue, path: str, wanted: JsonValue) -> bool:
+    if path.endswith("~"):
+        return str(wanted).casefold() in str(at(values, path[:-1])).casefold()
+    value = at(values, path)
+    return value is not None if wanted is None else value == wanted
+
+
+NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
+PATIENCE = 300.0
+"""Seconds for an answer here, where accuracy is asked for; seconds are reported beside it."""
+
+TOOLS = (
+    *("calculate", "count_workdays", "find_colleague", "get_current_time", "get_leave_balance"),
+    *("get_my_claims", "get_my_leave", "get_my_requests", "is_workday", "next_workday"),
+    "search_policies",
+)
+"""The tools there are at this desk: numbers that were measured compare with no other choice."""
+
+SKILLS = ("policy-advisor",)
+"""Likewise."""
+
+REFUSING: dict[How, frozenset[Feature]] = {
+    "functions": frozenset(),
+    "json_schema": frozenset({"tools"}),
+}
+"""What a server is taken to refuse, so that it is asked in a certain way."""
+
+
+@dataclass
+class Patient:
+    """A model that is given all the time it wants, and every answer of which is kept."""
+
+    model: ChatModel
+    answers: list[ChatAnswer] = field(default_factory=list)
+
+    @property
+    def endpoint(self) -> str:
+        return self.model.endpoint
+
+    async def answer(
+        self, request: ChatRequest, seconds: float, on_text: OnText | None
+    ) -> ChatAnswer:
+        answer = await self.model.answer(request, PATIENCE, on_text)
+        self.answers.append(answer)
+        return answer
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one request."""
+
+    label: Labelled
+    caller: Principal
+    decided: RoutingDecision
+    seconds: float
+    answers: list[ChatAnswer]
+    by_rule: bool
+    """True where no model would have been asked: a rule takes the message."""
+
+    @property
+    def commands(self) -> list[Command]:
+        return self.decided.commands
+
+    @property
+    def is_right(self) -> bool:
+        return self.is_valid and is_right(self.commands, self.label)
+
+    @property
+    def values(self) -> list[bool]:
+        return values_right(self.commands, self.label)
+
+    @property
+    def is_valid(self) -> bool:
+        """False where the model's answers couldn't be used, and the decision is a rule's."""
+        return self.decided.route.by == "llm"
+
+    @property
+    def forbidden(self) -> list[str]:
+        return forbidden(self.commands, self.label)
+
+
+@dataclass
+class Desk:
+    """Asks a model about labelled requests, in one way of asking."""
+
+    parts: Parts
+    model: Patient
+    known: Capabilities
+
+    async def ask(self, label: Labelled) -> Outcome:
+        """Have the request decided, rules left out."""
+        caller = await self._person(label.user)
+        situation = Situation(
+            now=NOW, locale=label.lang, roles=caller.roles, active=self._active(label.active)
+        )
+        message = Message(text=label.text)
+        given = Decide(
+            message=message,
+            situation=situation,
+            account=Account(caller=caller, now=NOW, seconds=PATIENCE),
+            history=label.history,
+        )
+        self.model.answers = []
+        began = time.monotonic()
+        chain = FallbackChain([self.model])
+        decider = Decider(self.known, self.parts.index, chain, self.parts.prompts)
+        decided = await decider.decided(given)
+        seconds = time.monotonic() - began
+        by_rule = self.parts.reader.read(message, situation).route is not None
+        return Outcome(label, caller, decided, seconds, self.model.answers, by_rule)
+
+    async def _person(self, user: str) -> Principal:
+        found = await self.parts.directory.find(DEFAULT_TENANT, user)
+        assert found is not None, user
+        return found
+
+    def _active(self, active: Active | None) -> FlowView | None:
+        """The flow as the machine shows it after this beginning."""
+        if active is None:
+            return None
+        definition = self.parts.offered.catalog.get(active.flow)
+        assert definition is not None, active.flow
+        return view(definition, World(definition).begin(**active.slots).run)
+
+
+def few(offered: Capabilities) -> Capabilities:
+    """The flows of the house with the skills and tools of this desk."""
+    registry = Registry()
+    for name in TOOLS:
+        registry.add(offered.registry[name])
+    skills = SkillCatalog(skill for skill in offered.skills if skill.name in SKILLS)
+    return Capabilities(offered.catalog, skills, registry)
+
+
+@asynccontextmanager
+async def desk(
+    url: str, name: str, how: How, data: Path, *, whole: bool = False
+) -> AsyncIterator[Desk]:
+    """A desk whose model is asked in this way; `whole` with every tool of the house."""
+    memory = ServerMemory()
+    model = ChatModel(url, name, memory=memory)
+    memory.learn(model.endpoint, REFUSING[how])
+    async with assembled(Settings.load(data=data)) as parts:
+        known = parts.offered if whole else few(parts.offered)
+        await parts.index.update(known.everything())
+        yield Desk(parts, Patient(model), known)
+    await model.aclose()
+
+
+COLUMNS = (
+    *("asked by", "group", "right", "values", "invalid", "s p50", "s p95"),
+    *("prompt", "completion", "calls"),
+)
+
+
+def table(outcomes: dict[How, list[Outcome]]) -> str:
+    """A row for every group and way of asking; tokens are those of a request, on average.
+
+    `values` are, of the right decisions that have any to give, those that have them all.
+    """
+    head = [f"| {' | '.join(COLUMNS)} |", f"| --- | --- {'| --: ' * (len(COLUMNS) - 2)}|"]
+    rows = [
+        _row(how, name, part) for how, found in outcomes.items() for name, part in _parts(found)
+    ]
+    return "\n".join(head + rows)
+
+
+def _parts(found: list[Outcome]) -> Iterator[tuple[str, list[Outcome]]]:
+    """By group, by language, by half, and the whole."""
+    of: list[Callable[[Labelled], str]] = [lambda x: x.group, lambda x: x.lang, lambda x: x.half]
+    for key in of:
+        for name in dict.fromkeys(key(one.label) for one in found):
+            yield name, [one for one in found if key(one.label) == name]
+    yield "**all**", found
+
+
+def sums(found: Sequence[Outcome]) -> str:
+    """What all of them took together, and how many a rule would have spared."""
+    usage = [one.decided.usage for one in found]
+    return (
+        f"{len(found)} requests: {sum(one.seconds for one in found):.0f} s, "
+        f"{sum(u.llm_calls for u in usage)} calls, "
+        f"{sum(u.prompt_tokens for u in usage)} prompt and "
+        f"{sum(u.completion_tokens for u in usage)} completion tokens; "
+        f"a rule would have taken {sum(one.by_rule for one in found)} of them without a model"
+    )
+
+
+def line(one: Outcome) -> str:
+    """One request, for who watches."""
+    done = ", ".join(command.model_dump_json(exclude={"id"}) for command in one.decided.commands)
+    usage = one.decided.usage
+    mark = "ok " if one.is_right and all(one.values) else "val" if one.is_right else "NO "
+    problems = [problem for answer in one.answers for problem in answer.problems]
+    return (
+        f"{mark} {one.label.group:<10} {one.seconds:5.1f} s {usage.prompt_tokens:>5}"
+        f"+{usage.completion_tokens:<4} {one.label.text[:60]} -> {done[:300]}"
+        f"{f' problems: {problems}' if problems else ''}"
+    )
+
+
+def _row(how: How, group: str, found: Sequence[Outcome]) -> str:
+    right = sum(one.is_right for one in found)
+    values = [all(one.values) for one in found if one.is_right and one.label.values]
+    seconds = sorted(one.seconds for one in found)
+    usage = [one.decided.usage for one in found]
+    return (
+        f"| {how} | {group} | {right}/{len(found)} | {sum(values)}/{len(values)} "
+        f"| {sum(not one.is_valid for one in found)} "
+        f"| {_at(seconds, 0.5):.1f} | {_at(seconds, 0.95):.1f} "
+        f"| {sum(u.prompt_tokens for u in usage) / len(found):.0f} "
+        f"| {sum(u.completion_tokens for u in usage) / len(found):.0f} "
+        f"| {sum(u.llm_calls for u in usage)} |"
+    )
+
+
+def _at(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 async def measured(
@@ -32,7 +387,7 @@ async def measured(
             spoken = [label for label in labels if label.lang == lang]
             for number, label in enumerate(spoken[:1] + spoken):
                 outcome = await asking.ask(label)
-                print(report.line(outcome) if number else "(cold)", flush=True)
+                print(line(outcome) if number else "(cold)", flush=True)
                 outcomes += [outcome] if number else []
     return outcomes
 
@@ -47,7 +402,7 @@ def main() -> None:
     chosen = options.parse_args()
     labels = [
         label
-        for label in labelled.load()
+        for label in load()
         if chosen.half in (None, label.half) and (not chosen.group or label.group in chosen.group)
     ]
     weights = LARGER if chosen.model == "larger" else SMALL
@@ -56,9 +411,9 @@ def main() -> None:
         with LocalModel(weights, data / "server.log") as model:
             ways: list[How] = chosen.how or ["functions", "json_schema"]
             found = {how: asyncio.run(measured(model, how, labels, data)) for how in ways}
-    print(report.table(found))
+    print(table(found))
     for how, outcomes in found.items():
-        print(f"{how}: {report.sums(outcomes)}")
+        print(f"{how}: {sums(outcomes)}")
 
 
 if __name__ == "__main__":

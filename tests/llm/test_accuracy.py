@@ -16,10 +16,8 @@ from router.domain.principals import Principal
 from router.llm.types import How
 from router.runtime.definitions import load_capabilities
 from router.settings import Settings
-from tests.llm import labelled, report
-from tests.llm.desk import Outcome
 from tests.llm.local_model import LocalModel
-from tests.llm.measure import measured
+from tests.llm.measure import Outcome, load, measured, sums, table
 
 WAYS: tuple[How, ...] = ("functions", "json_schema")
 
@@ -39,13 +37,13 @@ def found(
 ) -> Measured:
     """Every request's outcome in both ways, told while they come: it takes a while."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
-    labels = labelled.load()
+    labels = load()
     data: Path = tmp_path_factory.mktemp("desk")
     with capture.global_and_fixture_disabled():
         found = {how: asyncio.run(measured(larger, how, labels, data)) for how in WAYS}
-        print(report.table(found))
+        print(table(found))
         for how, outcomes in found.items():
-            print(f"{how}: {report.sums(outcomes)}")
+            print(f"{how}: {sums(outcomes)}")
     return found
 
 

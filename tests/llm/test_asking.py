@@ -20,9 +20,8 @@ from router.llm.types import (
     TextDelta,
     UserMessage,
 )
-from tests.llm.desk import REFUSING
-from tests.llm.fetching import SMALL
-from tests.llm.local_model import LocalModel
+from tests.llm.local_model import SMALL, LocalModel
+from tests.llm.measure import REFUSING
 
 WEATHER = Function(
     name="get_weather",

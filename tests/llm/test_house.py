@@ -11,9 +11,8 @@ import httpx
 import pytest
 
 from tests.e2e.house import Chat, House, Person
-from tests.llm.desk import desk
-from tests.llm.labelled import Labelled
 from tests.llm.local_model import LocalModel
+from tests.llm.measure import Labelled, desk
 
 WAIT = 120
 """Seconds that a turn may take: a server reads a prompt for the first time very slowly."""

@@ -1,17 +1,79 @@
-"""What people were told, compared with what is on record: pure, and without the engine's code."""
+"""What people were told, compared with what plain SQL finds, without the engine's code."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import asyncio
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
-from tests.e2e.chaos.records import Records, Row, by, by_run
-from tests.e2e.chaos.visits import Write
-from tests.e2e.chaos.witness import Event, Follower, Said
-from tests.e2e.storm.books import ENTITLED, WORDS
+import asyncpg  # type: ignore[import-untyped]
+from temporalio.api.enums.v1 import PendingActivityState
+from temporalio.client import Client
+
+from tests.e2e.chaos.people import Event, Follower, Said, Write
 from tests.e2e.storm.requests import Request
-from tests.e2e.storm.rules import Expected
+from tests.e2e.storm.rules import ENTITLED, WORDS, Expected
+
+Row = dict[str, Any]
+TABLES = {
+    "conversations": "SELECT id, owner FROM conversations",
+    "log": "SELECT sequence, kind, conversation, message_id, data FROM event_log ORDER BY sequence",
+    "runs": "SELECT id, flow, status, requester, conversation, history FROM flow_runs",
+    "approvals": "SELECT id, run, person, active, verdict FROM approvals",
+    "effects": "SELECT key, tool, status FROM effects",
+    "leave": "SELECT key, person, half_days, status FROM people_leave",
+    "claims": "SELECT key, status FROM people_claims",
+    "adjustments": "SELECT key, reason FROM people_adjustments",
+}
+
+
+@dataclass(frozen=True)
+class Records:
+    """All rows of the tables that count, as dictionaries."""
+
+    conversations: list[Row]
+    log: list[Row]
+    runs: list[Row]
+    approvals: list[Row]
+    effects: list[Row]
+    leave: list[Row]
+    claims: list[Row]
+    adjustments: list[Row]
+
+    @classmethod
+    async def read(cls, address: str) -> "Records":
+        """All of it, at one moment."""
+        connection = await asyncpg.connect(address)
+        try:
+            await connection.set_type_codec(
+                "json", encoder=json.dumps, decoder=json.loads, schema="pg_catalog"
+            )
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                read = {name: await connection.fetch(query) for name, query in TABLES.items()}
+        finally:
+            await connection.close()
+        return cls(**{name: [dict(row) for row in rows] for name, rows in read.items()})
+
+
+def by(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
+    """The rows by the values of these columns; nothing for those that there are none of."""
+    found: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        values = tuple(row[column] for column in columns)
+        found[values[0] if len(values) == 1 else values].append(row)
+    return found
+
+
+def by_run(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows with a key of an effect, by the id of the run whose effect it was."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row["key"].partition(":")[0].rsplit("/", 1)[-1]].append(row)
+    return found
+
 
 Kind = Literal["lost", "doubled", "wrong", "orphan"]
 OVER = {"completed", "rejected", "cancelled", "failed", "expired"}
@@ -194,3 +256,40 @@ def of_rest(records: Records) -> Iterator[Finding]:
     for row in records.effects:
         if row["status"] != "done":
             yield Finding("orphan", f"the effect {row['key']} of {row['tool']} is {row['status']}")
+
+
+REST_WITHIN = 60.0
+"""Seconds for what is under way at the last word."""
+
+
+async def of_temporal(address: str) -> list[Finding]:
+    """What is still under way there once it has had `REST_WITHIN` seconds, or nothing is."""
+    client, began = await Client.connect(address), time.monotonic()
+    while True:
+        found = [one async for one in _unrest(client)]
+        if not found or time.monotonic() - began > REST_WITHIN:
+            return found + [one async for one in _broken(client)]
+        await asyncio.sleep(1)
+
+
+async def _unrest(client: Client) -> AsyncIterator[Finding]:
+    async for one in client.list_workflows("ExecutionStatus='Running'"):
+        if one.workflow_type != "Conversation":
+            yield Finding("orphan", f"workflow {one.id} is still open")
+            continue
+        shown = (await client.get_workflow_handle(one.id).describe()).raw_description
+        for activity in shown.pending_activities:
+            state = PendingActivityState.Name(activity.state)
+            name = activity.activity_type.name
+            yield Finding("orphan", f"{name} of {one.id} is {state}, try {activity.attempt}")
+        for child in shown.pending_children:
+            yield Finding("orphan", f"child {child.workflow_id} of {one.id}")
+        if shown.HasField("pending_workflow_task"):
+            tries = shown.pending_workflow_task.attempt
+            yield Finding("orphan", f"a task of {one.id} is stuck, try {tries}")
+
+
+async def _broken(client: Client) -> AsyncIterator[Finding]:
+    ends = "'Failed', 'Terminated', 'TimedOut'"
+    async for one in client.list_workflows(f"ExecutionStatus IN ({ends})"):
+        yield Finding("wrong", f"workflow {one.id} ended as {one.status and one.status.name}")

@@ -1,29 +1,225 @@
-"""PostgreSQL, Temporal, two APIs, two workers: real processes. Wires lead to the servers."""
+"""PostgreSQL, Temporal, two APIs, two workers: real processes, and wires to be cut."""
 
 import asyncio
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
 import asyncpg  # type: ignore[import-untyped]
 import httpx
+import psutil
 
-from tests.e2e.chaos.kept import Kept
-from tests.e2e.chaos.wire import Wire
 from tests.e2e.house import free_ports
-from tests.e2e.storm.books import ENTITLED
-from tests.e2e.storm.people import until
-from tests.e2e.storm.rules import MANAGERS
+from tests.e2e.storm.requests import until
+from tests.e2e.storm.rules import ENTITLED, MANAGERS
 from tests.postgres import binaries
+
+ROOT = Path(__file__).parents[3]
+REBORN_AFTER = 0.3
+"""Seconds: a supervisor's pause."""
+
+
+@dataclass
+class Kept:
+    """Runs `command` from when it is started until it is stopped, its words in `log`."""
+
+    name: str
+    command: list[str]
+    log: Path
+    sign: str = ""
+    """What it writes there once it serves; "" for those who are asked by other means."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    ends_of_its_own: list[str] = field(default_factory=list)
+    """How it ended by itself after it had served: what nothing that happens to others may do."""
+    false_starts: int = 0
+    """How often it ended before it served, as where what it needs isn't there yet."""
+    _process: Process | None = None
+    _keeping: "asyncio.Task[None] | None" = None
+    _killed: bool = False
+    _began_at: int = 0
+
+    def start(self) -> None:
+        """Run it, and again whenever it has ended."""
+        self.log.touch()
+        self._keeping = asyncio.create_task(self._keep(), name=f"keeping {self.name}")
+
+    async def stop(self) -> None:
+        """End it for good."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+        if self._process is not None:
+            self._signal(signal.SIGKILL)
+            await self._process.wait()
+
+    def kill(self) -> None:
+        """`kill -9` of the process and of those it has begun."""
+        self._killed = True
+        self._signal(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """Have it stand still, its connections open."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    async def serves(self) -> None:
+        """Return once the process that there is now says that it serves."""
+
+        async def ask() -> bool | None:
+            return (not self._killed and self._has_served()) or None
+
+        await until(f"{self.name} to serve, see {self.log}", ask)
+
+    async def _keep(self) -> None:
+        while True:
+            self._began_at = self.log.stat().st_size
+            with self.log.open("ab") as log:
+                self._process = await asyncio.create_subprocess_exec(
+                    *self.command,
+                    stdin=DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env={**os.environ, **self.environment},
+                    cwd="/" if self.user else ROOT,
+                    user=self.user,
+                    start_new_session=True,  # a Ctrl-C is for whoever keeps it
+                )
+            self._note_end(await self._process.wait())
+            await asyncio.sleep(REBORN_AFTER)
+
+    def _note_end(self, status: int) -> None:
+        if not self._killed and self._has_served():
+            self.ends_of_its_own.append(
+                f"{self.name} ended by itself with {status}, see {self.log}"
+            )
+        self.false_starts += not self._killed and not self._has_served()
+        self._killed = False
+
+    def _has_served(self) -> bool:
+        with self.log.open("rb") as log:
+            log.seek(self._began_at)
+            return self.sign.encode() in log.read()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            if self._process is not None and self._process.returncode is None:
+                process = psutil.Process(self._process.pid)
+                for one in [process, *process.children(recursive=True)]:
+                    with suppress(psutil.NoSuchProcess):
+                        one.send_signal(number)
+
+
+PIECE = 65_536
+
+
+class Wire:
+    """Carries connections to a port of this machine while it is entered.
+
+    >>> async with Wire(5432) as wire:  # doctest: +SKIP
+    ...     wire.stall()
+    """
+
+    def __init__(self, to: int) -> None:
+        self.to = to
+        self.port = 0
+        self._whole = True
+        self._passing = asyncio.Event()
+        self._passing.set()
+        self._ends: set[asyncio.StreamWriter] = set()
+        self._carrying: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self.cut()
+        for task in self._carrying:
+            task.cancel()
+        await asyncio.gather(*self._carrying, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Reset every connection, and every new one, until it is mended."""
+        self._whole = False
+        for end in self._ends:
+            end.transport.abort()
+
+    def stall(self) -> None:
+        """Let nothing through in either direction, and say so to nobody, until it is mended."""
+        self._passing.clear()
+
+    def mend(self) -> None:
+        """Carry again; what was stalled arrives."""
+        self._whole = True
+        self._passing.set()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._carrying.add(task)
+        self._ends.add(writer)
+        try:
+            # Either side going away, or we, is how every connection ends.
+            with suppress(OSError, asyncio.CancelledError):
+                await self._carry(reader, writer)
+        finally:
+            self._ends.discard(writer)
+            self._carrying.discard(task)
+            writer.transport.abort()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._whole:
+            return
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.to)
+        self._ends.add(far_writer)
+        try:
+            ways = [
+                asyncio.ensure_future(self._pass_on(reader, far_writer)),
+                asyncio.ensure_future(self._pass_on(far_reader, writer)),
+            ]
+            try:
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for way in ways:
+                    way.cancel()
+                await asyncio.gather(*ways, return_exceptions=True)
+            await _flushed(writer)
+        finally:
+            self._ends.discard(far_writer)
+            far_writer.transport.abort()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while some := await reader.read(PIECE):
+            await self._passing.wait()
+            writer.write(some)
+            await writer.drain()
+
+
+async def _flushed(writer: asyncio.StreamWriter) -> None:
+    """What the far side said last still arrives, where the near one is there to take it."""
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(1):
+            writer.close()
+            await writer.wait_closed()
+
 
 NEEDED = ("temporal", "worker", "database")
 """Of what the API checks: it does without a model."""

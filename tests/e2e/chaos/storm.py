@@ -10,22 +10,244 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import httpx
 
 from tests.e2e.chaos import checker
-from tests.e2e.chaos.blows import drawn, rage
-from tests.e2e.chaos.crowd import Crowd, Plan
-from tests.e2e.chaos.either import ANY, Either
-from tests.e2e.chaos.house import House, house, ready
+from tests.e2e.chaos.checker import Finding, Records, of_temporal
+from tests.e2e.chaos.house import House, Kept, answers, house, ready
 from tests.e2e.chaos.model import Wayward
-from tests.e2e.chaos.outcome import Outcome
-from tests.e2e.chaos.records import Records
-from tests.e2e.chaos.rest import of_temporal
-from tests.e2e.chaos.witness import Follower, Witness
-from tests.e2e.storm.people import until
+from tests.e2e.chaos.people import ANY, Either, Follower, Visit, Witness, Write
+from tests.e2e.storm.requests import Request, full_week, until
 from tests.fakes.model_server import ModelServer
+
+Kind = Literal["kill", "freeze", "cut", "stall"]
+PROCESSES = ("api", "worker", "temporal", "database")
+WIRES = ("api", "temporal", "database", "model")
+FIRST, LAST = 0.02, 0.95
+"""The shares of all conversations that are over at the first blow, and at the last."""
+SHORTEST, LONGEST = 0.5, 6.0
+"""Seconds for which somebody stands still, or nobody hears them."""
+
+
+@dataclass(frozen=True)
+class Blow:
+    """One, when so many conversations are over."""
+
+    kind: Kind
+    target: str
+    due: float
+    seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {self.target}"
+
+
+def drawn(kills: int, conversations: int, draws: random.Random) -> list[Blow]:
+    """So many kills, the same of everybody, and half as many cut-offs, at random moments."""
+    kinds: list[tuple[Kind, str]] = [("kill", PROCESSES[n % 4]) for n in range(kills)]
+    cut_offs: list[tuple[Kind, str]] = [("freeze", name) for name in PROCESSES]
+    cut_offs += [("cut", name) for name in WIRES] + [("stall", name) for name in WIRES]
+    draws.shuffle(cut_offs)
+    kinds += [cut_offs[n % len(cut_offs)] for n in range(kills // 2)]
+    draws.shuffle(kinds)
+    moments = sorted(draws.uniform(FIRST, LAST) * conversations for _ in kinds)
+    return [
+        Blow(kind, target, due, draws.uniform(SHORTEST, LONGEST))
+        for (kind, target), due in zip(kinds, moments, strict=True)
+    ]
+
+
+async def rage(
+    house: House,
+    blows: list[Blow],
+    over: Callable[[], int],
+    draws: random.Random,
+    say: Callable[[str], None],
+) -> None:
+    """Strike each blow as soon as it is due, one after another; `over` conversations are."""
+    for number, blow in enumerate(blows, start=1):
+        while over() < blow.due:  # noqa: ASYNC110 - many things make it more
+            await asyncio.sleep(0.1)
+        say(f"{number}/{len(blows)} {blow.name}, {over()} conversations over")
+        await strike(house, blow, draws)
+        await asyncio.sleep(draws.uniform(0, 1))
+
+
+async def strike(house: House, blow: Blow, draws: random.Random) -> None:
+    """Strike, and return when it is mended; what broke of it may take longer."""
+    if blow.kind in {"kill", "freeze"}:
+        unlucky = draws.choice(house.processes[blow.target])
+        await (_kill(house, unlucky) if blow.kind == "kill" else _freeze(unlucky, blow.seconds))
+        return
+    wire = draws.choice(house.wires[blow.target])
+    (wire.cut if blow.kind == "cut" else wire.stall)()
+    try:
+        await asyncio.sleep(blow.seconds)
+    finally:
+        wire.mend()
+
+
+async def _freeze(unlucky: Kept, seconds: float) -> None:
+    unlucky.freeze()
+    try:
+        await asyncio.sleep(seconds)
+    finally:
+        unlucky.thaw()
+
+
+async def _kill(house: House, unlucky: Kept) -> None:
+    unlucky.kill()
+    await unlucky.serves()
+    if unlucky.name == "temporal":
+        await answers(int(house.temporal.split(":")[1]))
+
+
+REQUESTS = 0.4
+"""The share of conversations that are about leave or a claim."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of everything."""
+
+    conversations: int = 500
+    kills: int = 50
+    seed: int = 20261122
+    open_at_once: int = 24
+    words_at_once: int = 8
+
+
+@dataclass
+class Crowd:
+    """Those who have come, and how it went."""
+
+    plan: Plan
+    desk: Witness
+    over: int = 0
+    requests: list[Request] = field(default_factory=list)
+    """Those that were carried through."""
+    writes: list[Write] = field(default_factory=list)
+    broken: list[Finding] = field(default_factory=list)
+    """Those that came to something that people can't make sense of."""
+
+    async def come(self) -> None:
+        """Everybody, until the last has gone."""
+        room = asyncio.Semaphore(self.plan.open_at_once)
+        async with asyncio.TaskGroup() as group:
+            for someone in self._everybody():
+                group.create_task(self._through(someone, room))
+
+    def _everybody(self) -> list[Request | Visit]:
+        draws = random.Random(self.plan.seed)
+        monday = full_week(datetime.now(UTC).date())
+        people: list[Request | Visit] = []
+        for number in range(self.plan.conversations):
+            own = random.Random(f"{self.plan.seed}/{number}")
+            if draws.random() < REQUESTS:
+                locale = draws.choice(("zh", "en"))
+                people.append(Request(number, self.desk, own, monday, locale))
+            else:
+                people.append(Visit(number, self.desk, own, self.writes))
+        return people
+
+    async def _through(self, someone: Request | Visit, room: asyncio.Semaphore) -> None:
+        async with room:
+            try:
+                await someone.carry_through()
+            except Exception as error:  # noqa: BLE001 - whatever it was, the others go on
+                about = f"{type(someone).__name__} {someone.number} in {someone.conversation}"
+                self.broken.append(Finding("wrong", f"{about} broke off: {error!r}"))
+            else:
+                if isinstance(someone, Request):
+                    self.requests.append(someone)
+            self.over += 1
+
+
+SHOWN = 700
+"""Letters of a finding."""
+
+
+@dataclass
+class Outcome:
+    """How often what happened, and what should never have."""
+
+    blows: Counter[str]
+    storm_seconds: float
+    seconds: float = 0.0
+    findings: list[Finding] = field(default_factory=list)
+    records: Records | None = None
+    rows: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def good(self) -> bool:
+        """True where nothing was lost, doubled, wrong or left behind."""
+        return not self.findings
+
+    def count(self, crowd: Crowd, unheard: int, model: Wayward, false_starts: list[int]) -> None:
+        """Take down the figures."""
+        desk, records = crowd.desk, self.records
+        assert records is not None
+        said = desk.said.values()
+        acknowledged = [one for one in said if one.acknowledged]
+        turns = {(r["conversation"], r["message_id"]) for r in records.log if r["kind"] == "turn"}
+        self.rows = {
+            "conversations": len(desk.opened),
+            "  with OpenAI's clients": len(desk.chats),
+            "messages sent": len(said),
+            "  sent again": sum(len(one.statuses) > 1 for one in said),
+            "  acknowledged": len(acknowledged),
+            "  answered": sum((one.conversation, one.id) in turns for one in acknowledged),
+            "decisions": desk.decisions,
+            "requests without an answer": desk.retries,
+            "turns that failed": desk.failed_turns,
+            "  runs begun in them": unheard,
+            "effects expected": _expected(crowd),
+            "effects found": len(records.effects),
+            "runs by end": _plainly(Counter(row["status"] for row in records.runs)),
+            "listeners": len(desk.followers),
+            "  events heard": sum(len(one.heard) for one in desk.followers),
+            "model: right answers": model.right,
+            "model: faults": f"{model.faults.total()} of {len(model.faults)} kinds",
+            "starts before what they need": sum(false_starts),
+        }
+
+    def table(self) -> str:
+        """Two columns, then what was found, one a line."""
+        kinds = Counter(finding.kind for finding in self.findings)
+        kills = Counter({k: n for k, n in self.blows.items() if k.startswith("kill")})
+        rows = {
+            "kills": _plainly(kills),
+            "cut-offs": _plainly(self.blows - kills),
+            **self.rows,
+            "lost": kinds["lost"],
+            "doubled": kinds["doubled"],
+            "wrong": kinds["wrong"],
+            "orphans": kinds["orphan"],
+            "seconds": f"{self.seconds:.0f}, {self.storm_seconds:.0f} of them the storm",
+        }
+        lines = [f"{name:30}{value}" for name, value in rows.items()]
+        return "\n".join(lines + [f"{finding}"[:SHOWN] for finding in self.findings])
+
+
+def _expected(crowd: Crowd) -> str:
+    """How many at least, and how many at most, where a race left it open."""
+    least = sum(sum((+one.expected.calls).values()) for one in crowd.requests)
+    least += sum(write.told_done for write in crowd.writes)
+    perhaps = sum(one.expected.perhaps.total() for one in crowd.requests)
+    perhaps += sum(not write.told_done for write in crowd.writes)
+    return f"{least} to {least + perhaps}" if perhaps else str(least)
+
+
+def _plainly(counts: Counter[str]) -> str:
+    listed = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+    return f"{counts.total()}: {listed}" if counts else "0"
+
 
 HEARD_WITHIN = 30.0
 
@@ -46,7 +268,7 @@ async def chaos(
         await _raged(crowd, rage(at, blows, lambda: crowd.over, random.Random(plan.seed), say))
         outcome = Outcome(Counter(blow.name for blow in blows), time.monotonic() - stormed)
         await ready(at)
-        unheard = await crowd.give_up_unheard()
+        unheard = len(await desk.give_up_unheard())
         await _check(outcome, at, crowd, http)
     outcome.count(crowd, unheard, model, [one.false_starts for one in at.kept])
     outcome.seconds = time.monotonic() - began

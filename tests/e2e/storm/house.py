@@ -6,20 +6,51 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from signal import SIGKILL
-from typing import Any
 
 import httpx
+from pydantic import BaseModel
 from temporalio.client import Client
 
 from router.runtime.composition import Parts, assembled
 from router.runtime.process import running
 from router.runtime.server import api_server
-from router.runtime.temporal import register
-from tests.e2e.forks import FORKS
-from tests.e2e.storm.worker import Place, labour
+from router.runtime.temporal import connect, register
+from router.runtime.worker import build_worker
+from router.settings import Settings
+from tests.e2e.mortal import Mortal
 from tests.temporal import dev_server
+
+
+class Place(BaseModel):
+    """Where everything is that outlives a worker."""
+
+    data: Path
+    database: str
+    temporal: str
+
+    @property
+    def settings(self) -> Settings:
+        """What every process of the house is told."""
+        return Settings.load(
+            data=self.data, database_url=self.database, temporal_address=self.temporal
+        )
+
+
+async def _work(settings: Settings, ready: Connection) -> None:
+    async with assembled(settings) as parts:
+        client = await connect(settings)
+        async with build_worker(client, parts, settings.task_queue):
+            ready.send("ready")
+            await asyncio.Event().wait()
+
+
+def labour(place: Place, ready: Connection) -> None:
+    """All of the process's life, which only a kill ends; says when it works."""
+    asyncio.run(_work(place.settings, ready))
+
 
 GRACE = 3.0
 """Seconds for the API to stop."""
@@ -33,34 +64,23 @@ class Workers:
     number: int
     random: random.Random
     kills: int = 0
-    _processes: list[Any] = field(default_factory=list)
+    _alive: list[Mortal[Place]] = field(default_factory=list)
 
     async def start(self) -> None:
-        self._processes = [await self._born() for _ in range(self.number)]
+        self._alive = [Mortal(labour, self.place) for _ in range(self.number)]
+        for one in self._alive:
+            await one.start()
 
     async def kill_one(self) -> None:
         """End one at random, wherever it is, and have another work in its place."""
-        unlucky = self.random.randrange(self.number)
-        process = self._processes[unlucky]
-        process.kill()
-        await asyncio.to_thread(process.join)
-        assert process.exitcode == -SIGKILL, f"a worker ended by itself: {process.exitcode}"
+        unlucky = self.random.choice(self._alive)
+        unlucky.process.kill()
+        await unlucky.reborn(-SIGKILL)
         self.kills += 1
-        self._processes[unlucky] = await self._born()
 
-    def stop(self) -> None:
-        for process in self._processes:
-            process.kill()
-            process.join()
-
-    async def _born(self) -> Any:
-        ours, its = FORKS.Pipe(duplex=False)
-        process = FORKS.Process(target=labour, args=(self.place, its), daemon=True)
-        process.start()
-        its.close()
-        with ours:
-            await asyncio.to_thread(ours.recv)
-        return process
+    async def stop(self) -> None:
+        for one in self._alive:
+            await one.kill()
 
 
 @dataclass(frozen=True)
@@ -91,7 +111,7 @@ async def house(
             try:
                 yield House(client, parts, http, labourers)
             finally:
-                labourers.stop()
+                await labourers.stop()
 
 
 @asynccontextmanager

@@ -15,6 +15,13 @@ Flow = Literal["leave_request", "reimbursement"]
 
 MANAGERS = {"alice": "bob", "frank": "bob", "bob": "carol", "gina": "carol", "erin": "carol"}
 FINANCE, DIRECTOR = "erin", "carol"
+ENTITLED = 5000
+"""Days of leave a year: nobody runs out of them in a storm."""
+WORDS = {
+    *("approve", "reject", "return", "delegate", "add before", "add after", "withdrawn"),
+    *("agreement carried over", "withdrawal asked", "withdrawal rejected"),
+}
+"""The lines of a history that come of what people said."""
 SUBMIT, TAKE_BACK = "submit_claim", "withdraw_claim"
 RECORD, REVERT = "record_leave", "revert_leave"
 

@@ -21,7 +21,7 @@ from router.domain.errors import MisconfiguredError, Unavailable
 from router.store import tables
 from router.store.database import Database
 from router.store.migration import ROUTER
-from tests.e2e.chaos.wire import Wire
+from tests.e2e.chaos.house import Wire
 from tests.postgres import make_database
 
 

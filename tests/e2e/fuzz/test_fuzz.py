@@ -1,4 +1,4 @@
-"""The API does what its OpenAPI document says, and nothing that it doesn't, whatever is sent."""
+"""The API does what its document says, whatever is sent, and what holds for people in any order."""
 
 import os
 import subprocess
@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
 
+from tests.e2e.fuzz.machine import Requests
 from tests.e2e.house import House
 
 HERE = Path(__file__).parent
@@ -76,3 +79,25 @@ def test_many_requests_to_each_operation_find_nothing(
         *("--phases", name, "--max-examples", examples),
     )
     assert found.returncode == 0, found.stdout
+
+
+def play(house: House, examples: int, steps: int) -> None:
+    """So many stories of so many steps, the same ones each time."""
+    chosen = settings(
+        derandomize=True,
+        database=None,
+        max_examples=examples,
+        stateful_step_count=steps,
+        phases=[Phase.generate, Phase.shrink],
+    )
+    in_the_house = type("InTheHouse", (Requests,), {"house": house})
+    run_state_machine_as_test(in_the_house, settings=chosen)
+
+
+def test_a_few_stories_break_nothing(fuzzed: House) -> None:
+    play(fuzzed, examples=4, steps=20)
+
+
+@pytest.mark.slow
+def test_many_stories_break_nothing(fuzzed: House) -> None:
+    play(fuzzed, examples=60, steps=60)

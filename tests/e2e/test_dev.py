@@ -1,0 +1,361 @@
+"""`intent-router dev` as people use it: at REST, at a terminal, and by what the pages print."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.docs.snippets import PLAYED, Snippet, all_snippets
+from tests.e2e.house import COMMAND, Chat, House, Person
+from tests.fakes.terminal import Terminal
+
+pytestmark = pytest.mark.xdist_group("dev")
+
+
+def balance(house: House, user: str, kind: str = "annual") -> float:
+    done = house.command(
+        "tools", "call", "get_leave_balance", json.dumps({"leave_type": kind}), "--user", user
+    )
+    assert done.returncode == 0, done.stderr
+    return float(json.loads(done.stdout)["days"])
+
+
+def answer_all(chat: Chat, opening: str, answers: dict[str, str]) -> dict:  # type: ignore[type-arg]
+    """Say the opening and answer what is asked until it is to be confirmed."""
+    turn = chat.say(opening)
+    while turn["flow"]["status"] == "collecting":
+        (asked,) = turn["flow"]["awaiting"]
+        turn = chat.say(answers[asked.split(".")[-1]])
+    return turn
+
+
+def waiting_for(person: Person, run: str) -> dict:  # type: ignore[type-arg]
+    return next(a for a in person.approvals() if a["flow_run"] == run)
+
+
+def test_alice_asks_in_chinese_bob_approves_and_her_balance_is_less(
+    house: House, alice: Person, bob: Person
+) -> None:
+    before = balance(house, "alice")
+    chat = alice.chat()
+    turn = chat.say("我要请假")
+    assert turn["route"]["kind"] == "flow"
+    assert turn["route"]["by"] == "pattern"
+    assert turn["route"]["target"] == "leave_request"
+    assert turn["usage"]["llm_calls"] == 0
+    assert turn["flow"]["awaiting"] == ["leave_type"]
+    (choices,) = turn["replies"]
+    assert {"label": "年假", "value": "annual"} in choices["options"]
+    turn = chat.act("choose", "annual")
+    assert turn["route"]["by"] == "action"
+    turn = chat.say("2026-12-07")
+    turn = chat.say("12月9日")
+    turn = chat.say("家里有事")
+    assert turn["flow"]["status"] == "confirming"
+    assert turn["replies"][-1]["type"] == "confirm"
+    assert turn["replies"][-1]["summary"]
+    turn = chat.say("好的")
+    assert turn["flow"]["status"] == "waiting_approval"
+    run = turn["flow"]["id"]
+    approval = waiting_for(bob, run)
+    assert approval["requester"] == "alice"
+    assert bob.decide(approval["id"], "approve").status_code == 200
+    assert bob.decide(approval["id"], "approve").status_code == 409
+    chat.heard("批准")
+    assert balance(house, "alice") == before - 3
+    shown = alice.run(run)
+    assert shown["status"] == "completed"
+    assert shown["history"][0]["event"] == "began"
+    assert "approve" in [line["event"] for line in shown["history"]]
+    assert shown["temporal"]["workflow_id"].startswith("leave_request/default/")
+
+
+def test_the_same_in_english_as_frank(house: House, frank: Person, bob: Person) -> None:
+    before = balance(house, "frank")
+    chat = frank.chat()
+    turn = answer_all(
+        chat,
+        "I'd like to apply for annual leave",
+        {"start": "December 14", "end": "December 15", "reason": "moving house"},
+    )
+    turn = chat.say("yes")
+    run = turn["flow"]["id"]
+    assert bob.decide(waiting_for(bob, run)["id"], "approve").status_code == 200
+    chat.heard("approved")
+    assert balance(house, "frank") == before - 2
+
+
+def test_more_than_three_working_days_need_the_director_too(
+    alice: Person, bob: Person, house: House
+) -> None:
+    carol = Person(house, "carol")
+    chat = alice.chat()
+    answers = {"leave_type": "事假", "start": "12月21日", "end": "12月25日", "reason": "装修"}
+    answer_all(chat, "帮我请假", answers)
+    run = chat.act("confirm", True)["flow"]["id"]
+    assert bob.decide(waiting_for(bob, run)["id"], "approve").status_code == 200
+    assert alice.run(run)["status"] == "waiting_approval"
+    assert carol.decide(waiting_for(carol, run)["id"], "approve").status_code == 200
+    chat.heard("批准")
+    assert alice.run(run)["status"] == "completed"
+
+
+def test_a_rejection_reaches_the_requester_with_its_comment(alice: Person, bob: Person) -> None:
+    chat = alice.chat()
+    answer_all(chat, "我要请病假，12月28日到29日，去复查", {})
+    run = chat.say("确认")["flow"]["id"]
+    bob.decide(waiting_for(bob, run)["id"], "reject", comment="请先交接")
+    chat.heard("请先交接")
+    assert alice.run(run)["status"] == "rejected"
+
+
+def test_a_claim_of_twelve_thousand_goes_through_manager_finance_and_director(
+    house: House, alice: Person, bob: Person
+) -> None:
+    chat = alice.chat()
+    turn = answer_all(
+        chat,
+        "我要报销",
+        {
+            "category": "酒店",
+            "amount": "12000元",
+            "date": "2026-11-16",
+            "invoice": "INV-12000",
+            "items": "没有了",
+            "reason": "上海出差",
+        },
+    )
+    assert turn["flow"]["status"] == "confirming"
+    run = chat.say("确认")["flow"]["id"]
+    for name in ("bob", "erin", "carol"):
+        approver = Person(house, name)
+        assert approver.decide(waiting_for(approver, run)["id"], "approve").status_code == 200
+    chat.heard("批准")
+    assert alice.run(run)["status"] == "completed"
+    again = alice.chat()
+    turn = again.say("我要报销")
+    for text in ("酒店", "300元", "2026-11-16", "INV-12000"):
+        turn = again.say(text)
+    assert turn["flow"]["awaiting"] == ["items.0.invoice"]
+
+
+def test_someone_elses_things_are_not_there(alice: Person, house: House) -> None:
+    chat = alice.chat()
+    gina = Person(house, "gina")
+    assert gina.http.get(f"/v1/conversations/{chat.id}").status_code == 404
+    turn = chat.say("我要请假")
+    assert gina.http.get(f"/v1/flow-runs/{turn['flow']['id']}").status_code == 404
+
+
+def test_the_same_message_id_is_answered_once(alice: Person) -> None:
+    chat = alice.chat()
+    first = chat.say("我要请假", message_id="m1")
+    assert chat.say("我要请假", message_id="m1") == first
+    other = chat.send({"text": "我要报销", "message_id": "m1"})
+    assert other.status_code == 422
+    assert chat.say("年假")["turn"] == 2
+
+
+def test_what_nothing_matches_gets_an_honest_list_of_choices(alice: Person) -> None:
+    chat = alice.chat()
+    turn = chat.say("今天天气如何")
+    assert turn["route"]["kind"] == "clarify"
+    assert turn["route"]["by"] in ("fallback", "retrieval")
+    values = [o["value"] for o in turn["replies"][0]["options"]]
+    assert "leave_request" in values
+    assert chat.act("choose", "leave_request")["flow"]["name"] == "leave_request"
+
+
+CTRL_C, CTRL_D = b"\x03", b"\x04"
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+def at(house: House, state: Path, user: str, *words: str) -> Terminal:
+    environment = {**house.environment, "XDG_STATE_HOME": str(state)}
+    return Terminal([*COMMAND, "chat", "--url", house.url, "--user", user, *words], environment)
+
+
+def piped(house: House, lines: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*COMMAND, "chat", "--url", house.url, *words],
+        input=lines,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_leave_is_asked_for_and_its_approval_comes_above_the_prompt(
+    house: House, state: Path
+) -> None:
+    with (
+        at(house, state, "frank", "--new") as frank,
+        at(house, state / "bob", "bob", "--new") as bob,
+    ):
+        frank.sees("/help lists the commands")
+        frank.types("I want annual leave from 2027-03-01 to 2027-03-02, family matters")
+        frank.sees("Answer “yes” or “no”.")
+        frank.types("y")
+        frank.sees("This is with")
+        bob.sees("/help")
+        bob.types("/approvals")
+        bob.sees("  1. ")
+        bob.types("/approve 1 好的")
+        bob.sees("已记录")
+        frank.sees("approved")
+        frank.sees(">")  # while news is printed above it, the prompt isn't there to hear a key
+        frank.presses(CTRL_D)
+        assert frank.ends() == 0
+
+
+def test_choices_take_numbers_and_forms_are_asked_field_by_field(house: House, state: Path) -> None:
+    with at(house, state, "gina", "--new") as gina:
+        gina.sees("/help")
+        gina.types("我要请假")
+        gina.sees("1. 年假")
+        gina.types("1")
+        gina.sees("从哪天开始")
+        gina.types("")
+        gina.sees("开始 (必填):")
+        gina.types("2027-04-01")
+        gina.sees("到哪天为止")
+        gina.types("/why")
+        gina.sees("leave_request ←")
+        gina.types("/quit")
+        assert gina.ends() == 0
+    history = state / "intent-router" / "history"
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    assert "2027-04-01" not in history.read_text()
+
+
+def test_a_chat_goes_on_where_it_was_left(house: House, state: Path) -> None:
+    begun = piped(house, "我要请假\n", "--user", "alice", "--new")
+    with at(house, state, "alice") as alice:
+        alice.sees("1. 年假")
+        alice.types("1")
+        alice.sees("从哪天开始？")
+        alice.sees(">")
+        alice.presses(CTRL_C)
+        alice.sees("再按一次 Ctrl-C 离开")
+        alice.presses(CTRL_C)
+        assert alice.ends() == 0
+    assert (begun.returncode, begun.stderr) == (0, "")
+
+
+def test_what_is_said_in_another_window_is_shown(house: House, state: Path) -> None:
+    chat = Person(house, "dave").chat()
+    with at(house, state, "dave", "--conversation", chat.id) as dave:
+        dave.sees(chat.id)
+        chat.say("I want leave")
+        dave.sees("(elsewhere) > I want leave")
+        dave.sees("What kind of leave would you like?")
+        dave.types("2")
+        dave.sees("rom which")
+
+
+def test_a_pipe_gets_plain_answers(house: House) -> None:
+    ran = piped(house, "我要请假\n\n1\n", "--user", "alice", "--new")
+    assert ran.returncode == 0
+    assert "1. 年假" in ran.stdout
+    assert "从哪天开始？" in ran.stdout
+    assert "\x1b" not in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--user", "mallory"], "error: the API won't have this person: "),
+        (["--conversation", "nope"], "error: There is no such conversation."),
+    ],
+)
+def test_what_is_refused_is_said_in_one_line(house: House, words: list[str], line: str) -> None:
+    ran = piped(house, "hello\n", *words)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(line)
+    assert len(ran.stderr.splitlines()) == 1
+
+
+PRINTED = "http://127.0.0.1:8000"
+LISTENS = 8.0
+"""Seconds that a stream without an end is listened to."""
+BLOCKS = [snippet for snippet in all_snippets() if snippet.marker == PLAYED]
+
+
+def blocks(page: str) -> list[Snippet]:
+    found = [each for each in BLOCKS if each.page.name == page]
+    assert found
+    return found
+
+
+@pytest.fixture
+def play(house: House, tmp_path: Path) -> Callable[..., str]:
+    """Runs a program's text in a folder of its own, and gives what it printed."""
+
+    def run(*program: str, text: str) -> str:
+        path = f"{sys.prefix}/bin:{os.environ['PATH']}"
+        done = subprocess.run(
+            [*program, text.replace(PRINTED, house.url)],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def bash(play: Callable[..., str], text: str) -> str:
+    return play("bash", "-euo", "pipefail", "-c", text=text)
+
+
+def test_every_block_that_says_so_is_played_here() -> None:
+    played = {"ag-ui.md": 1, "files.md": 1, "front-ends.md": 1, "openai.md": 1, "streaming.md": 2}
+    assert {name: len(blocks(name)) for name in played} == played
+    assert len(BLOCKS) == sum(played.values())
+
+
+def test_a_request_is_made_confirmed_and_approved_by_curl(play: Callable[..., str]) -> None:
+    (block,) = blocks("front-ends.md")
+    created, approved = bash(play, block.text).split('"status":"waiting_approval"', 1)
+    assert '"target":"equipment_request"' in created
+    assert '"approve"' in approved
+
+
+def test_an_ag_ui_run_begins_asks_and_ends(play: Callable[..., str]) -> None:
+    (block,) = blocks("ag-ui.md")
+    events = bash(play, block.text)
+    assert events.index("RUN_STARTED") < events.index("RUN_FINISHED")
+
+
+def test_a_file_is_handed_in(play: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "receipt.pdf").write_bytes(b"%PDF-1.4\n%%EOF\n")
+    (block,) = blocks("files.md")
+    answer = bash(play, block.text)
+    assert '"name":"receipt.pdf","type":"application/pdf"' in answer
+
+
+def test_a_turn_is_streamed_and_a_conversation_followed(play: Callable[..., str]) -> None:
+    turn, follow = blocks("streaming.md")
+    assert "event: turn" in bash(play, turn.text)
+    patience = f"timeout {LISTENS} {follow.text.rstrip()} || test $? = 124"
+    followed = bash(play, f"{turn.text}\n{patience}").partition("event: turn")[2]
+    assert "event: " in followed
+
+
+def test_an_openai_client_gets_an_answer(play: Callable[..., str]) -> None:
+    (block,) = blocks("openai.md")
+    assert play(sys.executable, "-c", text=block.text).strip()
