@@ -149,7 +149,7 @@ class Capabilities:
         found: dict[str, FlowDefinition] = {}
         waiting = [definition]
         while waiting:
-            named = {state.flow for state in waiting.pop().states.values() if state.flow}
+            named = {state.starts for state in waiting.pop().states.values() if state.starts}
             new = [flow for name in sorted(named) if (flow := self.catalog.get(name))]
             waiting += [flow for flow in new if flow.flow not in found]
             found.update({flow.flow: flow for flow in new})

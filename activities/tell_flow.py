@@ -103,7 +103,7 @@ class FlowTeller:
     def _limits(self, definitions: Iterable[FlowDefinition]) -> dict[str, CallLimits]:
         """How the tools of these flows may be called, as the registry has them now."""
         states = [state for definition in definitions for state in definition.states.values()]
-        names = {name for s in states for name in (s.check, s.call, s.undo) if name is not None}
+        names = {name for state in states for name in state.tools.values()}
         return {name: self._capabilities.limits(name) for name in sorted(names)}
 
 

@@ -12,8 +12,9 @@ from pydantic import BaseModel, TypeAdapter
 from router.cli.schema import FOLDER, NAMES
 from router.directory.file import PersonEntry
 from router.documents.attribute_docs import attribute_docs
-from router.flow.definition import FILE_MODELS, STATE_KINDS, FlowDefinition
-from router.flow.slot_types.slot import SKIPPABLE, SLOT_TYPES
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import SLOT_TYPES
+from router.flow.states import FILE_MODELS
 from router.flow.validation.patterns import NAME as WORD
 from router.flow.validation.references import NAME
 from router.skill.front_matter import LONGEST_COMPATIBILITY, OURS, FrontMatter
@@ -48,7 +49,9 @@ def flow_schema() -> JsonSchema:
     schema["properties"]["flow"] |= {"pattern": named["propertyNames"]["pattern"]}
     for key in ("slots", "states"):
         schema["properties"][key] |= named
-    parts["Slot"]["properties"].pop(SKIPPABLE)
+    for part in parts.values():
+        for key in [key for key in part.get("properties", {}) if key.startswith("=")]:
+            del part["properties"][key]
     parts["Slot"]["properties"]["fields"] |= named
     parts["Slot"]["properties"] |= _limits(parts["Slot"]["properties"])
     parts["Slot"]["allOf"] = [
@@ -56,7 +59,7 @@ def flow_schema() -> JsonSchema:
     ]
     word = {"pattern": f"^{WORD.pattern[:-2]}$"}
     parts["Triggers"]["properties"]["words"]["propertyNames"] = word
-    parts["State"]["oneOf"] = _kinds()
+    parts["SayState"]["anyOf"] = [{"required": ["say"]}, {"required": ["end"]}]
     found: JsonSchema = _with_durations(schema)
     return found
 
@@ -73,12 +76,6 @@ def _part(kind: str, part: str) -> JsonSchema:
         "then": {"required": [part]},
         "else": {"not": {"required": [part]}},
     }
-
-
-def _kinds() -> list[JsonSchema]:
-    """A state does one thing, or merely ends."""
-    kinds: list[JsonSchema] = [{"required": [kind]} for kind in STATE_KINDS]
-    return [*kinds, {"required": ["end"], "not": {"anyOf": kinds}}]
 
 
 def _with_durations(found: Any) -> Any:

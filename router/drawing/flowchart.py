@@ -13,24 +13,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Protocol
 
 from router.domain.locale import Locale, Localised
-from router.flow.definition import Approve, Branch, FlowDefinition, State, Wait
+from router.flow.definition import Branch, FlowDefinition, State
+from router.flow.prompts.values import span
 from router.flow.view import STATUSES
 
-KINDS = {
-    "collect": Localised(zh="收集", en="collects"),
-    "check": Localised(zh="检查", en="checks"),
-    "call": Localised(zh="调用", en="calls"),
-    "flow": Localised(zh="办理另一流程", en="starts a flow"),
-    "parallel": Localised(zh="同时进行", en="side by side"),
-    "confirm": Localised(zh="请申请人确认", en="asks to confirm"),
-    "approve": Localised(zh="审批", en="asks for approval"),
-    "wait": Localised(zh="等待", en="waits"),
-    "say": Localised(zh="告知", en="says"),
-}
 EXITS = {
     "next": Localised(zh="", en=""),
     "on_error": Localised(zh="出错", en="on error"),
@@ -45,13 +35,12 @@ EXITS = {
     "otherwise": Localised(zh="没有办成", en="otherwise"),
     "join": Localised(zh="汇合", en="joined"),
 }
+BRANCH = Localised(zh="分支", en="branch")
 OTHERWISE = Localised(zh="否则", en="otherwise")
 UNDONE_BY = Localised(zh="撤销用 {}", en="undone by {}")
 REMINDS = Localised(zh="每 {}提醒一次", en="reminds every {}")
 ESCALATES = Localised(zh="{}后升级给 {}", en="after {} goes to {}")
 EXPIRES = Localised(zh="{}后过期", en="expires after {}")
-UNTIL = Localised(zh="直到 {}", en="until {}")
-FOR = Localised(zh="{}", en="for {}")
 HERE = Localised(zh="现在在这里", en="it is here now")
 TIMES = Localised(zh="{} 次，最近 {}", en="{}×, last {}")
 SUMMARY = Localised(
@@ -59,13 +48,6 @@ SUMMARY = Localised(
     en="The flow {}, version {}: {} states; it begins with {} and ends with {}.",
 )
 WENT = Localised(zh="这一次经过：{}。", en="This run went through {}.")
-
-_UNITS = (
-    (86400, Localised(zh="{} 天", en="{} d")),
-    (3600, Localised(zh="{} 小时", en="{} h")),
-    (60, Localised(zh="{} 分钟", en="{} min")),
-    (1, Localised(zh="{} 秒", en="{} s")),
-)
 
 
 def said(words: Localised, locale: Locale, *values: object) -> str:
@@ -76,17 +58,6 @@ def said(words: Localised, locale: Locale, *values: object) -> str:
 def named(known: dict[str, Localised], name: str, locale: Locale) -> str:
     """What a kind, exit or status is called; its own name where nobody gave it another."""
     return known[name].within(locale) if name in known else name
-
-
-def span(length: timedelta, locale: Locale) -> str:
-    """A length of time, in the largest unit that it is a whole number of.
-
-    >>> span(timedelta(hours=72), "en"), span(timedelta(minutes=90), "zh")
-    ('3 d', '90 分钟')
-    """
-    seconds = int(length.total_seconds())
-    size, words = next((each for each in _UNITS if seconds % each[0] == 0), _UNITS[-1])
-    return said(words, locale, seconds // size)
 
 
 Exit = tuple[str, str, str]
@@ -167,33 +138,24 @@ def graph_of(definition: FlowDefinition, locale: Locale) -> Graph:
 
 def _node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
     state = definition.states[name]
-    does = named(KINDS, state.kind, locale)
-    detail = _detail(definition, getattr(state, state.kind), locale)
+    does = state.label.within(locale)
+    asked = ("、" if locale == "zh" else ", ").join(
+        _slot(definition, name, locale) for name in state.collects
+    )
+    shown = state.shown if isinstance(state.shown, str) else state.shown.within(locale)
+    detail = asked or _plain(shown)
     lines = [f"{does}{'：' if locale == 'zh' else ': '}{detail}" if detail else does]
-    if state.end is not None:
+    if state.ends is not None:
         lines = [detail] if detail else []
-        lines.append(f"■ {named(STATUSES, state.end, locale)}")
-    if state.undo is not None:
-        lines.append(said(UNDONE_BY, locale, state.undo))
-    return Node(name, state.kind, tuple(lines), tuple(_timers(state, locale)), state.end)
+        lines.append(f"■ {named(STATUSES, state.ends, locale)}")
+    if state.undoes is not None:
+        lines.append(said(UNDONE_BY, locale, state.undoes))
+    return Node(name, state.kind, tuple(lines), tuple(_timers(state, locale)), state.ends)
 
 
-def _detail(definition: FlowDefinition, value: object, locale: Locale) -> str:
-    """What the state's own key says, whichever it is: a name, names of slots, a text."""
-    if isinstance(value, Localised):
-        return _plain(value.within(locale))
-    if isinstance(value, Approve):
-        return ", ".join(value.by)
-    if isinstance(value, Wait):
-        return _awaited(value, locale)
-    if isinstance(value, tuple):
-        return ("、" if locale == "zh" else ", ").join(_slot(definition, n, locale) for n in value)
-    return value if isinstance(value, str) else ""
-
-
-def _slot(definition: FlowDefinition, name: object, locale: Locale) -> str:
-    slot = definition.slots.get(str(name))
-    return slot.label.within(locale) if slot is not None and slot.label else str(name)
+def _slot(definition: FlowDefinition, name: str, locale: Locale) -> str:
+    slot = definition.slots.get(name)
+    return slot.label.within(locale) if slot is not None and slot.label else name
 
 
 def _plain(text: str) -> str:
@@ -202,14 +164,8 @@ def _plain(text: str) -> str:
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
 
 
-def _awaited(wait: Wait, locale: Locale) -> str:
-    if wait.duration is not None:
-        return said(FOR, locale, span(wait.duration, locale))
-    return said(UNTIL, locale, wait.until)
-
-
 def _timers(state: State, locale: Locale) -> Iterator[str]:
-    ask = state.approve
+    ask = state.asks
     if ask is None:
         return
     if ask.remind_every is not None:
@@ -227,6 +183,8 @@ def _edges(name: str, state: State, locale: Locale) -> Iterator[Edge]:
             leading = [branch for branch in branches if branch.to == target]
             label = _label(exit_, _conditions(leading, len(branches) > 1, locale), locale)
             yield Edge(name, exit_, target, label)
+    for branch in state.batch.branches if state.batch else ():
+        yield Edge(name, "parallel", branch, BRANCH.within(locale))
 
 
 def _conditions(leading: Iterable[Branch], several: bool, locale: Locale) -> list[str]:

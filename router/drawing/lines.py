@@ -1,14 +1,10 @@
-"""The lines between states, and the outlines of states.
-
-The lines: from a state's lower edge, through the points of an edge, to an upper edge.
-
-The outlines of states, one for each kind.
-"""
+"""The lines between states, from a lower to an upper edge, and the outlines of states."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from router.drawing.layout import Box, Ends, Layout
+from router.flow.definition import KINDS, Outline
 
 PORTS = 0.6
 """The part of a state's width that lines begin and end in: the rest may be slanted."""
@@ -132,33 +128,25 @@ def number(value: float) -> str:
 CUT = 14.0
 """Pixels by which slanted sides are slanted."""
 
-# Corners from the upper left, clockwise: x in halves of the width (and cuts), y in halves
-# of the height.
-Corner = tuple[float, float, float]
-SHAPES: dict[str, Sequence[Corner]] = {
-    "collect": ((-1, 1, -1), (1, 0, -1), (1, -1, 1), (-1, 0, 1)),
-    "check": ((-1, 0.6, -1), (1, -0.6, -1), (1, 0, 0), (1, -0.6, 1), (-1, 0.6, 1), (-1, 0, 0)),
-    "confirm": ((-1, 1.2, -1), (1, -1.2, -1), (1, 0, 0), (1, -1.2, 1), (-1, 1.2, 1), (-1, 0, 0)),
-    "approve": ((-1, 0, -1), (1, 0, -1), (1, -1, 1), (-1, 1, 1)),
-}
-ROUNDED = {"say": 8.0, "end": 14.0, "wait": 1000.0}
-"""Radii of rectangles with round corners; one that is too large makes a pill."""
+END = Outline(radius=14)
+"""Of a state in which the flow ends, whatever it does."""
 
 
 def outline(kind: str, box: Box) -> str:
-    """The outline of a state of this kind; a rectangle where the kind has none of its own."""
-    if kind in SHAPES:
-        return f'<polygon class="box" points="{_points(SHAPES[kind], box)}"/>'
+    """The outline of a state of this kind; `end` for one that ends the flow."""
+    drawn = END if kind == "end" else KINDS[kind].outline
+    if drawn.corners:
+        return f'<polygon class="box" points="{_points(drawn.corners, box)}"/>'
     left, top = box.x - box.width / 2, box.top
-    radius = min(ROUNDED.get(kind, 2.0), box.height / 2)
+    radius = min(drawn.radius, box.height / 2)
     rectangle = (
         f'<rect class="box" x="{number(left)}" y="{number(top)}" width="{number(box.width)}" '
         f'height="{number(box.height)}" rx="{number(radius)}"/>'
     )
-    return rectangle + (_bars(left, box) if kind == "call" else "")
+    return rectangle + (_bars(left, box) if drawn.bars else "")
 
 
-def _points(corners: Sequence[Corner], box: Box) -> str:
+def _points(corners: Sequence[tuple[float, float, float]], box: Box) -> str:
     return " ".join(
         f"{number(box.x + x * box.width / 2 + cut * CUT)},{number(box.y + y * box.height / 2)}"
         for x, cut, y in corners

@@ -7,18 +7,7 @@ from collections.abc import Iterator
 
 from router.drawing import flowchart
 from router.drawing.flowchart import Edge, Graph, Journey, Node, said
-
-SHAPES = {
-    "collect": ("[/", "/]"),
-    "check": ("{{", "}}"),
-    "call": ("[[", "]]"),
-    "confirm": ("{", "}"),
-    "approve": ("[\\", "/]"),
-    "wait": ("([", "])"),
-    "say": ("(", ")"),
-}
-RECTANGLE = ("[", "]")
-"""For kinds that have no shape of their own."""
+from router.flow.definition import KINDS
 
 STYLES = {
     "ended": "stroke-width:3px",
@@ -53,7 +42,7 @@ def mermaid_of(graph: Graph, journey: Journey | None = None) -> str:
 
 
 def _shape(graph: Graph, node: Node, journey: Journey) -> str:
-    opening, closing = SHAPES.get(node.kind, RECTANGLE)
+    opening, closing = KINDS[node.kind].outline.mermaid
     lines = [f"<b>{_escaped(node.name)}</b>", *map(_escaped, (*node.lines, *node.timers))]
     if visits := journey.visits.get(node.name):
         last = visits[-1].strftime("%m-%d %H:%M")

@@ -7,25 +7,31 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 
 import hashlib
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, JsonValue
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError, core_schema
 
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
 from router.domain.principals import Capability
 from router.flow.slot_types.slot import (
-    Choice,
     Definition,
-    Reference,
     Several,
     Slot,
-    SlotCheck,
     slot_at,
 )
+
+if TYPE_CHECKING:
+    from router.documents.document import Place
+    from router.documents.validation import Complaint
+    from router.flow.engine.context import StepContext
+    from router.flow.validation.draft import Draft
 
 _SPAN = re.compile(r"[+-]?P")
 
@@ -93,10 +99,6 @@ class Triggers(Definition):
     """Pieces of patterns by name, written `{NAME}` in a pattern."""
 
 
-StateKind = Literal[
-    "collect", "check", "call", "flow", "parallel", "confirm", "approve", "wait", "say"
-]
-STATE_KINDS: tuple[StateKind, ...] = get_args(StateKind)
 DEFAULT_IDLE = timedelta(days=3)
 """After so long without a word a run that asks says that it is still open."""
 
@@ -194,107 +196,224 @@ class Retry(Definition):
     """How long after each failure."""
 
 
-EXIT_NAMES = (
-    *("next", "on_error", "confirmed", "declined", "approved", "rejected", "returned", "expired"),
-    *("late", "completed", "otherwise", "join"),
-)
+@dataclass(frozen=True)
+class Batching:
+    """What a state does side by side: calls or runs of a flow, one an item, or branches.
+
+    `tool`, `flow` and `branches` say which of the three it is; the keys are a flow file's.
+    """
+
+    tool: str = ""
+    flow: str = ""
+    branches: tuple[str, ...] = ()
+    each: str | None = None
+    at_once: int | None = None
+    detached: bool = False
+    wait_for: Literal["all", "any"] | None = None
+    rest: Literal["stop", "finish"] | None = None
+
+
+@dataclass(frozen=True)
+class Outline:
+    """How a kind of state is drawn.
+
+    `corners` from the upper left, clockwise: x in halves of the width, pixels that are cut off
+    there, y in halves of the height; none for a rectangle with round corners of this `radius`.
+    `mermaid` opens and closes its text there. `bars` are second lines at its sides.
+    """
+
+    mermaid: tuple[str, str] = ("[", "]")
+    corners: tuple[tuple[float, float, float], ...] = ()
+    radius: float = 2.0
+    bars: bool = False
+
+
+KINDS: "dict[str, type[State]]" = {}
+"""The kinds of states by the key that marks one, filled by `router.flow.states`."""
 
 
 class State(Definition):
-    """One state; exactly one of the keys in `STATE_KINDS` (or a bare `end`) says its kind."""
+    """One state: one of the kinds of states, told by the key that it has.
 
-    collect: tuple[str, ...] | None = None
-    """The slots that are asked for, in this order, where they are empty."""
-    check: str | None = None
-    """A tool, asked whether it would refuse the call; nothing is done."""
-    call: str | None = None
-    """A tool."""
-    flow: str | None = None
-    """Another flow of the catalogue, run for the same requester."""
-    parallel: tuple[str, ...] | None = None
-    """The states at which branches begin; each ends where it comes to `join`."""
-    confirm: Localised | None = None
-    """Shows this and the slots, and asks yes or no."""
-    approve: Approve | None = None
-    """Asks other people."""
-    wait: Wait | None = None
-    """Waits for a day, a while or an event."""
-    say: Localised | None = None
-    """Says it."""
+    Reading a `State` gives an instance of that kind, one of `KINDS`. A kind declares its keys, its
+    ways out, and those of the answers below that aren't the same for most.
+    """
 
-    arguments: dict[str, str] = Field({}, alias="with")
-    """For `call` and `check`: an expression for each argument; for `flow`: for each slot."""
-    retry: Retry | None = None
-    """For `call`: beyond what the tool itself tries within its minute."""
-    hold: bool = False
-    """For `call`: where it fails for good the run waits for an operator."""
-    each: str | None = None
-    """For `call` and `flow`: a list, for each `item` of which it is made."""
-    at_once: int | None = None
-    """With `each`: how many may be under way at once."""
-    detached: bool = False
-    """For `flow`: what becomes of it is not waited for."""
-    wait_for: Literal["all", "any"] | None = None
-    """For `parallel`: whether all branches have to come to `join`, or one is enough."""
-    rest: Literal["stop", "finish"] | None = None
-    """For `parallel`: what becomes of the other branches once it is decided without them."""
-    save: str | None = None
-    """The name that the result has in `results`."""
-    undo: str | None = None
-    """For `call`: the tool that takes it back, called with the same arguments."""
-    forget: tuple[str, ...] = ()
-    """For `say`: slots that are emptied."""
-    end: EndStatus | None = None
-    """With `say`, or alone: how the run ends."""
-    keep: bool = False
-    """With an `end` other than `completed`: what was done isn't undone."""
+    model_config = ConfigDict(defer_build=True)
 
-    next: Next = ()
-    """Where it goes on."""
-    on_error: Next = ()
-    """Where a `call` or `check` goes on that was refused or failed for good."""
-    confirmed: Next = ()
-    """Where a `confirm` goes on after a yes."""
-    declined: Next = ()
-    """Where it goes on after a no."""
-    approved: Next = ()
-    """Where an `approve` goes on that was agreed to."""
-    rejected: Next = ()
-    """Where it goes on after a no."""
-    returned: Next = ()
-    """Where it goes on when the approver sends it back for changes."""
-    expired: Next = ()
-    """Where it goes on when nobody has decided in time."""
-    late: Next = ()
-    """Where a `wait` for an event goes on when it hasn't come in time."""
-    completed: Next = ()
-    """Where a `flow` goes on whose run was completed."""
-    otherwise: Next = ()
-    """Where a `flow` or `parallel` goes on after any other end."""
-    join: Next = ()
-    """The state at which the branches of a `parallel` are done."""
+    kind: ClassVar[str] = ""
+    """The key that marks it."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """The ways out that it must have."""
+    may: ClassVar[tuple[str, ...]] = ()
+    """Those that it may have besides."""
+    label: ClassVar[Localised]
+    """What it does, in pictures."""
+    outline: ClassVar[Outline] = Outline()
 
-    @property
-    def kind(self) -> StateKind:
-        """What the state does; a bare `end` says nothing and is a `say`."""
-        return next((k for k in STATE_KINDS if getattr(self, k) is not None), "say")
-
-    @model_validator(mode="after")
-    def _exactly_one_kind(self) -> Self:
-        present = [k for k in STATE_KINDS if getattr(self, k) is not None]
-        if len(present) > 1:
-            raise ValueError(f"a state does one thing, but this has {' and '.join(present)}")
-        if not present and self.end is None:
-            raise ValueError(f"a state needs one of {', '.join(STATE_KINDS)} or end")
-        return self
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        KINDS[cls.kind] = cls
 
     def exits(self) -> dict[str, Next]:
         """Every way out of the state, by the name of the event that takes it."""
-        return {name: getattr(self, name) for name in EXIT_NAMES if getattr(self, name)}
+        names = (*self.needs, *self.may)
+        return {name: getattr(self, name) for name in names if getattr(self, name)}
+
+    def targets(self) -> set[str]:
+        """The states that it can lead to."""
+        exits = {branch.to for branches in self.exits().values() for branch in branches}
+        return exits | set(self.batch.branches if self.batch else ())
+
+    def execute(self, context: "StepContext") -> bool:
+        """What a run does in it: one move; False where the run now waits.
+
+        Nothing is changed before all that it needs of the world is known (`LookupNeeded`),
+        since it is made anew when the answer is there.
+        """
+        raise NotImplementedError
+
+    def complaints(self, _: "Place") -> "Iterator[Complaint]":
+        """What is wrong with its own keys, besides its ways out."""
+        return iter(())
+
+    def complaints_within(self, _: "Place", __: "Draft") -> "Iterator[Complaint]":
+        """What is wrong with it among the others."""
+        return iter(())
+
+    @property
+    def shown(self) -> Localised | str:
+        """What it does and with what, in a picture; slots that it asks for are added there."""
+        return ""
+
+    @property
+    def rests(self) -> bool:
+        """True where it waits at every visit, whatever is known already."""
+        return False
+
+    @property
+    def collects(self) -> tuple[str, ...]:
+        """The slots that it asks for."""
+        return ()
+
+    @property
+    def forgets(self) -> tuple[str, ...]:
+        """The slots that it empties."""
+        return ()
+
+    @property
+    def texts(self) -> dict[tuple[str, ...], Localised]:
+        """Its texts, that values are filled into, by their place in it."""
+        return {}
+
+    @property
+    def asks(self) -> Approve | None:
+        """Who has to agree."""
+        return None
+
+    @property
+    def awaits(self) -> Wait | None:
+        """What it waits for."""
+        return None
+
+    @property
+    def tools(self) -> dict[str, str]:
+        """The tools that it names, by key."""
+        return {}
+
+    @property
+    def gives(self) -> dict[str, str]:
+        """An expression for each argument of its tool, or slot of its flow."""
+        return {}
+
+    @property
+    def undoes(self) -> str | None:
+        """The tool that takes back what it called."""
+        return None
+
+    @property
+    def starts(self) -> str | None:
+        """The flow that it starts."""
+        return None
+
+    @property
+    def batch(self) -> Batching | None:
+        """What it does side by side, where it does."""
+        return None
+
+    @property
+    def saves(self) -> str | None:
+        """The name that its result has."""
+        return None
+
+    @property
+    def fails(self) -> bool:
+        """True where it may come to nothing, and says why as `results.error`."""
+        return False
+
+    @property
+    def patience(self) -> Retry | None:
+        """How often its call is made again while a system is out of reach."""
+        return None
+
+    @property
+    def holds(self) -> bool:
+        """True where an operator is waited for when its call fails for good."""
+        return False
+
+    @property
+    def ends(self) -> EndStatus | None:
+        """How the run ends there."""
+        return None
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        if cls is not State:
+            return handler(source)
+        kinds = {kind: handler.generate_schema(each) for kind, each in KINDS.items()}
+        union = core_schema.tagged_union_schema(kinds, discriminator=_kind_of)
+        return core_schema.no_info_before_validator_function(_does_one_thing, union)
+
+
+def keys_of(model: type[BaseModel]) -> dict[str, tuple[str, FieldInfo]]:
+    """By each key that a file may have there: its field's name, and the field.
+
+    Of `State` those of all kinds.
+    """
+    models = KINDS.values() if model is State else (model,)
+    found = {
+        info.alias or name: (name, info)
+        for each in models
+        for name, info in each.model_fields.items()
+    }
+    return {key: field for key, field in found.items() if not key.startswith("=")}
+
+
+def _does_one_thing(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    present = [kind for kind in sorted(KINDS) if value.get(kind) is not None]
+    if len(present) > 1:
+        raise ValueError(f"a state does one thing, but this has {' and '.join(present)}")
+    if not present and value.get("end") is None:
+        raise ValueError(f"a state needs one of {', '.join(sorted(KINDS))} or end")
+    return value
+
+
+def _kind_of(value: Any) -> str:
+    """What the state does; a bare `end` says nothing and is a `say`."""
+    if isinstance(value, State):
+        return value.kind
+    keys = value if isinstance(value, dict) else {}
+    return next((kind for kind in KINDS if keys.get(kind) is not None), "say")
 
 
 class FlowDefinition(Definition):
     """One flow, whole."""
+
+    model_config = ConfigDict(defer_build=True)
 
     flow: str
     """Its name, the same as the file's."""
@@ -347,23 +466,5 @@ class FlowDefinition(Definition):
         """
         return slot_at(self.slots, path)
 
-
-FILE_MODELS: tuple[type[Definition], ...] = (
-    *(
-        FlowDefinition,
-        Triggers,
-        Slot,
-        Reference,
-        Choice,
-        SlotCheck,
-        State,
-        Branch,
-        Approve,
-        Wait,
-        Retry,
-    ),
-    Withdrawal,
-)
-"""What a flow file is made of, in the order in which it is explained."""
 
 SlotValues = dict[str, JsonValue]

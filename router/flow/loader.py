@@ -53,23 +53,23 @@ def sub_flow_faults(
     Nothing is said of those that are there and `faulty` themselves.
     """
     for name, state in flow.states.items():
-        if state.flow is None:
+        if state.starts is None:
             continue
         place = ("states", name)
-        started = known.get(state.flow)
-        if started is None and state.flow in faulty:
+        started = known.get(state.starts)
+        if started is None and state.starts in faulty:
             continue
         if started is None:
-            remedy = nearest(state.flow, known) or "write its file, or name another"
-            yield (*place, "flow"), Fault(f"there is no flow {state.flow}", remedy)
+            remedy = nearest(state.starts, known) or "write its file, or name another"
+            yield (*place, "flow"), Fault(f"there is no flow {state.starts}", remedy)
             continue
         yield from _slots(place, state, started)
-        way = _way_back(flow.flow, state.flow, known)
+        way = _way_back(flow.flow, state.starts, known)
         if way:
             what = f"flows would start each other for ever: {' ▸ '.join([flow.flow, *way])}"
             yield (*place, "flow"), Fault(what, "have one of them not start the next")
     size = sum(len(each.model_dump_json().encode()) for each in _with_all(flow, known))
-    if size > LARGEST_WITH_SUB_FLOWS and any(state.flow for state in flow.states.values()):
+    if size > LARGEST_WITH_SUB_FLOWS and any(state.starts for state in flow.states.values()):
         most = LARGEST_WITH_SUB_FLOWS
         what = f"with all that it starts {flow.flow} is {size} bytes; {most} are the most"
         yield ("flow",), Fault(what, "start fewer flows, or shorten them")
@@ -77,7 +77,7 @@ def sub_flow_faults(
 
 def _slots(place: Place, state: State, started: FlowDefinition) -> Iterator[tuple[Place, Fault]]:
     fillable = [name for name, slot in started.slots.items() if slot.is_fillable]
-    for slot in state.arguments:
+    for slot in state.gives:
         if slot not in fillable:
             remedy = nearest(slot, fillable) or f"there are {', '.join(fillable) or 'none'}"
             what = f"{started.flow} has no slot {slot} that can be filled in"
@@ -92,7 +92,7 @@ def _way_back(to: str, start: str, known: Known) -> list[str]:
         if way[-1] == to:
             return way
         states = known[way[-1]].states.values() if way[-1] in known else ()
-        new = sorted({state.flow for state in states if state.flow} - seen)
+        new = sorted({state.starts for state in states if state.starts} - seen)
         seen.update(new)
         ways += [[*way, name] for name in new]
     return []
@@ -102,7 +102,7 @@ def _with_all(flow: FlowDefinition, known: Known) -> list[FlowDefinition]:
     found = {flow.flow: flow}
     waiting = [flow]
     while waiting:
-        named = {state.flow for state in waiting.pop().states.values() if state.flow}
+        named = {state.starts for state in waiting.pop().states.values() if state.starts}
         new = [known[name] for name in sorted(named - found.keys()) if name in known]
         found.update({each.flow: each for each in new})
         waiting += new
@@ -202,7 +202,7 @@ def _examined(
 
 def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
     """The definition with those slots marked that may be left empty when asked."""
-    collected = {name for state in definition.states.values() for name in state.collect or ()}
+    collected = {name for state in definition.states.values() for name in state.collects}
     slots = {
         name: slot.model_copy(update={"skippable": name in collected and _is_offered(slot)})
         for name, slot in definition.slots.items()
@@ -284,7 +284,7 @@ def sub_flow_problems(
     waiting = list(flows.items())
     while waiting:
         path, flow = waiting.pop()
-        for name in {state.flow for state in flow.states.values() if state.flow} - known.keys():
+        for name in {state.starts for state in flow.states.values() if state.starts} - known.keys():
             beside = path.with_name(f"{name}.yaml")
             if beside.is_file():
                 with suppress(DefinitionError):

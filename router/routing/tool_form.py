@@ -399,7 +399,7 @@ def _check(tool: Tool, given: dict[str, str], *, amendable: bool) -> dict[str, A
     return {
         "check": tool.name,
         "with": given,
-        "save": "about",
+        "=save": "about",
         "next": "review",
         "on_error": on_error,
     }

@@ -28,8 +28,9 @@ from router.directory.file import FileDirectory
 from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
 from router.evaluation.dataset import LabelledLine
-from router.flow.definition import FILE_MODELS, State, Triggers, Withdrawal
+from router.flow.definition import State, Triggers, Withdrawal
 from router.flow.loader import load_flow
+from router.flow.states import FILE_MODELS
 from router.runtime.app import openapi_document
 from router.settings import Fallback, Settings
 from router.skill.loader import read_skill

@@ -99,7 +99,7 @@ def hear(context: StepContext, event: Agreed) -> None:
 
 def _has_agreed(context: StepContext, approval: Approval, one: Assignee) -> bool:
     """True of one who is still to decide, and agreed before; who asked somebody first waits."""
-    ask = context.state.approve
+    ask = context.state.asks
     if ask is None or not one.open or one.behind is not None:
         return False
     return found(context, ask, one.person, approval.contents) is not None
@@ -239,7 +239,7 @@ def _agreed_before(names: list[str]) -> Localised:
 
 
 def _asked_for(context: StepContext) -> Approve:
-    ask = context.state.approve
+    ask = context.state.asks
     if ask is None:  # pragma: no cover
         raise TypeError(
             f"state {context.run.state} of {context.definition.flow} asks for no approval"
@@ -308,7 +308,7 @@ def _replace(context: StepContext, approval: Approval, late: Assignee, new: list
 def expire(context: StepContext) -> None:
     """Nobody decided in time: take the way that the file has for that, or end."""
     context.note("expired")
-    if context.state.expired:
+    if "expired" in context.state.exits():
         context.leave("expired")
     else:
         context.run.pending = Ending(status="expired")

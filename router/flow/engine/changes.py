@@ -104,7 +104,7 @@ def offer(definition: FlowDefinition, run: Run, path: str) -> dict[str, JsonValu
 
 def _slots(definition: FlowDefinition, run: Run) -> Iterator[tuple[str, Choice]]:
     """The slots that were asked for; what was left empty can be supplied then, too."""
-    asked = {name for state in definition.states.values() for name in state.collect or ()}
+    asked = {name for state in definition.states.values() for name in state.collects}
     for name, slot in definition.slots.items():
         supplied = slot.skippable and (slot.when is None or name in run.skipped)
         if name in asked and (run.slots.get(name) is not None or supplied):

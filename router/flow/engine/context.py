@@ -61,7 +61,7 @@ class StepContext:
 
     def arguments(self, **more: JsonValue) -> dict[str, JsonValue]:
         """What the state gives to what it calls or starts: all that has a value."""
-        written = self.state.arguments.items()
+        written = self.state.gives.items()
         given = {name: self.evaluate(source, **more) for name, source in written}
         return {name: value for name, value in given.items() if value is not None}
 

@@ -163,7 +163,7 @@ def _due(
 
 def set_anew(context: StepContext, timers: list[TimerName]) -> None:
     """Have these timers begin now, or as soon as it is looked up when they are due."""
-    ask, approval = context.state.approve, context.run.approval
+    ask, approval = context.state.asks, context.run.approval
     if ask is None or approval is None:
         return
     if ask.hours == "calendar":
@@ -198,7 +198,7 @@ def next_turn(context: StepContext) -> None:
 
 def reschedule(context: StepContext, pending: Rescheduling) -> bool:
     """One move: set the timers that wait for a lookup."""
-    run, ask = context.run, context.state.approve
+    run, ask = context.run, context.state.asks
     if ask and run.approval and run.approval.waiting_for():
         person = run.approval.waiting_for()[0].person
         for name, due in moments(context, ask, person, pending.since, pending.timers).items():
@@ -262,7 +262,7 @@ def _used(
 
 def _unusable(context: StepContext, approval: Approval, decided: Decided) -> RouterError | None:
     """Why the verdict, fitting as it is, leads nowhere."""
-    if decided.verdict == "return" and not context.state.returned:
+    if decided.verdict == "return" and "returned" not in context.state.exits():
         return Conflict("This flow can't be returned for changes; approve or reject it.")
     if decided.verdict not in ("delegate", "add"):
         return None

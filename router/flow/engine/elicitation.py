@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from router.domain.errors import ArgumentOffer
 from router.domain.locale import Localised
-from router.flow.definition import Branch, FlowDefinition, State
+from router.flow.definition import FlowDefinition, State
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Inquiry, Run
 from router.flow.language import expressions
@@ -52,7 +52,7 @@ def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
 
 def _slot_for(context: StepContext, argument: str) -> str | None:
     """The one slot that the state's tool is given as this argument, where it can be chosen for."""
-    source = context.state.arguments.get(argument)
+    source = context.state.gives.get(argument)
     read = expressions.slots_read(source) if source else frozenset()
     slots = context.definition.slots
     fits = [n for n in read if slots[n].choices or slots[n].kind.is_text]
@@ -62,7 +62,8 @@ def _slot_for(context: StepContext, argument: str) -> str | None:
 def _is_asked_for(context: StepContext, name: str) -> bool:
     """True where a refusal leads to a state that collects the slot: any other would check anew."""
     states = context.definition.states
-    return any(name in (states[branch.to].collect or ()) for branch in context.state.on_error)
+    refused = context.state.exits().get("on_error", ())
+    return any(name in states[branch.to].collects for branch in refused)
 
 
 def _asked(slot: Slot, offered: ArgumentOffer) -> Slot:
@@ -97,9 +98,9 @@ def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
     for inquiry in run.inquiries:
         slots.update(inquiry.slots)
         before = states.get(_state_of(inquiry))
-        asked = [*((before.collect if before else None) or ()), *inquiry.slots]
-        collect = tuple(dict.fromkeys(asked))
-        states[_state_of(inquiry)] = State(collect=collect, next=(Branch(to=inquiry.state),))
+        asked = dict.fromkeys([*(before.collects if before else ()), *inquiry.slots])
+        collecting = {"collect": list(asked), "next": inquiry.state}
+        states[_state_of(inquiry)] = State.model_validate(collecting)
     return definition.model_copy(update={"slots": slots, "states": states})
 
 

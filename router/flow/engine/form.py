@@ -359,7 +359,7 @@ def collect(context: StepContext) -> bool:
 def next_question(context: StepContext) -> str | None:
     """The path to ask for next, `items` for "any more?", or None where all is known."""
     run = context.run
-    for name in context.state.collect or ():
+    for name in context.state.collects:
         slot = context.definition.slots[name]
         value = run.slots.get(name)
         if value is None and not _is_asked(context, name, slot):

@@ -30,7 +30,7 @@ from router.flow.engine import (
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import AskedBack, Called, Failed, Finished, LookedUp
 from router.flow.engine.run import Done, Ending, Task
-from router.flow.engine.states import BROKEN, go_back, refused
+from router.flow.engine.transitions import BROKEN, go_back, refused
 from router.flow.prompts import guidance
 
 
@@ -51,15 +51,15 @@ def called(context: StepContext, event: Called) -> None:
         compensation.taken_back(context, task)
         return
     state = context.state
-    if state.save and task.part is None:
-        run.results[state.save] = event.value
+    if state.saves and task.part is None:
+        run.results[state.saves] = event.value
     if task.kind == "check":
         context.leave("next")
         return
-    if state.undo:
-        run.done.append(_done(context, task, state.undo))
+    if state.undoes:
+        run.done.append(_done(context, task, state.undoes))
     if run.ending is not None:
-        compensation.called_off(context, task, lasts=event.lasts and not state.undo)
+        compensation.called_off(context, task, lasts=event.lasts and not state.undoes)
     elif task.part is not None:
         parallel.succeeded(context, task, event.value)
     else:
@@ -105,7 +105,7 @@ def _call_failed(context: StepContext, task: Task, event: Failed) -> None:
         elicitation.offer_choice(context, event.offered)
     if task.kind == "call" and incidents.put_off(context, event.kind):
         return
-    if context.state.on_error:
+    if "on_error" in context.state.exits():
         context.leave("on_error")
     else:
         context.give_up(refused(context) if task.kind == "check" else BROKEN, event.error)

@@ -55,12 +55,12 @@ def put_off(context: StepContext, kind: FailureKind) -> bool:
     """Have a call that failed made later, where the file wants that; False where it doesn't."""
     run, state = context.run, context.state
     run.tries += kind in WORTH_ANOTHER_TRY
-    if kind in WORTH_ANOTHER_TRY and state.retry and run.tries < state.retry.attempts:
+    if kind in WORTH_ANOTHER_TRY and state.patience and run.tries < state.patience.attempts:
         if run.tries == 1:
             context.say(OUT_OF_REACH)
-        context.set_timer("retry", context.now + state.retry.every)
+        context.set_timer("retry", context.now + state.patience.every)
         return True
-    if not state.hold or (kind == "arguments" and state.on_error):
+    if not state.holds or (kind == "arguments" and "on_error" in state.exits()):
         return False
     _hold(context, kind)
     return True

@@ -20,7 +20,7 @@ from router.flow.engine.context import StepContext
 from router.flow.engine.events import AnyEvent, Decided, Effect, Reassigned, Retried, Unclear
 from router.flow.engine.handlers import HANDLERS
 from router.flow.engine.run import Ending, Escalating, GoingBack, Leaving, Rescheduling, Run
-from router.flow.engine.states import BROKEN, EXECUTORS, leave
+from router.flow.engine.transitions import BROKEN, leave
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.language.templates import TextError
 from router.flow.prompts import guidance, question
@@ -86,7 +86,7 @@ def _move(context: StepContext) -> bool:
             return approval.escalate(context, escalating)
         case Rescheduling() as rescheduling:
             return decisions.reschedule(context, rescheduling)
-    return EXECUTORS[context.state.kind](context)
+    return context.state.execute(context)
 
 
 def refusal_of(

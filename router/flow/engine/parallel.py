@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from router.domain.locale import Localised
 from router.domain.messages import FlowStatus
-from router.flow.definition import FlowDefinition, State
+from router.flow.definition import Batching, FlowDefinition, State
 from router.flow.engine import approval
 from router.flow.engine.context import StepContext, canonical
 from router.flow.engine.events import Finished
@@ -45,7 +45,7 @@ def go_on(context: StepContext) -> bool:
         run.batch = Batch(visit=run.visit, parts=list(_parts(context)))
     _start(context, run.batch)
     if run.tasks:
-        run.status = "running" if context.state.kind == "call" else "waiting"
+        run.status = "running" if _of(context).tool else "waiting"
         return False
     _conclude(context, run.batch)
     return True
@@ -53,28 +53,29 @@ def go_on(context: StepContext) -> bool:
 
 def _parts(context: StepContext) -> Iterator[BatchPart]:
     """Everything that is to be done, before anything of it is begun."""
-    state = context.state
-    if state.parallel is not None:
-        yield from (BatchPart(branch=branch) for branch in state.parallel)
+    batching = _of(context)
+    if batching.branches:
+        yield from (BatchPart(branch=branch) for branch in batching.branches)
         return
-    if state.each is None:
+    if batching.each is None:
         yield BatchPart(arguments=context.arguments())
         return
-    items = context.evaluate(state.each)
+    items = context.evaluate(batching.each)
     if not isinstance(items, list):
-        raise ExpressionError(f"{state.each!r} gives {items!r}, which is no list")
+        raise ExpressionError(f"{batching.each!r} gives {items!r}, which is no list")
     if len(items) > MOST_ITEMS:
-        raise ExpressionError(f"{state.each!r} has {len(items)} items; {MOST_ITEMS} are the most")
+        most = f"{MOST_ITEMS} are the most"
+        raise ExpressionError(f"{batching.each!r} has {len(items)} items; {most}")
     for item in items:
         yield BatchPart(arguments=context.arguments(item=item))
 
 
 def _start(context: StepContext, batch: Batch) -> None:
     """Put as many parts under way as may be at once; none any more where it is decided."""
-    state, under_way = context.state, len(batch.those("under_way"))
-    most = state.at_once or AT_ONCE.get(state.kind, len(batch.parts))
+    batching, under_way = _of(context), len(batch.those("under_way"))
+    most = batching.at_once or AT_ONCE.get(context.state.kind, len(batch.parts))
     for number, part in enumerate(batch.parts):
-        if part.status != "waiting" or under_way >= most or _decided(state, batch):
+        if part.status != "waiting" or under_way >= most or _decided(batching, batch):
             continue
         batch.parts[number] = part.model_copy(update={"status": "under_way"})
         under_way += 1
@@ -84,40 +85,44 @@ def _start(context: StepContext, batch: Batch) -> None:
             context.note("started", comment=_named(task))
 
 
+def _of(context: StepContext) -> Batching:
+    return context.state.batch or Batching()
+
+
 def _task(context: StepContext, number: int, part: BatchPart) -> Task:
-    run, state = context.run, context.state
+    run, batching = context.run, _of(context)
     id_ = f"{run.state}:{run.visit}:{number}"
     key = f"{context.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
-    if state.call is not None:
+    if batching.tool:
         return Task(
-            id=id_, kind="call", name=state.call, arguments=part.arguments, key=key, part=number
+            id=id_, kind="call", name=batching.tool, arguments=part.arguments, key=key, part=number
         )
     return Task(
         id=id_,
         kind="flow",
-        name=state.flow or context.definition.flow,
+        name=batching.flow or context.definition.flow,
         arguments=part.arguments,
         key=hashlib.sha256(key.encode()).hexdigest()[:24],
         part=number,
         branch=part.branch,
-        detached=state.detached,
+        detached=batching.detached,
     )
 
 
-def _decided(state: State, batch: Batch) -> bool:
+def _decided(batching: Batching, batch: Batch) -> bool:
     """True where the rest changes nothing any more, and the file doesn't want it finished."""
-    if state.rest == "finish":
+    if batching.rest == "finish":
         return False
-    enough = state.wait_for == "any" and bool(batch.those("done"))
+    enough = batching.wait_for == "any" and bool(batch.those("done"))
     lost = bool(batch.those("failed")) and not (
-        state.wait_for == "any" and batch.those("waiting", "under_way")
+        batching.wait_for == "any" and batch.those("waiting", "under_way")
     )
     return enough or lost
 
 
 def succeeded(context: StepContext, task: Task, value: JsonValue) -> None:
     """A call for an item came back; what it came to is kept where the file saves it."""
-    fits = context.state.save is not None and _fits(context.run, value)
+    fits = context.state.saves is not None and _fits(context.run, value)
     _settle(context, task, status="done", value=value if fits else None)
 
 
@@ -201,7 +206,7 @@ def _settle(context: StepContext, task: Task, **became: object) -> None:
     part = batch.parts[task.part]
     batch.parts[task.part] = part.model_copy(update=became)
     _start(context, batch)
-    if _decided(context.state, batch):
+    if _decided(_of(context), batch):
         stop(context)
 
 
@@ -216,41 +221,40 @@ def stop(context: StepContext) -> None:
 
 def _conclude(context: StepContext, batch: Batch) -> None:
     """Everything has settled: leave by the way that it came to."""
-    run, state = context.run, context.state
+    run, save, batching = context.run, context.state.saves, _of(context)
     lost = batch.those("failed")
     for part in [*batch.those("done"), *lost]:
         run.results.update(part.results)
-    if state.save is not None and (not lost or state.kind != "call"):
-        run.results[state.save] = _saved(state, batch)
+    if save is not None and not (lost and batching.tool):
+        run.results[save] = _saved(batching, batch)
     run.batch = None
-    if not lost or (state.wait_for == "any" and batch.those("done")):
-        context.leave(_way_on(state))
+    if not lost or (batching.wait_for == "any" and batch.those("done")):
+        context.leave(_way_on(batching))
     else:
         _leave_badly(context, lost[0])
 
 
-def _way_on(state: State) -> str:
-    if state.parallel is not None:
+def _way_on(batching: Batching) -> str:
+    if batching.branches:
         return "join"
-    return "next" if state.call is not None or state.detached else "completed"
+    return "next" if batching.tool or batching.detached else "completed"
 
 
-def _saved(state: State, batch: Batch) -> JsonValue:
-    if state.parallel is not None:
+def _saved(batching: Batching, batch: Batch) -> JsonValue:
+    if batching.branches:
         return {part.branch: part.value for part in batch.parts}
     values = [part.value for part in batch.parts]
-    return values if state.each is not None else values[0]
+    return values if batching.each is not None else values[0]
 
 
 def _leave_badly(context: StepContext, lost: BatchPart) -> None:
     """By `on_error` or `otherwise`, once what the others did is taken back; else end as it did."""
-    run, state = context.run, context.state
-    called = state.call is not None
-    if called or lost.ended == "failed":
+    run, batching = context.run, _of(context)
+    if batching.tool or lost.ended == "failed":
         run.results["error"] = lost.value
-    exit_ = "on_error" if called else "otherwise"
-    if state.exits().get(exit_):
-        context.leave(exit_, clears=called or bool(state.parallel) or state.each is not None)
+    exit_ = "on_error" if batching.tool else "otherwise"
+    if exit_ in context.state.exits():
+        context.leave(exit_, clears=bool(batching.branches) or batching.each is not None)
         return
     status: FlowStatus = lost.ended or "failed"
     if status == "failed":
@@ -261,6 +265,6 @@ def _leave_badly(context: StepContext, lost: BatchPart) -> None:
 
 def branch_of(definition: FlowDefinition, state: str, branch: str) -> FlowDefinition:
     """The flow of a branch: it begins there, and is completed where the branches join."""
-    join = definition.states[state].join[0].to
-    states = {**definition.states, join: State(end="completed")}
+    join = definition.states[state].exits()["join"][0].to
+    states = {**definition.states, join: State.model_validate({"end": "completed"})}
     return definition.model_copy(update={"start": branch, "states": states})

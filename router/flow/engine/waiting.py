@@ -47,7 +47,7 @@ REMEMBERED = 50
 
 def wait(context: StepContext) -> bool:
     """One move in a `wait` state; False where the run now waits."""
-    run, waited = context.run, context.state.wait
+    run, waited = context.run, context.state.awaits
     if waited is None:
         return False
     if waited.event in run.arrived:
@@ -69,7 +69,7 @@ def wait(context: StepContext) -> bool:
 
 def over(context: StepContext) -> None:
     """The time has passed: for whoever waited for an event, too late."""
-    waited = context.state.wait
+    waited = context.state.awaits
     context.leave("late" if waited is not None and waited.event else "next")
 
 
@@ -91,14 +91,14 @@ def arrive(context: StepContext, event: Arrived) -> None:
 
 def events_of(definition: FlowDefinition) -> dict[str, Wait]:
     """Every event that a state of the flow waits for, by its name."""
-    waits = (state.wait for state in definition.states.values())
+    waits = (state.awaits for state in definition.states.values())
     return {wait.event: wait for wait in waits if wait is not None and wait.event}
 
 
 def awaited(definition: FlowDefinition, run: Run) -> str | None:
     """The event that the run waits for now; None where it waits for none."""
     state = definition.states.get(run.state)
-    return state.wait.event if state and state.wait and run.status == "waiting" else None
+    return state.awaits.event if state and state.awaits and run.status == "waiting" else None
 
 
 def ahead(definition: FlowDefinition, run: Run) -> set[str]:
@@ -109,7 +109,7 @@ def ahead(definition: FlowDefinition, run: Run) -> set[str]:
         state = definition.states.get(waiting.pop())
         if state is None:
             continue
-        found |= {state.wait.event} if state.wait and state.wait.event else set()
+        found |= {state.awaits.event} if state.awaits and state.awaits.event else set()
         new = {b.to for exit_ in state.exits().values() for b in exit_} - reached
         reached |= new
         waiting += new

@@ -145,7 +145,7 @@ def _named(run: Run, reply: Reply | None) -> Reply | None:
 
 
 def _confirmation(definition: FlowDefinition, run: Run) -> Reply | None:
-    text = definition.states[run.state].confirm
+    text = definition.states[run.state].texts.get(("confirm",))
     if text is None:
         return None
     return ConfirmReply(

@@ -1,9 +1,11 @@
 """What tools find, as people read it in their language where no model words it."""
 
+from datetime import timedelta
+
 from pydantic import JsonValue
 
 from router.domain.file_types import FileMention, mentioned
-from router.domain.locale import Locale
+from router.domain.locale import Locale, Localised
 from router.domain.records import READ_ON, ResultPage, page_in
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.flow.slot_types.slot import plain
@@ -112,3 +114,22 @@ def _named_all(name: str, value: JsonValue, locale: Locale) -> JsonValue:
     if isinstance(value, list):
         return [_named_all(name, inner, locale) for inner in value]
     return named(name, value, locale) if isinstance(value, str) else value
+
+
+_UNITS = (
+    (86400, Localised(zh="{} 天", en="{} d")),
+    (3600, Localised(zh="{} 小时", en="{} h")),
+    (60, Localised(zh="{} 分钟", en="{} min")),
+    (1, Localised(zh="{} 秒", en="{} s")),
+)
+
+
+def span(length: timedelta, locale: Locale) -> str:
+    """A length of time, in the largest unit that it is a whole number of.
+
+    >>> span(timedelta(hours=72), "en"), span(timedelta(minutes=90), "zh")
+    ('3 d', '90 分钟')
+    """
+    seconds = int(length.total_seconds())
+    size, words = next((each for each in _UNITS if seconds % each[0] == 0), _UNITS[-1])
+    return words.within(locale).format(seconds // size)

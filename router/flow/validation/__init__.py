@@ -7,7 +7,7 @@ rest can still be looked at; `complaints_about` then asks every check below.
 from collections.abc import Iterator
 
 from router.documents.validation import Complaint
-from router.flow.validation import expressions, patterns, references, slots, states
+from router.flow.validation import approvals, expressions, graph, patterns, references, slots
 from router.flow.validation.draft import Draft
 from router.flow.validation.remarks import remarks, unheld_roles
 from router.flow.validation.shape import Shape, read_shape
@@ -25,10 +25,9 @@ __all__ = [
 CHECKS = (
     references.complaints,
     slots.complaints,
-    states.exit_complaints,
-    states.parallel_complaints,
-    references.event_complaints,
-    states.graph_complaints,
+    graph.exit_complaints,
+    approvals.complaints,
+    graph.graph_complaints,
     expressions.complaints,
     expressions.text_complaints,
     patterns.complaints,

@@ -55,7 +55,7 @@ class Draft:
     def collected(self) -> frozenset[str]:
         """The slots that some state asks for."""
         states = self.definition.states.values()
-        return frozenset(name for state in states for name in state.collect or ())
+        return frozenset(name for state in states for name in state.collects)
 
     @cached_property
     def filled(self) -> frozenset[str]:
@@ -71,12 +71,10 @@ class Draft:
     def results(self) -> frozenset[str]:
         """The results that some state saves."""
         states = self.definition.states.values()
-        saved = {state.save for state in states if state.save}
-        decided = {DECISION} if any(s.approve for s in states) else set()
-        failed = (
-            {ERROR} if any(s.call or s.check or s.flow or s.parallel for s in states) else set()
-        )
-        told = {state.wait.event for state in states if state.wait and state.wait.event}
+        saved = {state.saves for state in states if state.saves}
+        decided = {DECISION} if any(state.asks for state in states) else set()
+        failed = {ERROR} if any(state.fails for state in states) else set()
+        told = {state.awaits.event for state in states if state.awaits and state.awaits.event}
         return frozenset(saved | decided | failed | told)
 
 

@@ -76,15 +76,16 @@ def _checks(place: Place, slot: Slot, item: Slot | None) -> Iterator[WrittenExpr
 
 
 def _of_state(place: Place, state: State) -> Iterator[WrittenExpression]:
-    more = frozenset({"item"}) if state.each is not None else frozenset[str]()
-    for name, source in state.arguments.items():
+    each = state.batch.each if state.batch else None
+    more = frozenset({"item"}) if each is not None else frozenset[str]()
+    for name, source in state.gives.items():
         yield WrittenExpression((*place, "with", name), source, certain=True, more=more)
-    if state.each is not None:
-        yield WrittenExpression((*place, "each"), state.each, certain=True)
-    if state.wait is not None and state.wait.until is not None:
-        yield WrittenExpression((*place, "wait", "until"), state.wait.until, certain=True)
-    if state.approve is not None:
-        yield from _of_approval((*place, "approve"), state.approve)
+    if each is not None:
+        yield WrittenExpression((*place, "each"), each, certain=True)
+    if state.awaits is not None and state.awaits.until is not None:
+        yield WrittenExpression((*place, "wait", "until"), state.awaits.until, certain=True)
+    if state.asks is not None:
+        yield from _of_approval((*place, "approve"), state.asks)
     for exit_, branches in state.exits().items():
         for number, branch in enumerate(branches):
             if branch.condition is not None:
@@ -147,7 +148,7 @@ def templates_in(draft: Draft) -> Iterator[tuple[Place, Localised]]:
     for place, slot in draft.each_slot():
         yield from _of_slot(place, slot)
     for place, state in draft.each_state():
-        yield from _texts_of_state(place, state)
+        yield from (((*place, *within), text) for within, text in state.texts.items())
     if draft.definition.withdrawal is not None:
         yield ("withdrawal", "approve", "title"), draft.definition.withdrawal.approve.title
 
@@ -159,15 +160,6 @@ def _of_slot(place: Place, slot: Slot) -> Iterator[tuple[Place, Localised]]:
         yield (*place, "more"), slot.more
     for number, check in enumerate(slot.check):
         yield (*place, "check", number, "say"), check.say
-
-
-def _texts_of_state(place: Place, state: State) -> Iterator[tuple[Place, Localised]]:
-    if state.say is not None:
-        yield (*place, "say"), state.say
-    if state.confirm is not None:
-        yield (*place, "confirm"), state.confirm
-    if state.approve is not None:
-        yield (*place, "approve", "title"), state.approve.title
 
 
 def _labels(draft: Draft) -> Iterator[tuple[Place, Localised]]:

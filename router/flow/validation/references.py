@@ -1,9 +1,4 @@
-"""Names that point at something: states, slots, tools, outside events, and the flow's own.
-
-Names that point at something: states, slots, tools, and the flow's own.
-
-Outside events: who may tell them, and what they bring.
-"""
+"""Names that point at something: states, slots, tools, and the flow's own."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -11,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.errors import nearest
-from router.flow.definition import State, Wait
+from router.flow.definition import State
 from router.flow.engine.changes import TAKEN
 from router.flow.validation.draft import DECISION, ERROR, UNSAID, Draft, complaint
 
@@ -43,7 +38,7 @@ def _names(draft: Draft) -> Iterator[Complaint]:
     named: list[tuple[Place, str]] = [(("flow",), definition.flow)]
     named += [(place, str(place[-1])) for place, _ in draft.each_state()]
     named += [(place, str(place[-1])) for place, _ in draft.each_slot() if place[-1] != "of"]
-    named += [((*place, "save"), state.save) for place, state in draft.each_state() if state.save]
+    named += [((*place, "save"), state.saves) for place, state in draft.each_state() if state.saves]
     for place, name in named:
         yield from _badly_named(place, name)
 
@@ -66,7 +61,7 @@ def _unknown(place: Place, name: str, known: Collection[str], kind: str) -> Iter
 
 
 def _slots(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:
-    for key, names in (("collect", state.collect or ()), ("forget", state.forget)):
+    for key, names in (("collect", state.collects), ("forget", state.forgets)):
         for number, name in enumerate(names):
             yield from _unknown((*place, key, number), name, draft.slots, "slot")
 
@@ -76,7 +71,7 @@ def _targets(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:
         for number, branch in enumerate(branches):
             here = (*place, exit_, number, "to")
             yield from _unknown(here, branch.to, draft.states, "state")
-    for number, branch_start in enumerate(state.parallel or ()):
+    for number, branch_start in enumerate(state.batch.branches if state.batch else ()):
         yield from _unknown((*place, "parallel", number), branch_start, draft.states, "state")
 
 
@@ -85,11 +80,11 @@ def _tools(
 ) -> Iterator[Complaint]:
     if tools is None:
         return
-    for key, tool in (("check", state.check), ("call", state.call), ("undo", state.undo)):
-        if tool is None or _comes_later(tool, tools):
+    for key, tool in state.tools.items():
+        if _comes_later(tool, tools):
             continue
         yield from _unknown((*place, key), tool, tools, "tool")
-        for argument in state.arguments if tool in tools else ():
+        for argument in state.gives if tool in tools else ():
             kind = f"parameter of {tool} called"
             yield from _unknown((*place, "with", argument), argument, tools[tool], kind)
 
@@ -97,80 +92,3 @@ def _tools(
 def _comes_later(tool: str, tools: Collection[str]) -> bool:
     """True where nobody knows yet whether there is such a tool: `crm__*` stands for those."""
     return any(name.endswith("*") and tool.startswith(name[:-1]) for name in tools)
-
-
-def event_complaints(draft: Draft) -> Iterator[Complaint]:
-    """Events that nobody may tell, that are never late, or that mean two things."""
-    seen: dict[str, Wait] = {}
-    for place, state in draft.each_state():
-        yield from _late(place, state)
-        if state.wait is None or state.wait.event is None:
-            continue
-        yield from _event((*place, "wait"), state.wait)
-        first = seen.setdefault(state.wait.event, state.wait)
-        if (first.roles, first.fields) != (state.wait.roles, state.wait.fields):
-            yield complaint(
-                (*place, "wait", "event"),
-                f"another state waits for {state.wait.event} by others, or with other fields",
-                "write the same roles and fields in both, or give the event another name",
-            )
-        if state.wait.event in {s.save for _, s in draft.each_state() if s.save}:
-            yield complaint(
-                (*place, "wait", "event"),
-                f"another state saves its result as {state.wait.event}",
-                "give one of the two another name",
-            )
-
-
-def _late(place: Place, state: State) -> Iterator[Complaint]:
-    wait = state.wait
-    if wait is None:
-        return
-    timed = wait.until is not None or wait.duration is not None
-    if wait.event is None or not timed:
-        if state.late:
-            yield complaint(
-                (*place, "late"),
-                f"{place[-1]} is never late",
-                "late is for a wait with an event, and until or for",
-            )
-    elif not state.late:
-        yield complaint(
-            place, f"nothing is said for when {wait.event} comes too late", "add late: <state>"
-        )
-    if wait.event is None and (wait.roles or wait.fields):
-        yield complaint(
-            (*place, "wait"), "roles and fields are an event's", "add event: <name>, or remove them"
-        )
-
-
-def _event(place: Place, wait: Wait) -> Iterator[Complaint]:
-    name = wait.event or ""
-    if not NAME.match(name) or name in (DECISION, ERROR):
-        yield complaint(
-            (*place, "event"),
-            f"{name!r} can't be an event's name",
-            "use small letters, digits and _, a letter first, and neither decision nor error",
-        )
-    if not wait.roles:
-        yield complaint(
-            place, f"nobody may tell that {name} happened", "add roles: [warehouse], say"
-        )
-    for field, slot in wait.fields.items():
-        here = (*place, "fields", field)
-        if not NAME.match(field):
-            remedy = "use small letters, digits and _, and a letter first"
-            yield complaint(here, f"{field!r} can't be a name here", remedy)
-        if slot.kind.is_file:
-            yield complaint(
-                here, "an event brings no file: it would be nobody's", "have it bring a text"
-            )
-        for key in ("check", "lookup", "ask"):
-            if getattr(slot, key):
-                yield complaint(
-                    (*here, key), f"{key} does nothing in an event's field", "remove it"
-                )
-        part = slot.kind.made_of
-        if part and not getattr(slot, part):
-            remedy = f"add {part}: …"
-            yield complaint(here, f"a field of type {slot.type} needs {part}", remedy)

@@ -38,7 +38,7 @@ def _roles(draft: Draft) -> Iterator[tuple[Place, str]]:
     for role in sorted(draft.definition.triggers.roles):
         yield ("triggers", "roles"), role
     for place, state in draft.each_state():
-        for role in state.wait.roles if state.wait else ():
+        for role in state.awaits.roles if state.awaits else ():
             yield (*place, "wait", "roles"), role
     for written in written_in(draft):
         for role in texts_given(written.source, "role"):
@@ -52,7 +52,7 @@ def slots_read(draft: Draft) -> frozenset[str]:
     }
     for _, text in templates_in(draft):
         read |= {name for locale in LOCALES for name in templates.slots_read(text.within(locale))}
-    if any(state.confirm or state.approve for state in draft.definition.states.values()):
+    if any(state.kind == "confirm" or state.asks for state in draft.definition.states.values()):
         read |= {name for name, slot in draft.definition.slots.items() if slot.label is not None}
     return frozenset(read)
 
@@ -86,8 +86,8 @@ def _groups(draft: Draft) -> set[str]:
 
 def _silent_expiry(draft: Draft) -> Iterator[Complaint]:
     for place, state in draft.each_state():
-        ask = state.approve
-        if ask is not None and ask.expire_after is not None and not state.expired:
+        ask = state.asks
+        if ask is not None and ask.expire_after is not None and "expired" not in state.exits():
             yield complaint(
                 (*place, "approve", "expire_after"),
                 f"when nobody decides on {place[-1]} in time, the flow ends without a word",

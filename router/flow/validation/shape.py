@@ -10,19 +10,20 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from router.documents import validation
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
-from router.flow.definition import FlowDefinition
-from router.flow.slot_types.slot import SKIPPABLE
+from router.flow.definition import KINDS, FlowDefinition, keys_of
 from router.flow.validation.draft import UNSAID
 
 ROUNDS = 8
 """Mending can uncover another fault (a state left without its kind); more rounds find nothing."""
+OF_STATE = ("states", "name")
+"""Where a state stands."""
 BOTH_LANGUAGES = {"zh": UNSAID, "en": UNSAID}
 STAND_INS: dict[str, Any] = {
     "zh": UNSAID,
@@ -52,10 +53,10 @@ def read_shape(data: Mapping[str, Any]) -> Shape:
         try:
             definition = FlowDefinition.model_validate(mended, by_alias=True, by_name=False)
         except ValidationError as error:
-            faults = error.errors(include_url=False)
+            faults = [_without_kind(fault) for fault in error.errors(include_url=False)]
             misspelt = [fault for fault in faults if _meant(mended, fault)]
             for fault in misspelt or faults:
-                found.setdefault(fault["loc"], Complaint(fault["loc"], _said(fault)))
+                found.setdefault(fault["loc"], Complaint(fault["loc"], _said(mended, fault)))
             if not _mended(mended, misspelt, faults):
                 break
         else:
@@ -79,9 +80,9 @@ def _mended(data: dict[str, Any], misspelt: list[ErrorDetails], faults: list[Err
 
 def _meant(data: dict[str, Any], fault: ErrorDetails) -> str | None:
     """The key that a misspelt one certainly stands for: the nearest, where it isn't there."""
-    if fault["type"] != "extra_forbidden":
+    *above, last = fault["loc"] or ("",)
+    if fault["type"] != "extra_forbidden" or _kinds_with(fault["loc"]):
         return None
-    *above, last = fault["loc"]
     near = get_close_matches(str(last), list(keys_at(tuple(above))), n=1)
     return near[0] if near and near[0] not in _at(data, above) else None
 
@@ -127,14 +128,42 @@ def _at(data: Any, path: list[str | int]) -> Any:
     return data
 
 
-def _said(fault: ErrorDetails) -> Fault:
+def _said(data: dict[str, Any], fault: ErrorDetails) -> Fault:
     """Pydantic's error as a sentence for whoever writes flows."""
     place = fault["loc"]
+    if fault["type"] == "extra_forbidden" and (kinds := _kinds_with(place)):
+        return _foreign_key(place, kinds, _at(data, list(place[:-1])))
     here = ".".join(map(str, place)) or "the file"
     if fault["type"] in _SAID:
         return _SAID[fault["type"]](here, place, fault)
     message = fault["msg"].removeprefix("Value error, ")
     return Fault(f"{here}: {message[0].lower()}{message[1:]}", "see the other flows for the form")
+
+
+def _without_kind(fault: ErrorDetails) -> ErrorDetails:
+    """The fault at its place in the file, where a state's kind isn't a part of its own."""
+    place = fault["loc"]
+    if place[:1] == ("states",) and len(place) > len(OF_STATE) and place[2] in KINDS:
+        fault["loc"] = (*place[:2], *place[3:])
+    return fault
+
+
+def _kinds_with(place: Place) -> list[str]:
+    """The kinds of states that have the key at this place of another state; mostly none."""
+    if place[:1] != ("states",) or len(place) != len(OF_STATE) + 1:
+        return []
+    return sorted(kind for kind, model in KINDS.items() if place[-1] in keys_of(model))
+
+
+def _foreign_key(place: Place, kinds: list[str], mapping: object) -> Fault:
+    """What is said of a key that only states of other kinds have."""
+    here = next((each for each in KINDS if isinstance(mapping, dict) and each in mapping), "say")
+    key, ways = str(place[-1]), {kind: (*KINDS[kind].needs, *KINDS[kind].may) for kind in KINDS}
+    if any(key in ways[kind] for kind in kinds):
+        remedy = f"a state with {here} leaves by {', '.join(ways[here])}"
+        return Fault(f"{place[-2]} never leaves by {key}", remedy)
+    remedy = f"move it to a state with {' or '.join(kinds)}"
+    return Fault(f"{key} does nothing in a state with {here}", remedy)
 
 
 def _unknown_key(here: str, place: Place, _: ErrorDetails) -> Fault:
@@ -213,4 +242,10 @@ def keys_at(place: Place) -> Iterator[str]:
     >>> list(keys_at(("slots", "end", "check", 0)))
     ['that', 'say']
     """
-    yield from (key for key in validation.keys_at(FlowDefinition, place) if key != SKIPPABLE)
+    inner: Place = place
+    models: list[type[BaseModel]] = [FlowDefinition]
+    if place[:1] == OF_STATE[:1] and len(place) >= len(OF_STATE):
+        inner = place[len(OF_STATE) :]
+        models = [kind for kind in KINDS.values() if not inner or inner[0] in keys_of(kind)]
+    known = (key for model in models for key in validation.keys_at(model, inner))
+    yield from (key for key in dict.fromkeys(known) if not key.startswith("="))

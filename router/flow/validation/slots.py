@@ -9,7 +9,7 @@ from router.documents.validation import Complaint
 from router.flow.language import expressions
 from router.flow.slot_types.slot import SLOT_TYPES, Slot
 from router.flow.validation.draft import UNSAID, Draft, complaint
-from router.flow.validation.states import cycle_through
+from router.flow.validation.graph import cycle_through
 
 PLACE = ("slots", "name")
 """Where a slot of the flow's own stands."""

@@ -18,7 +18,7 @@ from router.drawing import Graph, flowchart, graph_of, journey_of, mermaid_of, s
 from router.drawing.layout import Box, Layout, laid_out
 from router.drawing.lines import lines
 from router.drawing.svg import width, wrapped
-from router.flow.definition import EXIT_NAMES, STATE_KINDS, FlowDefinition
+from router.flow.definition import KINDS, FlowDefinition
 from router.flow.loader import load_flow
 
 FLOWS = Path(__file__).parents[3] / "flows"
@@ -33,13 +33,15 @@ def leave() -> FlowDefinition:
 
 
 def test_every_kind_of_state_and_every_exit_has_words_in_both_languages() -> None:
-    assert set(STATE_KINDS) <= flowchart.KINDS.keys()
-    assert set(EXIT_NAMES) <= flowchart.EXITS.keys()
+    ways = {way for kind in KINDS.values() for way in (*kind.needs, *kind.may)}
+    assert ways <= flowchart.EXITS.keys()
+
+
+WORDS = {"zh": "好", "en": "well"}
 
 
 def flow_of(states: dict[str, Any], **more: Any) -> FlowDefinition:
-    words = {"zh": "好", "en": "well"}
-    whole = {"flow": "trip", "title": words, "description": words, "start": "a", "states": states}
+    whole = {"flow": "trip", "title": WORDS, "description": WORDS, "start": "a", "states": states}
     return FlowDefinition.model_validate(whole | more)
 
 
@@ -79,6 +81,34 @@ class TestGraph:
         )
         labels = [edge.label for edge in graph_of(flow, "en").edges]
         assert labels == ["1 < 2 or 2 < 3", "otherwise"]
+
+    def test_the_branches_of_a_parallel_state_hang_on_it(self) -> None:
+        states = {
+            "a": {"parallel": ["b", "c"], "join": "d"},
+            "b": {"say": WORDS, "next": "d"},
+            "c": {"say": WORDS, "next": "d"},
+            "d": {"end": "completed"},
+        }
+        keys = {edge.key: edge.label for edge in graph_of(flow_of(states), "en").edges}
+        assert keys["a", "parallel", "b"] == keys["a", "parallel", "c"] == "branch"
+        assert keys["a", "join", "d"] == "joined"
+
+    @pytest.mark.parametrize(
+        ("wait", "zh", "en"),
+        [
+            ({"event": "arrived"}, "等待：事件 arrived", "waits: for arrived to happen"),
+            (
+                {"event": "arrived", "for": "P7D"},
+                "等待：事件 arrived，7 天",
+                "waits: for arrived to happen, for 7 d",
+            ),
+            ({"until": "slots.start"}, "等待：直到 slots.start", "waits: until slots.start"),
+        ],
+    )
+    def test_a_wait_says_what_it_waits_for(self, wait: dict[str, str], zh: str, en: str) -> None:
+        flow = flow_of({"a": {"wait": wait, "next": "b"}, "b": {"end": "completed"}})
+        for locale, said in (("zh", zh), ("en", en)):
+            assert graph_of(flow, locale).nodes[0].lines == (said,)  # type: ignore[arg-type]
 
 
 class TestJourney:

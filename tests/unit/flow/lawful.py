@@ -125,7 +125,7 @@ class Life:
         yield run.status == "waiting_approval" and run.approval and run.approval.waiting_for()
         yield run.status == "waiting" and (run.timers.keys() & {"wait", "retry"} or run.held)
         yield run.status == "waiting" and run.owes == "operator"
-        told = self.definition.states[run.state].wait
+        told = self.definition.states[run.state].awaits
         yield run.status == "waiting" and told is not None and told.event
 
     def passed_nothing_over(self) -> None:
@@ -134,9 +134,9 @@ class Life:
         if run.status in ENDED or run.departs:
             return
         passed = [v.state for v in run.trail if v.state != run.state]
-        needed = {n for s in passed for n in definition.states[s].collect or ()}
+        needed = {n for s in passed for n in definition.states[s].collects}
         needed = {n for n in needed if definition.slots[n].required}
-        forgotten = {n for s in definition.states.values() for n in s.forget}
+        forgotten = {n for s in definition.states.values() for n in s.forgets}
         empty = needed - set(run.slots) - depending(definition, forgotten)
         offered = bool(run.offered)
         assert offered or not empty, f"went on to {run.state} without {sorted(empty)}"
@@ -197,7 +197,7 @@ def _given_up(
     yield from (path.split(".")[0] for path in offered)
     yield str(offered.get(CHANGE))
     entered = (h.state for h in after.history[len(before.history) :])
-    yield from (name for state in entered for name in definition.states[state].forget)
+    yield from (name for state in entered for name in definition.states[state].forgets)
     if isinstance(event, Skipped) and before.asked:
         yield before.asked.split(".")[0]
     if isinstance(event, Failed) and event.task in before.tasks:

@@ -14,10 +14,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from router.domain.messages import ENDED
-from router.flow.definition import FlowDefinition, StateKind
+from router.flow.definition import KINDS as STATES
+from router.flow.definition import FlowDefinition
 from router.flow.language.expressions import slots_read
 from router.flow.validation import Complaint, Draft, complaints_about
-from router.flow.validation.states import EXITS, RESTING, Exits, reached_from, targets
+from router.flow.validation.graph import reached_from
 from tests.unit.flow.definitions import flow, text
 
 Source = dict[str, Any]
@@ -171,7 +172,7 @@ def say(around: Around, _: str) -> Source:
     return {"say": around.text(), "forget": around.draw(few)}
 
 
-KINDS: dict[StateKind, Callable[[Around, str], Source]] = {
+KINDS: dict[str, Callable[[Around, str], Source]] = {
     "collect": collect,
     "check": check,
     "call": call,
@@ -248,7 +249,7 @@ def collected(around: Around, states: list[str]) -> dict[str, list[str]]:
     return {s: names or [around.one(*askable)] for s, names in collects.items()}
 
 
-def exits(around: Around, row: dict[str, StateKind], name: str, source: Source) -> Source:
+def exits(around: Around, row: dict[str, str], name: str, source: Source) -> Source:
     """The exits that the state needs, and some of those that it may have.
 
     The first leads on to the next in the row at last, so that no state is beyond reach.
@@ -262,18 +263,22 @@ def exits(around: Around, row: dict[str, StateKind], name: str, source: Source) 
     return found | {first: way_out(around, ways(row, name, first, source), last=following)}
 
 
-def exits_of(kind: StateKind, source: Source) -> Exits:
+Exits = tuple[tuple[str, ...], tuple[str, ...]]
+"""Those that a state needs, and those that it may have."""
+
+
+def exits_of(kind: str, source: Source) -> Exits:
     """The kind's exits, where they depend on what else the state says too."""
     if kind == "say" or "detached" in source:
-        return Exits(("next",))
+        return ("next",), ()
     if kind == "flow":
-        return Exits(("completed",), ("otherwise",))
+        return ("completed",), ("otherwise",)
     if kind == "wait":
         timed_event = "event" in source["wait"] and source["wait"].keys() - ARRIVAL
-        return Exits(("next", "late") if timed_event else ("next",))
+        return ("next", "late") if timed_event else ("next",), ()
     if kind == "approve" and "expire_after" not in source["approve"]:
-        return Exits(EXITS[kind].needed, ("returned",))
-    return EXITS[kind]
+        return STATES[kind].needs, ("returned",)
+    return STATES[kind].needs, STATES[kind].may
 
 
 def branches(around: Around, source: Source) -> dict[str, Source]:
@@ -284,7 +289,7 @@ def branches(around: Around, source: Source) -> dict[str, Source]:
     return {name: around.one(told, asked_) for name in source.get("parallel", ())}
 
 
-def next_in(row: dict[str, StateKind], name: str) -> str:
+def next_in(row: dict[str, str], name: str) -> str:
     names = [*row, "completed"]
     return names[names.index(name) + 1]
 
@@ -297,12 +302,12 @@ def way_out(around: Around, to: list[str], last: str = "") -> Any:
     return last
 
 
-def ways(row: dict[str, StateKind], name: str, exit_: str, source: Source) -> list[str]:
+def ways(row: dict[str, str], name: str, exit_: str, source: Source) -> list[str]:
     """The states that an exit may lead to: those further on, and where it rests any other."""
     names = list(row)
     place, kind = names.index(name), row[name]
     onward = [*names[place + 1 :], *sorted(ENDED)]
-    if kind in RESTING and "until" not in source.get("wait", {}):
+    if kind in ("confirm", "approve", "wait") and "until" not in source.get("wait", {}):
         return [*names[: place + 1], *onward]
     collects = [other for other in names[: place + 1] if row[other] == "collect"]
     return onward + (collects if (kind, exit_) in ASKING_ANEW else [])
@@ -314,7 +319,7 @@ ASKING_ANEW = {("check", "on_error"), ("say", "next")}
 
 def only_reached(definition: FlowDefinition) -> FlowDefinition:
     """The definition without the ends that no way leads to."""
-    steps = {name: targets(state) for name, state in definition.states.items()}
+    steps = {name: state.targets() for name, state in definition.states.items()}
     reached = reached_from(definition.start, steps)
     states = {name: state for name, state in definition.states.items() if name in reached}
     return definition.model_copy(update={"states": states})

@@ -17,8 +17,8 @@ EVENT = "agreement carried over"
 def asking(**of_equipment: Any) -> FlowDefinition:
     """The flow with its second branch's approval as these keys have it."""
     equipment = SIGN_OFF.states["equipment"]
-    assert equipment.approve is not None
-    approve = equipment.approve.model_copy(update=of_equipment)
+    assert equipment.asks is not None
+    approve = equipment.asks.model_copy(update=of_equipment)
     states = {**SIGN_OFF.states, "equipment": equipment.model_copy(update={"approve": approve})}
     return SIGN_OFF.model_copy(update={"states": states})
 

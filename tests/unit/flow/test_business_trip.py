@@ -38,7 +38,7 @@ def told(
 def test_the_confirmation_has_a_line_for_each_thing(
     trip: FlowDefinition, locale: Locale, purpose: str
 ) -> None:
-    confirm = trip.states["review"].confirm
+    confirm = trip.states["review"].texts[("confirm",)]
     alone = told(trip, confirm, locale)
     assert (len(alone), alone[2]) == (4, purpose)
     together = told(trip, confirm, locale, companions="Li")
@@ -52,5 +52,5 @@ def test_the_comment_of_whoever_rejected_a_branch_is_said_once(
     decision = {"by": "erin", "verdict": "reject", "comment": "no budget"}
     branch = {"run": "x", "status": "rejected", "results": {"decision": decision}}
     results = {"decision": decision, "said": {"finance": branch, "manager_too": None}}
-    (said,) = told(trip, trip.states["tell_no"].say, locale, results)
+    (said,) = told(trip, trip.states["tell_no"].texts[("say",)], locale, results)
     assert said.count("no budget") == 1

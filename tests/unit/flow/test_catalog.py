@@ -1,7 +1,8 @@
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.flow.catalog import Catalog
-from router.flow.definition import FlowDefinition, State, Triggers
+from router.flow.definition import FlowDefinition, Triggers
+from router.flow.states.say import SayState
 
 WORD = Localised(zh="好", en="well")
 ALICE = Principal(id="alice", name="Alice")
@@ -14,7 +15,7 @@ def flow(name: str, *roles: str) -> FlowDefinition:
         description=WORD,
         triggers=Triggers(roles=frozenset(roles), examples=(f"do {name}",)),
         start="done",
-        states={"done": State(say=WORD, end="completed")},
+        states={"done": SayState(say=WORD, end="completed")},
     )
 
 

@@ -344,7 +344,7 @@ def waits_for_something(definition: FlowDefinition, run: Run) -> bool:
         return bool(shown.replies) and (run.status == "confirming" or bool(shown.awaiting))
     if run.status == "waiting_approval":
         return run.approval is not None and bool(run.approval.waiting_for())
-    told = definition.states[run.state].wait
+    told = definition.states[run.state].awaits
     awaited = told is not None and told.event is not None
     timed = "wait" in run.timers or "retry" in run.timers
     operators = run.held is not None or run.owes == "operator"

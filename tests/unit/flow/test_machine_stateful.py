@@ -22,7 +22,8 @@ from hypothesis.stateful import (
 
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
-from router.flow.definition import STATE_KINDS, FlowDefinition
+from router.flow.definition import KINDS as STATES
+from router.flow.definition import FlowDefinition
 from router.flow.engine.events import (
     Answered,
     AnyEvent,
@@ -377,7 +378,7 @@ class FlowRuns(RuleBasedStateMachine):
 
 
 def test_every_kind_of_state_is_drawn() -> None:
-    assert set(KINDS) == set(STATE_KINDS), "add the new kind to the table in random_flows.py"
+    assert set(KINDS) == set(STATES), "add the new kind to the table in random_flows.py"
 
 
 def test_whatever_happens_to_any_flow_its_run_stays_lawful() -> None:

@@ -133,7 +133,9 @@ class TestHeld:
         assert driver.take(Retried(by="olga"), answer=False).run.tasks == before
 
     def test_wrong_arguments_go_by_on_error_where_there_is_such_a_way(self) -> None:
-        pay = PAYMENT.states["pay"].model_copy(update={"on_error": PAYMENT.states["pay"].next})
+        pay = PAYMENT.states["pay"].model_copy(
+            update={"on_error": PAYMENT.states["pay"].exits()["next"]}
+        )
         driver = paying(PAYMENT.model_copy(update={"states": {**PAYMENT.states, "pay": pay}}))
         assert fails(driver, "arguments").run.status == "completed"
 

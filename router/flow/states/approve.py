@@ -1,0 +1,67 @@
+"""Asking other people to agree."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from router.documents.document import Place
+from router.documents.validation import Complaint
+from router.domain.locale import Localised
+from router.flow.definition import Approve, Next, Outline, State
+from router.flow.engine import approval
+from router.flow.engine.context import StepContext
+from router.flow.validation.approvals import approval_complaints
+from router.flow.validation.draft import complaint
+
+
+class ApproveState(State):
+    """Asks other people."""
+
+    kind: ClassVar[str] = "approve"
+    needs: ClassVar[tuple[str, ...]] = ("approved", "rejected")
+    may: ClassVar[tuple[str, ...]] = ("returned", "expired")
+    label: ClassVar[Localised] = Localised(zh="审批", en="asks for approval")
+    outline: ClassVar[Outline] = Outline(
+        mermaid=("[\\", "/]"), corners=((-1, 0, -1), (1, 0, -1), (1, -1, 1), (-1, 1, 1))
+    )
+
+    approve: Approve
+    """Asks other people."""
+    approved: Next = ()
+    """Where it goes on when they agreed."""
+    rejected: Next = ()
+    """Where it goes on after a no."""
+    returned: Next = ()
+    """Where it goes on when the approver sends it back for changes."""
+    expired: Next = ()
+    """Where it goes on when nobody has decided in time."""
+
+    @property
+    def texts(self) -> dict[tuple[str, ...], Localised]:
+        """What the approver reads first."""
+        return {("approve", "title"): self.approve.title}
+
+    @property
+    def rests(self) -> bool:
+        """True: it waits for the decision."""
+        return True
+
+    @property
+    def asks(self) -> Approve | None:
+        """Who has to agree."""
+        return self.approve
+
+    def execute(self, context: StepContext) -> bool:
+        """Open the approval, and wait for the verdict."""
+        return approval.approve(context)
+
+    def complaints(self, place: Place) -> Iterator[Complaint]:
+        """What is wrong with who is asked, and with its expiry."""
+        yield from approval_complaints((*place, "approve"), self.approve)
+        if self.expired and self.approve.expire_after is None:
+            what = "this approval never expires"
+            yield complaint((*place, "expired"), what, "add expire_after: P14D to approve")
+
+    @property
+    def shown(self) -> Localised | str:
+        """Who is asked."""
+        return ", ".join(self.approve.by)

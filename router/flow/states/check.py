@@ -1,0 +1,70 @@
+"""Asking a tool whether it would refuse a call, before anything is done."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from router.domain.locale import Localised
+from router.flow.definition import Next, Outline, State
+from router.flow.engine.context import StepContext
+from router.flow.engine.run import Task
+
+
+class CheckState(State):
+    """Asks a tool whether it would refuse the call; nothing is done."""
+
+    kind: ClassVar[str] = "check"
+    needs: ClassVar[tuple[str, ...]] = ("next",)
+    may: ClassVar[tuple[str, ...]] = ("on_error",)
+    label: ClassVar[Localised] = Localised(zh="检查", en="checks")
+    outline: ClassVar[Outline] = Outline(
+        mermaid=("{{", "}}"),
+        corners=(
+            *((-1, 0.6, -1), (1, -0.6, -1), (1, 0, 0)),
+            *((1, -0.6, 1), (-1, 0.6, 1), (-1, 0, 0)),
+        ),
+    )
+
+    check: str
+    """A tool, asked whether it would refuse the call; nothing is done."""
+    arguments: dict[str, str] = Field({}, alias="with")
+    """An expression for each argument."""
+    save: str | None = Field(None, alias="=save")
+    """The name that what it says has in `results`; no file has this, a tool's form does."""
+    next: Next = ()
+    """Where it goes on."""
+    on_error: Next = ()
+    """Where it goes on when the call would be refused."""
+
+    @property
+    def tools(self) -> dict[str, str]:
+        """The tool that is asked."""
+        return {"check": self.check}
+
+    @property
+    def gives(self) -> dict[str, str]:
+        """An expression for each argument."""
+        return self.arguments
+
+    @property
+    def saves(self) -> str | None:
+        """The name that what it says has."""
+        return self.save
+
+    @property
+    def fails(self) -> bool:
+        """True: the call may be refused."""
+        return True
+
+    def execute(self, context: StepContext) -> bool:
+        """Have the tool asked."""
+        run = context.run
+        id_ = f"{run.state}:{run.visit}"
+        run.tasks[id_] = Task(id=id_, kind="check", name=self.check, arguments=context.arguments())
+        run.status = "running"
+        return False
+
+    @property
+    def shown(self) -> Localised | str:
+        """The tool."""
+        return self.check

@@ -1,0 +1,49 @@
+"""Asking for slots."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from router.documents.document import Place
+from router.documents.validation import Complaint
+from router.domain.locale import Localised
+from router.flow.definition import Next, Outline, State
+from router.flow.engine import form
+from router.flow.engine.context import StepContext
+from router.flow.engine.transitions import go_back
+from router.flow.validation.draft import complaint
+
+
+class CollectState(State):
+    """Asks for slots, where they are empty."""
+
+    kind: ClassVar[str] = "collect"
+    needs: ClassVar[tuple[str, ...]] = ("next",)
+    label: ClassVar[Localised] = Localised(zh="收集", en="collects")
+    outline: ClassVar[Outline] = Outline(
+        mermaid=("[/", "/]"), corners=((-1, 1, -1), (1, 0, -1), (1, -1, 1), (-1, 0, 1))
+    )
+
+    collect: tuple[str, ...]
+    """The slots that are asked for, in this order, where they are empty."""
+    next: Next = ()
+    """Where it goes on."""
+
+    @property
+    def collects(self) -> tuple[str, ...]:
+        """The slots that it asks for."""
+        return self.collect
+
+    def execute(self, context: StepContext) -> bool:
+        """Ask for a slot, or go back to where one was asked for that is to be put right."""
+        run = context.run
+        if run.offered and go_back(context, form.corrected(context)):
+            return True
+        known = set(run.slots)
+        moved = form.collect(context)
+        return go_back(context, form.lacking(context, known)) or moved
+
+    def complaints(self, place: Place) -> Iterator[Complaint]:
+        """That nothing is asked for."""
+        if not self.collect:
+            here = (*place, "collect")
+            yield complaint(here, "nothing is collected", "name the slots to ask for")

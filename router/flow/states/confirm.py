@@ -1,0 +1,63 @@
+"""Asking the requester yes or no."""
+
+from typing import ClassVar
+
+from router.domain.locale import Localised
+from router.flow.definition import Next, Outline, State
+from router.flow.engine.changes import CHANGE
+from router.flow.engine.context import StepContext
+from router.flow.engine.slots import root
+from router.flow.engine.transitions import go_back
+
+
+class ConfirmState(State):
+    """Shows a text and the slots, and asks yes or no."""
+
+    kind: ClassVar[str] = "confirm"
+    needs: ClassVar[tuple[str, ...]] = ("confirmed", "declined")
+    label: ClassVar[Localised] = Localised(zh="请申请人确认", en="asks to confirm")
+    outline: ClassVar[Outline] = Outline(
+        mermaid=("{", "}"),
+        corners=(
+            *((-1, 1.2, -1), (1, -1.2, -1), (1, 0, 0)),
+            *((1, -1.2, 1), (-1, 1.2, 1), (-1, 0, 0)),
+        ),
+    )
+
+    confirm: Localised
+    """Shows this and the slots, and asks yes or no."""
+    confirmed: Next = ()
+    """Where it goes on after a yes."""
+    declined: Next = ()
+    """Where it goes on after a no."""
+
+    @property
+    def texts(self) -> dict[tuple[str, ...], Localised]:
+        """What is shown."""
+        return {("confirm",): self.confirm}
+
+    @property
+    def rests(self) -> bool:
+        """True: it waits for the answer."""
+        return True
+
+    def execute(self, context: StepContext) -> bool:
+        """Wait for the answer, or go back to where a slot was asked for that is put right."""
+        run = context.run
+        if run.offered and go_back(context, _put_right(context)):
+            return True
+        run.status, run.offered = "confirming", {}
+        return False
+
+    @property
+    def shown(self) -> Localised | str:
+        """The text."""
+        return self.confirm
+
+
+def _put_right(context: StepContext) -> set[str]:
+    """The slots that are being put right, and the one that is to be asked for anew."""
+    offered = context.run.offered
+    names = {root(path) for path in offered}
+    anew = offered.get(CHANGE)
+    return {*names, root(anew)} if isinstance(anew, str) else names

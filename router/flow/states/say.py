@@ -1,0 +1,81 @@
+"""Saying something, and ending."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from router.documents.document import Place
+from router.documents.validation import Complaint
+from router.domain.locale import Localised
+from router.domain.messages import EndStatus
+from router.flow.definition import Next, Outline, State
+from router.flow.engine.context import StepContext
+from router.flow.engine.events import Say
+from router.flow.engine.run import Ending
+from router.flow.engine.slots import forget
+from router.flow.validation.draft import complaint
+
+
+class SayState(State):
+    """Says something, ends the run, or both."""
+
+    kind: ClassVar[str] = "say"
+    may: ClassVar[tuple[str, ...]] = ("next",)
+    label: ClassVar[Localised] = Localised(zh="告知", en="says")
+    outline: ClassVar[Outline] = Outline(mermaid=("(", ")"), radius=8)
+
+    say: Localised | None = None
+    """Says it."""
+    forget: tuple[str, ...] = ()
+    """Slots that are emptied."""
+    end: EndStatus | None = None
+    """How the run ends."""
+    keep: bool = False
+    """With an `end` other than `completed`: what was done isn't undone."""
+    next: Next = ()
+    """Where it goes on."""
+
+    @property
+    def forgets(self) -> tuple[str, ...]:
+        """Slots that are emptied."""
+        return self.forget
+
+    @property
+    def texts(self) -> dict[tuple[str, ...], Localised]:
+        """What is said."""
+        return {("say",): self.say} if self.say else {}
+
+    @property
+    def ends(self) -> EndStatus | None:
+        """How the run ends."""
+        return self.end
+
+    def execute(self, context: StepContext) -> bool:
+        """Say it, and go on or end: other than as completed with nothing left done."""
+        run = context.run
+        if self.say is not None:
+            context.effects.append(Say(text=context.render(self.say)))
+        forget(context, self.forget)
+        if self.end is None:
+            context.leave("next")
+        elif self.end != "completed" and not self.keep:
+            run.pending = Ending(status=self.end)
+        elif run.withdraws is not None and self.end == "completed":
+            run.done = [*run.withdraws.done, *run.done]
+            run.pending = Ending(status=self.end)
+        else:
+            context.end(self.end)
+        return True
+
+    def complaints(self, place: Place) -> Iterator[Complaint]:
+        """That it does neither or both, or keeps what stays anyway."""
+        if bool(self.next) == bool(self.end):
+            what = "goes on and ends at once" if self.end else "neither goes on nor ends"
+            yield complaint(place, f"{place[-1]} {what}", "write either next: or end:")
+        if self.keep and self.end in (None, "completed"):
+            what = "what was done stays done there anyway"
+            yield complaint((*place, "keep"), what, "leave keep: out, or end otherwise")
+
+    @property
+    def shown(self) -> Localised | str:
+        """What is said."""
+        return self.say or ""

@@ -1,0 +1,94 @@
+"""Starting another flow, once or for each item of a list."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from pydantic import Field
+
+from router.documents.document import Place
+from router.documents.validation import Complaint
+from router.domain.locale import Localised
+from router.flow.definition import Batching, Next, State
+from router.flow.engine import parallel
+from router.flow.engine.context import StepContext
+from router.flow.states.parallel import each_complaints
+from router.flow.validation.draft import Draft, complaint
+
+
+class SubFlowState(State):
+    """Has another flow of the catalogue run for the same requester."""
+
+    kind: ClassVar[str] = "flow"
+    may: ClassVar[tuple[str, ...]] = ("completed", "otherwise", "next")
+    label: ClassVar[Localised] = Localised(zh="办理另一流程", en="starts a flow")
+
+    flow: str
+    """Another flow of the catalogue, run for the same requester."""
+    arguments: dict[str, str] = Field({}, alias="with")
+    """An expression for each slot."""
+    save: str | None = None
+    """The name that the result has in `results`."""
+    detached: bool = False
+    """What becomes of it is not waited for."""
+    each: str | None = None
+    """A list, for each `item` of which it is run."""
+    at_once: int | None = None
+    """With `each`: how many may be under way at once."""
+    completed: Next = ()
+    """Where it goes on when its run was completed."""
+    otherwise: Next = ()
+    """Where it goes on after any other end."""
+    next: Next = ()
+    """Where one that is `detached` goes on."""
+
+    @property
+    def gives(self) -> dict[str, str]:
+        """An expression for each slot."""
+        return self.arguments
+
+    @property
+    def starts(self) -> str | None:
+        """The flow."""
+        return self.flow
+
+    @property
+    def batch(self) -> Batching | None:
+        """The runs for all items, or the one."""
+        return Batching(
+            flow=self.flow, each=self.each, at_once=self.at_once, detached=self.detached
+        )
+
+    @property
+    def saves(self) -> str | None:
+        """The name that the result has."""
+        return self.save
+
+    @property
+    def fails(self) -> bool:
+        """True: a run may end as failed."""
+        return True
+
+    def execute(self, context: StepContext) -> bool:
+        """Have the runs made, and go on when they have ended."""
+        return parallel.go_on(context)
+
+    def complaints_within(self, place: Place, draft: Draft) -> Iterator[Complaint]:
+        """What is wrong with its items, and which way out it lacks or never takes."""
+        yield from each_complaints(draft, place, self.each, self.at_once)
+        needed, wrong = ("next", "completed") if self.detached else ("completed", "next")
+        exits = self.exits()
+        if needed not in exits:
+            what = f"{place[-1]} can't be left: it has no {needed}"
+            yield complaint(place, what, f"add {needed}: <state>")
+        for name in (wrong, *(["otherwise"] if self.detached else [])):
+            if name in exits:
+                yield complaint(
+                    (*place, name),
+                    f"{place[-1]} never leaves by {name}",
+                    "a flow that is detached leaves by next, any other by completed and otherwise",
+                )
+
+    @property
+    def shown(self) -> Localised | str:
+        """The flow."""
+        return self.flow
