@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchem
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, core_schema
 
+from router.domain.errors import Fault
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
 from router.domain.principals import Capability
@@ -28,10 +29,7 @@ from router.flow.slot_types.slot import (
 )
 
 if TYPE_CHECKING:
-    from router.documents.document import Place
-    from router.documents.validation import Complaint
     from router.flow.engine.context import StepContext
-    from router.flow.validation.draft import Draft
 
 _SPAN = re.compile(r"[+-]?P")
 
@@ -228,6 +226,9 @@ class Outline:
     bars: bool = False
 
 
+Place = tuple[str | int, ...]
+"""Where in a file something stands."""
+
 KINDS: "dict[str, type[State]]" = {}
 """The kinds of states by the key that marks one, filled by `router.flow.states`."""
 
@@ -273,12 +274,16 @@ class State(Definition):
         """
         raise NotImplementedError
 
-    def complaints(self, _: "Place") -> "Iterator[Complaint]":
-        """What is wrong with its own keys, besides its ways out."""
+    def complaints(self, _: Place) -> Iterator[tuple[Place, Fault]]:
+        """What is wrong with its own keys, besides its ways out; and where."""
         return iter(())
 
-    def complaints_within(self, _: "Place", __: "Draft") -> "Iterator[Complaint]":
-        """What is wrong with it among the others."""
+    def complaints_within(self, _: Place, __: "FlowDefinition") -> Iterator[tuple[Place, Fault]]:
+        """What is wrong with it among the flow's slots and states."""
+        return iter(())
+
+    def complaints_of_ways(self, _: Place, __: "FlowDefinition") -> Iterator[tuple[Place, Fault]]:
+        """What is wrong with where it leads; asked where all states could be read."""
         return iter(())
 
     @property

@@ -8,12 +8,12 @@ from pydantic import Field
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.locale import Localised
-from router.flow.definition import Batching, Next, Outline, Retry, State
+from router.flow.definition import Batching, FlowDefinition, Next, Outline, Retry, State
 from router.flow.engine import elicitation, incidents, parallel
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Task
 from router.flow.states.parallel import each_complaints
-from router.flow.validation.draft import Draft, complaint
+from router.flow.validation.draft import complaint
 
 MOST_ATTEMPTS = 100
 
@@ -111,9 +111,9 @@ class CallState(State):
         run.status = "running"
         return False
 
-    def complaints_within(self, place: Place, draft: Draft) -> Iterator[Complaint]:
+    def complaints_within(self, place: Place, whole: FlowDefinition) -> Iterator[Complaint]:
         """What is wrong with its items, and with how it is made again."""
-        yield from each_complaints(draft, place, self.each, self.at_once)
+        yield from each_complaints(whole, place, self.each, self.at_once)
         for key in ("retry", "hold") if self.each is not None else ():
             if getattr(self, key):
                 yield complaint(

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.locale import Localised
-from router.flow.definition import Batching, Next, State
+from router.flow.definition import Batching, FlowDefinition, Next, State
 from router.flow.engine import parallel
 from router.flow.engine.context import StepContext
-from router.flow.validation.draft import Draft, complaint
+from router.flow.validation.draft import complaint
 from router.flow.validation.graph import reached_from
 
 MOST_AT_ONCE = 10
@@ -56,7 +56,7 @@ class ParallelState(State):
         """Have the branches run, and go on when they have joined or ended."""
         return parallel.go_on(context)
 
-    def complaints_within(self, place: Place, draft: Draft) -> Iterator[Complaint]:
+    def complaints(self, place: Place) -> Iterator[Complaint]:
         """Branches that are none, and that never join."""
         here = (*place, "parallel")
         if len(self.parallel) < 2 or len(set(self.parallel)) < len(self.parallel):  # noqa: PLR2004
@@ -65,11 +65,12 @@ class ParallelState(State):
         if any(branch.condition for branch in self.join):
             what = "branches join in one state"
             yield complaint((*place, "join"), what, "write join: <state>, and branch there")
-        if self.join and not draft.mended:
-            yield from self._branches(here, draft)
 
-    def _branches(self, here: Place, draft: Draft) -> Iterator[Complaint]:
-        join, states = self.join[0].to, draft.definition.states
+    def complaints_of_ways(self, place: Place, whole: FlowDefinition) -> Iterator[Complaint]:
+        """Branches that never join, that begin anew, or in which slots change."""
+        if not self.join:
+            return
+        here, join, states = (*place, "parallel"), self.join[0].to, whole.states
         inner = {n: s.targets() & set(states) if n != join else set() for n, s in states.items()}
         for number, branch in enumerate(self.parallel):
             if branch in states:
@@ -113,7 +114,7 @@ def _branch(
 
 
 def each_complaints(
-    draft: Draft, place: Place, each: str | None, at_once: int | None
+    whole: FlowDefinition, place: Place, each: str | None, at_once: int | None
 ) -> Iterator[Complaint]:
     """What is wrong with the list for whose items a state does something."""
     if each is None:
@@ -121,7 +122,7 @@ def each_complaints(
             yield complaint((*place, "at_once"), "one thing is always at once", "add each: slots.…")
         return
     before, _, name = each.strip().partition("slots.")
-    slot = draft.definition.slots.get(name) if not before else None
+    slot = whole.slots.get(name) if not before else None
     if slot is not None and slot.kind.made_of != "of":
         yield complaint(
             (*place, "each"),

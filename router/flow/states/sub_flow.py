@@ -8,11 +8,11 @@ from pydantic import Field
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.locale import Localised
-from router.flow.definition import Batching, Next, State
+from router.flow.definition import Batching, FlowDefinition, Next, State
 from router.flow.engine import parallel
 from router.flow.engine.context import StepContext
 from router.flow.states.parallel import each_complaints
-from router.flow.validation.draft import Draft, complaint
+from router.flow.validation.draft import complaint
 
 
 class SubFlowState(State):
@@ -72,9 +72,9 @@ class SubFlowState(State):
         """Have the runs made, and go on when they have ended."""
         return parallel.go_on(context)
 
-    def complaints_within(self, place: Place, draft: Draft) -> Iterator[Complaint]:
+    def complaints_within(self, place: Place, whole: FlowDefinition) -> Iterator[Complaint]:
         """What is wrong with its items, and which way out it lacks or never takes."""
-        yield from each_complaints(draft, place, self.each, self.at_once)
+        yield from each_complaints(whole, place, self.each, self.at_once)
         needed, wrong = ("next", "completed") if self.detached else ("completed", "next")
         exits = self.exits()
         if needed not in exits:

@@ -7,11 +7,11 @@ from typing import ClassVar
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.locale import Localised
-from router.flow.definition import Next, Outline, State, Wait
+from router.flow.definition import FlowDefinition, Next, Outline, State, Wait
 from router.flow.engine import waiting
 from router.flow.engine.context import StepContext
 from router.flow.prompts.values import span
-from router.flow.validation.draft import DECISION, ERROR, Draft, complaint
+from router.flow.validation.draft import DECISION, ERROR, complaint
 from router.flow.validation.references import NAME
 
 _UNTIL = Localised(zh="直到 {}", en="until {}")
@@ -49,7 +49,7 @@ class WaitState(State):
         """Wait, unless it has come already."""
         return waiting.wait(context)
 
-    def complaints_within(self, place: Place, draft: Draft) -> Iterator[Complaint]:
+    def complaints_within(self, place: Place, whole: FlowDefinition) -> Iterator[Complaint]:
         """That it ends twice or never, or what is wrong with its event."""
         ends = (self.wait.until is not None) + (self.wait.duration is not None)
         if ends > 1 or (not ends and self.wait.event is None):
@@ -58,7 +58,7 @@ class WaitState(State):
         yield from self._late(place)
         if self.wait.event is not None:
             yield from _event((*place, "wait"), self.wait)
-            yield from _means_another(draft, (*place, "wait", "event"), self.wait)
+            yield from _means_another(whole, (*place, "wait", "event"), self.wait)
 
     def _late(self, place: Place) -> Iterator[Complaint]:
         wait = self.wait
@@ -129,9 +129,9 @@ def _event(place: Place, wait: Wait) -> Iterator[Complaint]:
             yield complaint(here, f"a field of type {slot.type} needs {part}", remedy)
 
 
-def _means_another(draft: Draft, here: Place, wait: Wait) -> Iterator[Complaint]:
+def _means_another(whole: FlowDefinition, here: Place, wait: Wait) -> Iterator[Complaint]:
     """That an earlier state waits for an event of this name otherwise, or a result has it."""
-    waits = (state.awaits for _, state in draft.each_state())
+    waits = (state.awaits for state in whole.states.values())
     first = next(each for each in waits if each is not None and each.event == wait.event)
     if (first.roles, first.fields) != (wait.roles, wait.fields):
         yield complaint(
@@ -139,6 +139,6 @@ def _means_another(draft: Draft, here: Place, wait: Wait) -> Iterator[Complaint]
             f"another state waits for {wait.event} by others, or with other fields",
             "write the same roles and fields in both, or give the event another name",
         )
-    if wait.event in {state.saves for _, state in draft.each_state() if state.saves}:
+    if wait.event in {state.saves for state in whole.states.values() if state.saves}:
         what = f"another state saves its result as {wait.event}"
         yield complaint(here, what, "give one of the two another name")

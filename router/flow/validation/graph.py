@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
+from itertools import chain
 
 from router.documents.document import Place
 from router.documents.validation import Complaint
@@ -19,8 +20,12 @@ def exit_complaints(draft: Draft) -> Iterator[Complaint]:
                 what = f"{place[-1]} can't be left: it has no {name}"
                 yield complaint(place, what, f"add {name}: <state>")
         yield from _branches(place, state)
-        yield from state.complaints(place)
-        yield from state.complaints_within(place, draft)
+        found = chain(
+            state.complaints(place),
+            state.complaints_within(place, draft.definition),
+            () if draft.mended else state.complaints_of_ways(place, draft.definition),
+        )
+        yield from (Complaint(*one) for one in found)
 
 
 def _branches(place: Place, state: State) -> Iterator[Complaint]:
