@@ -108,7 +108,6 @@ def _roles(claims: Mapping[str, Any], settings: Settings) -> frozenset[str]:
 
 
 def _names(found: Any, path: str) -> list[str]:
-    """Names as a list, or in one text with spaces between them, as scopes are written."""
     names = found.split() if isinstance(found, str) else ([] if found is None else found)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Unauthenticated(f"The token isn't valid: its claim {path!r} is no list of names.")
@@ -192,7 +191,6 @@ class PublishedKeys:
 
 
 def _key_named(token: str) -> tuple[str, str]:
-    """The key's id and the algorithm, as the token's header has them."""
     try:
         header: Mapping[str, Any] = jwt.get_unverified_header(token)
     except PyJWTError as error:
@@ -349,7 +347,6 @@ def _claims(
 
 
 def _remedy(error: InvalidTokenError) -> str:
-    """What its bearer does; no word of what would have been accepted."""
     if isinstance(error, jwt.ExpiredSignatureError):
         return "sign in again, or get a new one"
     if isinstance(error, jwt.ImmatureSignatureError):

@@ -25,13 +25,8 @@ from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
 from router.retrieval.index import CapabilityIndex
 from router.settings import Settings
-from router.store.audit import AuditTrail
-from router.store.blobs import Files
-from router.store.conversations import Conversations, Mailboxes
-from router.store.event_log import EventLog, RoutedTurns
-from router.store.flow_runs import Runs
-from router.store.idempotency import IdempotencyKeys
-from router.store.live import Live
+from router.store.conversations import Conversations
+from router.store.store import Store
 
 REMEMBERED = 10_000
 GOOD_FOR = 60.0
@@ -76,46 +71,6 @@ AUDITOR = "auditor"
 """The role that reads the audit trail, and may do nothing else by it."""
 
 
-class StorePorts(Protocol):
-    """The rooms of the store that the API enters."""
-
-    @property
-    def conversations(self) -> Conversations:
-        """Who owns which conversation."""
-
-    @property
-    def log(self) -> EventLog:
-        """Transcripts and recorded turns."""
-
-    @property
-    def runs(self) -> Runs:
-        """Flow runs and approvals."""
-
-    @property
-    def keys(self) -> IdempotencyKeys:
-        """Idempotency keys that were used."""
-
-    @property
-    def files(self) -> Files:
-        """Files of people."""
-
-    @property
-    def mailboxes(self) -> Mailboxes:
-        """What has yet to be posted on chat platforms."""
-
-    @property
-    def routed(self) -> RoutedTurns:
-        """Where everybody's messages went."""
-
-    @property
-    def trail(self) -> AuditTrail:
-        """What operators did, before they did it."""
-
-    @property
-    def live(self) -> Live:
-        """What happens in turns right now."""
-
-
 class Offers(Protocol):
     """What can be done here."""
 
@@ -141,7 +96,7 @@ class Services:
 
     settings: Settings
     temporal: Client
-    store: StorePorts
+    store: Store
     directory: PeopleDirectory
     offered: Offers
     reader: Reads

@@ -109,7 +109,6 @@ async def _router_error(request: Request, error: Exception) -> Response:
 
 
 def _detail(request: Request, error: Exception) -> str:
-    """What it says in the caller's language, as far as that is known and spoken here."""
     if not isinstance(error, errors.RouterError):
         return str(error)
     return error.said.within(getattr(request.state, "locale", "en"))

@@ -160,7 +160,6 @@ class Backlog:
         BACKLOG.set(self._age)
 
     async def _oldest(self) -> float:
-        """Seconds that the oldest task of a workflow has waited; 0 where none waits."""
         answer = await self._temporal.workflow_service.describe_task_queue(
             DescribeTaskQueueRequest(
                 namespace=self._temporal.namespace,

@@ -294,7 +294,6 @@ class BodyLimit:
 
 
 async def _read(receive: Receive, limit: int) -> list[Message] | None:
-    """The messages that make up the body; None where they are too much."""
     messages: list[Message] = []
     size = 0
     while True:
@@ -313,7 +312,6 @@ def _declared(scope: Scope) -> int:
 
 
 def _again(messages: list[Message], receive: Receive) -> Receive:
-    """What gives the messages that were read, and then whatever comes after them."""
     waiting = iter(messages)
 
     async def replay() -> Message:

@@ -43,7 +43,6 @@ async def _visible_run(run: str, services: Given, caller: Caller) -> RunRecord:
 
 
 async def _concerns(services: Services, record: RunRecord, reader: Principal) -> bool:
-    """True for the requester, and whoever was asked to decide or told of it."""
     if record.requester == reader.id:
         return True
     return reader.id in await services.store.runs.concerned(record.tenant, record.id)
@@ -153,7 +152,6 @@ def _can_be_withdrawn(record: RunRecord) -> bool:
 
 
 def _summary(record: RunRecord, offered: Offers, locale: Locale) -> dict[str, str]:
-    """What the run knows, as people read it, where its flow of that version is today's too."""
     definition = todays_definition(record, offered)
     return known_in(definition.slots, record.slots, locale, record.files) if definition else {}
 

@@ -182,7 +182,6 @@ class Attempts:
 async def _while_it_runs(
     turn: asyncio.Task[Turn], hearing: _Hearing
 ) -> AsyncIterator[Progress | Silence]:
-    """What is told until the turn is over, all that was told before its end included."""
     attempts = Attempts()
     while True:
         await asyncio.wait({turn, hearing.next}, timeout=HEARTBEAT, return_when=FIRST_COMPLETED)

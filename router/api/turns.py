@@ -268,7 +268,6 @@ class Turns:
         return Delivery(self._temporal, self._task_queue, conversation, submission, share)
 
     def _begin(self, delivery: Delivery) -> asyncio.Task[Turn]:
-        """The one task that carries this message, however often it is sent."""
         waiting = self._open.get(delivery.workflow_id, {})
         if (under_way := waiting.get(delivery.update_id)) is not None:
             return under_way
@@ -303,7 +302,6 @@ class Turns:
 
 
 async def _observed(delivery: Delivery) -> Turn:
-    """The turn, as operators see it: a span and a measurement, from here to its end."""
     attributes = {
         "gen_ai.operation.name": "invoke_workflow",
         "gen_ai.workflow.name": WORKFLOW,

@@ -78,7 +78,6 @@ async def card_of(
 async def _too_late(
     services: Services, person: Principal, decision: CardDecision, error: RouterError
 ) -> DecisionOutcome:
-    """Why it wasn't decided, as far as rows tell by now."""
     record = await services.store.runs.find_approval(person.tenant, decision.approval)
     if record is None:
         return DecisionOutcome(cards.NOT_YOURS.within(person.locale))
@@ -90,7 +89,6 @@ async def _too_late(
 
 
 async def _what_happened(services: Services, record: ApprovalRecord) -> Localised:
-    """What was decided and by whom, as the run's history has it: the row itself may not."""
     if record.verdict is not None:
         return _already(record.verdict)
     run = await services.store.runs.find(record.tenant, record.run)

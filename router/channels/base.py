@@ -70,6 +70,11 @@ class Button(BaseModel):
         return self.model_dump_json(exclude_none=True)
 
 
+def is_id(value: object) -> bool:
+    """True for what can be a platform's id of something."""
+    return isinstance(value, str) and 0 < len(value) <= 100  # noqa: PLR2004
+
+
 def button_of(packed: str) -> Button | None:
     """What a button carries; None where it is none of ours."""
     try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from router.channels.base import Button, DecisionRequest, Pressed, Statement, Verdict
+from router.channels.base import Button, CardDecision, DecisionRequest, Pressed, Statement, Verdict
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     Action,
@@ -131,6 +131,19 @@ def _cancelling(reply: ConfirmReply, said: Statement) -> CardButton:
     way = ChooseAction(type="choose", value=value_of("cancel"), question=reply.question)
     label, sure = CANCEL.within(said.locale), SURE_TO_CANCEL.within(said.locale)
     return CardButton(label, _pressing(way, said), "danger", sure)
+
+
+COMMENT = "comment"
+"""The field of an approver's card, by which its value is found when a button is pressed."""
+_STYLES = {"approve": "primary", "reject": "danger"}
+
+
+def deciding(wanted: DecisionRequest, verdict: Verdict) -> CardButton:
+    """The button of an approver's card that decides so."""
+    record = wanted.approval
+    decision = CardDecision(approval=record.id, digest=record.digest, verdict=verdict)
+    label = BUTTONS[verdict].within(wanted.locale)
+    return CardButton(label, Button(decision=decision), _STYLES.get(verdict))
 
 
 def title_of(wanted: DecisionRequest) -> str:

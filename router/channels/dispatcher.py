@@ -134,7 +134,6 @@ class Dispatcher:
             log.warning("%s delivered another event as %r", self.platform, inbound.event)
 
     async def _conversation(self, person: Principal, inbound: Inbound) -> ConversationRecord:
-        """The one that a card belongs to, or that this person has in this thread."""
         pressed = inbound.button.pressed if inbound.button else None
         if pressed is not None:
             return await self.state.ownership.owned(person, pressed.conversation)

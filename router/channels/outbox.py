@@ -133,7 +133,6 @@ class Outbox:
         return said_in(row, mailbox.subject, record.locale) if record else None
 
     async def _wanted(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
-        """The card of a decision that is still awaited."""
         person = await self._services.directory.find(mailbox.tenant, mailbox.subject)
         if person is None or row.data.get("reason") not in ASKING:
             return None

@@ -104,7 +104,6 @@ def openapi_document() -> dict[str, Any]:
 
 
 def _api(**options: Any) -> Api:
-    """The routes of every noun, and the one way to fail."""
     title, number = "intent-router", version("intent-router")
     app = Api(title=title, version=number, description=DESCRIPTION, **options)
     errors.install(app)

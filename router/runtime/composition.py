@@ -161,7 +161,6 @@ async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
 def _provided(
     settings: Settings, store: Store, offered: Capabilities, directory: LiveDirectory
 ) -> Dependencies:
-    """What tools and their providers may ask for by `Depends` that is there already."""
     dependencies = Dependencies()
     dependencies.provide(provided.settings, settings)
     dependencies.provide(provided.directory, directory)
@@ -177,7 +176,6 @@ def _provided(
 
 @asynccontextmanager
 async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
-    """The database, migrated, and the store in it; let go of on leaving."""
     database = Database(settings.database_url, settings.database_connections)
     store = Store(database)
     try:

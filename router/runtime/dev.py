@@ -79,7 +79,6 @@ async def _got(browser: httpx2.AsyncClient, url: str) -> httpx2.Response | None:
 
 
 async def _tries() -> AsyncIterator[None]:
-    """One turn every `INTERVAL` until patience is over."""
     deadline = asyncio.get_running_loop().time() + PATIENCE
     while asyncio.get_running_loop().time() < deadline:
         yield

@@ -87,7 +87,6 @@ async def opened(parts: Parts) -> list[object]:
 
 
 async def _tools_kept_up(parts: Parts, source: ToolSource) -> None:
-    """Have index and reader know what there is, whenever the tools of a kind change."""
     async for _ in source.changes():
         await asyncio.to_thread(warn_of_misfits, parts)
         parts.flow_files.retry()
@@ -107,7 +106,6 @@ def warn_of_misfits(parts: Parts) -> None:
 
 
 async def _skills_kept_up(parts: Parts) -> None:
-    """Have skills follow their folders; those that are running keep what they began with."""
     async for loaded in parts.folders.changes():
         try:
             # Files first: whoever is given a skill may read in it at once.
@@ -120,7 +118,6 @@ async def _skills_kept_up(parts: Parts) -> None:
 
 
 async def _flows_kept_up(parts: Parts, *, editing: bool) -> None:
-    """Have flows follow their files; runs that are under way keep what they began with."""
     versions = parts.store.flow_versions
     async for files in parts.flow_files.changes():
         offered = parts.offered
@@ -162,7 +159,6 @@ async def _expired(parts: Parts) -> None:
 
 
 async def _relearnt(parts: Parts) -> None:
-    """Have reader and index know what there is by now."""
     offered = parts.offered
     parts.reader.replace(offered.flows(), offered.phrases(), offered.listed())
     await parts.index.update(offered.everything())

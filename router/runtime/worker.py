@@ -294,7 +294,6 @@ def _worker_of(
     rate: float | None,
     grace: timedelta,
 ) -> Worker:
-    """A worker that does nothing but this; all workers of the queue together at that rate."""
     return Worker(
         client,
         task_queue=queue,
@@ -308,7 +307,6 @@ def _worker_of(
 
 
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
-    """The activities by the kind of work that they are; workflows are begun on `task_queue`."""
     telling = ProgressPublisher(parts.store.live, Recording(parts.store.log))
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
     decider = Decider(parts.offered, parts.index, parts.chains.usual, parts.prompts, models)

@@ -110,7 +110,6 @@ def heard_in(run: RunAgentInput) -> Heard:
 
 
 def _fresh(messages: Sequence[AguiMessage]) -> Iterator[AguiMessage]:
-    """The messages after the agent's last one, the newest first."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage | ReasoningMessage):
             return
@@ -172,7 +171,6 @@ def _way_out(question: str) -> Action:
 
 
 def _answered(kind: str, question: str, payload: JsonValue, field: str) -> Message:
-    """A string is what the person would have typed; anything else has the schema's shape."""
     if isinstance(payload, str):
         return Message(text=said_text(payload, field))
     try:
@@ -330,7 +328,6 @@ async def planned(
 
 
 def _sorted(heard: Heard, plan: RunPlan) -> tuple[InterruptAnswer | None, list[Verdict]]:
-    """The answer to the question, and the verdicts; what answers nothing is warned of."""
     read = [read_answers(entry, place) for place, entry in enumerate(heard.answers)]
     for entry, meaning in zip(heard.answers, read, strict=True):
         if meaning is None:
@@ -368,7 +365,6 @@ def _check_open(record: ApprovalRecord, body: DecisionBody) -> None:
 
 
 def _result(message: ToolMessage) -> Message:
-    """The front end's result: JSON where it is JSON, words where it is words."""
     if isinstance(message.content, str):
         text = message.content
     else:

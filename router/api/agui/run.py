@@ -186,7 +186,6 @@ def _outcome(last: Turn | None, interrupts: Sequence[Interrupt]) -> Outcome:
 
 
 def _usage(turns: Sequence[Turn]) -> list[TokenUsage] | None:
-    """What models were asked in the run; nothing where none was."""
     spent = sum((turn.usage for turn in turns), Usage())
     if not spent.llm_calls:
         return None
@@ -314,7 +313,6 @@ class AguiRun:
                     yield encoder.encode(one).translate(LINE_ENDS).encode()
 
     async def _told(self) -> AsyncGenerator[BaseEvent | Silence]:
-        """All events of the run; an error is one of them once it has begun."""
         try:
             async with aclosing(self._happening()) as happening:
                 async for one in happening:
@@ -325,7 +323,6 @@ class AguiRun:
             yield await broken_off(self.request, error)
 
     async def _happening(self) -> AsyncGenerator[BaseEvent | Silence]:
-        """All of it; the run begins once the first thing in it was taken in, if anything is."""
         for decision in self.plan.decisions:
             made = await self._decided(decision)
             for event in [*self._beginning(), *made]:
@@ -361,7 +358,6 @@ class AguiRun:
         return [CustomEvent(name="approval", value=value), *whole(id_, text)]
 
     async def _turn(self, number: int) -> AsyncGenerator[BaseEvent | Silence]:
-        """One of the run's turns; the last one has the run's own id."""
         message_id = self.input.message_id
         if number + 1 < len(self.plan.messages):
             message_id = derived_id("ag-ui part", message_id, str(number))
@@ -397,7 +393,6 @@ class AguiRun:
                 raise error
 
     async def _ending(self) -> list[BaseEvent]:
-        """What came of it all: the history where it was shown wrong, the state, the outcome."""
         after = await self._stands()
         events: list[BaseEvent] = []
         if self._thrown_away:
@@ -409,7 +404,6 @@ class AguiRun:
         return [*events, end]
 
     async def _stands(self) -> ConversationStatus:
-        """How the conversation stands now; what a turn came to is sent even if none can say."""
         store, record = self.services.store, self.record
         try:
             return await standing(
@@ -424,7 +418,6 @@ class AguiRun:
         return state_of(stands, self.record.locale, touched)
 
     async def _interrupts(self, stands: ConversationStatus) -> list[Interrupt]:
-        """The question that is open; where there is none, what waits for the caller's decision."""
         last = self._made[-1].replies if self._made else [stands.asked] if stands.asked else []
         asked = asked_in(last)
         if asked or not self.input.wants_approvals:

@@ -237,7 +237,6 @@ class Chats:
         return [_line(row, record.locale) for row in rows if row.message_id]
 
     async def _latest(self, words: str) -> int:
-        """How many chats have begun with these words: found by halving, they have no gaps."""
         beyond = 1
         while await self._known(_numbered(words, beyond)):
             beyond *= 2
@@ -266,7 +265,6 @@ def _numbered(words: str, number: int) -> str:
 
 
 def _line(row: LogEntry, locale: Locale) -> SpokenLine:
-    """The row as a client has it."""
     if row.data["role"] == "user":
         return SpokenLine(role="user", text=str(row.data["text"]))
     return SpokenLine(role="assistant", text=as_plain_text(replies_of(row.data), locale))

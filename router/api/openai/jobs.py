@@ -136,7 +136,6 @@ def _recognised(prompt: str) -> Job | None:
 
 
 def _instructed(asked: Completion) -> Job | None:
-    """The job that a system message gives."""
     systems = (m.words.strip() for m in asked.messages if m.role in {"system", "developer"})
     return "tool_calls" if any(_CHOOSING_TOOLS.search(words) for words in systems) else None
 

@@ -182,7 +182,6 @@ class Exchanges:
         return Submission(message_id=id_, message=message, caller=self.speaker, seconds=seconds)
 
     async def _is_for_file(self, record: ConversationRecord, id_: str, handed_in: Message) -> bool:
-        """True where the flow asks for a file. Of a repeat: where it did so the first time."""
         store = self.services.store
         before = await store.log.turn(record.tenant, record.id, id_)
         if before is not None:
@@ -294,7 +293,6 @@ class _Stream:
                 yield STILL_THERE
 
     async def _below(self) -> str:
-        """What came in while the turn ran, and what is to be said besides."""
         news = await self.exchange.news()
         late = "" if news == self.told else news.removeprefix(self.told).strip()
         return "".join(f"\n\n{more}" for more in (late, self.exchange.note) if more)
@@ -348,6 +346,5 @@ class Text:
         return f"{_LINE}{ANEW.within(self.locale)}\n\n{whole}"
 
     def _after(self, said: str, others: str) -> str:
-        """The rest of what is being said, and whatever else there is to say below it."""
         kept = self.sent if said.startswith(self.sent) else self.sent.rstrip()
         return said[len(kept) :] + (f"\n\n{others}" if others else "")

@@ -59,7 +59,6 @@ class CapabilityView(BaseModel):
 
 
 def _examples(capability: Capability, locale: Locale) -> list[str]:
-    """Those of a flow's sentences that are written in this language."""
     if capability.kind != "flow":
         return []
     return [text for text in capability.examples if bool(_HAN.search(text)) == (locale == "zh")]

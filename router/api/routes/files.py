@@ -74,14 +74,12 @@ async def _read_file(
     caller: Caller,
     audit: Audited,
 ) -> FileRecord:
-    """The file, which is noted to be opened where only an operator may."""
     if OPERATOR in caller.roles and not await _concerns(services, record, caller):
         await audit.note("file.read", record.id, whose=record.owner)
     return record
 
 
 async def _concerns(services: Services, record: FileRecord, reader: Principal) -> bool:
-    """True for its owner, and whoever was asked to decide in a run that shows it."""
     if record.owner == reader.id:
         return True
     runs = services.store.runs

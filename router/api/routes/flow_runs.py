@@ -93,7 +93,6 @@ async def index(
 async def _awaited(
     services: Services, caller: Principal, found: Sequence[RunRecord]
 ) -> dict[str, list[str]]:
-    """Whom each of the runs waits for, as operators are told."""
     people: dict[str, list[str]] = {}
     if OPERATOR in caller.roles and found:
         ids = [run.id for run in found]
@@ -145,7 +144,6 @@ async def graph(
 
 
 async def _definition(services: Services, record: RunRecord) -> FlowDefinition:
-    """The run's own definition; that of today, of the same version, where the run can't tell."""
     own = await run_updates.definition_of(services.temporal, record)
     definition = own or todays_definition(record, services.offered)
     if definition is not None:

@@ -84,13 +84,11 @@ class Probe:
         return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
 
     def _embedder(self) -> ReadinessCheck:
-        """Which encoder there is, and how it fared when it was last asked."""
         if trouble := self._services.index.trouble:
             return ReadinessCheck(status="degraded", detail=f"words alone are searched: {trouble}")
         return ReadinessCheck(status="ready", detail=self._services.settings.embedder)
 
     async def _llm(self) -> ReadinessCheck:
-        """Which models would be asked, and whether the server of one of them can be."""
         models = self._services.settings.models
         if not models:
             detail = "none configured: rules decide, and offer what can be done"

@@ -48,7 +48,6 @@ def check_start(message: Message, offered: Offers, caller: Principal) -> None:
 
 
 def _not_started(name: str, offered: Offers, caller: Principal) -> RouterError:
-    """Why not; of what the caller isn't shown, no more than that."""
     shown = next((each for each in offered.visible_to(caller) if each.name == name), None)
     if shown is None or shown.kind != "tool":
         return NotFound(f"There is no flow or tool {name!r} that you may start.")

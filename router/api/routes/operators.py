@@ -131,7 +131,6 @@ async def with_reasons(services: Services, found: RoutedTurn) -> TurnWithReasons
 
 
 async def _person(services: Services, found: RoutedTurn) -> Principal:
-    """Whose turn it was, as today's directory has them; somebody who left has no role."""
     known = await services.directory.find(found.tenant, found.person)
     return known or Principal(
         id=found.person, name=found.person, tenant=found.tenant, roles=frozenset()

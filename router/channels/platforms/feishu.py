@@ -33,19 +33,25 @@ from router.channels.approvals import DecisionOutcome
 from router.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
-    Button,
-    CardDecision,
     DecisionRequest,
     Inbound,
     Place,
     Post,
     Statement,
     Undeliverable,
-    Verdict,
     button_of,
+    is_id,
     json_object,
 )
-from router.channels.cards import CardButton, answers, decided_on, text_of, title_of
+from router.channels.cards import (
+    COMMENT,
+    CardButton,
+    answers,
+    decided_on,
+    deciding,
+    text_of,
+    title_of,
+)
 from router.channels.dispatcher import PATIENCE, Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.documents.strict_json import strict_json
@@ -120,10 +126,6 @@ def opened(key: str, sealed: str) -> dict[str, Any]:
 Card = dict[str, Any]
 Element = dict[str, Any]
 
-COMMENT = "comment"
-"""The field of an approver's card, by which its value is found when its button is pressed."""
-_STYLES = {"approve": "primary", "reject": "danger"}
-
 
 def card(post: Post) -> Card:
     """The post as a card."""
@@ -144,8 +146,8 @@ def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
     if wanted.outcome:
         yield {"tag": "note", "elements": [_plain(wanted.outcome)]}
         return
-    at_once = [verdict for verdict in VERDICTS if verdict != "return"]
-    yield {"tag": "action", "actions": [_deciding(wanted, verdict) for verdict in at_once]}
+    at_once = [deciding(wanted, verdict) for verdict in VERDICTS if verdict != "return"]
+    yield {"tag": "action", "actions": [_button(each) for each in at_once]}
     yield _returning(wanted)
 
 
@@ -154,15 +156,11 @@ def _returning(wanted: DecisionRequest) -> Element:
     hint = _plain(cards.WHAT_TO_CHANGE.within(wanted.locale))
     field: Element = {"tag": "input", "name": COMMENT, "required": True, "placeholder": hint}
     sending = {"name": "return", "action_type": "form_submit"}
-    fields = [field | {"max_length": LONGEST_COMMENT}, _deciding(wanted, "return") | sending]
+    fields = [
+        field | {"max_length": LONGEST_COMMENT},
+        _button(deciding(wanted, "return")) | sending,
+    ]
     return {"tag": "form", "name": "returning", "elements": fields}
-
-
-def _deciding(wanted: DecisionRequest, verdict: Verdict) -> Element:
-    record = wanted.approval
-    decision = CardDecision(approval=record.id, digest=record.digest, verdict=verdict)
-    label = cards.BUTTONS[verdict].within(wanted.locale)
-    return _button(CardButton(label, Button(decision=decision), _STYLES.get(verdict)))
 
 
 def _text(text: str) -> Element:
@@ -197,7 +195,7 @@ def message_of(body: dict[str, Any]) -> Inbound | None:
     event, chat = header.get("event_id"), message.get("chat_id")
     if sender.get("sender_type") != "user" or not (kind == "text" or kind in _WITH_FILES):
         return None
-    if not (_names(account) and _names(event) and _names(chat)):
+    if not (is_id(account) and is_id(event) and is_id(chat)):
         return None
     place = _place(str(chat), message)
     return Inbound(
@@ -217,7 +215,7 @@ def press_of(body: dict[str, Any]) -> Inbound | None:
     account, chat = _in(event, "operator").get("open_id"), _in(event, "context").get("open_chat_id")
     id_ = _in(body, "header").get("event_id")
     button = button_of(packed) if isinstance(packed, str) else None
-    if button is None or not (_names(account) and _names(chat) and _names(id_)):
+    if button is None or not (is_id(account) and is_id(chat) and is_id(id_)):
         return None
     comment = _in(event, "action", "form_value").get(COMMENT)
     comment = comment if isinstance(comment, str) else ""
@@ -247,10 +245,6 @@ def _in(value: dict[str, Any], *names: str) -> dict[str, Any]:
         inner = value.get(name)
         value = inner if isinstance(inner, dict) else {}
     return value
-
-
-def _names(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= 100  # noqa: PLR2004
 
 
 SECONDS = 10.0

@@ -24,8 +24,6 @@ from router.channels import cards
 from router.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
-    Button,
-    CardDecision,
     DecisionRequest,
     Inbound,
     Place,
@@ -33,9 +31,18 @@ from router.channels.base import (
     Statement,
     Undeliverable,
     button_of,
+    is_id,
     json_object,
 )
-from router.channels.cards import CardButton, answers, decided_on, text_of, title_of
+from router.channels.cards import (
+    COMMENT,
+    CardButton,
+    answers,
+    decided_on,
+    deciding,
+    text_of,
+    title_of,
+)
 from router.channels.dispatcher import Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
@@ -70,10 +77,6 @@ LONGEST_LABEL = 75
 LONGEST_VALUE = 2000
 IN_A_ROW = 25
 """Slack's own limits."""
-
-COMMENT = "comment"
-"""The field of an approver's card, by which its value is found when a button is pressed."""
-_STYLES = {"approve": "primary", "reject": "danger"}
 
 
 def fallback(post: Post) -> str:
@@ -113,12 +116,7 @@ def _wanted(wanted: DecisionRequest) -> Iterator[Block]:
         yield {"type": "context", "elements": [_plain(wanted.outcome)]}
         return
     yield _comment(wanted)
-    record, row = wanted.approval, []
-    for verdict in VERDICTS:
-        decision = CardDecision(approval=record.id, digest=record.digest, verdict=verdict)
-        label = cards.BUTTONS[verdict].within(wanted.locale)
-        labelled = CardButton(label, Button(decision=decision), _STYLES.get(verdict))
-        row.append(_button(verdict, labelled, wanted.locale))
+    row = [_button(each, deciding(wanted, each), wanted.locale) for each in VERDICTS]
     yield {"type": "actions", "elements": row}
 
 
@@ -172,7 +170,7 @@ def event_of(body: dict[str, Any]) -> Inbound | None:
     if not direct and event.get("type") != "app_mention":
         return None
     user, channel, id_ = event.get("user"), event.get("channel"), body.get("event_id")
-    if event.get("bot_id") or not (_names(user) and _names(channel) and _names(id_)):
+    if event.get("bot_id") or not (is_id(user) and is_id(channel) and is_id(id_)):
         return None
     thread = event.get("thread_ts") or (None if direct else event.get("ts"))
     place = _place(str(channel), thread)
@@ -225,7 +223,6 @@ def _shown(marked: re.Match[str]) -> str:
 
 
 def _link(to: str, label: str) -> str:
-    """The address, after what it is called where that says more."""
     scheme, _, address = to.partition(":")
     if scheme in {"mailto", "tel"}:
         return label or address
@@ -243,15 +240,10 @@ def _id_in(payload: dict[str, Any], name: str) -> str:
 
 
 def _given_comment(payload: dict[str, Any]) -> str:
-    """What the card's field has in it; nothing where it has none."""
     found: object = payload
     for name in ("state", "values", COMMENT, COMMENT, "value"):
         found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, str) else ""
-
-
-def _names(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= 100  # noqa: PLR2004
 
 
 SECONDS = 10
@@ -383,7 +375,6 @@ class SlackRoutes:
         return TAKEN
 
     async def _decided(self, inbound: Inbound, ts: str) -> None:
-        """Decide, and have the card say what came of it."""
         outcome = await self._dispatcher.decide(inbound)
         if outcome is None:
             return
