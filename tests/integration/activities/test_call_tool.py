@@ -133,7 +133,6 @@ class TestReads:
     async def test_a_read_runs_each_time_with_its_context(self, bench: Bench) -> None:
         for _ in range(2):
             assert await bench.run("look", key="", conversation="c1") == {"by": "alice"}
-
         assert len(bench.world.calls) == 2
         ctx = bench.world.calls[0]
         assert (ctx.caller, ctx.flow_run, ctx.conversation) == (ALICE, RUN, "c1")
@@ -155,13 +154,11 @@ class TestReads:
         self, bench: Bench, raised: Exception, comes_out: type[Exception]
     ) -> None:
         bench.world.fail(raised)
-
         with pytest.raises(comes_out):
             await bench.run("look")
 
     async def test_a_read_that_takes_too_long_may_be_tried_again(self, bench: Bench) -> None:
         bench.world.behaviour = slow
-
         with pytest.raises(TransientToolError, match=r"look took longer than 0\.2 s"):
             await bench.run("look")
 
@@ -174,7 +171,6 @@ class TestReads:
             return result
 
         bench.world.behaviour = much
-
         with pytest.raises(PermanentToolError, match=said):
             await bench.run("look")
 
@@ -183,7 +179,6 @@ class TestReads:
             return float("nan")
 
         bench.world.behaviour = odd
-
         with pytest.raises(UnusableResult, match="a number that is no JSON: nan"):
             await bench.run("look")
 
@@ -191,7 +186,6 @@ class TestReads:
 class TestWrites:
     async def test_a_write_happens_once_for_its_key(self, bench: Bench) -> None:
         results = [await bench.run("put") for _ in range(3)]
-
         assert results == [{"by": "alice"}] * 3
         assert [ctx.key for ctx in bench.world.calls] == ["k"]
 
@@ -207,7 +201,6 @@ class TestWrites:
                 await bench.run("put")
         await bench.run("put")
         await bench.run("put")
-
         assert [ctx.key for ctx in bench.world.calls] == ["k", "k"]
 
     async def test_one_that_does_not_honour_its_key_is_never_repeated(
@@ -223,7 +216,6 @@ class TestWrites:
         for _ in range(2):
             with pytest.raises(UnknownOutcome, match="never heard of again"):
                 await bench.run("shoot")
-
         assert len(bench.world.calls) == 1
 
     async def test_its_result_is_remembered_all_the_same(self, bench: Bench) -> None:
@@ -238,7 +230,6 @@ class TestWrites:
             bench.world.behaviour = slow
         else:
             bench.world.fail(raised)
-
         for _ in range(2):
             with pytest.raises(UnknownOutcome, match="shoot may or may not have happened"):
                 await bench.run("shoot")
@@ -246,7 +237,6 @@ class TestWrites:
 
     async def test_a_write_that_honours_its_key_is_tried_again(self, bench: Bench) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
-
         with pytest.raises(TransientToolError, match="put failed unexpectedly"):
             await bench.run("put")
         with pytest.raises(Unavailable):
@@ -259,7 +249,6 @@ class TestWrites:
         self, bench: Bench, name: str, kind: type[Exception]
     ) -> None:
         bench.world.fail(kind("only 2 days: left"))
-
         for _ in range(2):
             with pytest.raises(kind, match="only 2 days: left"):
                 await bench.run(name)
@@ -267,14 +256,12 @@ class TestWrites:
 
     async def test_what_isnt_found_is_refused_for_good(self, bench: Bench) -> None:
         bench.world.fail(NotFound("no claim"))
-
         for _ in range(2):
             with pytest.raises(PermanentToolError, match="no claim"):
                 await bench.run("put")
 
     async def test_an_unknown_outcome_that_a_tool_reports_passes(self, bench: Bench) -> None:
         bench.world.fail(UnknownOutcome("the bank hung up"))
-
         with pytest.raises(UnknownOutcome, match="the bank hung up"):
             await bench.run("put")
 
@@ -283,7 +270,6 @@ class TestWrites:
     )
     async def test_a_key_is_for_one_call(self, bench: Bench, other: dict[str, Any]) -> None:
         await bench.run("put")
-
         with pytest.raises(DuplicateKey, match="'k'"):
             await bench.run("put", **other)
 
@@ -292,7 +278,6 @@ class TestWrites:
             result = await bench.run("put", caller=person, flow_run=None, confirmed=True)
             assert result == {"by": person.id}
         await bench.run("put", flow_run=None, confirmed=True, key="k2", undoes="k")
-
         assert [ctx.key for ctx in bench.world.calls][:2] == ["default/alice/k", "default/bob/k"]
         assert bench.world.calls[2].undoes == "default/alice/k"
 
@@ -301,7 +286,6 @@ class TestWrites:
             return "x" * RESULT_BYTES
 
         bench.world.behaviour = much
-
         for _ in range(2):
             result = await bench.run("put")
             assert result["note"].startswith("已经办成了，只是结果给不出来：“Put”给出的结果有")
@@ -310,7 +294,6 @@ class TestWrites:
     async def test_an_unconfirmed_write_of_a_person_leaves_no_trace(self, bench: Bench) -> None:
         with pytest.raises(Forbidden, match="confirmed"):
             await bench.run("put", flow_run=None)
-
         assert bench.world.calls == []
         assert await bench.ledger.begin("default/alice/k", "put", "d") is None
 
@@ -325,7 +308,6 @@ def test_a_worker_with_something_missing_does_not_start(database_url: str) -> No
         return count
 
     registry.add(pay)
-
     with pytest.raises(MisconfiguredError, match="payroll"):
         ToolCaller(registry, Dependencies(), None, None, None)  # type: ignore[arg-type]
 
@@ -385,18 +367,15 @@ class TestActivity:
 
     async def test_a_tool_is_called_by_its_name(self, temporal: Client, bench: Bench) -> None:
         answer = await self.execute(temporal, bench, "put")
-
         assert answer == LookupAnswer(value={"by": "alice"})
 
     async def test_what_may_pass_is_tried_again(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
-
         assert await self.execute(temporal, bench, "put") == LookupAnswer(value={"by": "alice"})
         assert len(bench.world.calls) == 3
 
     async def test_what_is_refused_is_not(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(PermanentToolError("no"))
-
         assert (await self.failure(temporal, bench, "put")).type == "PermanentToolError"
         assert len(bench.world.calls) == 1
 
@@ -405,9 +384,7 @@ class TestActivity:
         self, temporal: Client, bench: Bench, name: str, kind: str
     ) -> None:
         bench.world.fail(*[Unavailable("down")] * 10)
-
         failure = await self.failure(temporal, bench, name)
-
         assert failure.type == kind
         assert "failed 3 times" in failure.message
         assert len(bench.world.calls) == 3
@@ -417,7 +394,6 @@ class TestActivity:
     ) -> None:
         unknown = await self.failure(temporal, bench, "nothing")
         mixed_up = await self.failure(temporal, bench, "put", "look")
-
         assert "'nothing'" in unknown.message
         assert unknown.type == "NotFound"
         assert "the activity look was sent a call of the tool put" in mixed_up.message
@@ -437,7 +413,6 @@ class TestWatched:
 
     async def test_a_call_starts_and_ends(self, temporal: Client, bench: Bench) -> None:
         began, ended = await self.watched(temporal, bench, "put")
-
         assert (began.type, began.data) == ("tool_started", {"id": "call_0", "name": "put"})
         assert (began.tenant, began.conversation, began.message_id) == ("default", "c1", "m1")
         milliseconds = ended.data["milliseconds"]
@@ -448,9 +423,7 @@ class TestWatched:
 
     async def test_tries_in_between_are_not_shown(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
-
         told = await self.watched(temporal, bench, "put")
-
         assert [one.type for one in told] == ["tool_started", "tool_finished"]
         assert told[-1].data["status"] == "done"
 
@@ -468,9 +441,7 @@ class TestWatched:
         self, temporal: Client, bench: Bench, name: str, error: Exception, status: str
     ) -> None:
         bench.world.fail(*[error] * 10)
-
         told = await self.watched(temporal, bench, name)
-
         assert [one.type for one in told] == ["tool_started", "tool_finished"]
         assert told[-1].data["status"] == status
 
@@ -478,7 +449,6 @@ class TestWatched:
         self, temporal: Client, bench: Bench
     ) -> None:
         told = await self.watched(temporal, bench, "put", arguments={"colour": "red"})
-
         assert [one.type for one in told] == ["tool_started", "tool_finished"]
         assert told[-1].data["status"] == "failed"
 
@@ -486,7 +456,6 @@ class TestWatched:
         self, temporal: Client, bench: Bench
     ) -> None:
         told = await self.watched(temporal, bench, "put", message_id="")
-
         assert [one.message_id for one in told] == ["", ""]
 
     async def test_outside_of_conversations_nobody_watches(

@@ -58,7 +58,6 @@ class TestTables:
         config = Config()
         config.set_main_option("script_location", str(tables.PEOPLE.folder))
         config.set_main_option("path_separator", "os")
-
         assert ScriptDirectory.from_config(config).get_current_head() == tables.PEOPLE.head
 
 
@@ -73,7 +72,6 @@ class TestLeave:
     ) -> None:
         await people.leave.entitle(ALICE, "annual", 2026, Decimal("7.5"))
         await people.leave.entitle(ALICE, "annual", 2026, Decimal("8.5"))
-
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == Decimal("8.5")
         assert (await people.leave.balance(ALICE, "annual", 2027)).days == 15
         assert (await people.leave.balance(BOB, "annual", 2026)).days == 15
@@ -83,7 +81,6 @@ class TestLeave:
     ) -> None:
         across = leave("3.5", "2026-12-30", end=date(2027, 1, 5), end_half="am", reason="回家")
         record = await people.leave.record(ALICE, "k", across)
-
         assert record.model_dump(exclude={"id", "status"}) == across.model_dump()
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == Decimal("11.5")
         assert (await people.leave.balance(ALICE, "annual", 2027)).days == 15
@@ -91,7 +88,6 @@ class TestLeave:
 
     async def test_the_same_key_records_once(self, people: PeopleSystem) -> None:
         records = [await people.leave.record(ALICE, "k", leave()) for _ in range(3)]
-
         assert records[0] == records[1] == records[2]
         assert (await people.leave.balance(ALICE, "annual", 2026)).used == 3
 
@@ -99,14 +95,12 @@ class TestLeave:
         records = await asyncio.gather(
             *(people.leave.record(ALICE, "k", leave("8")) for _ in range(10))
         )
-
         assert len({record.id for record in records}) == 1
 
     async def test_more_than_is_left_is_refused_with_what_is_left(
         self, people: PeopleSystem
     ) -> None:
         await people.leave.record(ALICE, "k1", leave("14.5"))
-
         with pytest.raises(PermanentToolError, match=r"1 days of annual.*the 0\.5 .*2026"):
             await people.leave.record(ALICE, "k2", leave("1"))
         await people.leave.record(ALICE, "k3", leave("0.5"))
@@ -122,13 +116,11 @@ class TestLeave:
             return True
 
         recorded = await asyncio.gather(*(record(number) for number in range(20)))
-
         assert recorded.count(True) == 3
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == 0
 
     async def test_a_reverted_leave_frees_its_days_once(self, people: PeopleSystem) -> None:
         record = await people.leave.record(ALICE, "k", leave())
-
         for _ in range(2):
             reverted = await people.leave.revert(ALICE, "k")
             assert reverted is not None
@@ -138,7 +130,6 @@ class TestLeave:
 
     async def test_what_isnt_ones_own_cannot_be_reverted(self, people: PeopleSystem) -> None:
         await people.leave.record(ALICE, "k", leave())
-
         assert await people.leave.revert(BOB, "k") is None
         assert await people.leave.revert(ALICE, "another") is None
         assert (await people.leave.balance(ALICE, "annual", 2026)).used == 3
@@ -146,7 +137,6 @@ class TestLeave:
     async def test_leave_is_listed_latest_first(self, people: PeopleSystem) -> None:
         for start in ("2026-03-02", "2026-11-23", "2026-05-04"):
             await people.leave.record(ALICE, start, leave("1", start))
-
         assert [r.start.month for r in await people.leave.of(ALICE)] == [11, 5, 3]
         assert await people.leave.of(BOB) == []
 
@@ -171,7 +161,6 @@ class TestAdjustments:
         more, less = change("2.5"), change("-1", reason="typed wrong")
         await people.adjustments.adjust(ALICE, "k1", more)
         made, balance = await people.adjustments.adjust(ALICE, "k2", less)
-
         assert (balance.entitled, balance.days) == (Decimal("16.5"), Decimal("16.5"))
         assert made.entitled_before == Decimal("17.5")
         trail = await people.adjustments.of(ALICE, 2026)
@@ -186,7 +175,6 @@ class TestAdjustments:
         made = await asyncio.gather(
             *(people.adjustments.adjust(ALICE, "k", change("1")) for _ in range(10))
         )
-
         assert len({adjustment.id for adjustment, _ in made}) == 1
         assert (await people.leave.balance(ALICE, "annual", 2026)).entitled == 16
 
@@ -202,7 +190,6 @@ class TestAdjustments:
             return Decimal(4)
 
         taken = sum(await asyncio.gather(*(done(number) for number in range(12))), Decimal(0))
-
         assert taken == 12
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == 3
 
@@ -218,7 +205,6 @@ class TestAdjustments:
             "half_days": -31,
             "entitled_before": 30,
         }
-
         with pytest.raises(IntegrityError):
             await database.write(lambda c: c.execute(tables.adjustments.insert(), row))
 
@@ -226,9 +212,7 @@ class TestAdjustments:
 class TestClaims:
     async def test_a_claim_is_kept_as_it_was_made(self, people: PeopleSystem) -> None:
         items = [item("INV-2", "0.10"), item("INV-1", "12000.05")]
-
         claim = await people.claims.submit(ALICE, "k", items, "出差")
-
         assert claim.total == MoneyAmount(amount=Decimal("12000.15"), currency="CNY")
         assert (claim.status, claim.items, claim.reason) == ("submitted", items, "出差")
         assert await people.claims.of(ALICE) == [claim]
@@ -238,13 +222,11 @@ class TestClaims:
         claims = await asyncio.gather(
             *(people.claims.submit(ALICE, "k", [item("INV-1")], "") for _ in range(10))
         )
-
         assert len({claim.id for claim in claims}) == 1
         assert len(await people.claims.of(ALICE)) == 1
 
     async def test_an_invoice_is_claimed_once_by_whomever(self, people: PeopleSystem) -> None:
         await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
-
         with pytest.raises(PermanentToolError, match="invoice INV-1 is in a claim"):
             await people.claims.submit(BOB, "k2", [item("INV-2"), item(" ｉnv -1")], "")
         assert await people.claims.claimed("default", "INV-1")
@@ -263,7 +245,6 @@ class TestClaims:
             return True
 
         submitted = await asyncio.gather(*(submit(number) for number in range(20)))
-
         assert submitted.count(True) == 1
 
     async def test_the_database_itself_keeps_an_invoice_to_one_standing_claim(
@@ -280,7 +261,6 @@ class TestClaims:
             "invoice": "INV-1",
             "standing": True,
         }
-
         with pytest.raises(IntegrityError):
             await database.write(lambda c: c.execute(tables.claim_items.insert(), row))
 
@@ -300,14 +280,12 @@ class TestClaims:
                 withdrawn = await people.claims.withdraw(ALICE, "k1")
                 assert withdrawn is not None
                 assert withdrawn.status == "withdrawn"
-
         assert not await people.claims.claimed("default", "INV-1")
         await people.claims.submit(BOB, "k2", [item("INV-1")], "")
 
     async def test_a_claim_that_has_ended_stays_so(self, people: PeopleSystem) -> None:
         claim = await people.claims.submit(ALICE, "k", [item("INV-1")], "")
         await people.claims.settle(ALICE, claim.id)
-
         assert (await people.claims.settle(ALICE, claim.id)).status == "settled"
         with pytest.raises(PermanentToolError, match="is settled and can't be rejected"):
             await people.claims.reject(ALICE, claim.id)
@@ -317,7 +295,6 @@ class TestClaims:
 
     async def test_what_isnt_ones_own_cannot_be_touched(self, people: PeopleSystem) -> None:
         claim = await people.claims.submit(ALICE, "k", [item("INV-1")], "")
-
         with pytest.raises(NotFound, match="bob has no claim"):
             await people.claims.settle(BOB, claim.id)
         assert await people.claims.withdraw(BOB, "k") is None

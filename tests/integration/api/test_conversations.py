@@ -92,12 +92,10 @@ async def test_the_list_shows_the_first_words_and_how_far_each_went(
 
     silent = await listed()
     assert (silent["title"], silent["latest"], silent["latest_at"]) == ("", None, None)
-
     await store.log.append("default", [said(id_, "user", "I  need\n" + "x" * 100)])
     begun = await listed()
     assert begun["title"] == "I need " + "x" * 73
     await store.log.append("default", [said(id_, "assistant", "Why?")])
-
     went_on = await listed()
     assert went_on["title"] == begun["title"]
     assert int(went_on["latest"]) > int(begun["latest"])

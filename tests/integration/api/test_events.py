@@ -86,7 +86,6 @@ async def test_a_run_that_stands_elsewhere_is_news_to_its_requester(
             await store.runs.publish(run.model_copy(update=update), [])
             await store.runs.publish(run.model_copy(update=update), [])
         news = await reader.take(3)
-
     assert [(one.name, one.data["status"], one.data["state"]) for one in news] == [
         ("flow", "collecting", "details"),
         ("flow", "waiting_approval", "manager"),
@@ -112,7 +111,6 @@ async def test_what_is_older_than_what_is_known_is_no_news(
         for events, state in [(12, "new"), (11, "old"), (13, "newer")]:
             await store.runs.publish(run.model_copy(update={"events": events, "state": state}), [])
         news = await reader.take(2)
-
     assert [one.data["state"] for one in news] == ["new", "newer"]
 
 
@@ -150,7 +148,6 @@ async def test_who_no_longer_has_to_decide_hears_why(
             await store.runs.publish(later, [*still])
         await store.log.append("default", [said(f"of {run.id}", 1, to="bob")])
         closed, last = await reader.take(2)
-
     assert (closed.name, last.name) == ("approval", "message")
     assert (closed.data["reason"], closed.data["approval"]) == (reason, asked.id)
     assert (closed.data["flow_run"], closed.data["requester"]) == (run.id, "frank")
@@ -177,7 +174,6 @@ async def test_an_approval_is_found_by_who_hears_of_it(
         waiting = (await caller("bob").get("/v1/approvals?limit=200")).json()["items"]
         await store.log.append("default", [said(f"of {run.id}", 1, to="dave")])
         (other,) = await daves.take(1)
-
     assert (heard.data["reason"], heard.data["title"]) == ("asked", run.title.zh)
     assert heard.data["approval"] in {one["id"] for one in waiting}
     assert other.name == "message"
@@ -191,7 +187,6 @@ async def test_what_is_said_in_their_conversations_is_news_in_short(
     async with reading(address, "gina") as reader:
         await store.log.append("default", [said(unique, 1, "长" * 999, to="gina")])
         (heard,) = await reader.take(1)
-
     number = (heard.id or "").partition(".")[0]
     assert (heard.name, heard.data) == (
         "message",
@@ -215,14 +210,12 @@ async def test_runs_that_only_look_something_up_are_no_news(
         await store.runs.publish(looked, [])
         await store.runs.publish(run, [])
         (heard,) = await reader.take(1)
-
     assert heard.data["flow_run"] == run.id
 
 
 @pytest.mark.parametrize("id_", STRANGE)
 async def test_what_is_no_id_is_refused(alice: httpx.AsyncClient, id_: str) -> None:  # noqa: F811
     answer = await alice.get(EVENTS, headers={b"Last-Event-ID": id_.encode()})
-
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
 
@@ -244,7 +237,6 @@ async def test_who_does_not_say_who_they_are_hears_nothing(
 ) -> None:
     async with httpx.AsyncClient(base_url=address, headers=headers) as client:
         answer = await client.get(EVENTS + query)
-
     assert answer.status_code == 401
     assert answer.headers["content-type"] == "application/problem+json"
 
@@ -252,7 +244,6 @@ async def test_who_does_not_say_who_they_are_hears_nothing(
 async def test_the_document_tells_of_it(alice: httpx.AsyncClient) -> None:  # noqa: F811
     document = (await alice.get("/openapi.json")).json()
     follow = document["paths"][EVENTS]["get"]
-
     assert "text/event-stream" in follow["responses"]["200"]["content"]
     assert "passed_on" in follow["responses"]["200"]["description"]
 
@@ -317,14 +308,12 @@ class TestBothStreams:
                 await house.write(3)
                 seen = await reader.take(2)
         await house.write(2)
-
         async with (
             served(await house.open()) as where,
             reading(where, "alice", path, seen[-1].id) as reader,
         ):
             await house.write(2)
             rest = await reader.take(5)
-
         assert numbers([*seen, *rest]) == [1, 2, 3, 4, 5, 6, 7]
 
     async def test_silence_is_broken_by_pings(
@@ -371,7 +360,6 @@ class TestBothStreams:
                 for reader in readers:
                     assert numbers(await reader.take(10)) == list(range(1, 11))
                 event.remove(Engine, "before_cursor_execute", note)
-
         assert 1 <= len(reads) <= 10
 
     async def test_they_end_when_the_server_is_stopped(self, house: House, stream: int) -> None:
@@ -411,7 +399,6 @@ class TestBothStreams:
             seen = house.written if last is None else int(last.partition(".")[0])
             async with reading(where, "alice", path, last) as again:
                 rest = numbers(await again.take(got - seen))
-
         assert rest == list(range(seen + 1, got + 1))
         assert 0 < seen < got
 

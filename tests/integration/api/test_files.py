@@ -35,7 +35,6 @@ END = f"--{BOUNDARY}--\r\n".encode()
 
 async def test_a_file_that_was_handed_in_is_fetched_as_it_was(alice: httpx.AsyncClient) -> None:
     made = await send(alice, PNG, "发票.png")
-
     assert made.status_code == 201
     view = made.json()
     assert set(view) == {"id", "name", "type", "size"}
@@ -55,7 +54,6 @@ async def test_a_file_that_was_handed_in_is_fetched_as_it_was(alice: httpx.Async
 async def test_a_browser_that_has_it_is_told_so(alice: httpx.AsyncClient, caller: As) -> None:
     path = f"/v1/files/{(await send(alice)).json()['id']}"
     tag = (await alice.get(path)).headers["etag"]
-
     again = await alice.get(path, headers={"If-None-Match": tag})
     assert (again.status_code, again.content) == (304, b"")
     stranger = await caller("bob").get(path, headers={"If-None-Match": tag})
@@ -67,14 +65,12 @@ async def test_a_file_is_its_owners_and_an_operators(
     alice: httpx.AsyncClient, caller: As, user: str, status: int
 ) -> None:
     made = (await send(alice)).json()
-
     assert (await caller(user).get(f"/v1/files/{made['id']}")).status_code == status
 
 
 @pytest.mark.parametrize("file", ["nothing", "a" * 24, "%00", "..%2f..%2fetc", "é", "a" * 300])
 async def test_what_is_no_file_is_not_there(alice: httpx.AsyncClient, file: str) -> None:
     answer = await alice.get(f"/v1/files/{file}")
-
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
 
@@ -83,7 +79,6 @@ async def test_the_same_key_with_the_same_content_is_the_same_file(
     alice: httpx.AsyncClient, unique: str
 ) -> None:
     answers = await asyncio.gather(*(send(alice, key=unique) for _ in range(3)))
-
     assert {answer.status_code for answer in answers} == {201}
     assert len({answer.text for answer in answers}) == 1
 
@@ -93,7 +88,6 @@ async def test_the_same_key_with_other_content_is_refused(
 ) -> None:
     first = await send(alice, key=unique)
     other = await send(alice, PNG, key=unique)
-
     assert other.status_code == 422
     assert "another key" in other.json()["detail"]
     assert (await alice.get(f"/v1/files/{first.json()['id']}")).content == PDF
@@ -102,14 +96,12 @@ async def test_the_same_key_with_other_content_is_refused(
 
 async def test_without_a_key_twice_is_two(alice: httpx.AsyncClient) -> None:
     first, second = [(await send(alice)).json()["id"] for _ in range(2)]
-
     assert first != second
     assert re.fullmatch("[0-9a-z]{24}", first)
 
 
 async def test_the_largest_file_is_taken(alice: httpx.AsyncClient) -> None:
     whole = PDF.ljust(MOST_BYTES, b"\0")
-
     made = await send(alice, whole)
     assert made.json()["size"] == MOST_BYTES
     assert (await alice.get(f"/v1/files/{made.json()['id']}")).content == whole
@@ -117,7 +109,6 @@ async def test_the_largest_file_is_taken(alice: httpx.AsyncClient) -> None:
 
 async def test_a_byte_more_is_refused(alice: httpx.AsyncClient) -> None:
     answer = await send(alice, PDF.ljust(MOST_BYTES + 1, b"\0"))
-
     assert answer.status_code == 413
     assert str(MOST_BYTES) in answer.json()["detail"]
 
@@ -180,7 +171,6 @@ async def test_what_is_neither_pdf_nor_picture_says_what_would_do(
     alice: httpx.AsyncClient, content: bytes, said: str
 ) -> None:
     answer = await send(alice, content, "receipt.pdf")
-
     assert answer.status_code == 422
     (fault,) = answer.json()["errors"]
     assert fault["field"] == "file"
@@ -210,7 +200,6 @@ async def test_a_body_that_is_no_upload_is_refused(
     alice: httpx.AsyncClient, body: bytes, status: int
 ) -> None:
     answer = await alice.post("/v1/files", content=body, headers=MULTIPART)
-
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
 
@@ -230,7 +219,6 @@ async def test_the_body_is_declared_as_multipart(
     alice: httpx.AsyncClient, declared: str, status: int
 ) -> None:
     answer = await alice.post("/v1/files", content=b"x", headers={"Content-Type": declared})
-
     assert answer.status_code == status
 
 
@@ -248,7 +236,6 @@ async def test_the_body_is_declared_as_multipart(
 )
 async def test_a_name_is_made_safe(alice: httpx.AsyncClient, sent: str, kept: str) -> None:
     body = part(f'name="file"; filename="{sent}"') + END
-
     made = await alice.post("/v1/files", content=body, headers=MULTIPART)
     assert made.status_code == 201, made.text
     assert made.json()["name"] == kept
@@ -258,7 +245,6 @@ async def test_a_name_is_made_safe(alice: httpx.AsyncClient, sent: str, kept: st
 
 async def test_the_document_says_how_a_file_is_sent(alice: httpx.AsyncClient) -> None:
     paths = (await alice.get("/openapi.json")).json()["paths"]
-
     upload = paths["/v1/files"]["post"]
     schema = upload["requestBody"]["content"]["multipart/form-data"]["schema"]
     assert schema["required"] == ["file"]

@@ -137,7 +137,6 @@ async def test_everything_that_happens_comes_in_its_order_while_it_happens(house
         for row in house.rows():
             await house.write(row)
         events = await reader.take(10)
-
     assert names(events) == WHOLE
     assert len({event.id for event in events}) == 10
     started, finished = events[1].data, events[2].data
@@ -164,7 +163,6 @@ async def test_who_comes_again_behind_any_event_gets_the_rest_and_no_more(house:
     async with house.reading("0") as reader:
         whole = await reader.take(10)
     await house.write(*house.rows("m2"))
-
     for seen, event in enumerate(whole, start=1):
         async with house.reading(event.id) as reader:
             rest = await reader.take(20 - seen)
@@ -176,18 +174,15 @@ async def test_a_transcripts_item_is_a_place_to_begin_behind(house: House) -> No
     await house.write(*house.rows("m1"))
     items = (await house.alice.get(f"/v1/conversations/{house.id}/messages")).json()["items"]
     await house.write(*house.rows("m2"))
-
     async with house.reading(items[-1]["id"]) as reader:
         assert names(await reader.take(5 + 10)) == [*WHOLE[5:], *WHOLE]
 
 
 async def test_without_an_id_it_begins_now(house: House) -> None:
     await house.write(*house.rows("m1"))
-
     async with house.reading() as reader:
         await house.write(*house.rows("m2"))
         first, *_ = await reader.take(10)
-
     assert first.data["message_id"] == "m2"
 
 
@@ -196,7 +191,6 @@ async def test_more_rows_than_are_read_at_once_come_all(
 ) -> None:
     monkeypatch.setattr("router.api.events.AT_ONCE", 2)
     await house.write(*house.rows("m1"), *house.rows("m2"))
-
     async with house.reading("0") as reader:
         assert names(await reader.take(20)) == [*WHOLE, *WHOLE]
 
@@ -209,7 +203,6 @@ async def test_text_and_words_of_progress_come_live_and_have_no_id(house: House)
             await house.tell("text_delta", attempt=attempt, text=text)
         await house.write(*house.rows())
         progress, old, new, *rest = await reader.take(13)
-
     assert progress.data == {"id": "c0", "name": "look", "progress": "1 of 2", "message_id": "m1"}
     assert [(one.data["attempt"], one.data["text"]) for one in (old, new)] == [
         (1, "old"),
@@ -229,7 +222,6 @@ async def test_what_a_run_says_by_itself_is_a_flow_and_its_replies(house: House)
     async with house.reading() as reader:
         await house.write(house.row("message", "news", None, news))
         flow, reply = await reader.take(2)
-
     assert (flow.name, flow.data["status"]) == ("flow", "completed")
     assert (reply.name, reply.data["text"]) == ("reply", "approved")
 
@@ -245,7 +237,6 @@ async def test_rows_that_nobody_told_of_come_with_the_next_heartbeat(
             patch.setattr(appending, "_live", InProcessLive())
             await house.write(*house.rows())
         events = [event for event in await reader.take(12) if event.name != "ping"]
-
     assert names(events)[:4] == WHOLE[:4]
 
 
@@ -255,7 +246,6 @@ async def test_an_id_that_is_still_to_come_begins_with_now(house: House, id_: st
     async with house.reading(after=id_) as reader:
         await house.write(*house.rows("m2"))
         events = await reader.take(10)
-
     assert names(events) == WHOLE
     assert {event.data.get("message_id", "m2") for event in events} == {"m2"}
 
@@ -266,7 +256,6 @@ STRANGE = ["abc", "-1", "1.", ".1", "1.2.3", "1e3", "9" * 19, "9" * 5_000, "٣",
 @pytest.mark.parametrize("id_", STRANGE)
 async def test_what_is_no_id_is_refused(house: House, id_: str) -> None:
     answer = await house.alice.get(house.events, headers={b"Last-Event-ID": id_.encode()})
-
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
     assert "is the id of no event" in answer.json()["detail"]
@@ -275,13 +264,11 @@ async def test_what_is_no_id_is_refused(house: House, id_: str) -> None:
 @pytest.mark.parametrize(("user", "status"), [("bob", 404), ("olga", 404), ("nobody", 401)])
 async def test_nobody_else_follows(house: House, user: str, status: int) -> None:
     answer = await house.alice.get(house.events, headers={"Authorization": f"Bearer {user}"})
-
     assert answer.status_code == status
 
 
 async def test_the_document_tells_of_it(house: House) -> None:
     document = (await house.alice.get("/openapi.json")).json()
     follow = document["paths"]["/v1/conversations/{conversation}/events"]["get"]
-
     assert "text/event-stream" in follow["responses"]["200"]["content"]
     assert "thinking" in follow["responses"]["200"]["description"]

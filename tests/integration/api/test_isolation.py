@@ -136,7 +136,6 @@ async def test_what_is_anothers_is_not_there(
         answer = await asked(caller(stranger), method, path, row, ids)
         unknown = await asked(caller(stranger), method, path, row, never_was)
         assert (answer.status_code, answer.text) == (404, unknown.text), stranger
-
     if row.endless:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1):

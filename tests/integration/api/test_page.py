@@ -64,7 +64,6 @@ async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> N
     )
     async with client_of(create_app(replace(services, settings=settings)), None) as client:
         page, config = await client.get("/"), await client.get("/web/config.json")
-
     policy = page.headers["content-security-policy"]
     assert policy.endswith("; connect-src 'self' https://id.example:8443")
     assert config.json() == {
@@ -81,7 +80,6 @@ async def test_it_calls_the_ways_that_a_run_stands_as_everybody_else_does(
     alice: httpx.AsyncClient,
 ) -> None:
     answer = await alice.get("/web/statuses.js")
-
     assert answer.headers["content-type"].startswith("text/javascript")
     table = answer.text.removeprefix("export const STATUSES = ").removesuffix(";\n")
     assert json.loads(table) == {status: words.model_dump() for status, words in STATUSES.items()}

@@ -157,7 +157,6 @@ class TestFlowRuns:
             summary = (await client.get(f"/v1/flow-runs/{run.id}")).json()["summary"]
             assert summary
             assert set(summary) <= {label.within(locale) for label in labels}
-
         old = run_record(f"o{unique[:11]}", version=7)
         await store.runs.publish(old, [])
         assert (await alice.get(f"/v1/flow-runs/{old.id}")).json()["summary"] == {}
@@ -376,10 +375,8 @@ class TestApprovals:
         await store.runs.publish(record, [approval_record(record)])
         id_ = record.workflow_id
         await temporal.start_workflow(flow.WORKFLOW, "bob late", id=id_, task_queue=QUEUE)
-
         path = f"/v1/approvals/a-{record.id}-bob/decision"
         answer = await caller("bob").post(path, json={"decision": "approve"})
-
         assert (answer.status_code, answer.json()["flow_run"]["state"]) == (200, "record")
 
     async def test_an_approval_that_was_closed_is_said_to_be(
@@ -390,10 +387,8 @@ class TestApprovals:
         await store.runs.publish(record, [closed])
         id_ = record.workflow_id
         await temporal.start_workflow(flow.WORKFLOW, "bob late", id=id_, task_queue=QUEUE)
-
         path = f"/v1/approvals/a-{record.id}-bob/decision"
         answer = await caller("bob").post(path, json={"decision": "approve"})
-
         assert (answer.status_code, answer.json()["detail"]) == (409, "closed meanwhile")
 
     async def test_a_decision_is_bound_to_what_was_shown(self, caller: As, live: RunRecord) -> None:

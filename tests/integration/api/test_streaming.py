@@ -119,7 +119,6 @@ async def test_the_parts_come_in_order_and_last_the_turn_as_a_plain_answer_has_i
         assert events.answer.headers["content-type"].startswith("text/event-stream")
         assert events.answer.headers["cache-control"] == "no-store"
         got = await events.rest()
-
     assert names(got) == ["message", "route", "route", "flow", "reply", "reply", "turn"]
     assert got[0] == ("message", {"message_id": "m1", "status": "running"})
     plain = await chat.alice.post(chat.messages, json={"text": "much", "message_id": "m1"})
@@ -143,7 +142,6 @@ async def test_what_happens_is_heard_before_the_turn_is_over(chat: Chat) -> None
         assert await anext(events) == ("text_delta", {"text": "你好\n\n", "attempt": 1})
         await chat.cancel()
         got = await events.rest()
-
     assert names(got) == ["route", "reply", "turn"]
     assert got[-1][1]["status"] == "cancelled"
 
@@ -159,7 +157,6 @@ async def test_a_call_that_a_stop_leaves_open_is_ended_before_its_turn(chat: Cha
             await anext(events)
         await chat.cancel()
         got = await events.rest()
-
     assert names(got) == ["tool_finished", "route", "reply", "turn"]
     assert got[0][1] == {"id": "c1", "name": "look", "status": "skipped"}
 
@@ -171,7 +168,6 @@ async def test_what_was_told_before_the_end_comes_before_the_end(chat: Chat) -> 
             await chat.tell("text_delta", text=str(number), attempt=1)
         await chat.cancel()
         got = await events.rest()
-
     assert names(got) == ["text_delta"] * 50 + ["route", "reply", "turn"]
     assert [data["text"] for _, data in got[:50]] == [str(number) for number in range(50)]
 
@@ -185,7 +181,6 @@ async def test_a_text_begun_anew_has_the_next_attempt_and_stragglers_are_dropped
             await chat.tell("text_delta", text=text, attempt=attempt)
         await chat.cancel()
         got = await events.rest()
-
     heard = [(data["attempt"], data["text"]) for name, data in got if name == "text_delta"]
     assert heard == [(1, "bro"), (1, "ken"), (2, "who"), (2, "le")]
 
@@ -204,7 +199,6 @@ async def test_progress_of_the_turn_begins_the_stream_by_itself(chat: Chat) -> N
         telling.cancel()
         await chat.cancel()
         await events.rest()
-
     assert (first[0], second[0]) == ("message", "text_delta")
 
 
@@ -226,7 +220,6 @@ async def test_what_flows_do_before_the_stream_begins_is_held_for_it(chat: Chat)
         telling.cancel()
         await chat.cancel()
         await events.rest()
-
     assert by_then - heard[0] >= 5
     assert heard == list(range(heard[0], heard[0] + 10))
 
@@ -238,7 +231,6 @@ async def test_only_what_is_of_this_message_or_of_none_is_heard(chat: Chat) -> N
         await chat.tell("tool_started", "", id="2", name="a_flow_by_itself")
         await chat.cancel()
         got = await events.rest()
-
     heard = [data["name"] for name, data in got if name == "tool_started"]
     assert heard == ["a_flow_by_itself"]
 
@@ -270,7 +262,6 @@ async def test_a_reader_who_leaves_stops_no_turn_and_is_forgotten(chat: Chat) ->
     async with asyncio.timeout(10):
         while ("default", chat.id, "") in readers._inboxes:  # noqa: ASYNC110 - the server's doing
             await asyncio.sleep(0.01)
-
     await chat.cancel()
     turn = await chat.alice.post(chat.messages, json={"text": "slow", "message_id": "m1"})
     assert (turn.status_code, turn.json()["turn"]) == (200, 1)
@@ -287,7 +278,6 @@ async def test_a_reader_who_does_not_read_holds_nobody_up_and_still_gets_the_tur
                 await asyncio.sleep(0)
         await chat.cancel()
         got = await events.rest()
-
     assert names(got)[-3:] == ["route", "reply", "turn"]
     assert 0 < names(got).count("text_delta") < 3000
 
@@ -306,7 +296,6 @@ async def test_a_turn_that_fails_ends_with_the_problem(chat: Chat) -> None:
         assert (await anext(events))[0] == "message"
         await chat.cancel()
         ((name, problem),) = await events.rest()
-
     assert name == "error"
     assert set(problem) == {"type", "title", "status", "detail"}
     assert (problem["status"], problem["detail"]) == (409, "it broke")
@@ -323,7 +312,6 @@ async def test_progress_is_with_the_client_within_a_tenth_of_a_second(chat: Chat
             late.append(time.perf_counter() - began)
         await chat.cancel()
         await events.rest()
-
     assert statistics.median(late) < 0.1
 
 
@@ -347,9 +335,7 @@ async def test_what_is_refused_is_a_problem_and_no_stream(
 ) -> None:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = {**STREAM, "Content-Type": "application/json"}
-
     answer = await chat.alice.post(chat.messages, content=content, headers=headers)
-
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert (await chat.alice.get(f"/v1/conversations/{chat.id}")).json()["turns"] == 0
@@ -358,19 +344,15 @@ async def test_what_is_refused_is_a_problem_and_no_stream(
 async def test_another_body_under_the_same_id_is_a_problem_and_no_stream(chat: Chat) -> None:
     async with chat.stream("one") as events:
         await events.rest()
-
     body = {"text": "two", "message_id": "m1"}
     answer = await chat.alice.post(chat.messages, json=body, headers=STREAM)
-
     assert (answer.status_code, answer.json()["status"]) == (422, 422)
 
 
 @pytest.mark.parametrize("user", ["bob", "olga", "nobody"])
 async def test_nobody_else_hears_anything(chat: Chat, user: str) -> None:
     headers = {**STREAM, "Authorization": f"Bearer {user}"}
-
     answer = await chat.alice.post(chat.messages, json={"text": "a"}, headers=headers)
-
     assert answer.status_code == (404 if user in {"bob", "olga"} else 401)
 
 
@@ -390,9 +372,7 @@ async def test_the_accept_header_decides_and_never_fails(
     chat: Chat, accept: str | bytes, kind: str
 ) -> None:
     headers = [("Accept", accept)]
-
     answer = await chat.alice.post(chat.messages, json={"text": "hi"}, headers=headers)  # type: ignore[arg-type]
-
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith(kind)
 
@@ -409,5 +389,4 @@ async def test_without_a_worker_it_is_503_and_no_stream(
         begun = (await alice.post("/v1/conversations")).json()["id"]
         messages = f"/v1/conversations/{begun}/messages"
         answer = await alice.post(messages, json={"text": "hi"}, headers=STREAM)
-
     assert (answer.status_code, answer.json()["title"]) == (503, "Service Unavailable")

@@ -55,7 +55,6 @@ def test_of_an_unknown_year_weekends_and_the_laws_holidays_are_off_and_it_says_s
     with caplog.at_level(logging.WARNING, "router.calendar"):
         national_day = [calendar.is_workday(date(2040, 10, day)) for day in (1, 2, 3)]
         saturday, plain = calendar.is_workday(d("2040-03-03")), calendar.is_workday(d("2040-03-05"))
-
     assert national_day == [False, False, False]
     assert (saturday, plain) == (False, True)
     assert [record.getMessage()[:24] for record in caplog.records] == ["the days off of 2040 are"]
@@ -68,7 +67,6 @@ class TestOverrides:
 
     def test_a_company_adds_days_of_its_own(self, tmp_path: Path) -> None:
         calendar = self.load(tmp_path, "off: [2026-11-20]\nwork: [2026-11-21, 2026-10-01]\n")
-
         assert not calendar.is_workday(d("2026-11-20"))
         assert calendar.is_workday(d("2026-11-21"))
         assert calendar.is_workday(d("2026-10-01"))
@@ -76,7 +74,6 @@ class TestOverrides:
 
     def test_an_announced_year_is_taken_from_the_file_alone(self, tmp_path: Path) -> None:
         calendar = self.load(tmp_path, "announced: [2040]\noff: [2040-10-02]\nwork: [2040-10-06]\n")
-
         assert calendar.announced(2040)
         assert calendar.is_workday(d("2040-10-01"))
         assert not calendar.is_workday(d("2040-10-02"))
@@ -159,7 +156,6 @@ def test_a_duration_ends_on_a_day(start: str, duration: Any, end: str) -> None:
 )
 def test_a_duration_and_the_days_up_to_its_end_agree(start: date, halves: int) -> None:
     end = last_workday(CALENDAR, start, {"days": halves / 2})
-
     assert workdays(CALENDAR, start, end) == Decimal((halves + 1) // 2)
 
 

@@ -19,7 +19,6 @@ def test_a_form_is_made_once() -> None:
     registry = Registry()
     registry.add(BOOK)
     offered = Capabilities(Catalog([]), SkillCatalog([]), registry)
-
     assert offered.definition("book") is not None
     assert offered.definition("book") is offered.definition("book")
 
@@ -35,13 +34,11 @@ def test_a_tool_that_is_declared_anew_has_another_form_under_its_old_name() -> N
         """Book a room for so many."""
 
     registry.replace(CODE, [book])
-
     assert list(before) == ["room"]
     assert list(offered.slots("book")) == ["room", "seats"]
 
 
 def test_nobody_starts_what_is_neither_a_flow_nor_a_tool() -> None:
     offered = Capabilities(Catalog([]), SkillCatalog([]), Registry())
-
     assert offered.definition("book") is None
     assert offered.slots("book") == {}

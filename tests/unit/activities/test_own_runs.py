@@ -43,7 +43,6 @@ async def test_kind_and_days_narrow(database: Database, name: str, id_: str) -> 
 async def test_where_several_fit_they_are_offered_and_no_others(database: Database) -> None:
     with pytest.raises(SeveralFit) as left_open:
         await found(database, "出差", *ALL)
-
     offered = left_open.value.offered
     assert offered is not None
     assert (offered.argument, offered.ask.zh) == ("request", "是哪一个申请？")
@@ -63,7 +62,6 @@ async def test_where_several_fit_they_are_offered_and_no_others(database: Databa
 async def test_where_the_days_fit_none_those_of_the_kind_are_offered(database: Database) -> None:
     with pytest.raises(SeveralFit) as left_open:
         await found(database, "5月3日的请假", *ALL)
-
     offered = left_open.value.offered
     assert offered is not None
     assert {one.value for one in offered.offers} == {"mon", "past"}

@@ -82,7 +82,6 @@ def test_each_is_named_and_typed_as_its_stub(
     method = getattr(Records, stub.name)
     hints = get_type_hints(method)
     gives = hints.pop("return")
-
     assert method.__temporal_activity_definition.name == stub.name
     assert list(hints.values()) == [stub.takes]
     assert gives is stub.gives
@@ -91,20 +90,16 @@ def test_each_is_named_and_typed_as_its_stub(
 async def test_a_closed_conversation_is_kept_and_recalled(records: Records) -> None:
     asked = Recall(tenant="default", conversation="c1")
     assert await records.recall(asked) == Recalled()
-
     state = ConversationState(turns=7, older=True)
     await records.keep(Keep(tenant="default", conversation="c1", state=state))
-
     assert await records.recall(asked) == Recalled(state=state)
 
 
 async def test_a_written_turn_is_recalled_by_its_message_id(records: Records) -> None:
     for _ in range(2):
         await records.write(Write(tenant="default", entries=[ENTRY]))
-
     recalled = await records.recall(Recall(tenant="default", conversation="c1", message_id="m1"))
     nothing = await records.recall(Recall(tenant="default", conversation="c1", message_id="m2"))
-
     assert recalled.turn is not None
     assert (recalled.turn.digest, recalled.turn.turn) == ("d", TURN)
     assert nothing == Recalled()
@@ -113,16 +108,13 @@ async def test_a_written_turn_is_recalled_by_its_message_id(records: Records) ->
 async def test_a_published_run_is_found_with_what_waits(records: Records, store: Store) -> None:
     for _ in range(2):
         await records.publish(Publish(run=RUN, approvals=[APPROVAL], entries=[NOTICE]))
-
     assert await store.runs.find("default", "r1") == RUN
     assert (await store.runs.waiting_for("default", "bob", None, 10))[0] == [APPROVAL]
 
 
 async def test_a_database_out_of_reach_is_tried_again(database_url: str) -> None:
     records = Records(Store(Database("sqlite:////nowhere/at/all/router.db")))
-
     with pytest.raises(ApplicationError, match="can't be used right now") as caught:
         await records.recall(Recall(tenant="default", conversation="c1"))
-
     assert caught.value.type == "Unavailable"
     assert not caught.value.non_retryable

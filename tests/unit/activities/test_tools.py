@@ -96,7 +96,6 @@ async def test_a_leave_is_recorded_charged_listed_and_taken_back(desk: Desk) -> 
     balance = await desk.ask("get_leave_balance", leave_type="annual", on="2026-06-01")
     (listed,) = await desk.ask("get_my_leave")
     reverted = await desk.flow("revert_leave", "k2", LEAVE, undoes="k1")
-
     assert recorded == again == reverted == {"record": listed["id"], "days": 2.5}
     assert balance["days"] == 12.5
     assert (listed["start"], listed["end_half"], listed["days"]) == ("2026-11-23", "am", 2.5)
@@ -117,7 +116,6 @@ async def test_a_crash_between_recording_and_noting_it_records_once(
                 await desk.flow(tool, tool, arguments)
     recorded = await desk.flow("record_leave", "record_leave", LEAVE)
     submitted = await desk.flow("submit_claim", "submit_claim", claim("INV-1"))
-
     assert [r["id"] for r in await desk.ask("get_my_leave")] == [recorded["record"]]
     assert [c["id"] for c in await desk.ask("get_my_claims")] == [submitted["claim"]]
 
@@ -127,7 +125,6 @@ async def test_twenty_leaves_at_once_with_a_balance_for_three_are_three(desk: De
     results = await asyncio.gather(
         *(desk.flow("record_leave", f"k{n}", five_days) for n in range(20)), return_exceptions=True
     )
-
     refused = [result for result in results if isinstance(result, PermanentToolError)]
     assert len(refused) == 17
     balance = await desk.ask("get_leave_balance", leave_type="annual", on="2026-11-23")
@@ -154,7 +151,6 @@ async def test_a_claim_is_submitted_and_settled_or_rejected(desk: Desk) -> None:
     settled = await desk.flow("settle_claim", "k2", {"claim": first["claim"]})
     second = await desk.flow("submit_claim", "k3", claim("C"))
     rejected = await desk.flow("reject_claim", "k4", {"claim": second["claim"]})
-
     assert first["total"] == {"amount": "12000.10", "currency": "CNY"}
     assert settled == {"claim": first["claim"], "status": "settled"}
     assert rejected["status"] == "rejected"
@@ -164,10 +160,8 @@ async def test_a_claim_is_submitted_and_settled_or_rejected(desk: Desk) -> None:
 
 async def test_an_invoice_that_is_taken_is_named(desk: Desk) -> None:
     await desk.flow("submit_claim", "k1", claim("INV-1"))
-
     with pytest.raises(PermanentToolError, match="INV-1"):
         await desk.flow("submit_claim", "k2", claim("inv-1"), caller=BOB)
-
     await desk.flow("withdraw_claim", "k3", claim("INV-1"), undoes="k1")
     assert await desk.flow("submit_claim", "k4", claim("INV-1"), caller=BOB)
 
@@ -222,7 +216,6 @@ async def test_a_claim_that_makes_no_sense_is_refused(
 
 def test_only_the_looking_and_ones_own_requests_are_for_everyone(desk: Desk) -> None:
     shown = {capability.name for capability in desk.registry.capabilities(ALICE)}
-
     own = {"withdraw_request", "nudge_approver"}
     reads = {tool.name for tool in desk.registry if not tool.writes and tool.options.listed}
     assert shown == reads | own
@@ -232,6 +225,5 @@ def test_only_the_looking_and_ones_own_requests_are_for_everyone(desk: Desk) -> 
 
 def test_an_undo_takes_what_the_call_takes(desk: Desk) -> None:
     parameters = desk.registry.parameters()
-
     assert parameters["revert_leave"] == parameters["record_leave"] == set(LEAVE)
     assert parameters["withdraw_claim"] == parameters["submit_claim"] == {"items", "reason"}

@@ -30,7 +30,6 @@ async def understood(
 
 async def test_without_a_model_a_greeting_is_returned_at_once() -> None:
     answer = await understood("你好")
-
     assert answer.route is not None
     assert (answer.route.kind, answer.route.by) == ("reply", "fallback")
     assert answer.commands

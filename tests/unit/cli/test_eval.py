@@ -213,12 +213,10 @@ class TestFitting:
         outcome = run("eval", written(*UNUSUAL), "--fit", "dev.jsonl")
         assert "written to mine.json\n" in outcome.out
         assert "ROUTER_THRESHOLDS" not in outcome.out
-
         Path("mine.json").write_text('{"known": 0, "needs_tool": 0, "margin": 0}')
         always = json.loads(run("route", "唱首歌吧", "--json").out)["decision"]
         Path("mine.json").write_text('{"known": 1, "needs_tool": 1, "margin": 0}')
         never = json.loads(run("route", "年假剩多少来着", "--json").out)["decision"]
-
         assert (always["by"], never["by"]) == ("retrieval", "fallback")
 
     @pytest.mark.parametrize("line", [LEAVE, {"text": "唱首歌吧", "label": "none"}])

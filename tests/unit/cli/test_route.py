@@ -92,9 +92,7 @@ def test_vectors_of_an_earlier_command_are_searched_too(
     stdin("年假余额情况\n".encode())
     hybrid = json.loads(run("route", "-").out)["candidates"]
     asked = len(model.requests)
-
     again = json.loads(run("route", "年假余额情况", "--json").out)["candidates"]
-
     assert (elsewhere / ".data" / "vectors.db").exists()
     assert again == hybrid
     assert [one.path for one in model.requests[asked:]] == ["/v1/embeddings"]  # of the message

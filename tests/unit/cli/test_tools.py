@@ -148,10 +148,8 @@ def test_a_declared_tool_is_called_like_any_other(
     (elsewhere / "ticket.json").write_text(json.dumps(declared))
     monkeypatch.setenv("ROUTER_HTTP_TOOLS", "ticket.json")
     call = ("tools", "call", "get_ticket", '{"id": "a/7"}', "--user", "alice")
-
     refused = run(*call)
     assert (refused.status, "isn't https" in refused.err) == (1, True)
-
     monkeypatch.setenv("ROUTER_HTTP_ALLOW", json.dumps([web.origin]))
     outcome = run(*call)
     assert (outcome.status, json.loads(outcome.out)) == (0, {"target": "/tickets/a%2F7?by=alice"})

@@ -25,10 +25,8 @@ class Prepared(WorkflowRunner):
 def test_the_runner_prepares_workflows_as_the_other_does() -> None:
     other = Prepared()
     runner = ContextFreeRunner(other)
-
     runner.prepare_workflow("a workflow")
     runner.set_worker_level_failure_exception_types([ValueError])
-
     assert other.prepared == ["a workflow"]
     assert other.failures == [[ValueError]]
 
@@ -39,11 +37,9 @@ def test_every_converter_of_a_process_shares_what_it_knows_of_types() -> None:
 
 async def test_it_reads_what_another_has_written() -> None:
     first, second = (data_converter(PayloadKeys()) for _ in range(2))
-
     assert await second.decode(await first.encode([{"a": 1}]), [dict[str, int]]) == [{"a": 1}]
 
 
 def test_our_converter_has_no_use_for_contexts() -> None:
     converter = data_converter(PayloadKeys()).payload_converter
-
     assert converter.with_context(None) is converter  # type: ignore[attr-defined]

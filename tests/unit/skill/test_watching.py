@@ -37,10 +37,8 @@ def test_what_is_new_edited_or_gone_is_followed(tmp_path: Path, skills: WatchedS
     other = write(tmp_path, "name: other\ndescription: d", "Do the other.", "other")
     assert instructions(skills) == {"trip-planner": "Plan the trip.", "other": "Do the other."}
     assert skills.reload() is None
-
     touched(write(tmp_path, body="Plan it well.") / "SKILL.md")
     assert instructions(skills)["trip-planner"] == "Plan it well."
-
     shutil.rmtree(other)
     assert instructions(skills) == {"trip-planner": "Plan it well."}
 
@@ -70,7 +68,6 @@ def test_a_broken_one_stays_as_it_was_and_is_logged_once_while_others_change(
     assert "never isn't used: " in said[0]
     assert "stays as it was: " in said[1]
     assert "SKILL.md:2: there is no description" in said[1]
-
     mended = write(tmp_path, HEAD, "Mended.") / "SKILL.md"
     touched(mended)
     touched(mended)

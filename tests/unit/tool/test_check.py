@@ -33,7 +33,6 @@ async def test_it_takes_some_of_the_arguments_validated_its_context_and_what_is_
     dependencies.provide(seats, 2)
     made = book_with(no_room)
     assert made.check is not None
-
     await made.check({"room": "a", "days": "1.5"}, context(), dependencies)
     with pytest.raises(ArgumentsToolError, match=r"days: Decimal\('3'\) of 2 for alice"):
         await made.check({"room": "a", "days": 3}, context(), dependencies)
@@ -84,7 +83,6 @@ def test_a_function_that_cannot_be_the_check_is_refused_with_the_remedy(
 ) -> None:
     with pytest.raises(DefinitionError) as caught:
         book_with(check)
-
     assert said in str(caught.value)
     assert " of the tool book " in str(caught.value)
     assert str(caught.value).startswith(f"{__file__}:")

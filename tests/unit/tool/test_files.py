@@ -55,7 +55,6 @@ async def result(made: Tool, keep: Shelf) -> Any:
 
 async def test_a_file_is_kept_and_mentioned_in_one_shape() -> None:
     shelf = Shelf()
-
     found = await result(giving(ToolFile, CSV), shelf)
     (id_,) = shelf.kept
     assert re.fullmatch("[0-9a-z]{24}", id_)
@@ -92,14 +91,12 @@ async def test_a_file_may_stand_anywhere_in_a_result(
     kind: Any, value: Any, at: Callable[[Any], Any]
 ) -> None:
     shelf = Shelf()
-
     found = at(await result(giving(kind, value), shelf))["file"]
     assert list(shelf.kept) == [found["id"]]
 
 
 async def test_a_union_without_its_file_is_what_it_is() -> None:
     shelf = Shelf()
-
     assert await result(giving(str | ToolFile, "none"), shelf) == "none"
     assert await result(giving(ToolFile | None, None), shelf) is None
     assert shelf.kept == {}
@@ -107,7 +104,6 @@ async def test_a_union_without_its_file_is_what_it_is() -> None:
 
 async def test_the_same_file_twice_is_kept_once() -> None:
     shelf = Shelf()
-
     first, second = await result(giving(list[ToolFile], [CSV, CSV]), shelf)
     assert first == second
     assert len(shelf.kept) == 1
@@ -126,7 +122,6 @@ async def test_its_type_is_what_the_bytes_say_and_else_what_the_tool_does(
     said: str, content: bytes, type_: str
 ) -> None:
     found = await result(giving(ToolFile, ToolFile("a", said, content)), Shelf())
-
     assert found["file"]["type"] == type_
 
 

@@ -26,7 +26,6 @@ def attempt(tool: str, arguments: Any = None, caller: Principal = ALICE, **more:
 
 def test_a_read_passes_with_its_arguments_checked() -> None:
     admitted = attempt("greet", {"guests": [{"name": "Bob", "age": 7}]})
-
     assert admitted.tool.name == "greet"
     assert admitted.arguments["guests"] == [{"name": "Bob", "age": 7}]
 
@@ -63,7 +62,6 @@ def test_roles_decide_and_only_a_flow_has_the_role_of_flows(
         "save": {"text": "t"},
     }[tool]
     call: dict[str, Any] = {"caller": caller, "flow_run": flow_run, "confirmed": True, "key": "k"}
-
     if allowed:
         assert attempt(tool, arguments, **call).tool.name == tool
     else:
@@ -105,7 +103,6 @@ for _ in range(5000):
 def test_hostile_arguments_are_refused_and_the_field_is_named(arguments: Any, named: str) -> None:
     with pytest.raises(ArgumentsToolError) as caught:
         attempt("greet", arguments)
-
     assert named in str(caught.value)
     assert len(str(caught.value)) < 500
 
@@ -120,7 +117,6 @@ def test_a_person_confirms_what_writes() -> None:
         attempt("save", {"text": "t"}, key="k")
     with pytest.raises(Forbidden, match="confirmed"):
         attempt("reveal")
-
     assert attempt("save", {"text": "t"}, key="k", confirmed=True)
     assert attempt("reveal", confirmed=True)
 
@@ -142,10 +138,8 @@ def test_what_takes_a_call_back_is_told_which(permission: Permission) -> None:
 
     registry = Registry()
     registry.add(unsave)
-
     with pytest.raises(ArgumentsToolError, match="takes back one call of save; name its key"):
         admit(registry, Attempt("unsave", {}, ALICE, key="k", flow_run=RUN))
-
     named = Attempt("unsave", {}, ALICE, key="k", flow_run=RUN, undoes="k0")
     assert admit(registry, named).tool is unsave
 

@@ -28,7 +28,6 @@ async def {name}(text: str) -> str:
 
 def test_people_see_what_they_may_call() -> None:
     registry = sample_registry()
-
     assert [t.name for t in registry.visible_to(ALICE)] == ["greet", "reveal", "save"]
     assert [t.name for t in registry.visible_to(DAVE)] == ["adjust", "greet", "reveal", "save"]
     assert registry.visible_to(MALLORY) == registry.visible_to(ALICE)
@@ -37,14 +36,12 @@ def test_people_see_what_they_may_call() -> None:
 
 def test_flow_files_are_checked_against_the_parameters_that_callers_give() -> None:
     parameters = sample_registry().parameters()
-
     assert parameters["greet"] == {"guests", "tone"}
     assert parameters["reveal"] == set()
 
 
 def test_a_tool_is_found_by_its_name() -> None:
     registry = sample_registry()
-
     assert registry["save"].name == "save"
     assert "save" in registry
     with pytest.raises(NotFound, match="'nope'"):
@@ -72,9 +69,7 @@ def test_a_package_is_discovered_whole(tmp_path: Path, monkeypatch: pytest.Monke
     (package / "deeper" / "two.py").write_text(MODULE.format(name="two"))
     (package / "importing.py").write_text('"""Uses another."""\nfrom some_tools.one import one\n')
     monkeypatch.syspath_prepend(tmp_path)
-
     registry = Registry().discover(__import__("some_tools"))
-
     assert [t.name for t in registry] == ["one", "two"]
     for name in [name for name in sys.modules if name.startswith("some_tools")]:
         del sys.modules[name]
@@ -117,7 +112,6 @@ class TestDependencies:
     async def test_what_is_missing_is_noticed_at_start(self) -> None:
         registry = sample_registry()
         other: Provider[int] = Provider("other")
-
         with pytest.raises(MisconfiguredError, match="greeting"):
             Dependencies().require(registry.providers())
         with pytest.raises(MisconfiguredError, match=r"(?s)greeting.*other"):
@@ -133,9 +127,7 @@ class TestDependencies:
         async with dependencies:
             dependencies.require([letter])
             assert opened == []
-
             first, second = await gather(*(dependencies.resolve(letter) for _ in range(2)))
-
             assert first == ["hello, from us"]
             assert first is second
             assert opened == ["letterhead", "letter"]
@@ -154,7 +146,6 @@ class TestDependencies:
         dependencies = Dependencies()
         with pytest.raises(OSError, match="engaged"):
             await dependencies.resolve(line)
-
         assert await dependencies.resolve(line) == "free"
 
     def test_a_provider_takes_only_what_is_provided(self) -> None:
@@ -172,7 +163,6 @@ class TestDependencies:
 
         registry = Registry()
         registry.add(head)
-
         assert registry.providers() == {greeting, letterhead, letter}
         assert registry.lacking(Settings()) == {letterhead: "ROUTER_RATES_URL"}
         assert registry.lacking(Settings(rates_url="https://rates.example")) == {}
@@ -190,7 +180,6 @@ class TestGroups:
         registry = sample_registry()
         registry.replace("crm", [self.named("one"), self.named("two")])
         registry.replace("crm", [self.named("two", "New."), self.named("three")])
-
         assert registry.names >= {"greet", "two", "three"}
         assert "one" not in registry
         assert registry["two"].description == "New."
@@ -200,10 +189,8 @@ class TestGroups:
         registry = sample_registry()
         registry.replace("crm", [self.named("one")])
         before = list(registry)
-
         with pytest.raises(DefinitionError) as refused:
             registry.replace("erp", [self.named("new"), self.named("one"), self.named("greet")])
-
         assert [p.what.split(" has")[0] for p in refused.value.problems] == [
             "the tool one",
             "the tool greet",

@@ -19,7 +19,6 @@ def read(function: Any, **options: Any) -> Tool:
 
 def test_the_schema_shows_what_a_caller_gives_and_nothing_that_is_injected() -> None:
     schema = greet.parameters
-
     assert schema == {
         "type": "object",
         "additionalProperties": False,
@@ -54,7 +53,6 @@ async def test_a_call_gets_validated_values_its_context_and_what_is_provided() -
     dependencies = Dependencies()
     dependencies.provide(greeting, "hello")
     result = await greet.call({"guests": [{"name": "Bob"}]}, context(), dependencies)
-
     assert result == {"by": "alice", "tone": "warm", "said": ["hello Bob"]}
 
 
@@ -173,7 +171,6 @@ def test_a_function_that_cannot_be_a_tool_is_refused_with_the_remedy(
 ) -> None:
     with pytest.raises(DefinitionError) as caught:
         read(function)
-
     assert said in str(caught.value)
     assert f"{__file__}:{function.__code__.co_firstlineno}: " in str(caught.value)
 
@@ -211,7 +208,6 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], said: s
 
     with pytest.raises(DefinitionError) as caught:
         tool(**options)(fine)
-
     assert said in str(caught.value)
 
 
@@ -238,7 +234,6 @@ def test_every_problem_is_told_at_once() -> None:
 
     with pytest.raises(DefinitionError) as caught:
         tool(permission="admin", timeout="soon")(bad)
-
     assert len(caught.value.problems) == 7
 
 
@@ -304,7 +299,6 @@ def test_literals_ranges_and_descriptions_reach_the_schema() -> None:
         """Do."""
 
     properties: Any = read(take).parameters["properties"]
-
     assert properties["kind"]["enum"] == ["a", "b"]
     assert properties["kind"]["description"] == "Which"
     assert properties["share"]["exclusiveMinimum"] == 0

@@ -60,7 +60,6 @@ def user(content: Any) -> list[dict[str, Any]]:
 
 async def test_a_run_is_a_turn_and_its_result_is_the_turn(alice: FrontEnd) -> None:
     told = await alice.say("much")
-
     assert told.types[:2] == ["RUN_STARTED", "STATE_SNAPSHOT"]
     assert (told.events[0].thread_id, told.events[0].protocol_version) == (alice.thread, "1.0")
     assert told.text.startswith("one\r\ntwo\u2028\u2029\x85three")
@@ -79,7 +78,6 @@ async def test_only_the_last_thing_that_was_said_is_said(alice: FrontEnd) -> Non
         {"id": "d", "role": "developer", "content": "Be brief."},
     ]
     told = await alice.run(alice.input(messages=history))
-
     assert told.text == "alice: second"
     assert await turns_of(alice) == 1
 
@@ -89,25 +87,20 @@ async def test_a_run_without_a_new_word_says_how_things_stand_and_does_nothing(
 ) -> None:
     await alice.say("hello")
     told = await alice.run(alice.input())
-
     assert told.types == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]
     assert await turns_of(alice) == 1
 
 
 async def test_the_same_run_again_is_the_same_answer(alice: FrontEnd) -> None:
     body = alice.input(messages=user("hello"))
-
     first, again = await alice.run(body), await alice.run(body)
-
     assert first.events == again.events
     assert await turns_of(alice) == 1
 
 
 async def test_a_run_may_have_any_name(alice: FrontEnd) -> None:
     body = alice.input(messages=user("hello"), runId="Lauf Nr. 1 🏃" * 10)
-
     first, again = await alice.run(body), await alice.run(body)
-
     assert first.end == again.end
     assert first.end.run_id == body["runId"]
     assert await turns_of(alice) == 1
@@ -116,9 +109,7 @@ async def test_a_run_may_have_any_name(alice: FrontEnd) -> None:
 async def test_the_same_thread_of_somebody_else_is_another_conversation(alice: FrontEnd) -> None:
     bob = FrontEnd(alice.http, "bob", alice.thread)
     await alice.say("hello")
-
     told = await bob.say("hello")
-
     assert told.text == "bob: hello"
     assert told.end.result["turn"] == 1
 
@@ -136,7 +127,6 @@ async def test_the_run_is_heard_of_before_its_turn_is_over(alice: FrontEnd, stor
         assert (await anext(events)).delta == "Hel"
         await cancel(alice)
         rest = [event async for event in events]
-
     assert rest[0].type == EventType.TEXT_MESSAGE_END
     (restated,) = [e for e in rest if e.type == EventType.MESSAGES_SNAPSHOT]
     assert [m.content for m in restated.messages] == ["slow", "alice: slow"]
@@ -155,7 +145,6 @@ async def test_silence_is_broken_by_comments(
             pass
         await cancel(alice)
         rest = [json.loads(line[6:]) async for line in lines if line.startswith("data: ")]
-
     assert rest[-1]["type"] == "RUN_FINISHED"
 
 
@@ -164,7 +153,6 @@ async def test_a_turn_that_breaks_is_the_runs_error(alice: FrontEnd) -> None:
         await anext(events)
         await cancel(alice)
         *_, last = [event async for event in events]
-
     assert (last.type, last.code, last.message) == (EventType.RUN_ERROR, "conflict", "it broke")
     assert last.metadata["intent-router"]["status"] == 409
 
@@ -181,10 +169,8 @@ async def test_a_front_end_that_leaves_stops_nothing_and_is_forgotten(
     async with asyncio.timeout(10):
         while place in readers._inboxes:  # noqa: ASYNC110 - the server's doing
             await asyncio.sleep(0.01)
-
     await cancel(alice)
     again = await alice.run(body)
-
     assert again.end.outcome.type == "cancelled"
     assert await turns_of(alice) == 1
 
@@ -205,16 +191,13 @@ async def test_a_result_of_the_front_end_is_taken_in_as_one(alice: FrontEnd) -> 
         {"id": "t", "role": "tool", "toolCallId": "front", "content": '{"at": "home"}'},
     ]
     told = await alice.run(alice.input(messages=messages))
-
     assert told.text == "alice: action"
 
 
 async def test_a_file_is_kept_once_and_said_by_its_id(alice: FrontEnd) -> None:
     part = {"type": "image", "source": {"type": "data", "value": PNG, "mimeType": "image/png"}}
     body = alice.input(messages=user([part]))
-
     told, again = await alice.run(body), await alice.run(body)
-
     (file,) = told.custom("file")
     assert told.text == f"alice: {file['id']}"
     assert again.custom("file") == [file]
@@ -241,7 +224,6 @@ async def test_a_part_that_cannot_be_used_is_warned_of_and_the_text_is_said(
 ) -> None:
     part = {"type": "image", "source": source}
     told = await alice.say([{"type": "text", "text": "look"}, part])
-
     assert told.text == "alice: look"
     (warning,) = told.custom("warning")
     assert warning.startswith("part 0 was left out")
@@ -293,9 +275,7 @@ async def test_what_is_refused_is_a_problem_and_no_run(
     whole = body
     if isinstance(body, dict) and body and "threadId" not in body and "runId" not in body:
         whole = alice.input() | body
-
     answer = await alice.refused(whole)
-
     assert (answer.status_code, answer.json()["status"]) == (status, status)
     assert await turns_of(alice) == 0
 
@@ -305,15 +285,12 @@ async def test_a_result_of_another_type_than_the_tool_declares_is_refused(
 ) -> None:
     await alice.say("hello")
     result = {"id": "t", "role": "tool", "toolCallId": "front", "content": "1"}
-
     answer = await alice.refused(alice.input(messages=[result]))
-
     assert (answer.status_code, await turns_of(alice)) == (422, 1)
 
 
 async def test_a_refused_run_leaves_no_conversation_behind(alice: FrontEnd) -> None:
     await alice.refused(alice.input(messages=user(" ")))
-
     path = f"/v1/conversations/{conversation_of(alice)}"
     assert (await alice.http.get(path, headers=alice.headers)).status_code == 404
 
@@ -321,25 +298,20 @@ async def test_a_refused_run_leaves_no_conversation_behind(alice: FrontEnd) -> N
 async def test_the_same_run_with_another_word_is_refused(alice: FrontEnd) -> None:
     body = alice.input(messages=user("one"))
     await alice.run(body)
-
     answer = await alice.refused({**body, "messages": user("two")})
-
     assert answer.status_code == 422
     assert await turns_of(alice) == 1
 
 
 async def test_an_answer_to_what_was_never_asked_here_is_warned_of(alice: FrontEnd) -> None:
     told = await alice.run(alice.input(resume=[entry("lg-1", payload={"x": 1})]))
-
     assert told.custom("warning")[0].startswith("'lg-1'")
     assert await turns_of(alice) == 0
 
 
 async def test_a_history_larger_than_a_message_may_be_is_taken(alice: FrontEnd) -> None:
     old = {"id": uuid4().hex, "role": "assistant", "content": "a" * 500_000}
-
     told = await alice.run(alice.input(messages=[old, *user("hello")]))
-
     assert told.text == "alice: hello"
 
 
@@ -347,7 +319,5 @@ async def test_a_history_larger_than_a_message_may_be_is_taken(alice: FrontEnd) 
 async def test_strangers_have_no_runs(http: httpx.AsyncClient, token: str | None) -> None:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     body = {"threadId": "t", "runId": "r", "messages": user("hi")}
-
     answer = await http.post("/ag-ui", json=body, headers=headers)
-
     assert answer.status_code == 401

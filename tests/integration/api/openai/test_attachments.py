@@ -46,7 +46,6 @@ async def test_a_file_beside_words_is_kept_and_the_words_are_said(
     caller: As, unique: str, part: dict[str, Any], content: bytes, name: str
 ) -> None:
     answer = said(await send(caller("alice"), unique, TEXT, part))
-
     assert answer.startswith("alice: here it is\n\n")
     assert name in answer
     (id_,) = re.findall(r"[a-z0-9]{24}", answer)

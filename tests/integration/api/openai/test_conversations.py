@@ -67,7 +67,6 @@ async def test_an_id_means_another_conversation_to_somebody_else(caller: As, uni
     chat = {"X-OpenWebUI-Chat-Id": unique}
     await ask(caller("alice"), "hello", headers=chat)
     mine = await latest(caller("alice"))
-
     assert said(await ask(caller("bob"), "hello", headers=chat)) == "bob: hello"
     assert await latest(caller("bob")) != mine
     assert (await caller("bob").get(f"/v1/conversations/{mine}")).status_code == 404
@@ -93,7 +92,6 @@ async def test_the_same_words_begin_a_new_chat_once_the_first_has_gone_on(
         line: JsonValue = {"role": "user", "text": text}
         told.append(row(began, number, "message", message_id=f"m{number}", data=line))
     await store.log.append("default", told)
-
     await ask(alice, unique)
     assert await count(alice) == before + 2
     assert await latest(alice) != began
@@ -149,7 +147,6 @@ async def test_a_repeat_gets_the_first_answer_and_the_same_words_later_do_not(
     again = await ask(alice, unique, headers=headers)
     assert first.json()["id"] == again.json()["id"]
     assert await turns(alice) == 1
-
     await ask(alice, unique, "yes", headers=headers)
     await ask(alice, unique, "yes", headers=headers)
     await ask(alice, unique, "yes", "yes", headers=headers)
@@ -178,7 +175,6 @@ async def test_an_idempotency_key_is_the_messages_id(alice: httpx.AsyncClient, u
     await ask(alice, "hello", headers=chat)
     await ask(alice, "so", "hello", headers=chat)
     assert await turns(alice) == 1
-
     other = await ask(alice, "something else", headers=chat)
     assert other.status_code == 400
     assert other.json()["error"]["message"]
@@ -228,7 +224,6 @@ async def test_the_clients_stream_helper_puts_the_answer_together(
     ) as stream:
         events = [event.type async for event in stream]
         whole = await stream.get_final_completion()
-
     assert "content.delta" in events
     assert whole.choices[0].finish_reason == "stop"
     assert (whole.choices[0].message.content or "").endswith("\n\nfive")
@@ -253,7 +248,6 @@ async def test_news_comes_before_the_next_answer_and_only_there(
         "replies": [{"type": "text", "text": "批准了"}],
     }
     await store.log.append("default", [row(conversation, 1, "message", data=by_itself)])
-
     answer = await ask(alice, "one", "two", headers=headers, stream=stream)
     news, echo = "批准了", "alice: two"
     if stream:

@@ -99,9 +99,7 @@ async def test_what_cant_be_answered_says_which_field_and_changes_nothing(
     alice: httpx.AsyncClient, sent: Any, status: int, param: str | None
 ) -> None:
     before = (await alice.get("/v1/conversations")).json()["items"]
-
     answer = await alice.post(PATH, json=sent)
-
     error = answer.json()["error"]
     assert set(error) == {"message", "type", "param", "code"}
     assert (answer.status_code, error["param"]) == (status, param)
@@ -132,7 +130,6 @@ async def test_a_body_may_be_a_long_chat_but_not_any_size(
 ) -> None:
     long = ["x" * 7000] * 20
     assert (await ask(alice, *long, unique)).status_code == 200
-
     monkeypatch.setattr(identity, "MOST_BYTES", 1000)
 
     async def endless() -> Any:
@@ -178,7 +175,6 @@ async def test_the_client_knows_each_error_by_its_own_name(address: str, unique:
     alice = AsyncOpenAI(base_url=f"{address}/v1", api_key="alice", max_retries=0)
     stranger = AsyncOpenAI(base_url=f"{address}/v1", api_key="nobody", max_retries=0)
     chat: Any = {"model": "intent-router", "extra_headers": {"X-Conversation-Id": unique}}
-
     with pytest.raises(AuthenticationError):
         await stranger.models.list()
     with pytest.raises(BadRequestError) as refused:
@@ -202,12 +198,10 @@ async def test_what_takes_too_long_is_503_and_the_same_request_gets_the_answer(
 ) -> None:
     monkeypatch.setattr(response, "WAIT", 0.2)
     chat = {"X-Conversation-Id": unique}
-
     slow = await ask(alice, "soon", headers=chat)
     assert slow.status_code == 503
     assert slow.json()["error"]["type"] == "server_error"
     assert slow.headers["retry-after"]
-
     monkeypatch.undo()
     assert (await ask(alice, "soon", headers=chat)).status_code == 200
 
@@ -225,6 +219,5 @@ async def test_a_turn_that_breaks_ends_its_stream_with_an_error(
         lambda cancelled: cancelled.status_code == 202,
     )
     answer = await asking
-
     last = answer.text.strip().split("\n\n")[-1]
     assert "it broke" in json.loads(last.removeprefix("data: "))["error"]["message"]

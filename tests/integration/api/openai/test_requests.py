@@ -32,9 +32,7 @@ async def test_what_a_chat_ui_sends_is_answered_as_it_expects(
     alice: httpx.AsyncClient, sent: dict[str, Any], stream: bool, unique: str
 ) -> None:
     headers = {k: f"{v}{unique}" if k in CHATS and v else v for k, v in sent["headers"].items()}
-
     answer = await alice.post(PATH, json={**sent["body"], "stream": stream}, headers=headers)
-
     expected: dict[str, Any] = sent["expect"]
     assert content(answer) == expected.get("job", f"alice: {expected.get('said')}")
 
@@ -42,9 +40,7 @@ async def test_what_a_chat_ui_sends_is_answered_as_it_expects(
 @pytest.mark.parametrize("sent", JOBS.values(), ids=JOBS)
 async def test_a_job_begins_no_conversation(alice: httpx.AsyncClient, sent: dict[str, Any]) -> None:
     before = (await alice.get("/v1/conversations")).json()["items"]
-
     await alice.post(PATH, json=sent["body"], headers=sent["headers"])
-
     assert (await alice.get("/v1/conversations")).json()["items"] == before
 
 

@@ -61,13 +61,11 @@ async def test_it_says_what_it_read_and_what_that_comes_to(desk: Desk) -> None:
 )
 def test_it_works_out_what_people_type(expression: str, value: str) -> None:
     found = evaluated(expression)
-
     assert (plainly(found.number), found.rounded) == (value, False)
 
 
 def test_it_says_where_digits_were_lost() -> None:
     third = evaluated("1/3")
-
     assert plainly(third.number) == f"0.{'3' * 34}"
     assert third.rounded
     assert evaluated("1/3*0").rounded
@@ -155,10 +153,8 @@ def test_it_says_where_digits_were_lost() -> None:
 )
 def test_what_is_no_arithmetic_or_too_much_is_refused_at_once(expression: str, said: str) -> None:
     began = perf_counter()
-
     with pytest.raises(ArgumentsToolError, match=said):
         evaluated(expression)
-
     assert perf_counter() - began < 0.5
 
 
@@ -174,7 +170,6 @@ def test_whatever_is_typed_has_a_value_or_a_reason(text: str) -> None:
         number = evaluated(text).number
     except ArgumentsToolError as error:
         reason = str(error)
-
     assert (number is None) == reason.startswith("expression: ")
     assert number is None or (number.is_finite() and Decimal(plainly(number)) == number)
 
@@ -182,5 +177,4 @@ def test_whatever_is_typed_has_a_value_or_a_reason(text: str) -> None:
 @given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9).filter(bool))
 def test_whole_division_and_what_it_leaves_are_pythons(left: int, right: int) -> None:
     whole, rest = evaluated(f"({left})//({right})"), evaluated(f"({left})%({right})")
-
     assert (int(whole.number), int(rest.number)) == divmod(left, right)

@@ -20,7 +20,6 @@ class TestCountWorkdays:
 
     async def test_a_year_that_is_not_announced_is_said_to_be_so(self, desk: Desk) -> None:
         found = await desk.ask("count_workdays", start="2040-03-05", end="2040-03-05")
-
         assert (found["workdays"], found["announced"]) == (1, False)
 
     @pytest.mark.parametrize(
@@ -74,7 +73,6 @@ class TestWorkdays:
         self, desk: Desk, after: dict[str, Any], day: str
     ) -> None:
         found = await desk.ask("next_workday", **after)
-
         assert (found["day"], found["workday"]) == (day, True)
 
     @pytest.mark.parametrize(("tool", "field"), [("is_workday", "day"), ("next_workday", "after")])

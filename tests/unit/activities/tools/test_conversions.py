@@ -56,7 +56,6 @@ class TestUnits:
         self, desk: Desk, value: float, source: str, target: str, result: str
     ) -> None:
         found = await desk.ask("convert_units", value=value, from_unit=source, to_unit=target)
-
         assert found["result"] == result
 
     async def test_it_says_which_units_were_read_and_whether_digits_were_lost(
@@ -164,7 +163,6 @@ class TestCurrencies:
             found = await self.ask(
                 desk, server, amount=amount, from_currency=source, to_currency=target
             )
-
         assert found["result"] == result
 
     async def test_rates_are_fetched_once_a_day_however_many_ask(self) -> None:
@@ -174,7 +172,6 @@ class TestCurrencies:
             await rates.latest(NOW + timedelta(hours=23))
             first = len(server.requests)
             await rates.latest(NOW + timedelta(hours=25))
-
             assert (first, len(server.requests)) == (1, 2)
 
     async def test_old_rates_will_do_for_a_week_and_no_longer(self) -> None:
@@ -182,7 +179,6 @@ class TestCurrencies:
             rates = ExchangeRates(server.origin)
             known = await rates.latest(NOW)
             server.answer = says("", 503)
-
             for minute in range(3):
                 later = NOW + timedelta(days=6, minutes=minute)
                 assert await rates.latest(later) == known
@@ -192,7 +188,6 @@ class TestCurrencies:
 
     async def test_without_a_source_it_says_so(self, desk: Desk) -> None:
         desk.dependencies.provide(exchange_rates, ExchangeRates(None))
-
         with pytest.raises(
             PermanentToolError, match=r"no source of exchange rates .*ROUTER_RATES_URL"
         ):
@@ -219,14 +214,12 @@ class TestCurrencies:
         async with WebServer(answer) as server:
             with pytest.raises(error, match=said) as raised:
                 await self.ask(desk, server)
-
         assert "secret" not in str(raised.value)
 
     async def test_a_source_that_is_away_may_come_back(self, desk: Desk) -> None:
         async with WebServer(says(ECB)) as server:
             gone = ExchangeRates(f"{server.origin}/?key=secret")
         desk.dependencies.provide(exchange_rates, gone)
-
         with pytest.raises(TransientToolError, match="can't be had right now") as raised:
             await desk.ask("convert_currency", amount=1, from_currency="USD", to_currency="CNY")
         assert "secret" not in str(raised.value)
@@ -236,7 +229,6 @@ class TestCurrencies:
             '{"base": "EUR", "date": "2026-11-20", "rates": {"USD": 0, "CNY": -1, "JPY": "9",'
             ' "GBP": NaN, "usd": 1, "CHF": 0.95, "SEK": true}}'
         )
-
         assert read_rates(text) == DayOfRates(read_rates(text).day, "EUR", {"CHF": Decimal("0.95")})
 
     @pytest.mark.parametrize(

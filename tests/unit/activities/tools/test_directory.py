@@ -63,7 +63,6 @@ async def test_parts_of_names_and_ids_find_people(desk: Desk, name: str, people:
 async def test_nobody_learns_more_than_that_whoever_asks(desk: Desk, asker: str) -> None:
     """Not ids, roles, delegates, languages or whereabouts: HR and operators no more than others."""
     answer = await desk.ask("find_colleague", await desk.person(asker), name="e")
-
     assert answer["people"]
     for one in answer["people"]:
         assert set(one) == {"name", "department", "manager"}
@@ -71,22 +70,18 @@ async def test_nobody_learns_more_than_that_whoever_asks(desk: Desk, asker: str)
 
 async def test_the_closest_come_first(desk: Desk) -> None:
     desk.dependencies.provide(provided.directory, named("Joanna Li", "Anna Li", "Annabel", "Anna"))
-
     assert await found(desk, "anna") == ["Anna", "Anna Li", "Annabel", "Joanna Li"]
 
 
 async def test_ten_at_most_are_shown_and_the_others_counted(desk: Desk) -> None:
     crowd = named(*(f"Li {number:03}" for number in range(500)))
     desk.dependencies.provide(provided.directory, crowd)
-
     answer = await desk.ask("find_colleague", name="li")
-
     assert (len(answer["people"]), answer["others"]) == (10, 490)
 
 
 async def test_another_tenants_people_are_not_found(desk: Desk) -> None:
     desk.dependencies.provide(provided.directory, named("Anna", tenant="other"))
-
     assert await found(desk, "anna") == []
     assert (
         await desk.ask("find_colleague", ALICE.model_copy(update={"tenant": "other"}), name="anna")

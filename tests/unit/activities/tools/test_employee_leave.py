@@ -40,9 +40,7 @@ class TestLooking:
     ) -> None:
         await take(people, "1")
         await take(people, "1", date(2025, 11, 24))
-
         found = await kept.ask("get_employee_leave", await kept.person(reader), employee="frank")
-
         assert (found["employee"], found["department"], found["year"]) == (
             "Frank Novak",
             "sales",
@@ -56,7 +54,6 @@ class TestLooking:
         self, kept: Desk, people: PeopleSystem
     ) -> None:
         await take(people, "1")
-
         for reader in ("dave", "bob"):
             found = await kept.ask(
                 "get_employee_leave", await kept.person(reader), employee="frank"
@@ -79,7 +76,6 @@ class TestLooking:
     async def test_a_circle_of_managers_has_an_end(self, kept: Desk) -> None:
         circle = [Principal(id=a, name=f"Name {a}", manager=b) for a, b in ("xy", "yz", "zx")]
         kept.dependencies.provide(provided.directory, FileDirectory(circle))
-
         assert await kept.ask("get_employee_leave", circle[1], employee="x")
         with pytest.raises(Forbidden):
             await kept.ask("get_employee_leave", await kept.person("bob"), employee="x")
@@ -93,7 +89,6 @@ class TestLooking:
         self, kept: Desk, name: str, employee: str
     ) -> None:
         found = await kept.ask("get_employee_leave", await kept.person("dave"), employee=name)
-
         assert found["employee"] == employee
 
     @pytest.mark.parametrize(
@@ -125,14 +120,12 @@ class TestLooking:
         ]
         hr = Principal(id="h", name="Boss", roles=frozenset({"employee", "hr"}))
         kept.dependencies.provide(provided.directory, FileDirectory([*twins, hr]))
-
         with pytest.raises(ArgumentsToolError, match=r"may be Li Na \(IT\), Li Na \(HR\)"):
             await kept.ask("get_employee_leave", hr, employee="li na")
         assert (await kept.ask("get_employee_leave", hr, employee="u2"))["department"] == "HR"
 
     async def test_another_tenants_people_are_nobody(self, kept: Desk) -> None:
         dave = (await kept.person("dave")).model_copy(update={"tenant": "other"})
-
         with pytest.raises(ArgumentsToolError, match="is nobody here"):
             await kept.ask("get_employee_leave", dave, employee="frank")
 
@@ -140,10 +133,8 @@ class TestLooking:
 class TestAdjusting:
     async def test_a_change_is_made_once_a_key_and_leaves_a_trail(self, kept: Desk) -> None:
         dave = await kept.person("dave")
-
         first = await kept.write("adjust_leave_balance", dave, **TWO_DAYS)
         again = await kept.write("adjust_leave_balance", dave, **TWO_DAYS)
-
         assert first == again
         assert (first["employee"], first["balance"]["entitled"], first["balance"]["days"]) == (
             "Frank Novak",
@@ -175,12 +166,10 @@ class TestAdjusting:
             with pytest.raises(SystemExit):
                 await kept.write("adjust_leave_balance", dave, **TWO_DAYS)
         adjusted = await kept.write("adjust_leave_balance", dave, **TWO_DAYS)
-
         assert adjusted["balance"]["entitled"] == 17.0
 
     async def test_the_employee_sees_the_change_and_managers_not_why(self, kept: Desk) -> None:
         await kept.write("adjust_leave_balance", await kept.person("dave"), **TWO_DAYS)
-
         own = await kept.ask("get_leave_balance", await kept.person("frank"), leave_type="annual")
         seen = await kept.ask("get_employee_leave", await kept.person("bob"), employee="frank")
         assert (own["days"], seen["adjustments"]) == (17.0, None)
@@ -190,13 +179,11 @@ class TestAdjusting:
     ) -> None:
         await take(people, "10.5")
         dave = await kept.person("dave")
-
         with pytest.raises(
             PermanentToolError, match=r"5 days are more than the 4\.5 that are left"
         ):
             await kept.write("adjust_leave_balance", dave, "k1", **{**TWO_DAYS, "days": -5})
         await kept.write("adjust_leave_balance", dave, "k2", **{**TWO_DAYS, "days": -4.5})
-
         found = await kept.ask("get_employee_leave", dave, employee="frank")
         assert next(b["days"] for b in found["balances"] if b["leave_type"] == "annual") == 0.0
         assert len(found["adjustments"]) == 1
@@ -221,12 +208,10 @@ class TestAdjusting:
     ) -> None:
         dave = await kept.person("dave")
         less = {**TWO_DAYS, "days": -4}
-
         outcomes = await asyncio.gather(
             *(kept.write("adjust_leave_balance", dave, f"k{n}", **less) for n in range(20)),
             return_exceptions=True,
         )
-
         assert sum(isinstance(outcome, PermanentToolError) for outcome in outcomes) == 17
         assert (await people.leave.balance(OF_FRANK, "annual", 2026)).days == 3
 
@@ -279,6 +264,5 @@ class TestAdjusting:
             await kept.write(
                 "adjust_leave_balance", await kept.person("dave"), **{**TWO_DAYS, **changed}
             )
-
         assert (await people.leave.balance(OF_FRANK, "annual", 2026)).days == 15
         assert await people.adjustments.of(OF_FRANK, 2026) == []

@@ -59,7 +59,6 @@ class TestAsking:
         self, desk: Desk
     ) -> None:
         found = await desk.ask("get_expense_limits", category="hotel", city="Chengdu")
-
         assert not found["city_is_listed"]
         assert [(one["place"], one["amount"]) for one in found["limits"]] == [
             ("国内", "400"),
@@ -69,14 +68,12 @@ class TestAsking:
     async def test_the_grade_is_the_callers_unless_one_is_named(self, desk: Desk) -> None:
         carol = await desk.person("carol")
         asked = {"category": "hotel", "city": "Beijing"}
-
         assert await amounts(desk, carol, **asked) == [("hotel", "900")]
         assert await amounts(desk, carol, grade="staff", **asked) == [("hotel", "600")]
         assert await amounts(desk, ALICE, grade="director", **asked) == [("hotel", "900")]
 
     async def test_everything_comes_where_nothing_is_named(self, desk: Desk) -> None:
         categories = {category for category, _ in await amounts(desk)}
-
         assert categories == {limit.category for limit in LIMITS.limits}
 
     @pytest.mark.parametrize(
@@ -118,7 +115,6 @@ class TestAgreement:
         sections, said = self.sections(locale), dict[tuple[str, str], set[Decimal]]()
         for limit in LIMITS.limits:
             said.setdefault(self.where(limit, locale), set()).add(limit.amount)
-
         for where, figures in said.items():
             written = re.findall(FIGURE[locale], sections[where])
             assert {Decimal(figure.replace(",", "")) for figure in written} == figures, where
@@ -166,6 +162,5 @@ class TestFiles:
         self, tmp_path: Path, text: str, said: str
     ) -> None:
         (tmp_path / "limits.yaml").write_text(text, "utf-8")
-
         with pytest.raises(MisconfiguredError, match=said):
             ExpenseLimits.load(tmp_path)

@@ -196,7 +196,6 @@ def answers(passage: Passage, file: str, words: str) -> bool:
 async def test_an_answer_is_quoted_with_its_file_and_heading(desk: Desk) -> None:
     question = "上海的酒店每晚最多多少钱？"
     answer = await desk.ask("search_policies", question=question, top=1)
-
     assert answer["question"] == question
     (passage,) = answer["passages"]
     assert (passage["file"], passage["policy"]) == ("travel.zh.md", "差旅制度")
@@ -226,7 +225,6 @@ async def test_every_question_is_answered_among_three_and_nine_of_ten_by_the_fir
     questions: Questions,
 ) -> None:
     first, missed = await score(BOOK, questions)
-
     assert missed == []
     assert first >= 0.9 * len(questions)
 
@@ -251,7 +249,6 @@ class TestMeaning:
         self, learned: PolicyBook, questions: Questions
     ) -> None:
         first, missed = await score(learned, questions)
-
         assert missed == []
         assert first >= 0.94 * len(questions)
 
@@ -265,7 +262,6 @@ class TestMeaning:
     ) -> None:
         first, missed = await score(learned, questions)
         by_words, missed_by_words = await score(BOOK, questions)
-
         assert first >= max(firsts, by_words)
         assert len(questions) - len(missed) >= threes > len(questions) - len(missed_by_words)
 
@@ -277,7 +273,6 @@ class TestMeaning:
     ) -> None:
         book = PolicyBook.load(None, Unreachable())
         await book.learn(RecentVectors())
-
         assert await score(book, IN_ENGLISH) == await score(BOOK, IN_ENGLISH)
         assert "words alone are searched" in caplog.text
 
@@ -286,7 +281,6 @@ async def test_at_most_as_many_passages_come_as_were_asked_for(desk: Desk) -> No
     for top in (1, 10):
         found = await desk.ask("search_policies", question="年假 病假 报销 出差 加班", top=top)
         assert len(found["passages"]) <= top
-
     for top in (0, 11):
         with pytest.raises(ArgumentsToolError, match="top: "):
             await desk.ask("search_policies", question="年假", top=top)
@@ -302,7 +296,6 @@ class TestFiles:
         with desk.dependencies.override(policy_book, own):
             found = await desk.ask("search_policies", question="dogs")
             in_chinese = await desk.ask("search_policies", question="dogs 可以吗")
-
         expected = {
             "file": "pets.en.md",
             "policy": "Pets",
@@ -314,9 +307,7 @@ class TestFiles:
     async def test_a_long_section_comes_in_pieces_of_whole_paragraphs(self, tmp_path: Path) -> None:
         paragraphs = [f"{number} " + "dog " * 150 for number in range(6)]
         self.write(tmp_path, "# Pets\n\n## Dogs\n\n" + "\n\n".join([*paragraphs, "x" * 4000]))
-
         found = await PolicyBook.load(tmp_path).search("dogs", 10)
-
         whole = [passage.text for passage in found if "dog" in passage.text]
         assert sorted(text[:5] for text in whole) == ["0 dog", "2 dog", "4 dog"]
         assert all(len(passage.text) <= LONGEST for passage in found)

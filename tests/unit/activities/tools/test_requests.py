@@ -48,7 +48,6 @@ async def publish(store: Store, record: RunRecord, *approvals: ApprovalRecord) -
 async def test_a_request_says_since_when_it_waits_and_for_whom(desk: Desk, store: Store) -> None:
     asked = approval("a1", since=NOW + HOUR, due=NOW + 9 * HOUR)
     await publish(store, waiting(), asked, approval("a2", person="carol", active=False))
-
     assert await desk.ask("get_my_requests") == {
         "items": [
             {
@@ -78,9 +77,7 @@ async def test_a_request_says_since_when_it_waits_and_for_whom(desk: Desk, store
 async def test_what_was_handed_in_is_called_by_its_name(desk: Desk, store: Store) -> None:
     files = {"f1": "hotel.pdf", "f2": "taxi.pdf", "f3": "taxi.pdf"}
     await publish(store, waiting(files=files), approval("a1"))
-
     found = await desk.ask("get_my_requests")
-
     assert found["items"][0]["files"] == ["hotel.pdf", "taxi.pdf"]
     assert found["summary"].endswith("审批；附件：hotel.pdf、taxi.pdf")
 
@@ -93,9 +90,7 @@ async def test_a_request_waits_for_whom_its_branches_wait_for(desk: Desk, store:
             f"b{number}", parent=parent, workflow_id=f"leave_request/default/b{number}"
         )
         await publish(store, branch, approval(f"a{number}", run=branch.id, person=person))
-
     (item,) = (await desk.ask("get_my_requests"))["items"]
-
     assert (item["id"], len(item["waits_for"])) == ("r1", 2)
 
 
@@ -103,7 +98,6 @@ async def test_a_request_that_is_named_is_the_whole_one(desk: Desk, store: Store
     await publish(store, waiting("r1", status="waiting"))
     await publish(store, waiting("b1", parent="leave_request/default/r1"))
     context = ToolContext(caller=ALICE, now=NOW, logger=logging.LoggerAdapter(logging.getLogger()))
-
     assert (await run_meant("请假", context, store.runs, KINDS)).id == "r1"
 
 
@@ -111,18 +105,14 @@ async def test_an_end_is_dated_from_when_it_came(desk: Desk, store: Store) -> No
     history = [line("manager", "confirmed", 1), line("manager", "withdrawn", 5)]
     await publish(store, waiting(status="cancelled", history=history))
     await publish(store, waiting("r0", history=[], created_at=NOW - HOUR))
-
     ended, bare = (await desk.ask("get_my_requests"))["items"]
-
     assert ended["since"] == "2026-11-21T07:30:15.000005+08:00"
     assert bare["since"] == "2026-11-21T05:30:15.000005+08:00"
 
 
 async def test_it_is_in_the_callers_language_and_time(desk: Desk, store: Store) -> None:
     await publish(store, waiting(requester="frank"))
-
     (item,) = (await desk.ask("get_my_requests", FRANK))["items"]
-
     assert (item["title"], item["asked"]) == ("Leave request", "2026-11-20T13:30:15.000005-05:00")
 
 
@@ -143,7 +133,6 @@ async def test_they_can_be_narrowed_down(desk: Desk, store: Store) -> None:
 
 async def test_nobody_sees_what_others_asked_for(desk: Desk, store: Store) -> None:
     await publish(store, waiting(), approval())
-
     other_tenant = ALICE.model_copy(update={"tenant": "other"})
     for stranger in (FRANK, other_tenant):
         assert (await desk.ask("get_my_requests", stranger))["items"] == []
@@ -154,9 +143,7 @@ async def test_twenty_at_most_and_five_names_each(desk: Desk, store: Store) -> N
         await publish(store, waiting(f"r{number:02}", created_at=NOW + number * HOUR))
     crowd = [approval(f"a{n:02}", run="r20", person=f"stranger{n}") for n in range(8)]
     await publish(store, waiting("r20", created_at=NOW + 20 * HOUR, events=2), *crowd)
-
     answer = await desk.ask("get_my_requests")
-
     assert (len(answer["items"]), answer["more"]) == (20, True)
     newest = answer["items"][0]
     assert newest["id"] == "r20"
@@ -183,7 +170,6 @@ async def test_what_cannot_be_narrowed_by_is_refused(
 async def test_what_only_looked_something_up_is_no_request(desk: Desk, store: Store) -> None:
     await publish(store, waiting("leave"))
     await publish(store, waiting("clock", flow="get_current_time"))
-
     assert [one["id"] for one in (await desk.ask("get_my_requests"))["items"]] == ["leave"]
 
 
@@ -194,7 +180,5 @@ async def test_titles_are_in_the_language_that_is_spoken(
     desk: Desk, store: Store, spoken: Locale | None, title: str
 ) -> None:
     await publish(store, waiting("leave"))
-
     (one,) = (await desk.ask("get_my_requests", spoken=spoken))["items"]
-
     assert one["title"] == title

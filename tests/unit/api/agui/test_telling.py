@@ -62,7 +62,6 @@ def texts(said: Told) -> dict[str, str]:
 
 def test_a_text_that_was_heard_while_it_was_written_is_not_said_again() -> None:
     said, telling = told(delta("Hel"), delta("lo"), then=turn("Hello"))
-
     assert said.types == [
         "TEXT_MESSAGE_START",
         "TEXT_MESSAGE_CONTENT",
@@ -76,7 +75,6 @@ def test_a_text_that_was_heard_while_it_was_written_is_not_said_again() -> None:
 
 def test_a_text_begun_anew_is_another_message_and_the_first_one_is_thrown_away() -> None:
     said, telling = told(delta("Bro"), delta("Hello", attempt=2), then=turn("Hello"))
-
     assert texts(said) == {"m1.draft1": "Bro", "m1.draft2": "Hello"}
     assert telling.texts.thrown_away
     assert [(m.id, m.content) for m in telling.history] == [("m1.draft2", "Hello")]
@@ -84,7 +82,6 @@ def test_a_text_begun_anew_is_another_message_and_the_first_one_is_thrown_away()
 
 def test_a_text_that_the_turn_says_otherwise_is_said_and_the_draft_thrown_away() -> None:
     said, telling = told(delta("Hello"), then=turn("Good day"))
-
     assert texts(said) == {"m1.draft1": "Hello", "m1.reply0": "Good day"}
     assert telling.texts.thrown_away
 
@@ -97,7 +94,6 @@ def test_a_call_begins_when_it_begins_and_has_its_arguments_and_result_from_the_
         heard("tool_finished", id="c0", name="look", status="done", milliseconds=3),
         then=turn("blue", calls=(call,)),
     )
-
     assert said.types[:7] == [
         "TOOL_CALL_START",
         "CUSTOM",
@@ -115,7 +111,6 @@ def test_a_call_begins_when_it_begins_and_has_its_arguments_and_result_from_the_
 
 def test_a_call_that_the_turn_knows_nothing_of_is_ended_with_its_status() -> None:
     said, _ = told(heard("tool_started", id="c0", name="look"), then=turn("stopped"))
-
     assert said.one(EventType.TOOL_CALL_RESULT).content == "skipped"
 
 
@@ -123,7 +118,6 @@ def test_a_call_that_waits_is_the_front_ends_and_has_no_result() -> None:
     call = ToolCallView(id="9f", name="locate", arguments={}, status="waiting")
     then = turn("One moment.", calls=(call,))
     said, _ = told(then=then)
-
     assert said.one(EventType.TOOL_CALL_START).tool_call_id == "9f"
     assert "TOOL_CALL_RESULT" not in said.types
     end: Any = ended("t", "r", [then], [])
@@ -133,7 +127,6 @@ def test_a_call_that_waits_is_the_front_ends_and_has_no_result() -> None:
 def test_a_call_that_the_front_end_answers_with_this_run_is_not_made_again() -> None:
     call = ToolCallView.of("9f", "locate", {}, {"at": "home"})
     said, _ = told(then=turn("At home.", calls=(call,)), answered=frozenset({"9f"}))
-
     assert not [name for name in said.types if name.startswith("TOOL_CALL")]
 
 
@@ -146,7 +139,6 @@ def test_steps_are_closed_before_the_run_is_and_never_opened_twice() -> None:
         thinking("started", "think", "policy-advisor"),
         then=turn("done"),
     )
-
     steps = [(e.type.value, e.step_name) for e in said.events if "STEP" in e.type.value]
     assert steps == [
         ("STEP_STARTED", "decide"),
@@ -158,7 +150,6 @@ def test_steps_are_closed_before_the_run_is_and_never_opened_twice() -> None:
 
 def test_what_a_flow_does_by_itself_is_in_nobodys_turn() -> None:
     said, _ = told(heard("tool_started", "", id="x", name="book"), then=turn("hi"))
-
     assert said.custom("flow_tool_started") == [{"id": "x", "name": "book"}]
     assert "TOOL_CALL_START" not in said.types
 
@@ -183,17 +174,14 @@ def test_whatever_happens_all_that_was_begun_is_ended(
 ) -> None:
     calls = (ToolCallView.of("c0", "look", {}, 1),)
     events, _ = told(*happened, then=turn(*said, calls=calls))
-
     begin = RunStartedEvent(thread_id="t", run_id="r")
     balanced([begin, *events.events, ended("t", "r", [turn()], [])])
 
 
 def test_a_failed_turn_is_an_error_a_stopped_one_is_cancelled_and_both_say_what_they_cost() -> None:
     cost = Usage(llm_calls=1, prompt_tokens=5, completion_tokens=2)
-
     failed: Any = ended("t", "r", [turn("It broke.", status="failed", usage=cost)], [])
     stopped: Any = ended("t", "r", [turn("Stopped.", status="cancelled", usage=cost)], [])
-
     assert (failed.type, failed.message) == (EventType.RUN_ERROR, "It broke.")
     assert (stopped.outcome.type, stopped.result) == ("cancelled", None)
     assert [u.total_tokens for u in (failed.usage[0], stopped.usage[0])] == [7, 7]
@@ -231,7 +219,6 @@ def applied(document: Any, operations: list[dict[str, Any]]) -> Any:
 @given(before=JSON, after=JSON)
 def test_the_patch_turns_the_one_state_into_the_other(before: Any, after: Any) -> None:
     operations = patch(before, after)
-
     assert applied(deepcopy(before), operations) == after
 
 
@@ -247,7 +234,6 @@ GIVEN: dict[str, tuple[str, Any, Any]] = {
 @pytest.mark.parametrize(("id_", "payload", "action"), GIVEN.values(), ids=GIVEN.keys())
 def test_an_answer_is_to_its_own_question(id_: str, payload: Any, action: dict[str, Any]) -> None:
     answer: Any = read_answers(ResumeEntry(interrupt_id=id_, status="resolved", payload=payload), 0)
-
     assert answer.message.action.model_dump() == {"question": "q", **action}
 
 
@@ -256,7 +242,6 @@ def test_a_string_is_what_the_person_would_have_typed(kind: str) -> None:
     answer: Any = read_answers(
         ResumeEntry(interrupt_id=f"{kind}/q", status="resolved", payload="下周一"), 0
     )
-
     assert answer.message.text == "下周一"
 
 
@@ -284,7 +269,6 @@ UNUSABLE: dict[str, tuple[str, Any]] = {
 def test_a_payload_that_answers_nothing_is_refused_by_name(id_: str, payload: Any) -> None:
     with pytest.raises(InvalidInput) as refusal:
         read_answers(ResumeEntry(interrupt_id=id_, status="resolved", payload=payload), 4)
-
     assert refusal.value.problems[0].field.startswith("resume.4.payload")
 
 

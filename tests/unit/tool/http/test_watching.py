@@ -31,17 +31,14 @@ def test_what_is_new_edited_or_gone_is_followed(folder: Folder) -> None:
     tools = watched(folder, registry)
     tools.load()
     assert not tools.reload()
-
     file = folder.write(declaration(name="one"))
     assert tools.reload()
     assert names(registry) == ["one"]
     assert not tools.reload()
-
     folder.write(declaration(name="two"))
     touched(file)
     assert tools.reload()
     assert names(registry) == ["two"]
-
     file.unlink()
     assert tools.reload()
     assert names(registry) == []
@@ -56,14 +53,12 @@ def test_a_broken_file_keeps_the_old_tools_and_is_logged_once(
     file = folder.write(declaration(name="one"))
     tools.load()
     one = registry["one"]
-
     folder.write(broken)
     touched(file)
     assert not tools.reload()
     assert not tools.reload()
     assert registry["one"] is one
     assert len([r for r in caplog.records if "stay as they were" in r.getMessage()]) == 1
-
     folder.write(declaration(name="mended"))
     touched(file)
     touched(file)

@@ -50,7 +50,6 @@ def test_bytes_are_a_file(block: Any, file: ToolFile) -> None:
 def test_files_beside_a_structured_answer_are_attached_to_it() -> None:
     picture = types.ImageContent(type="image", data=DATA, mime_type="image/png")
     said = types.TextContent(type="text", text='{"n": 1}')
-
     assert answer(said, picture, structured={"n": 1}) == {
         "value": {"n": 1},
         "attached": [ToolFile("image.png", "image/png", BYTES)],
@@ -60,7 +59,6 @@ def test_files_beside_a_structured_answer_are_attached_to_it() -> None:
 @pytest.mark.parametrize("data", ["not base64!", "AAA", "中文"])
 def test_bytes_that_cannot_be_read_are_described(data: str) -> None:
     block = types.ImageContent(type="image", data=data, mime_type="image/png")
-
     assert answer(block) == [
         {"type": "image", "mime_type": "image/png", "unreadable": "it is no base64"}
     ]
