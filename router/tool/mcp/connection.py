@@ -45,18 +45,25 @@ Item = SessionMessage | Exception
 
 @asynccontextmanager
 async def sieved(
-    transport: AbstractAsyncContextManager[TransportStreams], log: logging.Logger
+    transport: AbstractAsyncContextManager[TransportStreams],
+    log: logging.Logger,
+    ended: Callable[[], None],
 ) -> AsyncIterator[TransportStreams]:
-    """The same streams; lists of tools that come in hold only tools."""
+    """The same streams; lists of tools that come in hold only tools, and `ended` hears the end."""
     async with transport as (incoming, outgoing):
-        yield _Sieve(incoming, log), outgoing
+        yield _Sieve(incoming, log, ended), outgoing
+
+
+def _unheard() -> None:
+    """An address has no end of its own: a call that fails tells."""
 
 
 class _Sieve:
     """A stream of messages that keeps what the one below knows of each."""
 
-    def __init__(self, below: Any, log: logging.Logger) -> None:
+    def __init__(self, below: Any, log: logging.Logger, ended: Callable[[], None]) -> None:
         self._below = below
+        self._ended = ended
         self._log = log
 
     @property
@@ -74,7 +81,11 @@ class _Sieve:
         return self
 
     async def __anext__(self) -> Item:
-        return self._sifted(await self._below.__anext__())
+        try:
+            return self._sifted(await self._below.__anext__())
+        except StopAsyncIteration:
+            self._ended()
+            raise
 
     async def __aenter__(self) -> Self:
         await self._below.__aenter__()
@@ -367,13 +378,13 @@ class McpConnection:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Client]:
-        transport = (
-            called(self.entry)
-            if self.entry.url is not None
-            else child_process(self.entry, self._inherited, self._lose, self._complained)
-        )
+        if self.entry.url is not None:
+            transport, ended = called(self.entry), _unheard
+        else:
+            transport = child_process(self.entry, self._inherited, self._complained)
+            ended = self._lose
         client = Client(
-            sieved(transport, self._log),
+            sieved(transport, self._log, ended),
             mode=self.entry.protocol,
             cache=None,
             read_timeout_seconds=None,

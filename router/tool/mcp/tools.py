@@ -34,7 +34,7 @@ from router.tool.implementation import Arguments, ArgumentSchema
 from router.tool.labels import labelled
 from router.tool.mcp.connection import Away, Interview, Listing, Lost, McpConnection
 from router.tool.mcp.file import ServerEntry, ToolEntry, names
-from router.tool.mcp.transport import TOO_LONG
+from router.tool.mcp.keeper import TOO_LONG
 from router.tool.mcp.untrusted import (
     LONGEST_ERROR,
     LONGEST_TITLE,
