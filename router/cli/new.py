@@ -25,6 +25,7 @@ import skills
 from router.cli.flows import validated
 from router.cli.schema import FOLDER, NAMES, text_of
 from router.domain.errors import Conflict, InvalidInput, MisconfiguredError
+from router.runtime.definitions import load_registry
 from router.settings import Settings
 from router.tool.tool import RESERVED
 
@@ -479,10 +480,6 @@ Folder = Annotated[
 @app.command()
 def flow(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> None:
     """Write a flow with stories of it. It loads, and its examples start it and no other."""
-    from router.cli.new import named
-    from router.runtime.definitions import load_registry
-    from router.settings import Settings
-
     settings = Settings.load()
     names = named("flow", name, zh, en, load_registry(settings).names)
     _write(new_flow(settings, names, folder))
@@ -491,9 +488,6 @@ def flow(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> Non
 @app.command()
 def skill(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> None:
     """Write a skill, with lines that people say who mean it."""
-    from router.cli.new import named
-    from router.settings import Settings
-
     _write(new_skill(Settings.load(), named("skill", name, zh, en), folder))
 
 
@@ -512,17 +506,12 @@ def tool(
     folder: Folder = None,
 ) -> None:
     """Write a tool with a test of it."""
-    from router.cli.new import named
-    from router.runtime.definitions import load_registry
-    from router.settings import Settings
-
     settings = Settings.load()
     names = named("tool", name, zh, en, load_registry(settings).names)
     _write(new_tool(settings, names, kind, folder))
 
 
 def _write(written: "ScaffoldResult") -> None:
-    from router.cli.new import write_all
 
     write_all(written.files)
     for file in written.files:
