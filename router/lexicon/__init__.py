@@ -199,6 +199,28 @@ class Lexicon:
     around_request: Words = NO_WORDS
     """What is said of a request without saying of which kind it is."""
 
+    # What somebody is off to do
+    purpose: Words = NO_WORDS
+
+    # Moving days
+    later: Words = NO_WORDS
+    earlier: Words = NO_WORDS
+    longer: Words = NO_WORDS
+    shorter: Words = NO_WORDS
+    around_shift: Words = NO_WORDS
+
+    # Items of a list
+    item: Words = NO_WORDS
+    """What one is called, whatever it is."""
+    counted: Words = NO_WORDS
+    """What stands after a figure that is no amount."""
+    adds: Words = NO_WORDS
+    opens_adding: Words = NO_WORDS
+    changes: Words = NO_WORDS
+    removes: Words = NO_WORDS
+    keeps: Words = NO_WORDS
+    around_item: Words = NO_WORDS
+
     # Whom and what somebody speaks of
     surname: Words = NO_WORDS
     someone: Words = NO_WORDS

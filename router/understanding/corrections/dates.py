@@ -1,10 +1,7 @@
-"""Days that are known moved, restated, made more or fewer.
+"""Days that are known moved, restated, made more or fewer: `往后推一天`, `start Tuesday instead`.
 
-New days for a range that is known: both ends, one of them, or a half of its only day.
-
-One end of a known range is another day: `start Tuesday instead`, `第一天改成周二`.
-
-Moving the days that are known, and making them more or fewer: `往后推一天`, `one more day`.
+New days for a range that is known are those of both ends, of one of them, or a half of its only
+day.
 """
 
 from collections.abc import Mapping
@@ -22,6 +19,7 @@ from router.entities.ranges import from_weekday
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import RangePart, Slot, filled_by
 from router.flow.view import FlowView
+from router.lexicon import EN, ZH
 from router.understanding.slots.mappings import fill_days, half_value, last_day, range_slots
 
 _ONLY = compiled(r"只|就请|\b(?:only|just)\b")
@@ -100,32 +98,12 @@ def halved(view: FlowView, utterance: Utterance) -> Values | None:
     return None if named is None else dict.fromkeys(names, named.value)
 
 
-_LATER = compiled(
-    "(?:往后|向后|后)(?:推|挪|移|延|顺延)|推迟|延后|延迟|顺延|推后|晚"
-    r"|\b(?:push|move|put|shift|delay|postpone)(?:ed|ing)?\b.*\b(?:back|out|later|by)\b|\blater\b"
-    r"|\b(?:delay|postpone)\b"
-)
-_EARLIER = compiled(
-    "(?:往前|向前|前)(?:推|挪|移|提)|提前|提早|早"
-    r"|\b(?:bring|move|push|pull)\b.*\b(?:forward|up|earlier)\b|\bearlier\b"
-)
-_LONGER = compiled(
-    "多(?:请|休|加|要|放)|再(?:多)?(?:请|休|加|要)|延长|加(?:一|两|二|三|[0-9])"
-    r"|\b(?:more|another)\b|\b(?:extend|lengthen|prolong|add)\b|\blonger\b|\bextra\b|\badditional\b"
-)
-_SHORTER = compiled(r"少(?:请|休|要)|缩短|减(?:少|掉)?|\bless\b|\bfewer\b|\bshorten\b|\bshorter\b")
+_LATER = compiled(rf"{ZH.later}|\b{EN.later}\b")
+_EARLIER = compiled(rf"{ZH.earlier}|\b{EN.earlier}\b")
+_LONGER = compiled(rf"{ZH.longer}|\b{EN.longer}\b")
+_SHORTER = compiled(rf"{ZH.shorter}|\b{EN.shorter}\b")
 _AROUND_SHIFT = compiled(
-    "^(?:那就?|就|把|请|帮我|我|想|要|再|一下|日期|时间|假期|开始|请假|都|整体|吧|了|的|往后"
-    "|往前|向后|向前"
-    "|推迟|推后|推|挪|移|延后|延迟|延长|延|顺延|提前|提早|提|晚|早|后|前|多|少|加|休|放|缩短"
-    "|减少|减掉|减|不对|等等"
-    "|好的?|可以|但是?|不过"
-    r"|\b(?:can|could|you|we|please|actually|no|ok|okay|yes|but|then|push|move|put|shift|delay"
-    r"|postpone|bring|pull|make|it|that|the|them|this|dates?|leave|everything|all|back|out"
-    r"|forward|up"
-    r"|later|earlier|by|for|more|extend|lengthen|prolong|add|longer|extra|additional|less|fewer"
-    r"|shorten|shorter|i|i'd|like|need|want|take|let's|an?|one)\b"
-    r"|[ ,.!])*$"
+    rf"^(?:{ZH.filler}|{ZH.around_shift}|\b(?:{EN.filler}|{EN.around_shift})\b|[ ,.!])*$"
 )
 _HOW_FAR = compiled(
     f"(?P<zh>{ZH_COUNT}|半|[俩仨]) ?个?(?:天|日|周|星期|礼拜)"

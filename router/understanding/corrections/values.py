@@ -1,14 +1,8 @@
-"""Putting right what a flow already knows: `不对,是下周二`, `the reason`, `no video after all`.
+"""Putting right what a flow already knows: `不对,是下周二`, `change the end date to Friday`.
 
-Saying that something is wrong without saying what is right: `日期错了`, `the reason`.
-
-Turning a yes into a no by naming what it is about: `不要视频了`, `no video after all`.
-
-Values said anew without a word of correction: `那就下周一吧`, `从周三到周五`.
-
-Putting right what a flow already knows: `不对,是下周二`, `change the end date to Friday`.
-
-What is put right where a flow shows what it knows and asks whether to go on.
+A slot is named (`日期错了`), or the value says which it is (`no, three days`); a yes-or-no is
+turned by naming it (`no video after all`). Where a flow shows what it knows and asks whether to go on, a
+new value needs no word of correction: `那就下周一吧`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +24,7 @@ from router.flow.slot_types.slot import Slot, read_as
 from router.flow.view import FlowView
 from router.understanding.corrections.dates import halved, repointed, retimed, shifted
 from router.understanding.items.item_corrections import OfItems, added, said_of_items
-from router.understanding.names import word_in, words_of
+from router.understanding.names import FlowNames, word_in, words_of
 from router.understanding.slots.mappings import fill_choices, range_slots
 from router.understanding.slots.prefill import find_texts
 
@@ -160,7 +154,7 @@ def restated(
 
     `ranges_only` where free text is asked for, and a kind or a name may be all of it.
     """
-    moved = shifted(view.fillable, view.slots, utterance.text)
+    moved = shifted(view.fillable, view.slots, _unnamed_flow(view, utterance.text))
     if moved:
         return moved
     # Also a time of today: of a single day it is the half that is meant.
@@ -170,6 +164,13 @@ def restated(
     if ranges_only:
         return None
     return _choice(view, utterance) or _text(view, utterance) or _last(view, utterance)
+
+
+def _unnamed_flow(view: FlowView, text: str) -> str:
+    """The text without what the flow is called: `请假往后推一天` moves the days."""
+    for name in FlowNames(view.flow, view.title).words:
+        text = text.replace(name, " ")
+    return text
 
 
 def is_only_times(utterance: Utterance) -> bool:
@@ -377,7 +378,9 @@ def _unnamed(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | Non
 
 def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
     """The value for whatever slot can hold it and was filled last."""
-    moved = shifted(view.fillable, view.slots, tail.text) or retimed(view, tail)
+    moved = shifted(view.fillable, view.slots, _unnamed_flow(view, tail.text)) or retimed(
+        view, tail
+    )
     if moved:
         return moved
     for path, slot in reversed(list(_filled(view))):

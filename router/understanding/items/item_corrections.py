@@ -1,11 +1,5 @@
 """Putting items right: `第一项改成 35`, `the second one was 46`, `删掉打车那项`, `再加一项`.
 
-Which of several items is meant: `第2项`, `the second one`, `昨天的午餐`, `36 那笔`.
-
-Another item where none is asked for: `再加一项`, `add another item`, `还有酒店 300，前天`.
-
-Putting items right: `第一项改成 35`, `the second one was 46`, `午餐改成 50`, `删掉打车那项`.
-
 An item is meant by its place, or by what it is: its kind, its day, its amount. Where that fits
 two, or nothing says which of several is meant, nothing is changed: someone has to say.
 """
@@ -13,7 +7,9 @@ two, or nothing says which of several is meant, nothing is changed: someone has 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -26,24 +22,28 @@ from router.entities.numbers import ORDINAL, place_of
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, filled_by, read_as
 from router.flow.view import FlowView
+from router.lexicon import EN, ZH
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.items import described, find_items
 from router.understanding.names import word_in, words_of
 from router.understanding.slots.free_text import documents_of
 
-_THING = (
-    "(?:one|item|expense|receipt|ticket|invoice|bill|ride|trip|fare|meal|entry|line|taxi|lunch)s?"
-)
-_PLACE = compiled(
-    "第 ?(?P<zh>[一二三四五六七八九十\\d]{1,2}) ?[个项笔张条单份]"
-    rf"|\bthe (?P<en>{ORDINAL})(?: {_THING})?(?:'s)?(?:$| (?:is|was|were|should|to|be|costs?"
-    rf"|cost|and|,)\b|[,.])"
-    rf"|\b(?P<thing>{ORDINAL}) {_THING}\b"
-    r"|(?:\bitem|#|^(?:change |set |make |remove |delete |drop )?(?:number"
-    r"|no\.?)) ?(?P<n>\d{1,2})\b"
-    r"|(?P<last>(?:最后|上)一?[个项笔张条]|\b(?:the )?last (?:one|item|expense|receipt)\b"
-    r"|\bthe last$)"
-)
+
+@lru_cache(maxsize=256)
+def _place(names: tuple[str, ...]) -> Any:
+    """What says which item is meant by its place; `names` are what else an item is called."""
+    thing = f"{EN.item + names}s?"
+    return compiled(
+        "第 ?(?P<zh>[一二三四五六七八九十\\d]{1,2}) ?[个项笔张条单份]"
+        rf"|\bthe (?P<en>{ORDINAL})(?: {thing})?(?:'s)?"
+        r"(?:$| (?:is|was|were|should|to|be|costs?|and|,)\b|[,.])"
+        rf"|\b(?P<thing>{ORDINAL}) {thing}\b"
+        r"|(?:\bitem|#|^(?:change |set |make |remove |delete |drop )?(?:number|no\.?)) ?"
+        r"(?P<n>\d{1,2})\b"
+        rf"|(?P<last>(?:最后|上)一?[个项笔张条]|\b(?:the )?last {thing}\b|\bthe last$)"
+    )
+
+
 _SEVERAL_PLACES = compiled(
     r"\b(?:first|last) (?:two|three|four|few|\d)\b|[前后][两二三四五六七八九\d]+[个项笔张条]"
 )
@@ -63,7 +63,7 @@ def designated(
     """
     if _SEVERAL_PLACES.search(text.text):
         return list(range(len(items)))
-    places = _numbered(text.text, len(items))
+    places = _numbered(slot, text.text, len(items))
     if places is not None:
         return places
     tests = _kinds(slot, text)
@@ -85,9 +85,9 @@ def links_several(text: str) -> bool:
     return _LINK.search(text) is not None
 
 
-def _numbered(text: str, count: int) -> list[int] | None:
+def _numbered(slot: Slot, text: str, count: int) -> list[int] | None:
     places: list[int] = []
-    found = list(_PLACE.finditer(text))
+    found = list(_place(slot.names).finditer(text))
     for match in found:
         if match.group("last"):
             places.append(count - 1)
@@ -148,22 +148,20 @@ def _value_of(item: JsonValue, name: str, fields: Mapping[str, Slot]) -> JsonVal
 
 
 _OPENS = compiled(
-    "^(?:对了|哦|啊|嗯|等等|等一下|不好意思|抱歉|,| )*"
-    "(?:还有|还要|另外|此外|再[加报来添]|加上|加[一个]|新增|补[充一]|漏了|忘了)"
+    f"^(?:对了|哦|啊|嗯|等等|等一下|不好意思|抱歉|,| )*{ZH.opens_adding}"
     r"|^(?:oh|wait|sorry|and|no|please|i|'ve|have|forgot|there'?s|[,. ])*"
-    r"(?:also|another|plus|add|one more|in addition|there was)\b"
+    rf"{EN.opens_adding}\b"
 )
 _ONE_MORE = compiled(
-    "^(?:我|想|要|需要|请|帮我|对了|不|好的?|,| )*(?:再|还要|还想|还得)?(?:加|添|新增|增加|来|补)"
-    "(?:上)?(?:别的|其他)?(?:一|几)?[个张笔项条](?:费用|明细|东西|项目)?(?:吧|啊|呗|了|[!.。 ])*$"
+    f"^(?:{ZH.filler}|需要|不|,| )*(?:再|还要|还想|还得)?(?:加|添|新增|增加|来|补)(?:上)?"
+    "(?:别的|其他)?[一几]?[个张笔项条](?:费用|明细|东西|项目)?(?:吧|啊|呗|了|[!.。 ])*$"
     "|^(?:对了|,| )*还有(?:呢|啊|呀|的)?[!.。 ]*$"
-    "|^(?:对了|,| )*还有(?:别的|其他的?)?(?:一|几)[个张笔项条](?:费用)?"
-    "(?:要[加报])?(?:吧|呢|[!.。 ])*$"
+    "|^(?:对了|,| )*还有(?:别的|其他的?)?[一几][个张笔项条](?:费用)?(?:要[加报])?"
+    "(?:吧|呢|[!.。 ])*$"
     r"|^(?:no|please|i|want|need|like|would|'d|to|can|could|you|we|let'?s|wait|[,. ])*"
     r"(?:add|include)(?: in)? (?:another|one more|an?|one)(?: more| new)?"
-    r"(?: (?:item|one|expense|entry|line|thing))?(?: please)?[.! ]*$"
-    r"|^(?:there(?:'s| is) )?(?:another|one more) (?:item|one|expense|entry|line)"
-    r"(?: please)?[.! ]*$"
+    r"(?: [a-z]+)?(?: please)?[.! ]*$"
+    r"|^(?:there(?:'s| is) )?(?:another|one more) [a-z]+(?: please)?[.! ]*$"
 )
 
 
@@ -192,38 +190,14 @@ def _required(slot: Slot) -> list[str]:
     return [name for name, field in fields.items() if field.required] or ["", ""]
 
 
-_CHANGES = compiled(
-    "改成|改为|改到|改作|换成|换到|应该是|应该为|应为|更正为?|变成|调整为|调整到|调到|修改为|修改成"
-    "|设为|设成|写成|不是[^,]*是"
-    r"|\b(?:should be|should have been|(?:change|set|update|correct|switch|make)\b.* to"
-    r"|not .* but)\b"
-)
+_CHANGES = compiled(rf"{ZH.changes}|\b{EN.changes}\b")
 _IS = compiled(r"是|为|\b(?:is|was|were|are|be)\b")
 _SETS = compiled(r"^(?:no,? |please |actually,? |sorry,? )*(?:make|set) (?:the |item )")
-_REMOVES = compiled(
-    "删掉|删除|删了|删去|删|去掉|去除|拿掉|移除|撤掉|划掉|取消|不(?:用|要|想|必)?再?(?:一起)?报"
-    "|别报|(?:不要|不用|不需要)(?:了|$)|不算"
-    r"|\b(?:remove|delete|drop|scrap|exclude|strike(?: out)?|leave out|get rid of|cancel"
-    r"|take (?:out|off|away)|without|(?:don'?t|do not|won'?t) (?:claim|include|need|want|add"
-    r"|count))\b"
-    r"|\b(?:take|leave|strike|cross) (?:the )?.{1,30} (?:out|off|away)\b|\bisn'?t needed\b"
-    r"|\bis not needed\b"
-)
-_KEEPS = compiled(
-    r"(?:不要|别|不用|不想|没有?)[^,]{0,4}(?:删|去掉|拿掉|移除|取消)|只[要留报]|除了|以外|之外"
-    r"|\b(?:don'?t|do not|never|didn'?t) (?:\w+ )?(?:remove|delete|drop|cancel|scrap)"
-    r"|\b(?:except|only|but)\b|[?]$|吗$"
-)
-_ADDS = compiled(
-    "还有|另外|再[加报来添]|加上|新增|此外|(?:也|一)起报"
-    r"|\b(?:also|another|plus|as well|one more|add(?:ing)?|in addition|new)\b"
-)
+_REMOVES = compiled(rf"{ZH.removes}|\b{EN.removes}\b")
+_KEEPS = compiled(rf"{ZH.keeps}|\b{EN.keeps}\b|[?]$|吗$")
+_ADDS = compiled(rf"{ZH.adds}|\b{EN.adds}\b")
 _CLAUSE = compiled("[,;。!]")
-_AROUND = compiled(
-    r"^(?:的|了|吧|才对|啊|呀|哈|谢谢|块|元|钱|那天|花|付|yuan|rmb|please|thanks|thank you"
-    r"|on|for|at|the|it"
-    r"|not|actually|[,.! ])*$"
-)
+_AROUND = compiled(f"^(?:{ZH.around_item}|{EN.around_item}|[,.! ])*$")
 _LONGEST = 80
 
 

@@ -1,29 +1,19 @@
 """Several things in one sentence: `昨天打车36块,今天午饭25块`, `三张打车票 58、36、32`.
 
-How many of each thing a sentence names: `两台显示器`, `显示器要三个`, `a laptop and 2 monitors`.
-
-A count stands right before what it counts, or right after it with a measure word or a sign that
-says so, `monitors x 2`. One that was taken for the thing before isn't also the next one's.
-
-Amounts in a sentence about things that were paid for, where `元` is mostly left out.
-
-A figure is an amount where nothing else is near that it could be: a row of them, the only one,
-or one right after what it was spent on. A comma that may be a decimal one, `86,5 yuan`, makes
-neither of its readings certain: then there is no amount, and it is asked for.
-
-Dealing what a sentence names out to the things that it describes.
-
-From left to right: a new item begins where a field would come a second time. Values of one
-field in a row, `58、36、32`, make an item each; where items stand there that lack the field, they
-get one each: `打车和午餐，30 和 40`. A row that fits neither goes to nobody: it is asked for.
-
 The sentence is read from left to right as a row of choices, counts, amounts, dates and numbers of
-documents, which are then dealt out to the items that they describe.
+documents, which are then dealt out to the items that they describe: a new item begins where a
+field would come a second time. Values of one field in a row make an item each, or go to the items
+that lack the field, one each: `打车和午餐，30 和 40`. A row that fits neither goes to nobody: it is
+asked for.
+
+A figure is an amount where nothing else is near that it could be. A comma that may be a decimal
+one, `86,5 yuan`, makes neither of its readings certain: then there is no amount.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from pydantic import JsonValue
@@ -37,6 +27,7 @@ from router.entities.money import Money, is_exact
 from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot
+from router.lexicon import EN
 from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Filling
 
@@ -118,16 +109,6 @@ _ONE = compiled(_FIGURE)
 # 1,234.50 and 12,000 are an amount each, unless two receipts or more were spoken of.
 _GROUPED = compiled(r"^[1-9]\d{0,2}(?:,\d{3}(?:\.\d{1,2})?|(?:,\d{3}){2,3}\.\d{1,2})$")
 _DECIMAL_COMMA = compiled(r"^\d{1,9},\d{1,2}$")
-_SEVERAL = compiled(
-    r"[两二三四五六七八九十2-9] ?[张笔份]|\b(?:two|three|four|five|six|seven|eight|nine|ten|[2-9]) "
-    r"(?:[a-z]+ )?(?:receipts|tickets|invoices|bills|items|expenses|fares|rides|trips|meals"
-    r"|things)\b"
-)
-_COUNTED = compiled(
-    r"^ ?(?:[张个笔次份条人天日月年号点楼层公米位晚]|km|miles?|people|persons?|guests?|pax"
-    r"|nights?|days?"
-    r"|tickets?|receipts?|invoices?|items?|trips?|rides?|meals?|times?|taxi|hours?|%)"
-)
 _NUMBERING = compiled(r"(?:第 ?|item |no\.? ?|number |#)$")
 _NEAR = 10
 # 打车费36: a figure may stand this far from what it was spent on.
@@ -140,11 +121,25 @@ _SAID_ANEW = compiled(
 )
 
 
-def find_amounts(utterance: Utterance, taken: Spans, choices: Spans) -> list[Found[Money]]:
+@lru_cache(maxsize=256)
+def _counting(names: tuple[str, ...]) -> tuple[Any, Any]:
+    """What says that there are several items, and what counts something; items are called so."""
+    things = EN.item + names
+    several = (
+        r"[两二三四五六七八九十2-9] ?[张笔份]|\b(?:two|three|four|five|six|seven|eight|nine|ten"
+        rf"|[2-9]) (?:[a-z]+ )?{things}s\b"
+    )
+    counted = rf"^ ?(?:[张个笔次份条人天日月年号点楼层公米位晚%]|{EN.counted}|{things}s?)"
+    return compiled(several), compiled(counted)
+
+
+def find_amounts(
+    utterance: Utterance, taken: Spans, choices: Spans, names: tuple[str, ...] = ()
+) -> list[Found[Money]]:
     """The amounts of the sentence, in order.
 
     `taken` is what stands for something else, the numbers of documents say; `choices` where
-    it says what was paid for.
+    it says what was paid for, `names` what items are called.
     """
     with_currency = [
         found
@@ -152,21 +147,29 @@ def find_amounts(utterance: Utterance, taken: Spans, choices: Spans) -> list[Fou
         if not _overlaps(found, taken) and not _joins_two(utterance, found)
     ]
     others = [(f.start, f.end) for f in utterance.spent if not isinstance(f.value, Decimal)]
-    bare = _bare(utterance, _masked(utterance.text, [*taken, *others]), choices, with_currency)
+    bare = _bare(
+        utterance, _masked(utterance.text, [*taken, *others]), choices, with_currency, names
+    )
     return sorted([*with_currency, *bare], key=lambda f: f.start)
 
 
 def _bare(
-    utterance: Utterance, text: str, choices: Spans, known: Sequence[Found[Money]]
+    utterance: Utterance,
+    text: str,
+    choices: Spans,
+    known: Sequence[Found[Money]],
+    names: tuple[str, ...],
 ) -> list[Found[Money]]:
-    row = _ROW.search(text) or (_SEVERAL.search(text) and _SPACED_ROW.search(text))
-    if row and not _COUNTED.search(text[group_span(row, "row")[1] :][:_NEAR]):
+    counting = _counting(names)
+    several = counting[0].search(text) is not None
+    row = _ROW.search(text) or (several and _SPACED_ROW.search(text))
+    if row and not counting[1].search(text[group_span(row, "row")[1] :][:_NEAR]):
         written = utterance.normalised.as_typed(*group_span(row, "row"))
-        if _DECIMAL_COMMA.search(written) and not _SEVERAL.search(text):
+        if _DECIMAL_COMMA.search(written) and not several:
             return []
-        if known or not _GROUPED.search(written) or _SEVERAL.search(text):
+        if known or not _GROUPED.search(written) or several:
             return [] if known else list(_in_row(row))
-    figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(text, f)]
+    figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(text, f, counting[1])]
     alone = len(figures) == 1 and not known
     return [
         Found(f.start, f.end, Money(f.value))
@@ -185,10 +188,10 @@ def _follows(found: Found[Decimal], choices: Spans) -> bool:
     return any(found.start - _WITHIN <= end <= found.start for _, end in choices)
 
 
-def _may_be_spent(text: str, figure: Found[Decimal]) -> bool:
+def _may_be_spent(text: str, figure: Found[Decimal], counts: Any) -> bool:
     if not text[figure.start : figure.end].strip("\0") or not is_exact(figure.value):
         return False
-    counted = _COUNTED.search(text[figure.end :][:_NEAR]) or _NUMBERING.search(text[: figure.start])
+    counted = counts.search(text[figure.end :][:_NEAR]) or _NUMBERING.search(text[: figure.start])
     return not counted and not cuts_a_word(text, figure.end) and figure.value < _LARGEST_BARE
 
 
@@ -404,7 +407,7 @@ def _fields(
     spans = [(f.start, f.end) for f in choices]
     for name, part in fields.items():
         if part.kind.takes is Money:
-            for found in find_amounts(utterance, taken, spans):
+            for found in find_amounts(utterance, taken, spans, slot.names):
                 yield Found(found.start, found.end, ItemValue(name, dict(found.value.value())))
         elif part.kind.takes is Days:
             yield from (f for f in _dates(name, utterance.spent) if not _within(f, taken))

@@ -12,6 +12,7 @@ from router.entities.documents import Documents, documents
 from router.entities.grammar import MOST_FOUND, Span, compiled
 from router.entities.normalisation import Normalised
 from router.flow.slot_types.slot import Slot
+from router.lexicon import ZH
 from router.understanding.dialogue_acts import asks, farewell, says_nothing
 
 _BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
@@ -34,8 +35,7 @@ _ON_THE_WAY = compiled(
 )
 # What somebody is off to do: 请半天假 | 去接孩子, take a day off | to pick up my son.
 _PURPOSE = compiled(
-    "^(?:去|回[^来去公]|陪|带|接|送|看[^一看]|办[^一理]|参加|处理|照顾|搬|考|体检|见|探|旅游"
-    "|结婚).{1,}"
+    f"^{ZH.purpose}.{{1,}}"
     r"|^ ?to (?:attend|visit|see|pick|take|go|move|care|look after|help|deal|celebrate|be with|meet"
     r"|get|sit|renew|have|do)\b.{3,}|^ ?for (?:an?|my|our|the|some|family|personal) [a-z].{2,}"
 )
