@@ -1,8 +1,8 @@
 """Putting right what a flow already knows: `不对,是下周二`, `change the end date to Friday`.
 
 A slot is named (`日期错了`), or the value says which it is (`no, three days`); a yes-or-no is
-turned by naming it (`no video after all`). Where a flow shows what it knows and asks whether to go on, a
-new value needs no word of correction: `那就下周一吧`.
+turned by naming it (`no video after all`). Where a flow shows what it knows and asks whether to
+go on, a new value needs no word of correction: `那就下周一吧`.
 """
 
 from collections.abc import Iterable, Iterator
