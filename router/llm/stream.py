@@ -13,8 +13,8 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from router.llm.calls import MARKS, without_thinking
 from router.llm.json_repair import clean_text
-from router.llm.response import MARKS, without_thinking
 from router.llm.types import How
 
 MAX_BYTES = 4 * 1024 * 1024

@@ -40,8 +40,8 @@ from activities.execution import Observing
 from activities.look_up import LookUps
 from activities.models import Models
 from activities.notify import Notifier
+from activities.persistence import Records
 from activities.progress import ProgressPublisher, Recording
-from activities.records import Records
 from activities.tell_flow import FlowTeller
 from activities.think import Condenser, Planner, Thinker
 from activities.understand import Understander

@@ -15,7 +15,13 @@ from urllib.parse import quote
 
 from router.cli.rest import Rest, RestRefused
 from router.cli.terminal import screen
-from router.cli.terminal.conversation import Body, ChatConversation, body_of, form_body, numbered
+from router.cli.terminal.chat_conversation import (
+    Body,
+    ChatConversation,
+    body_of,
+    form_body,
+    numbered,
+)
 from router.cli.terminal.screen import (
     Discarded,
     LinePrompt,

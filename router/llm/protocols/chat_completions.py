@@ -10,6 +10,7 @@ from typing import Any
 
 import openai
 
+from router.llm.calls import CallReader, RawCall, TextCalls, calls_in, raw_call, without_thinking
 from router.llm.json_repair import clean_text
 from router.llm.protocols import Sending
 from router.llm.request import (
@@ -21,7 +22,6 @@ from router.llm.request import (
     told,
     written,
 )
-from router.llm.response import CallReader, RawCall, TextCalls, calls_in, raw_call, without_thinking
 from router.llm.schema import portable
 from router.llm.servers import Feature, Refused, way_of_asking
 from router.llm.stream import DONE

@@ -7,7 +7,7 @@ import pytest
 
 from router.cli.rest import ServerSentEvent, events_of
 from router.cli.terminal import screen
-from router.cli.terminal.conversation import body_of, form_body, question_in
+from router.cli.terminal.chat_conversation import body_of, form_body, question_in
 from router.cli.terminal.screen import own
 from router.domain.messages import (
     Candidate,

@@ -4,7 +4,7 @@ from typing import Any, get_type_hints
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.records import Records
+from activities.persistence import Records
 from router.contracts import activities
 from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
 from router.contracts.conversation import ConversationState
