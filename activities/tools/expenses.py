@@ -15,9 +15,29 @@ from activities.phrases import whole
 from activities.policies.limits import Category, ExpenseLimits, Grade, Limit, expense_limits
 from router.domain.locale import Locale
 from router.domain.principals import FLOW_ROLE
+from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
+
+name_in_chinese(
+    {
+        "claim": "报销单",
+        "invoice": "发票",
+        "items": "明细",
+        "category": "类别",
+    },
+    {
+        "category": {
+            "hotel": "住宿",
+            "trip_meals": "出差餐补",
+            "overtime_meal": "加班餐",
+            "client_meal": "客户招待",
+            "phone": "话费",
+            "office_supplies": "办公用品",
+        },
+    },
+)
 
 DIRECTOR: Final = "director"
 

@@ -10,9 +10,40 @@ from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
 from activities.phrases import whole
 from router.domain.principals import FLOW_ROLE
+from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
+
+name_in_chinese(
+    {
+        "adjustment": "调整",
+        "adjustments": "调整记录",
+        "balance": "余额",
+        "balances": "余额",
+        "entitled": "总额",
+        "entitled_before": "调整前总额",
+        "leave_type": "类型",
+        "used": "已用",
+        "employee": "员工",
+        "start_half": "开始半天",
+        "end_half": "结束半天",
+    },
+    {
+        "leave_type": {
+            "annual": "年假",
+            "sick": "病假",
+            "personal": "事假",
+            "marriage": "婚假",
+            "maternity": "产假",
+            "paternity": "陪产假",
+            "bereavement": "丧假",
+            "compensatory": "调休",
+        },
+        "start_half": {"am": "上午", "pm": "下午"},
+        "end_half": {"am": "上午", "pm": "下午"},
+    },
+)
 
 LeaveDays = Annotated[Decimal, Field(gt=0, le=366, multiple_of=Decimal("0.5"))]
 Reason = Annotated[str | None, Field(max_length=1000)]

@@ -5,9 +5,28 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from activities.policies.book import Passage, PolicyBook, policy_book
+from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import Depends
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
+
+name_in_chinese(
+    {
+        "city_is_listed": "城市在制度中列出",
+        "grade": "职级",
+        "grades": "适用职级",
+        "heading": "章节",
+        "limits": "限额",
+        "passages": "制度原文",
+        "per": "计算单位",
+        "policy": "制度",
+    },
+    {
+        "grade": {"staff": "员工", "director": "总监"},
+        "grades": {"staff": "员工", "director": "总监"},
+        "per": {"night": "每晚", "day": "每天", "month": "每月", "person": "每人", "item": "每件"},
+    },
+)
 
 MOST_PASSAGES = 10
 

@@ -9,8 +9,21 @@ from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import MoneyAmount, Owner, Transport, Trip, TripRecord
 from activities.phrases import whole
 from router.domain.principals import FLOW_ROLE
+from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import Depends, ToolContext
 from router.tool.tool import tool
+
+name_in_chinese(
+    {
+        "companions": "同行人",
+        "destination": "目的地",
+        "estimate": "预计费用",
+        "transport": "交通方式",
+    },
+    {
+        "transport": {"train": "火车", "plane": "飞机", "car": "汽车", "other": "其他"},
+    },
+)
 
 Place = Annotated[str, Field(min_length=1, max_length=200)]
 Remark = Annotated[str | None, Field(max_length=1000)]

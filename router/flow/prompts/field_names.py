@@ -1,29 +1,21 @@
 """Chinese words for the field names and fixed values that results have in common.
 
-Results are shown as they are where no model puts them into words. Whatever isn't here keeps the
-name that its tool gives it.
+Results are shown as they are where no model puts them into words. What one tool's results alone
+have is declared beside the tool (`name_in_chinese`); whatever isn't known keeps its name.
 """
 
 from collections.abc import Mapping
 
 from router.flow.view import STATUSES
 
-FIELDS: Mapping[str, str] = {
+FIELDS: dict[str, str] = {
     "address": "地址",
-    "adjustment": "调整",
-    "adjustments": "调整记录",
     "amount": "金额",
     "announced": "节假安排已公布",
     "asked": "申请时间",
     "at": "时间",
-    "balance": "余额",
-    "balances": "余额",
     "by": "操作人",
-    "category": "类别",
     "city": "城市",
-    "city_is_listed": "城市在制度中列出",
-    "claim": "报销单",
-    "companions": "同行人",
     "content": "内容",
     "country": "国家",
     "currency": "币种",
@@ -32,15 +24,9 @@ FIELDS: Mapping[str, str] = {
     "days": "天数",
     "degrees": "气温（℃）",
     "department": "部门",
-    "destination": "目的地",
     "due": "截止时间",
-    "employee": "员工",
     "end": "结束",
-    "end_half": "结束半天",
-    "entitled": "总额",
-    "entitled_before": "调整前总额",
     "errors": "错误输出",
-    "estimate": "预计费用",
     "expression": "算式",
     "feels_like": "体感（℃）",
     "file": "文件",
@@ -48,15 +34,8 @@ FIELDS: Mapping[str, str] = {
     "flow": "流程",
     "from_currency": "原币种",
     "from_unit": "原单位",
-    "grade": "职级",
-    "grades": "适用职级",
-    "heading": "章节",
     "humidity": "湿度（%）",
     "id": "编号",
-    "invoice": "发票",
-    "items": "明细",
-    "leave_type": "类型",
-    "limits": "限额",
     "manager": "上级",
     "more": "还有更多",
     "name": "姓名",
@@ -66,12 +45,9 @@ FIELDS: Mapping[str, str] = {
     "output": "输出",
     "page": "页",
     "pages": "总页数",
-    "passages": "制度原文",
     "path": "路径",
     "people": "人员",
-    "per": "计算单位",
     "place": "地点",
-    "policy": "制度",
     "question": "问题",
     "rate": "汇率",
     "rates_of": "汇率日期",
@@ -86,7 +62,6 @@ FIELDS: Mapping[str, str] = {
     "size": "字节数",
     "source": "来源",
     "start": "开始",
-    "start_half": "开始半天",
     "state": "步骤",
     "status": "状态",
     "summary": "概况",
@@ -101,10 +76,8 @@ FIELDS: Mapping[str, str] = {
     "tomorrow_high": "明天最高（℃）",
     "tomorrow_low": "明天最低（℃）",
     "total": "合计",
-    "transport": "交通方式",
     "type": "类型",
     "url": "网址",
-    "used": "已用",
     "value": "数值",
     "waits_for": "等待",
     "weather": "天气",
@@ -115,22 +88,7 @@ FIELDS: Mapping[str, str] = {
     "year": "年份",
 }
 
-_HALVES = {"am": "上午", "pm": "下午"}
-_GRADES = {"staff": "员工", "director": "总监"}
-
-VALUES: Mapping[str, Mapping[str, str]] = {
-    "leave_type": {
-        "annual": "年假",
-        "sick": "病假",
-        "personal": "事假",
-        "marriage": "婚假",
-        "maternity": "产假",
-        "paternity": "陪产假",
-        "bereavement": "丧假",
-        "compensatory": "调休",
-    },
-    "start_half": _HALVES,
-    "end_half": _HALVES,
+VALUES: dict[str, Mapping[str, str]] = {
     "status": {
         **{status: words.zh for status, words in STATUSES.items()},
         "submitted": "已提交",
@@ -140,7 +98,6 @@ VALUES: Mapping[str, Mapping[str, str]] = {
         "reverted": "已撤销",
         "booked": "已登记",
     },
-    "transport": {"train": "火车", "plane": "飞机", "car": "汽车", "other": "其他"},
     "outcome": {
         "withdrawn": "已撤回",
         "under_way": "正在撤回",
@@ -150,16 +107,27 @@ VALUES: Mapping[str, Mapping[str, str]] = {
         "nobody_awaited": "没有在等审批",
         "already_over": "已经结束",
     },
-    "category": {
-        "hotel": "住宿",
-        "trip_meals": "出差餐补",
-        "overtime_meal": "加班餐",
-        "client_meal": "客户招待",
-        "phone": "话费",
-        "office_supplies": "办公用品",
-    },
-    "grade": _GRADES,
-    "grades": _GRADES,
-    "per": {"night": "每晚", "day": "每天", "month": "每月", "person": "每人", "item": "每件"},
 }
 """By the name of the field: what one field calls personal another may mean otherwise."""
+
+
+def name_in_chinese(
+    fields: Mapping[str, str], values: Mapping[str, Mapping[str, str]] | None = None
+) -> None:
+    """Declare what fields of a tool's results are called, and fixed values by their field.
+
+    Raises:
+        ValueError: another tool calls one of them otherwise.
+    """
+    values = values or {}
+    for name in fields.keys() & FIELDS.keys():
+        _same(name, FIELDS[name], fields[name])
+    for name in values.keys() & VALUES.keys():
+        _same(name, VALUES[name], values[name])
+    FIELDS.update(fields)
+    VALUES.update(values)
+
+
+def _same(name: str, known: object, given: object) -> None:
+    if known != given:
+        raise ValueError(f"{name} is called otherwise by another tool; rename the field")

@@ -89,8 +89,8 @@ def _size(size: int) -> str:
 def named(name: str, value: str, locale: Locale) -> str:
     """One of a field's fixed values, in Chinese where it has a word; else as it is.
 
-    >>> named("leave_type", "annual", "zh"), named("colour", "red", "zh")
-    ('年假', 'red')
+    >>> named("status", "submitted", "zh"), named("colour", "red", "zh")
+    ('已提交', 'red')
     """
     return VALUES.get(name, {}).get(value, value) if locale == "zh" else value
 
