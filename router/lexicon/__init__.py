@@ -202,6 +202,19 @@ class Lexicon:
     # What somebody is off to do
     purpose: Words = NO_WORDS
 
+    # Putting right
+    wrong: Words = NO_WORDS
+    around_wrong: Words = NO_WORDS
+    supplies: Words = NO_WORDS
+    opens_correction: Words = NO_WORDS
+    leads_to: Words = NO_WORDS
+    """What a new value comes after."""
+    around_value: Words = NO_WORDS
+    """What stands around a value that is said anew."""
+    first_day: Words = NO_WORDS
+    last_day: Words = NO_WORDS
+    around_end: Words = NO_WORDS
+
     # Moving days
     later: Words = NO_WORDS
     earlier: Words = NO_WORDS

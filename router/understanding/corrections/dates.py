@@ -217,18 +217,12 @@ def _day(value: JsonValue) -> date | None:
         return None
 
 
-_FIRST = "第一天|首日|开始|起始|出发|起"
-_LAST = "最后一天|末日|结束"
-_EN_FIRST = "start(?:s|ing)?|begin(?:s|ning)?|from|first day|depart(?:ing)?"
-_EN_LAST = "end(?:s|ing)?|finish(?:es|ing)?|last day"
-_STARTS = compiled(rf"{_FIRST}|^[^到至]*从|\b(?:{_EN_FIRST})\b")
-_ENDS = compiled(rf"{_LAST}|\b(?:{_EN_LAST})\b")
+_STARTS = compiled(rf"{ZH.first_day}|^[^到至]*从|\b{EN.first_day}\b")
+_ENDS = compiled(rf"{ZH.last_day}|\b{EN.last_day}\b")
 _AROUND_END = compiled(
-    f"^(?:{_FIRST}|{_LAST}|从|日期|时间|不对|不是|不|哦|啊|抱歉|等等|改成|改为|改到|换成|换到|改"
-    "|应该是|应为|应该|还是|那就?|就|我|想|要|请|假|是|在|于|的|休|放|吧|了"
-    rf"|\b(?:{_EN_FIRST}|{_EN_LAST}|actually|instead|rather|no|sorry|wait|well|oh|but|then|i|i'll"
-    r"|i'd|we|we'll|it|that|will|would|like|want|need|to|let's|can|could|should|be|is|make|change"
-    r"|set|move|the|my|day|date|on|at|please|better)\b|[ ,.!~:])*$"
+    rf"^(?:{ZH.first_day}|{ZH.last_day}|{ZH.filler}|{ZH.around_value}|{ZH.around_end}"
+    rf"|\b(?:{EN.first_day}|{EN.last_day}|{EN.filler}|{EN.around_value}|{EN.around_end})\b"
+    r"|[ ,.!~:])*$"
 )
 _BARE_WEEKDAY = compiled(
     "^(?:周|星期|礼拜)[一二三四五六日天](?:上午|下午|早上|中午)?$"

@@ -22,30 +22,18 @@ from router.entities.utterance import Utterance
 from router.flow.engine.changes import CHANGE
 from router.flow.slot_types.slot import Slot, read_as
 from router.flow.view import FlowView
+from router.lexicon import EN, ZH
 from router.understanding.corrections.dates import halved, repointed, retimed, shifted
 from router.understanding.items.item_corrections import OfItems, added, said_of_items
 from router.understanding.names import FlowNames, word_in, words_of
 from router.understanding.slots.mappings import fill_choices, range_slots
 from router.understanding.slots.prefill import find_texts
 
-_IS_WRONG = (
-    "(?:[写填说弄搞选打]?错(?:了|的)?|不对|不太对|有误|有问题|有错|不是这个|(?:我)?(?:想|要"
-    "|需要)?改(?:一?下)?"
-    r"|\b(?:wrong|incorrect|not (?:right|correct|ok|okay)|(?:is|are)n'?t (?:right|correct)|mistaken"
-    r"|off|change|fix|correct|edit|update)\b)"
-)
-_AROUND = (
-    r"(?:\b(?:no|not|but|please|the|my|is|are|was|were|i|want|need|would|like|to|'d|there'?s|a|in"
-    r"|it'?s|that'?s|got|have|has|mistake)\b|不|不是|但是?|我|把|的|是|了|吧|呢|啊|请|想|要|里"
-    r"|这个|那个|[ ,.!~])"
-)
+_IS_WRONG = rf"(?:{ZH.wrong}|\b{EN.wrong}\b)"
+_AROUND = rf"(?:\b{EN.around_wrong}\b|{ZH.around_wrong}|[ ,.!~])"
 _ONLY_WRONG = compiled(f"^(?:{_AROUND}|{_IS_WRONG})*$")
 _SAYS_WRONG = compiled(f"^{_AROUND}*{_IS_WRONG}{_AROUND}*$")
-_SUPPLIED = (
-    "(?:补充|补上|补交|补|加上|添加|添上|加|上传|附上|传|填上|填|提供|有|一个|一份|一张|一下"
-    r"|\b(?:add|attach|upload|supply|provide|fill in|give|an?|one|now)\b)"
-)
-_IS_SUPPLIED = compiled(f"^(?:{_AROUND}|{_IS_WRONG}|{_SUPPLIED})*$")
+_IS_SUPPLIED = compiled(rf"^(?:{_AROUND}|{_IS_WRONG}|{ZH.supplies}|\b{EN.supplies}\b)*$")
 _DAYS = ("日期", "时间", "dates", "date", "days", "day")
 
 
@@ -133,11 +121,7 @@ def _said(text: str) -> bool | None:
 
 
 _AROUND_RESTATED = compiled(
-    "^(?:那就?|就|还是|改|换|再|一下|只|请|休|要|吧|了|的|从|自|到|至|开始|起|好|嗯|是|应该是|我"
-    "|想|算了|啊|呀|假"
-    "|共|一共|止|为止"
-    r"|\b(?:then|let's|make|it|that|just|only|on|from|to|until|till|for|i|take|mean|meant|say|do"
-    r"|rather|instead|please|better|starting|the|ok|okay|well|so|and|be|off)\b|[ ,.!~:])*$"
+    rf"^(?:{ZH.filler}|{ZH.around_value}|\b(?:{EN.filler}|{EN.around_value})\b|[ ,.!~:])*$"
 )
 
 _WRONG = compiled(
@@ -237,22 +221,12 @@ _YES_BUT = compiled(
     r"|^(?:yes|yeah|ok|okay|fine|sure|good|looks good)[,.]? (?:but|only|just|except)[, ]*"
 )
 _OPENS = compiled(
-    "^(?:等等|等一下|再|请|啊|哦|抱歉|不好意思|,| )*"
-    "(?:不对|不是|错了|说错|写错|弄错|搞错|填错|选错|打错"
-    "|不,|更正|纠正|改|换成|应该是|应为|修改|把)"
-    r"|^(?:oh,? |wait,? |hold on,? |sorry,? |please )*(?:no\b[,. ]|wrong|change|make (?:it|that"
-    "|the)|set|update|correct|actually|i meant|sorry|switch|move|it should|should be|rather"
-    "|instead)"
+    f"^(?:等等|等一下|再|请|啊|哦|抱歉|不好意思|,| )*{ZH.opens_correction}"
+    rf"|^(?:oh,? |wait,? |hold on,? |sorry,? |please )*(?:no\b[,. ]|{EN.opens_correction})"
 )
-_TO = compiled(
-    "改成|改为|改到|改作|换成|换到|应该是|应该为|应为|更正为|变成|调整为|调整到|调到|修改为|修改成"
-    "|设为|设成|写成|是|为|:"
-    r"|\b(?:to|should be|should have been|be|is|it|i meant|meant|actually|instead|no|sorry)\b[:,]?"
-)
+_TO = compiled(rf"{ZH.changes}|是|为|:|\b{EN.leads_to}\b[:,]?")
 _CHANGED = compiled(
-    "改成|改为|改到|改作|换成|换到|应该是|应为|更正为?|变成|调整为|调整到|调到|修改为|修改成|设为"
-    "|设成|是|为|:"
-    r"|\b(?:change|set|update|correct|make|move|switch|should be|is|to be)\b"
+    rf"{ZH.changes}|是|为|:|\b(?:change|set|update|correct|make|move|switch|should be|is|to be)\b"
 )
 _HALF_A_YEAR = timedelta(days=183)
 
