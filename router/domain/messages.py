@@ -320,7 +320,6 @@ def as_plain_text(replies: Sequence[Reply], locale: Locale) -> str:
     What it asks for is understood when it is typed: a choice's number or words, yes or no, a
     form's values.
 
-    >>> from router.domain.messages import Option
     >>> ask = ChoicesReply(text="Which?", options=[Option(label="Annual", value="annual")])
     >>> as_plain_text([ask], "en")
     'Which?\n\n1. Annual'
