@@ -1,5 +1,6 @@
 """How long something takes, `三天半`, and times of day: `14:30`, `3pm`, and never `at 5`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import time
 from decimal import Decimal
@@ -63,19 +64,13 @@ def _half_days(groups: Groups) -> Duration | None:
 
 
 def _en(groups: Groups) -> Duration | None:
-    number = parse_number(groups["n"])
+    """Without a number it is one: `a week and a half`."""
+    number = parse_number(groups.get("n", "1"))
     if not number:
         return None
     unit = _EN_UNITS[groups["unit"][0]]
     scale = 2 if groups["unit"].startswith("f") else 1
     return Duration(scale * number + (_HALF if "half" in groups else 0), unit)
-
-
-def _en_one(groups: Groups) -> Duration:
-    scale = 2 if groups["unit"].startswith("f") else 1
-    return Duration(
-        Decimal(scale) + (_HALF if "half" in groups else 0), _EN_UNITS[groups["unit"][0]]
-    )
 
 
 def _minutes(groups: Groups) -> Duration | None:
@@ -97,6 +92,11 @@ def _hours_and_minutes(groups: Groups) -> Duration | None:
 
 _EN_UNIT = r"(?P<unit>days?|weeks?|wks?|hours?|hrs?|fortnights?)\b"
 _EN_KIND = "(?:(?:full|whole|working|business|calendar|consecutive|work|more|extra) )?"
+
+
+def _english(source: str, build: Callable[[Groups], Duration | None] = _en) -> Rule[Duration]:
+    return Rule(source, build, unless_after=_EN_NOT, unless_before=_EN_NOT_AFTER)
+
 
 _RULES: tuple[Rule[Duration], ...] = (
     Rule(
@@ -123,11 +123,8 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_after="[第每前后近]",
         unless_before="[之以]?[前后内]",
     ),
-    Rule(
+    _english(
         f"(?P<n>{EN_NUMBER})(?P<half>[ -]and[ -]a[ -]half)?[ -]{_EN_KIND}{_EN_UNIT}",
-        _en,
-        unless_after=_EN_NOT,
-        unless_before=_EN_NOT_AFTER,
     ),
     # Would last six weeks: the word that lasts, not the six weeks before now.
     Rule(
@@ -136,11 +133,8 @@ _RULES: tuple[Rule[Duration], ...] = (
         f" {_EN_KIND}{_EN_UNIT})",
         _en,
     ),
-    Rule(
+    _english(
         r"(?P<n>\d{1,3}(?:\.\d)?)(?P<unit>days?|d|weeks?|wks?|hours?|hrs?|h)\b",
-        _en,
-        unless_after=_EN_NOT,
-        unless_before=_EN_NOT_AFTER,
     ),
     # In Chinese 2w is twenty thousand.
     Rule(
@@ -149,12 +143,10 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_after=rf"{_EN_NOT}|[^\x00-\x7f] ?|[$€£]|^",
         unless_before=rf"{_EN_NOT_AFTER}| ?[^\x00-\x7f]",
     ),
-    Rule(
+    _english(
         rf"(?P<n>an|{EN_NUMBER}) ?(?P<unit>hours?|hrs?|h)(?:,? and|,)? ?"
         r"(?P<minutes>\d{1,2}) ?(?:minutes?|mins?|m)?\b",
         _hours_and_minutes,
-        unless_after=_EN_NOT,
-        unless_before=_EN_NOT_AFTER,
     ),
     Rule(
         f"(?P<n>{ZH_COUNT}|[俩仨]) ?个?(?:小时|钟头)零?(?P<minutes>{ZH_COUNT}) ?分钟?",
@@ -174,24 +166,24 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_after="(?:and an?|first|second|latter|other|every) ",
         unless_before=_EN_NOT_AFTER,
     ),
-    Rule(rf"^(?P<it>an? {_EN_KIND}{_EN_UNIT})[.!]?$", _en_one),
-    Rule(rf"(?P<it>an? {_EN_UNIT})'s? {EN.time_off}", _en_one),
+    Rule(rf"^(?P<it>an? {_EN_KIND}{_EN_UNIT})[.!]?$", _en),
+    Rule(rf"(?P<it>an? {_EN_UNIT})'s? {EN.time_off}", _en),
     Rule(
         r"half-(?P<unit>day|hour|week)\b",
         lambda g: Duration(_HALF, _EN_UNITS[g["unit"][0]]),
     ),
-    Rule(f"an? {_EN_KIND}{_EN_UNIT} (?P<half>and a half)\\b", _en_one),
+    Rule(f"an? {_EN_KIND}{_EN_UNIT} (?P<half>and a half)\\b", _en),
     Rule(
         "(?:for|take|taking|need|want|off|book|request|requesting|have|having|get|spend|about"
         "|apply for|lasts?|lasted|worth of|all) "
         rf"(?P<it>an? {_EN_KIND}(?P<unit>day|week|hour|fortnight))\b",
-        _en_one,
+        _en,
         unless_before=_EN_NOT_AFTER,
     ),
     Rule(
         f"(?P<it>an? {_EN_KIND}(?P<unit>day|week|fortnight))"
         rf" (?:off|of (?:[a-z]+ )?{EN.time_off})\b",
-        _en_one,
+        _en,
         unless_after="such ",
     ),
     Rule(

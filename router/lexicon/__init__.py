@@ -128,6 +128,12 @@ class Lexicon:
     goes_on: Words = NO_WORDS
     """Between the start of a stretch of days and its end: 从周三休到周五."""
     time_off: Words = NO_WORDS
+    that_is_all: Words = NO_WORDS
+    another_one: Words = NO_WORDS
+    approval: Words = NO_WORDS
+    """Of what is there, and no wish for more."""
+    on_the_way: Words = NO_WORDS
+    """From a cause to the request."""
 
     # Said around what matters
     addressee: Words = NO_WORDS

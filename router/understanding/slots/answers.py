@@ -18,6 +18,7 @@ from router.flow.engine.slots import at
 from router.flow.slot_types.slot import Slot, filled_by, read_as, slot_at
 from router.flow.slot_types.structures import pieces
 from router.flow.view import FlowView
+from router.lexicon import EN, ZH
 from router.understanding.corrections.values import (
     corrected_items,
     half_named,
@@ -126,30 +127,18 @@ def _how_long(
 
 
 _NO_MORE = compiled(
-    "^(?:好的|嗯|,| )*(?:没有?(?:了|别的|其他|更多)*(?:的)?(?:了)?|就?这些(?:了)?|就这样"
-    "|就?这(?:一|两|几)?[个张笔项条]|只有这[^,]{0,4}|结束|完(?:了|成)|完毕|可以了|够了|不用了"
-    "|不加了|提交|齐了)(?:[,!.。吧了的 ]|谢谢|提交)*$"
-    "|^(?:no,? ?)?(?:that'?s (?:all|it|everything)|that is (?:all|it)|nothing (?:else|more)"
-    "|no(?:ne)? more|no others?|done|finished|i'?m done|all done|end|submit|none)(?:,? (?:thanks"
-    "|thank you|please))?[.!]?$"
+    f"^(?:好的|嗯|,| )*{ZH.that_is_all}(?:[,!.。吧了的 ]|谢谢|提交)*$"
+    f"|^(?:no,? ?)?{EN.that_is_all}(?:,? (?:thanks|thank you|please))?[.!]?$"
 )
 _MORE = compiled(
-    "^(?:嗯|对|是的|好的|,| )*(?:还有|有|再(?:加|来|添)?(?:一|几)?[个张笔项条]?|继续|加|添加"
-    "|要加)(?:一?[个张笔项条]|别的|其他的?|的)?[。!.呢]*$"
-    "|^(?:yes,? ?)?(?:one more|another(?: one)?|there(?:'s| is| are) (?:more|another)|add (?:one"
-    "|another|more)|more|next|some more)[.!]?$"
+    f"^(?:嗯|对|是的|好的|,| )*{ZH.another_one}(?:一?[个张笔项条]|别的|其他的?|的)?[。!.呢]*$"
+    f"|^(?:yes,? ?)?{EN.another_one}[.!]?$"
 )
 # Approval of what is there is no wish for more; mere assent is neither.
 _DONE = compiled(
-    "^(?:嗯|好的?|那|就|可以|,| )*(?:没(?:有)?问题|没错|(?:我)?(?:确认|确定)(?:提交|无误"
-    "|了)*|(?:内容|信息)?"
-    "(?:正确|无误)|(?:请|帮我)*提交(?:吧|了|申请)*|没毛病)[!.。 ]*$"
-    r"|^(?:(?:ok(?:ay)?|yes|yep|yeah|great|all|it|that|this),? )*(?:looks? (?:good|right"
-    r"|fine|great)"
-    r"(?: to me)?|(?:sounds? )?good|lgtm|fine|perfect|great|correct|right|confirm(?:ed)?|i confirm"
-    r"|(?:that'?s|that is) (?:right|correct|fine)|submit(?: it)?|send it|go ahead|do it"
-    r"|proceed|ship it)"
-    r"(?:,? (?:thanks|thank you|please))?[!. ]*$"
+    f"^(?:嗯|好的?|那|就|可以|,| )*{ZH.approval}[!.。 ]*$"
+    f"|^(?:(?:ok(?:ay)?|yes|yep|yeah|great|all|it|that|this),? )*{EN.approval}"
+    "(?:,? (?:thanks|thank you|please))?[!. ]*$"
 )
 _AGREED = compiled(
     "^(?:好(?:的|吧|呀|啊)?|可以(?:的|啊)?|行(?:吧|啊)?|ok(?:ay)?|k|alright|all right)[!.。 ]*$"

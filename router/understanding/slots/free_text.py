@@ -12,7 +12,7 @@ from router.entities.documents import Documents, documents
 from router.entities.grammar import MOST_FOUND, Span, compiled
 from router.entities.normalisation import Normalised
 from router.flow.slot_types.slot import Slot
-from router.lexicon import ZH
+from router.lexicon import EN, ZH
 from router.understanding.dialogue_acts import asks, farewell, says_nothing
 
 _BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
@@ -28,16 +28,11 @@ _LEADING = compiled(
     r"|(?: |:)?\b(?:because(?: of)?|due to|reason(?: is)?|since|as|so|and|but|for)\b(?: |:|$)?)+"
 )
 # What leads from a cause to the request: 我因为要搬家 | 想 | 请两天事假.
-_ON_THE_WAY = compiled(
-    "(?:[, ]|所以|因此|于是|我|想|要|需要|得|打算|准备|希望|申请|跟您|向您|再|先|特"
-    r"|\b(?:so|therefore|hence|and|i|would|like|want|need|to|have|am|may|can|please|'d|'m|a"
-    r"|an)\b)*$"
-)
+_ON_THE_WAY = compiled(rf"(?:[, ]|{ZH.on_the_way}|\b{EN.on_the_way}\b)*$")
 # What somebody is off to do: 请半天假 | 去接孩子, take a day off | to pick up my son.
 _PURPOSE = compiled(
-    f"^{ZH.purpose}.{{1,}}"
-    r"|^ ?to (?:attend|visit|see|pick|take|go|move|care|look after|help|deal|celebrate|be with|meet"
-    r"|get|sit|renew|have|do)\b.{3,}|^ ?for (?:an?|my|our|the|some|family|personal) [a-z].{2,}"
+    rf"^{ZH.purpose}.{{1,}}|^ ?to {EN.purpose}\b.{{3,}}"
+    "|^ ?for (?:an?|my|our|the|some|family|personal) [a-z].{2,}"
 )
 _SOME = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{3,}")
 
