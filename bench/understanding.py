@@ -263,7 +263,7 @@ def reading_table() -> None:
 
 
 def labelled(kind: str) -> list[dict]:
-    files = sorted((TESTS / "understanding" / "data").glob(f"{kind}_*.jsonl"))
+    files = sorted(TESTS.glob(f"*/data/{kind}_*.jsonl"))
     return [row for file in files for row in rows_of(file)]
 
 

@@ -1,14 +1,9 @@
 """What a message states of the slots that a model gave for it: checked, and read again by rules.
 
-Whether a message says a value: what a model claims to have read in it, checked.
-
-Texts count as they stand there. Numbers count however they are written (`7778`, `7,778`,
-`七千`, `seven thousand`), but not the figures of a date. Yes and no count of what is named.
-
-What a message states, of the slots that a model gave for it.
-
-A model is good at which words answer which slot and bad at arithmetic: it is asked for the
-words, and what it worked out by itself gives way to what rules read in the same message.
+A model is good at which words answer which slot and bad at arithmetic: it is asked for the words,
+and what it worked out by itself gives way to what rules read in the same message. Texts count as
+they stand there; numbers however they are written (`7778`, `7,778`, `七千`), but not the figures
+of a date; yes and no count of what is named.
 """
 
 from collections.abc import Iterator, Mapping

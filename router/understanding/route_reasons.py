@@ -1,9 +1,4 @@
-"""Routes, with the reason in a sentence that the person can read; and what can be done here.
-
-Routes, with the reason in a sentence that the person can read.
-
-What can be done here, in a few lines, for whoever asks.
-"""
+"""Routes, with the reason in a sentence that the person can read; and what can be done here."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,17 +1,14 @@
-"""Whether a message asks for what it names, or only speaks of it.
+"""Whether a message asks for what it names, or only speaks of it; and what speaks against it.
 
 `能帮我请个假吗` asks, `年假能结转吗` doesn't, and both name leave. What tells them apart is the
 rest of the sentence, whatever it is about: so the words of the topic are blotted out, and the
-pieces that are left are weighed, in either language. The weights are those of a logistic
-regression over labelled messages about leave, claims and forty other things people ask a front
-desk for (`bench/requests.jsonl`, learned and measured by `bench/asking.py`). They ship with the
-package: the same answer every time, in microseconds, and nobody is asked.
+pieces that are left are weighed, in either language, by a logistic regression over labelled
+messages (`bench/requests.jsonl`, learned and measured by `bench/asking.py`). The weights ship with
+the package: the same answer every time, in microseconds, and nobody is asked.
 
-What speaks against a message's starting a flow although the flow's words are in it.
-
-A pattern is a sentence that somebody thought of: it counts unless a guard, or the way in which
+A pattern is a sentence that somebody thought of: it counts unless a blocker, or the way in which
 the message speaks of the flow's topics, says otherwise. A topic is only a word: it counts where
-the message asks for it, and where a guard speaks against that, only where it surely does.
+the message asks for it, and where a blocker speaks against that, only where it surely does.
 """
 
 import gzip

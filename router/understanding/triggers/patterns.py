@@ -1,15 +1,10 @@
-"""Which flows a message starts: all patterns of all flows at once, in time linear in the text.
+"""Which flows a message starts, or tools it asks for: all patterns at once, in time linear in it.
 
-Thousands of RE2 patterns searched at once, in time linear in the text.
-
-google-re2's `Filter` knows of every pattern which literals it can't match without, finds those
-in one pass, and tries only the few patterns that are left; a pattern without literals is always
-tried. It finds the literals with one automaton of bounded memory: with a few thousand distinct
-ones it refuses to be compiled, and long before that a text made of them costs a hundred times
-what it should, since states are forgotten and built again. So there are several, of a size that
-was measured (`bench/understanding.py`).
-
-Flows that take each other's sentences: every example, said to all flows at once.
+google-re2's `Filter` knows of every pattern which literals it can't match without, finds those in
+one pass, and tries only the few patterns that are left. It finds the literals with one automaton
+of bounded memory: with a few thousand distinct ones it refuses to be compiled, and long before that
+a text made of them costs a hundred times what it should, since states are forgotten and built
+again. So there are several, of a size that was measured (`bench/understanding.py`).
 """
 
 from bisect import bisect_right
