@@ -1,9 +1,5 @@
 """The tasks of a run: lookups and calls as activities, other flows and branches as children.
 
-The tasks of a run that are activities: looking something up, and calling a tool.
-
-Runs that a run starts: other flows, and branches of its own, as child workflows.
-
 A child has an id, a conversation and approvals like any run. It isn't closed with its parent:
 what it did would stay done with nobody knowing. It is told to stop by signal, undoes what it
 did, and hands over to its parent what can still be undone when it has ended.

@@ -1,13 +1,4 @@
-"""A flow as nodes and edges with words on them, and the way that a run took through it.
-
-What is written in a picture besides the file's own words, in both languages.
-
-A kind of state or an exit that isn't here is shown under the name that it has in the file.
-
-A flow as nodes and edges with the words that stand on them, in one language.
-
-The way that a run took through its flow: a function of the definition and the history.
-"""
+"""A flow as nodes and edges with words on them, and the way that a run took through it."""
 
 import re
 from collections import Counter

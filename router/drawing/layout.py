@@ -1,26 +1,14 @@
 """Where everything stands: Sugiyama's steps, from ranks to boxes.
 
-Which state stands above which: Sugiyama's first step.
+1. Edges that lead back are set aside; each state then stands one rank below the lowest of those
+   that lead to it.
+2. Sweeping down and up, each rank is sorted by where its neighbours stand (barycentres); of all
+   orders come to, the one with the fewest crossings is kept.
+3. Every item wants to be where its neighbours are: the places nearest to these wishes that keep
+   order and distances are an isotonic regression, by pooling neighbours that are out of order.
 
-Edges that lead back to where the way has come from are set aside; without them the graph has
-no cycle, and each state stands one rank below the lowest of those that lead to it.
-
-Who stands left of whom within a rank: Sugiyama's second step, by barycentres.
-
-Sweeping down and up, each rank is sorted by where the neighbours in the rank before stand; of
-all orders come to, the one with the fewest crossings is kept.
-
-How far right each item stands: Sugiyama's third step.
-
-Every item wants to be where its neighbours are. Given these wishes for a rank, the places
-nearest to them that keep order and distances are an isotonic regression: subtract from each
-wish what the items left of it need, and pool neighbours that are out of order.
-
-Where everything stands: boxes for states and labels, lines for the ways between them.
-
-States stand on even ranks. The odd ones between them belong to labels, so that a label has a
-place of its own, which nothing else is put into; an edge over several ranks has a point on
-each. An edge that leads back leaves downwards to its label, goes out to a lane right of
+States stand on even ranks, labels on the odd ones between; an edge over several ranks has a point
+on each. An edge that leads back leaves downwards to its label, goes out to a lane right of
 everything, up, and into its state from above; edges back to one state share its lane.
 """
 

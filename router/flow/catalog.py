@@ -1,13 +1,8 @@
 """The flows that are loaded, who may use which, and what a version of one promises.
 
-The flows that are loaded, and who may use which.
-
-What a version of a flow promises: what its runs do, not how they say it.
-
 Two runs of one version ask for the same slots, decide by the same conditions, call the same
-tools and wait as long. That is what an operator reads off `version`, so it is what may not change
-beneath it. Wording may: a typo in a question or a summary is mended, and a pattern or an example
-added, without a new version; no run goes another way for it.
+tools and wait as long: that is what an operator reads off `version`, so it may not change
+beneath it. Wording, patterns and examples may: no run goes another way for them.
 """
 
 import hashlib

@@ -3,9 +3,7 @@
 DefinitionError: flows/leave_request.yaml:12: slots.end.ask: the English text is missing;
 add en: "…"
 
-Flows that start flows: whether those are there, take what they are given, and come to an end.
-
-Flows that follow their files: what is edited serves the next run, within seconds.
+Flows that start others are checked with those; what is edited serves the next run.
 """
 
 import logging

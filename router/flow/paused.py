@@ -1,11 +1,7 @@
 """Flows that wait to be taken up again, and the situation that a message is said in.
 
-Flows that wait to be taken up again: how they are called, and offered to be chosen from.
-
-Those are paused ones, whose runs go on, and lapsed ones, whose runs are over: what these were
-told is kept, and another run begins with it.
-
-What a message is said in: all that its meaning may depend on besides its words.
+Paused ones' runs go on; lapsed ones' are over, but what these were told is kept, and another run
+begins with it.
 """
 
 from collections import Counter

@@ -1,9 +1,4 @@
-"""What a conversation is told of a run: what to say, what is asked, how it stands.
-
-What the ways that a run stands are called: in lists, pictures, cards and on the page alike.
-
-What a conversation is told of a run: what to say, what is asked, what may be answered.
-"""
+"""What a conversation is told of a run: what to say, what is asked, how it stands."""
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 

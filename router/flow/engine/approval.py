@@ -1,12 +1,7 @@
 """Approvals: what people are shown, what they agreed to, what happens while nobody answers.
 
-Approvals: asking for them, what people are shown, and what happens while nobody answers.
-
-A run never approves itself and never passes for want of an approver: the requester is
-taken out of those asked, and where nobody is left `otherwise` is asked, and where that is
-nobody too the run ends as failed and says so.
-
-What people have agreed to in a run and its branches, so that nobody is asked for it twice.
+A run never approves itself and never passes for want of an approver: the requester is taken out
+of those asked; where nobody is left `otherwise` is asked, and where that is nobody too it fails.
 
 An agreement is to contents: a digest of what the requester said and what came of it. It counts
 once in a state, and anew after the run was sent back. A branch begins with those of its run and

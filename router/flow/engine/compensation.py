@@ -1,15 +1,11 @@
 """Taking back what was done: on cancel, on failure, on going back, and after completion.
 
-Taking back what was done: on cancel, on failure, and when a run goes back to an earlier state.
-
 Every call that succeeded and names an `undo` is kept in `run.done`. Undoing goes through
-them in reverse, one at a time, each a task with a key of its own; what becomes of one that
-can't be taken back is in `router.flow.engine.incidents`, and the others are still taken back.
+them in reverse, one at a time, each a task with a key of its own; one that can't be taken back
+is for `incidents`, and the others are taken back all the same.
 
-Taking back a run that was completed: a run of its own, that asks for approval and then undoes.
-
-It holds what the first one did apart until that is agreed to: rejected, expired or given up
-it leaves everything as it is.
+A completed run is taken back by a run of its own, which asks for approval and holds what the
+first one did apart until then: rejected or expired it leaves everything as it is.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """One step through a flow under way: the run being changed, and what it wants done.
 
-The modules that context (`collecting`, `approving`, `undoing`, `machine`) share this value.
-It is made by `machine.step` around a draft of the run and thrown away at the step's end, which
-keeps the step a pure function although the walking itself changes things in place: the run and
-its containers, that is. What is in those is shared with the run before, and only ever replaced.
+It is made by `machine.step` around a draft of the run, handed to whatever takes part in the step,
+and thrown away at its end. So the step is a pure function although things are changed in place:
+the run and its containers, that is. What is in those is shared, and only ever replaced.
 """
 
 import json

@@ -1,16 +1,9 @@
 """Who decides, by when, whether they may, and what their verdicts lead to.
 
-Who is asked to decide, and who is told of it.
-
-When an approver is reminded, passed over, or too late.
-
-Spans of `hours: working` end at a moment that depends on holidays, so it is looked up and
-recorded with the run. What has to be looked up is counted from a moment that the run keeps:
-the answer comes in a later step, whose `now` is another.
-
-What approvers decide: whether they may, and what their verdicts lead to.
-
 A decision is bound to the digest of what was shown, to one person, and to one use.
+
+Spans of `hours: working` end at a moment that depends on holidays, so it is looked up, counted
+from a moment that the run keeps: the answer comes in a later step, whose `now` is another.
 """
 
 import hashlib

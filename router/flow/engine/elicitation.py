@@ -1,19 +1,12 @@
 """What a call asks back, and which of several is meant: collected, and the call made anew.
 
-Tools that ask back: what they want to know is collected, and the call made anew with it.
-
     record ──asked back──▶ record.inquiry ──all is known──▶ record
     (call)                 (collect)                        (call, with the answers)
 
-The state in the middle is in no file. It is added to the definition as long as the run lives,
-with the slots that it fills: so they are asked, checked and corrected like any other.
-
-Which of several is meant: a check that can't tell has the requester choose.
-
     check ──several fit──▶ collect: the slot behind the argument, asked with buttons ──▶ check
 
-What may be chosen is part of the run, not of its file, and other words are taken too: the check
-judges them anew.
+The state in the middle is in no file. It is added to the definition as long as the run lives,
+with the slots that it fills: so they are asked, checked and corrected like any other.
 """
 
 from pydantic import JsonValue

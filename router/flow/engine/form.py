@@ -1,21 +1,8 @@
 """Filling slots: what was offered is taken where it fits, the rest is asked for.
 
-Checks: which of the values that a run has, or would have, don't hold, and what is said of it.
-
+What is known isn't asked again. A value that doesn't fit or fails a check is refused with the
+reason, and its slot stays as it was; one that changes takes with it what was looked up from it.
 A check is judged once everything that it can't do without is known.
-
-Taking what was offered for slots: what fits and holds, and why the rest doesn't.
-
-A value that doesn't fit or fails a check is refused with the reason, and what it was asked for
-stays as it was.
-
-Filling slots: taking what was offered, looking up what can be, asking for the rest.
-
-Rules, as users know them: what is known isn't asked again; a value that doesn't fit or
-fails a check is refused with the reason and what it was asked for stays as it was (`offering`);
-a value that changes takes with it what was looked up from it (`deriving`).
-
-Leaving empty what is asked: what is optional isn't asked again, what is needed is.
 """
 
 from collections.abc import Collection, Iterable, Iterator

@@ -1,14 +1,8 @@
 """How the machine takes in what happens: a handler for every kind of event.
 
-What tasks came to: how the flow machine takes in answers of the world, and their failures.
-
-Each is `take(context, event)`, as below; a task that is no more changes nothing.
-
-How the flow machine takes in what happens: a function for every kind of event.
-
-Each is `take(context, event)`: it writes down what the event says, and leaves it to the moves that
-follow (`router.flow.engine.states`) to go on from there. What comes too late, to a question that is
-no more, changes nothing. What tasks came to is in `router.flow.engine.handlers`.
+Each is `take(context, event)`: it writes down what the event says, and leaves it to the states'
+own moves to go on from there. What comes too late, or answers a task that is no more, changes
+nothing.
 """
 
 from collections.abc import Callable

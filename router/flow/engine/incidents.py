@@ -1,16 +1,8 @@
 """Calls and undos that don't work out: tried again, then held for an operator.
 
-When a call doesn't work out: tried again later, held for an operator, and what operators do.
-
-A tool's own tries are over within minutes. What its file says comes after them: `retry` calls
-it again for as long as its system is out of reach, at intervals kept by a timer; `hold` has the
-run wait for an operator, who has the call made again or ends the run.
-
-Undos that don't work out: tried again after growing pauses, then held for an operator.
-
-A run doesn't stand as taken back while something of it isn't. What couldn't be taken back
-stays in `run.done`, marked with why; the rest is taken back all the same, last things first.
-Then the run waits:
+A tool's own tries are over within minutes. `retry` has it called again for as long as its system
+is out of reach, by a timer; `hold` has the run wait for an operator. What couldn't be taken back
+stays in `run.done`, marked with why, and the rest is taken back all the same; then the run waits:
 
     out of reach, or unknown ──▶ a timer, twice as long each time ──▶ tried again, ten times
     refused, or ten times    ──▶ an operator: tried again, or left as it is (`Cancelled.final`)

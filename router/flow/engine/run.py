@@ -1,13 +1,9 @@
 """Everything a running flow knows, as one value, its history included.
 
-What happened in a run, line by line: for people, and only ever added to.
-
-Everything a running flow knows, as one value; what can happen to it is in `events`.
-
-`Run` is the state that `router.flow.engine.machine.step` takes and gives. What the run still owes
-or awaits stands in it as data (`tasks`, `timers`), not as instructions given once: the
-workflow starts what is there and not yet under way, and stops what is gone. So a run can be
-carried to a new workflow run, or replayed, from this value alone.
+`Run` is what `router.flow.engine.machine.step` takes and gives. What it still owes or awaits
+stands in it as data (`tasks`, `timers`, `pending`), not as instructions given once: the workflow
+starts what is there and not yet under way, and stops what is gone. So a run can be carried to a
+new workflow run, or replayed, from this value alone.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,10 +1,7 @@
 """What slots hold: given, or looked up from others and gone with a change of those.
 
-Paths of item numbers and field names, such as `items.0.amount`: what is there, and put there.
-
-Corrections, said back: what has another value now, and what keeps its own since that didn't fit.
-
-Pure over the values before and after; `offering` calls it once what was offered is taken.
+Values stand at paths of item numbers and field names, such as `items.0.amount`. What has another
+value after a correction is said back.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,11 +1,7 @@
 """Waiting: for a moment, a while, an event from outside, or for an answer that never comes.
 
-Waiting: for a moment, for a while, or for an event from outside.
-
 An event may come before the run waits for it: it is kept, once, and taken as soon as a state
 waits for it. Who may tell it and with what is in the file, so it can be told at any time.
-
-Runs that ask and hear nothing: said once, put away a day later, and what is kept of them.
 
 While a run asks it has one of two timers. `idle` is set anew by every word of the requester's;
 when it comes due that is said, and `lapse` takes its place, at whose end the run expires. What

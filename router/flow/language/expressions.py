@@ -1,20 +1,13 @@
 """Expressions of flow files: CEL over slots, results, requester and now. Pure.
 
-What an expression reads and calls, found in its tokens.
-
-The CEL library names the variables and functions of a compiled program but not the slots
-behind `slots.`, nor how many arguments a call has; both can be read off the tokens of an
-expression that is known to compile.
-
-What is wrong with an expression, said to whoever wrote it.
-
 An expression never reaches into the world. Where it calls a lookup (`language.functions`)
 whose answer isn't known yet, evaluating it raises `LookupNeeded`; the machine has the lookup
 answered and evaluates anew. So `manager(manager(requester))` takes three evaluations, and the
 answers, once recorded, make every replay give the same value.
 
-CEL is strict about types: numbers of slots are doubles (`slots.days > 3.0`; comparing with an
-integer works, adding one doesn't), and its maps have no order: never iterate over one.
+What an expression reads and calls is found in its tokens: the library doesn't tell. CEL is strict
+about types: numbers of slots are doubles (`slots.days > 3.0`; comparing with an integer works,
+adding one doesn't), and its maps have no order: never iterate over one.
 """
 
 import json

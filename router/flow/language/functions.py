@@ -1,16 +1,9 @@
 """What expressions may call: pure functions, and lookups that the world answers.
 
-The pure functions that expressions may call, beside CEL's own and the lookups.
-
-To add one: write it here and list it in `FUNCTIONS`. It must depend on its arguments alone (a
-run is replayed from its history, on another machine, years later) and raise `ValueError` or
-`TypeError` with a sentence where it can't answer.
-
-The lookups that expressions may use: what they take and what they answer.
-
-A lookup depends on the world, so an expression never computes it: the machine asks, an
+A function depends on its arguments alone (a run is replayed from its history, on another machine,
+years later) and raises `ValueError` or `TypeError` with a sentence where it can't answer. To add
+one, write it here and list it in `FUNCTIONS`. A lookup depends on the world: the machine asks, an
 activity (`activities.look_up`) answers, and the answer is recorded with the run.
-Everything else in an expression is a pure function of its arguments.
 """
 
 from collections.abc import Callable

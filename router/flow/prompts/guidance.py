@@ -1,11 +1,8 @@
 """What can be said here: for whoever asks for help, and whoever couldn't be understood.
 
-What can be said here: to whoever asks for help in the middle of a flow.
-
-Answers to one question that don't answer it: each is met with more help than the last.
-
-A hint; what fits, with examples; choices; and a person, with which the question rests until it
-is asked again. Any answer begins this anew. Words about the dialogue are no misses.
+Answers to one question that don't answer it are each met with more help than the last: a hint;
+what fits, with examples; choices; and a person, with which the question rests until it is asked
+again. Any answer begins this anew. Words about the dialogue don't count.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,7 @@
 """A run as its requester sees it: what is being asked, and how.
 
-The ways on from a question that somebody can't answer, as buttons.
-
-Each stands for something that can be said as well (docs/flows.md), so a terminal needs none of
-them: the labels are understood when they are typed.
+The ways on from a question are buttons that can be said as well (docs/flows.md), so a terminal
+needs none of them.
 """
 
 from collections.abc import Mapping

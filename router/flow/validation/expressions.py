@@ -1,9 +1,4 @@
-"""The expressions and texts of a flow: sound, over things that exist and are filled by then.
-
-The expressions of a flow: sound CEL, over things that exist and are filled by then.
-
-The texts of a flow: sound templates, in both languages, over things that exist.
-"""
+"""The expressions and texts of a flow: sound, over things that exist and are filled by then."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple

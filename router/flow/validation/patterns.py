@@ -1,9 +1,4 @@
-"""The patterns of a flow, and the named words that stand in them as `{NAME}`.
-
-Words: the named pieces of a flow's patterns, which stand in them as `{NAME}`.
-
-The patterns of a flow: RE2, so that no message can make them slow.
-"""
+"""The patterns of a flow, which are RE2, and the named words that stand in them as `{NAME}`."""
 
 import re
 from collections.abc import Iterator, Mapping
