@@ -1,12 +1,20 @@
 """Giving up: by words for anything, and by those that the flow's file has for it."""
 
+from datetime import datetime
+from typing import Any
+
 import pytest
 
+from router.domain.commands import CancelFlow, FillSlots, TakeUp
+from router.domain.messages import Message
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
+from router.flow.paused import PausedRun, Situation
 from router.understanding.interruption import ANYTHING, cancels
 from router.understanding.names import FlowNames
-from tests.unit.understanding.flows import EXPENSE, KIT, LEAVE, TRIP
+from router.understanding.reader import Reader
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, KIT, LEAVE, TRIP
+from tests.unit.understanding.test_answers import asking
 
 PARKING = FlowDefinition.model_validate(
     {
@@ -73,3 +81,49 @@ def test_a_flow_is_given_up_by_its_own_words(flow: FlowDefinition, typed: str) -
 )
 def test_other_words_give_up_nothing(typed: str) -> None:
     assert given_up(typed) == []
+
+
+READER = Reader([LEAVE, EXPENSE, TRIP, KIT, PARKING])
+ONE = {"kind": "laptop", "quantity": 1}
+
+
+def meant(typed: str, **situation: Any) -> tuple[object, str]:
+    """The command, and the policy that gave it."""
+    now = datetime.fromisoformat("2026-11-18T10:00+08:00")
+    read = READER.read(
+        Message(text=typed), Situation(now=now, locale="en", roles=EMPLOYEE, **situation)
+    )
+    command = read.commands[0] if read.commands else None
+    return command, read.route.policy if read.route else ""
+
+
+@pytest.mark.parametrize(
+    ("flow", "path", "typed"),
+    [
+        (LEAVE, "start", "cancel my leave"),
+        (EXPENSE, "reason", "不报了"),
+        (TRIP, "destination", "不出差了"),
+        (TRIP, "reason", "cancel my trip"),
+        (KIT, "reason", "I don't want the laptop any more"),
+        (PARKING, None, "cancel my bay"),
+    ],
+)
+def test_the_flow_that_asks_is_cancelled_by_the_policy_of_that_name(
+    flow: FlowDefinition, path: str | None, typed: str
+) -> None:
+    known = {"items": [ONE]} if flow is KIT else {}
+    view = asking(flow, path, known, "confirming" if path is None else "collecting")
+    assert meant(typed, active=view) == (CancelFlow(), "cancel")
+
+
+def test_of_several_things_one_that_is_not_wanted_leaves_the_others() -> None:
+    items = [ONE, {"kind": "monitor", "quantity": 2}]
+    view = asking(KIT, None, {"items": items, "reason": "new hire"}, "confirming")
+    given, policy = meant("I don't want the laptop any more", active=view)
+    assert (given, policy) == (FillSlots(slots={"items": items[1:]}), "confirmation")
+
+
+def test_a_flow_is_gone_on_with_by_any_of_its_names() -> None:
+    paused = PausedRun(run="p1", flow=PARKING.flow, title=PARKING.title)
+    for typed in ("back to my bay", "接着办停车位"):
+        assert meant(typed, resumable=[paused]) == (TakeUp(run="p1"), "resume")

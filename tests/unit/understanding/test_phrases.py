@@ -13,6 +13,7 @@ from router.settings import Settings
 from router.understanding.names import FlowNames
 from router.understanding.triggers.patterns import PhraseIndex, ToolPhrases
 from tests.unit.understanding.flows import EMPLOYEE
+from tests.unit.understanding.test_interruption import PARKING
 
 DATA = Path(__file__).parent / "data"
 TITLE = Localised(zh="茶", en="Tea")
@@ -162,6 +163,20 @@ def test_no_sentence_that_starts_a_flow_asks_for_a_tool(shipped: Capabilities) -
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     starts = [row for row in rows if row["label"] != "none"]
     assert [row["text"] for row in starts if asked_for(shipped, row["text"])[0]] == []
+
+
+def test_a_flow_that_a_stranger_added_is_asked_after_and_withdrawn(shipped: Capabilities) -> None:
+    index = PhraseIndex(shipped.phrases(), [FlowNames.of(PARKING)])
+    asked = {
+        "我的停车位批了吗": "get_my_requests",
+        "what's the status of my parking lot request?": "get_my_requests",
+        "撤回我的车位申请": "withdraw_request",
+        "withdraw my bay": "withdraw_request",
+        "催一下我的停车位审批": "nudge_approver",
+        "withdraw my trip": "",
+    }
+    found = {said: [m.hit.flow for m in index.find(normalise(said), EMPLOYEE)] for said in asked}
+    assert found == {said: [tool] if tool else [] for said, tool in asked.items()}
 
 
 def test_only_tools_of_ones_own_roles_are_found() -> None:
