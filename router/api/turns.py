@@ -55,7 +55,7 @@ class MessageBody(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"text": "我要请假"}, {"action": {"type": "confirm", "value": True}}],
+            "examples": [{"text": "我的申请呢？"}, {"action": {"type": "confirm", "value": True}}],
             "oneOf": [
                 {"required": ["text"], "properties": {"text": {"type": "string"}}},
                 {"required": ["action"], "properties": {"action": {"type": "object"}}},

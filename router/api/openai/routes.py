@@ -30,7 +30,7 @@ _BODY: dict[str, Any] = {
                 "schema": {"$ref": "#/components/schemas/Completion"},
                 "example": {
                     "model": request.ROUTER,
-                    "messages": [{"role": "user", "content": "我要请假"}],
+                    "messages": [{"role": "user", "content": "我有哪些申请？"}],
                 },
             }
         },
