@@ -16,7 +16,7 @@ from router.runtime.composition import Parts
 from router.skill.loader import read_skill
 from router.skill.skill import SkillCatalog
 from tests.fakes.model_server import ModelServer, calls, says
-from tests.unit.skill.folders import beside, write
+from tests.unit.skill.test_loader import beside, write
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import talking
 

@@ -21,7 +21,7 @@ from tests.fakes.web_server import Reply, WebServer
 from tests.unit.tool.http.declaring import Folder, declaration
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
-ALICE = Principal(id="alice", name="Alice", locale="en")
+READER = Principal(id="alice", name="Alice", locale="en")
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Bench:
         store = self.store
         caller = ToolCaller(registry, Dependencies(), store.ledger, store.audit, store.results)
         about: dict[str, Any] = {"key": "k" if called.writes else "", "flow_run": "f/default/r"}
-        call = ToolCall(tool=called.name, arguments={}, caller=ALICE, now=NOW, **{**about, **more})
+        call = ToolCall(tool=called.name, arguments={}, caller=READER, now=NOW, **{**about, **more})
         return await caller.call(call)
 
     async def audited(self) -> list[AuditRecord]:

@@ -1,16 +1,94 @@
-"""`intent-router eval`: files of labelled messages, with and without a model."""
+"""`eval`: labelled messages, figures, and what its page says of them."""
 
+import asyncio
+import inspect
 import json
+import re
+import shlex
 import sqlite3
 import stat
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from router.cli.evaluation import evaluate
+from router.domain.messages import ChoicesReply, Message, Option, Route, Turn
+from router.domain.records import ConversationRecord, LogEntry
+from router.evaluation.dataset import TARGETLESS, LabelledLine
+from router.store.database import Database
+from router.store.store import Store
 from tests.fakes.model_server import ModelServer, calls, fails, rate_limits, says
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.labelled import CLAIM, HELLO, LEAVE, UNUSUAL, keep, report, written
+
+LEAVE = {"text": "我要请假", "label": "leave_request"}
+CLAIM = {"text": "报销打车费58元", "label": "reimbursement"}
+HELLO = {"text": "hello there", "label": "reply"}
+UNUSUAL = (
+    {"text": "年假剩多少来着", "label": "get_leave_balance"},
+    {"text": "同事的邮箱", "label": "find_colleague"},
+    {"text": "1 + 1 等于几", "label": "calculate"},
+    {"text": "唱首歌吧", "label": "none"},
+    {"text": "tell me a joke", "label": "none"},
+    LEAVE,
+)
+"""Lines that rules mostly don't take."""
+AT = datetime(2026, 11, 18, 2, tzinfo=UTC)
+
+
+def written(*lines: dict[str, Any], name: str = "dev.jsonl") -> str:
+    content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    Path(name).write_text(content, encoding="utf-8")
+    return name
+
+
+def report(folder: str = "report") -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+    return read
+
+
+def keep(conversation: str, owner: str, text: str, chosen: str) -> None:
+    """A message that was asked about, and the button that was pressed then."""
+    Path(".data").mkdir(exist_ok=True)
+    asyncio.run(_kept(conversation, owner, text, chosen))
+
+
+async def _kept(conversation: str, owner: str, text: str, chosen: str) -> None:
+    database = Database("sqlite:///.data/router.db")
+    await database.migrate()
+    store = Store(database)
+    record = ConversationRecord(
+        id=conversation, tenant="default", owner=owner, locale="zh", created_at=AT
+    )
+    await store.conversations.create(record)
+    options = [Option(label="…", value=chosen), Option(label="…", value="leave_request")]
+    asked = Turn(
+        message_id="m1",
+        turn=1,
+        route=Route(kind="clarify", by="retrieval"),
+        replies=[ChoicesReply(text="?", options=options)],
+    )
+    pressed = Turn(message_id="m2", turn=2, route=Route(kind="flow", target=chosen, by="action"))
+    rows = _rows(conversation, text, Message(text=text).digest, asked)
+    await store.log.append("default", [*rows, *_rows(conversation, "…", "pressed", pressed)])
+    await database.dispose()
+
+
+def _rows(conversation: str, text: str, digest: str, turn: Turn) -> list[LogEntry]:
+    about: dict[str, Any] = {
+        "at": AT + timedelta(minutes=turn.turn - 1),
+        "conversation": conversation,
+        "message_id": turn.message_id,
+    }
+    key = f"{conversation}:{turn.message_id}"
+    whole: dict[str, Any] = {"digest": digest, "turn": turn.model_dump(mode="json")}
+    return [
+        LogEntry(key=f"{key}:user", kind="message", data={"role": "user", "text": text}, **about),
+        LogEntry(key=f"{key}:turn", kind="turn", data=whole, **about),
+    ]
+
 
 pytestmark = pytest.mark.usefixtures("vectors")
 
@@ -292,3 +370,63 @@ class TestFromTheLog:
         assert outcome.status == 1
         assert outcome.first_line.startswith("error: there is no log at .data/router.db yet")
         assert not Path(".data").exists()
+
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line.partition("intent-router ")[2]
+    for line in PAGE.splitlines()
+    if ".venv/bin/intent-router " in line
+]
+
+
+@pytest.fixture
+def _files(elsewhere: Path) -> None:
+    """What the page's commands name."""
+    (elsewhere / "docs").symlink_to(ROOT / "docs")
+    written(*UNUSUAL, name="dev.jsonl")
+    written(*UNUSUAL, name="test.jsonl")
+    written(LEAVE, CLAIM, name="requests.jsonl")
+    keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
+
+
+@pytest.mark.usefixtures("_files")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_page_runs(run: Run, command: str) -> None:
+    outcome = run(*shlex.split(command))
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "accuracy " in outcome.out
+
+
+def test_the_lines_that_the_page_shows_are_read(run: Run) -> None:
+    (shown,) = re.findall(r"```jsonl\n(.*?)```", PAGE, re.DOTALL)
+    Path("shown.jsonl").write_text(shown, encoding="utf-8")
+    outcome = run("eval", "shown.jsonl")
+    assert outcome.status == 0
+    assert "slot        100.0 % (1 of 1) leave_request.start" in outcome.out
+
+
+def test_the_example_is_right_wherever_rules_decide_values_included(run: Run) -> None:
+    example = ROOT / "docs" / "examples" / "requests.jsonl"
+    assert run("eval", str(example), "--report", "report").status == 0
+    by_rules = [line for line in report()["results"] if line["by"] == "pattern"]
+    assert len(by_rules) >= 7
+    assert all(line["right"] and all(line["slots"].values()) for line in by_rules)
+
+
+@pytest.mark.parametrize("key", [*LabelledLine.model_fields, *sorted(TARGETLESS)])
+def test_every_key_and_kind_of_label_is_described(key: str) -> None:
+    assert re.search(rf"`[^`]*\b{key}\b[^`]*`", PAGE)
+
+
+@pytest.mark.parametrize("name", list(inspect.signature(evaluate).parameters))
+def test_every_option_is_described(name: str) -> None:
+    assert name == "file" or f"`--{name.replace('_', '-')}" in PAGE
+
+
+def test_the_report_says_what_the_page_calls_its_files(run: Run) -> None:
+    run("eval", written({"text": "我要请假", "label": "leave_request"}), "--report", "report")
+    for file in Path("report").iterdir():
+        assert f"`{file.name}`" in PAGE
+    assert json.loads(Path("report/report.json").read_text(encoding="utf-8"))

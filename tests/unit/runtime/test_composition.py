@@ -16,7 +16,7 @@ from router.runtime.upkeep import at_work, warn_of_misfits
 from router.settings import Settings
 from router.tool.kinds.declarations import DeclarationSource
 from tests.fakes.model_server import ModelServer
-from tests.unit.skill.folders import beside, write
+from tests.unit.skill.test_loader import beside, write
 from tests.unit.tool.http.declaring import declaration
 from tests.unit.tool.samples import NOW
 

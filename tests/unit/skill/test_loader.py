@@ -1,11 +1,45 @@
+"""Skills read from folders: heads, files and links."""
+
+import os
+import shutil
+import socket
+from hashlib import sha256
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 import skills
 from router.domain.errors import DefinitionError
-from router.skill.loader import LARGEST, folders_in, load_all, read_skill
-from tests.unit.skill.folders import BODY, HEAD, write
+from router.skill.loader import (
+    LARGEST,
+    LARGEST_FILE,
+    MOST_FILES,
+    WatchedSkills,
+    broken_links,
+    folders_in,
+    load_all,
+    read_folder,
+    read_skill,
+)
+
+HEAD = "name: trip-planner\ndescription: Plans trips."
+BODY = "Plan the trip."
+
+
+def write(folder: Path, head: str = HEAD, body: str = BODY, name: str = "trip-planner") -> Path:
+    skill = folder / name
+    skill.mkdir(exist_ok=True)
+    (skill / "SKILL.md").write_text(f"---\n{head}\n---\n{body}\n", "utf-8")
+    return skill
+
+
+def beside(skill: Path, path: str, content: str | bytes = "x") -> Path:
+    """A file beside the skill's instructions."""
+    place = skill / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content.encode() if isinstance(content, str) else content)
+    return place
 
 
 def problems(folder: Path) -> list[str]:
@@ -181,3 +215,253 @@ def test_the_skills_that_ship_can_be_loaded_in_both_languages() -> None:
     for skill in catalog:
         assert skill.description.zh != skill.description.en
         assert skill.title.zh != skill.title.en
+
+
+@pytest.fixture
+def skill(tmp_path: Path) -> Path:
+    return write(tmp_path)
+
+
+def paths(skill: Path) -> list[str]:
+    return [file.path for file in read_folder(skill).files]
+
+
+def flaws(skill: Path) -> list[str]:
+    """What was left out, without the folder's own place."""
+    found = read_folder(skill).flaws
+    return [f"{flaw.file.removeprefix(str(skill))}: {flaw.what}" for flaw in found]
+
+
+def test_files_are_named_by_what_is_in_them(skill: Path) -> None:
+    beside(skill, "references/限额.md", "上海 600")
+    beside(skill, "assets/logo.png", b"\x89PNG")
+    found = read_folder(skill)
+    digest = sha256("上海 600".encode()).hexdigest()
+    assert [(f.path, f.size) for f in found.files] == [
+        ("assets/logo.png", 4),
+        ("references/限额.md", 10),
+    ]
+    assert found.files[1].digest == digest
+    assert found.contents[digest] == "上海 600".encode()
+    assert found.flaws == []
+
+
+def test_the_instructions_and_what_is_hidden_are_not_among_them(skill: Path) -> None:
+    for path in (".git/config", ".DS_Store", "scripts/__pycache__/a.pyc", "LICENSE"):
+        beside(skill, path)
+    assert paths(skill) == ["LICENSE"]
+
+
+def test_links_within_the_folder_are_followed(skill: Path) -> None:
+    beside(skill, "references/a.md", "a")
+    (skill / "b.md").symlink_to("references/a.md")
+    assert paths(skill) == ["b.md", "references/a.md"]
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("/etc/passwd", "it links out of the folder"),
+        ("../secret.md", "it links out of the folder"),
+        ("references/../../secret.md", "it links out of the folder"),
+        ("../trip-planner-2/secret.md", "it links out of the folder"),
+        ("/dev/zero", "it links out of the folder"),
+        ("/proc/self/environ", "it links out of the folder"),
+        ("..", "it links out of the folder"),
+        (".", "it links to a folder"),
+        ("references", "it links to a folder"),
+        ("nowhere", "it can't be read: No such file or directory"),
+        ("link", "it can't be read: Too many levels of symbolic links"),
+    ],
+)
+def test_no_link_leads_out_of_the_folder(skill: Path, target: str, why: str) -> None:
+    (skill.parent / "secret.md").write_text("secret")
+    (skill.parent / "trip-planner-2").mkdir()
+    (skill.parent / "trip-planner-2" / "secret.md").write_text("secret")
+    (skill / "references").mkdir()
+    (skill / "link").symlink_to(target)
+    assert paths(skill) == []
+    assert [flaw.partition(" (")[0] for flaw in flaws(skill)] == [f"/link: {why}"]
+
+
+def test_what_is_no_ordinary_file_is_left_out_and_not_waited_for(skill: Path) -> None:
+    os.mkfifo(skill / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(skill / "socket"))
+        assert paths(skill) == []
+        assert len(flaws(skill)) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["a\\b", "a\\..\\b", "a\nb", "a\x1bb", "a\u202eb", "a\u200bb", "\udcff"]
+)
+def test_names_that_nobody_could_write_are_left_out(skill: Path, name: str) -> None:
+    beside(skill, name)
+    assert paths(skill) == []
+    (flaw,) = flaws(skill)
+    assert flaw.isprintable()
+    assert flaw.endswith("its name can't be written in a path")
+
+
+def test_a_long_path_is_left_out(skill: Path) -> None:
+    beside(skill, f"{'长' * 40}/a")
+    assert flaws(skill) == [f"/{'长' * 40}/a: its path is over 120 bytes"]
+
+
+def test_a_file_may_be_so_large(skill: Path) -> None:
+    beside(skill, "fits", b"x" * LARGEST_FILE)
+    beside(skill, "more", b"x" * (LARGEST_FILE + 1))
+    assert paths(skill) == ["fits"]
+    assert flaws(skill) == ["/more: it is over 1 MiB"]
+
+
+def test_all_files_together_may_be_so_large(skill: Path) -> None:
+    for number in range(9):
+        beside(skill, f"{number}", bytes([number]) * LARGEST_FILE)
+    beside(skill, "a", "still fits nowhere")
+    assert paths(skill) == [str(number) for number in range(8)]
+    assert flaws(skill) == [f"/{n}: with it the folder is over 8 MiB" for n in ("8", "a")]
+
+
+def test_there_may_be_so_many_files(skill: Path) -> None:
+    for number in range(MOST_FILES + 1):
+        beside(skill, f"{number:03}")
+    found = read_folder(skill)
+    assert len(found.files) == MOST_FILES
+    (flaw,) = found.flaws
+    assert str(flaw).endswith("there are 201 files; keep at most 200; those after 199 are left out")
+
+
+def test_the_list_of_as_many_files_as_may_be_fits_into_a_workflows_input(skill: Path) -> None:
+    for number in range(MOST_FILES):
+        beside(skill, f"{number:03}{'长' * 39}")
+    listed = "".join(file.model_dump_json() for file in read_folder(skill).files)
+    assert len(listed.encode()) < 60_000
+
+
+PATHS = ["references/limits.md", "assets/a b.png", "scripts/sum.py"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "See [limits](references/limits.md).",
+        "See [limits](./references/limits.md#shanghai) and [all](references/).",
+        "![a](assets/a%20b.png) ![b](<assets/a b.png> 'title')",
+        "[one](https://example.com/x.md) [two](mailto:a@b.c) [three](#below) [four](/etc/x)",
+        "Write `[x](none.md)`, or\n```md\n[x](none.md)\n```\n~~~\n[x](none.md)\n```\n~~~",
+        "[ref]\n\n[ref]: scripts/sum.py 'the sum'",
+        "[templates]({name}.md) [nothing]() call(me).md",
+    ],
+)
+def test_links_that_lead_somewhere_are_fine(body: str) -> None:
+    assert list(broken_links(body, PATHS)) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "path"),
+    [
+        ("one\n\n[x](references/none.md)", 3, "references/none.md"),
+        ("```\ncode\n```\n![x](assets/none.png)", 4, "assets/none.png"),
+        ("[ref]: scripts/none.py", 1, "scripts/none.py"),
+        ("[up](../other/SKILL.md)", 1, "../other/SKILL.md"),
+    ],
+)
+def test_a_link_to_nowhere_is_named_with_its_line(body: str, line: int, path: str) -> None:
+    ((number, fault),) = broken_links(body, PATHS)
+    assert (number, fault.what) == (line, f"it links to {path}, which is not there")
+
+
+def test_the_file_that_was_meant_is_named() -> None:
+    ((_, fault),) = broken_links("[x](references/limit.md)", PATHS)
+    assert fault.remedy == "did you mean references/limits.md?"
+
+
+@pytest.mark.parametrize("piece", ["[](", "`" * 50 + "a", "](<", "](a '", "[a]: "])
+def test_a_line_made_to_take_long_takes_no_time(piece: str) -> None:
+    began = process_time()
+    list(broken_links(piece * 10_000, PATHS))
+    assert process_time() - began < 1
+
+
+def touched(file: Path) -> None:
+    """As if it were written later, however coarse the clock of the file system is."""
+    stamp = file.stat().st_mtime_ns + 1_000_000_000
+    os.utime(file, ns=(stamp, stamp))
+
+
+def instructions(watched: WatchedSkills) -> dict[str, str]:
+    """What has changed, by name; fails where nothing has."""
+    loaded = watched.reload()
+    assert loaded is not None
+    return {skill.name: skill.instructions for skill in loaded.catalog}
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> WatchedSkills:
+    write(tmp_path)
+    watched = WatchedSkills(tmp_path)
+    watched.load()
+    return watched
+
+
+def test_what_is_new_edited_or_gone_is_followed(tmp_path: Path, watched: WatchedSkills) -> None:
+    assert watched.reload() is None
+    other = write(tmp_path, "name: other\ndescription: d", "Do the other.", "other")
+    assert instructions(watched) == {"trip-planner": "Plan the trip.", "other": "Do the other."}
+    assert watched.reload() is None
+    touched(write(tmp_path, body="Plan it well.") / "SKILL.md")
+    assert instructions(watched)["trip-planner"] == "Plan it well."
+    shutil.rmtree(other)
+    assert instructions(watched) == {"trip-planner": "Plan it well."}
+
+
+def test_a_file_beside_the_instructions_counts_too(tmp_path: Path, watched: WatchedSkills) -> None:
+    file = beside(tmp_path / "trip-planner", "references/a.md", "one")
+    first = watched.reload()
+    assert first is not None
+    file.write_text("two")
+    touched(file)
+    second = watched.reload()
+    assert second is not None
+    (before,), (after,) = first.contents.values(), second.contents.values()
+    assert (before, after) == (b"one", b"two")
+
+
+def test_a_broken_one_stays_as_it_was_and_is_logged_once_while_others_change(
+    tmp_path: Path, watched: WatchedSkills, caplog: pytest.LogCaptureFixture
+) -> None:
+    touched(write(tmp_path, "name: trip-planner", "Broken.") / "SKILL.md")
+    write(tmp_path, "name: other\ndescription: d", "Do the other.", "other")
+    write(tmp_path, "name: never\ndescription: [", "Never.", "never")
+    assert instructions(watched) == {"trip-planner": "Plan the trip.", "other": "Do the other."}
+    assert watched.reload() is None
+    said = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(said) == 2
+    assert "never isn't used: " in said[0]
+    assert "stays as it was: " in said[1]
+    assert "SKILL.md:2: there is no description" in said[1]
+    mended = write(tmp_path, HEAD, "Mended.") / "SKILL.md"
+    touched(mended)
+    touched(mended)
+    assert instructions(watched)["trip-planner"] == "Mended."
+
+
+def test_what_could_not_be_taken_up_is_found_again(watched: WatchedSkills) -> None:
+    assert watched.reload() is None
+    watched.forget()
+    assert instructions(watched) == {"trip-planner": "Plan the trip."}
+    assert watched.reload() is None
+
+
+def test_a_broken_one_is_refused_at_the_start(tmp_path: Path) -> None:
+    write(tmp_path, "name: trip-planner")
+    with pytest.raises(DefinitionError, match="there is no description"):
+        WatchedSkills(tmp_path).load()
+
+
+async def test_changes_are_yielded_as_they_are_seen(tmp_path: Path, watched: WatchedSkills) -> None:
+    write(tmp_path, "name: other\ndescription: d", name="other")
+    async for loaded in watched.changes(0.001):
+        assert "other" in loaded.catalog
+        break

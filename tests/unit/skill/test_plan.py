@@ -1,9 +1,12 @@
-"""The rules of plans, and what holds of any plan whatever a model makes of it."""
+"""The loop of a skill, and one that goes by a plan."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from router.domain.locale import Localised
+from router.domain.messages import Usage
+from router.skill.loop import STOPPED, LoopProgress, Stop, why_stop
 from router.skill.plan import (
     LONGEST_RESULT,
     MOST_REPLANS,
@@ -17,6 +20,7 @@ from router.skill.plan import (
     problems,
     reached,
 )
+from router.skill.skill import Skill
 
 DONE = StepResult(fate="done", text="found")
 IDS = st.text("abcdefgh", min_size=1, max_size=1)
@@ -210,3 +214,46 @@ def test_whatever_is_tried_again_nothing_stays_that_was_built_on_it(
 def test_a_plan_comes_back_from_json_as_it_was(proposed: list[PlanStep]) -> None:
     made = Plan().revised(proposed).replanning(Replan(why="x")).hearing()
     assert Plan.model_validate_json(made.model_dump_json()) == made
+
+
+WORDS = Localised(zh="行程", en="trip")
+SKILL = Skill(
+    name="trip",
+    title=WORDS,
+    description=WORDS,
+    instructions="Plan.",
+    max_turns=3,
+    token_budget=1000,
+)
+
+
+def spent(tokens: int) -> Usage:
+    return Usage(llm_calls=1, prompt_tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("progress", "seconds", "stop"),
+    [
+        (LoopProgress(), 10.0, None),
+        (LoopProgress(steps=2, usage=spent(999), errors=2), 0.1, None),
+        (LoopProgress(steps=3), 10.0, "turns"),
+        (LoopProgress(steps=1, usage=spent(1000)), 10.0, "tokens"),
+        (LoopProgress(), 0.0, "seconds"),
+        (LoopProgress(errors=3), 10.0, "errors"),
+    ],
+)
+def test_a_run_stops_at_its_limits(
+    progress: LoopProgress, seconds: float, stop: Stop | None
+) -> None:
+    assert why_stop(SKILL, progress, seconds) == stop
+
+
+def test_only_errors_in_a_row_count() -> None:
+    progress = LoopProgress()
+    for fruitless in (True, True, False, True):
+        progress = progress.after(spent(10), fruitless=fruitless)
+    assert progress == LoopProgress(steps=4, usage=Usage(llm_calls=4, prompt_tokens=40), errors=1)
+
+
+def test_every_stop_has_words_in_both_languages() -> None:
+    assert all(words.zh != words.en for words in STOPPED.values())

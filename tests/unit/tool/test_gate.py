@@ -1,20 +1,26 @@
-from typing import Any
+"""The gate before every call: roles, schema, check, confirmation."""
+
+from decimal import Decimal
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 
 from router.domain.errors import (
     ArgumentsToolError,
+    DefinitionError,
     Forbidden,
     NotFound,
     PermanentToolError,
     RouterError,
 )
 from router.domain.principals import Principal
-from router.tool.context import ToolContext
+from router.tool.context import Dependencies, Depends, Provider, ToolContext
 from router.tool.gate import Admitted, Attempt, admit
+from router.tool.implementation import ArgumentSchema
 from router.tool.registry import Registry
-from router.tool.tool import Permission, tool
-from tests.unit.tool.samples import ALICE, DAVE, MALLORY, sample_registry
+from router.tool.tool import Permission, Tool, tool
+from tests.unit.tool.samples import ALICE, DAVE, MALLORY, context, sample_registry
 
 REGISTRY: Registry = sample_registry()
 RUN = "leave_request/default/r1"
@@ -158,3 +164,154 @@ def test_the_checks_run_in_an_order_that_gives_nothing_away(
 ) -> None:
     with pytest.raises(first):
         attempt(name, arguments)
+
+
+seats: Provider[int] = Provider("seats")
+Days = Annotated[Decimal, Field(gt=0)]
+
+
+def book_with(check: Any, **options: Any) -> Tool:
+    async def book(room: str, days: Days, ctx: ToolContext, note: str = "") -> None:
+        """Book a room."""
+
+    return tool(**{"permission": "write", "check": check, **options})(book)
+
+
+async def no_room(days: Decimal, ctx: ToolContext, most: Annotated[int, Depends(seats)]) -> None:
+    if days > most:
+        raise ArgumentsToolError(f"days: {days!r} of {most} for {ctx.caller.id}")
+
+
+async def test_it_takes_some_of_the_arguments_validated_its_context_and_what_is_provided() -> None:
+    dependencies = Dependencies()
+    dependencies.provide(seats, 2)
+    made = book_with(no_room)
+    assert made.check is not None
+    await made.check({"room": "a", "days": "1.5"}, context(), dependencies)
+    with pytest.raises(ArgumentsToolError, match=r"days: Decimal\('3'\) of 2 for alice"):
+        await made.check({"room": "a", "days": 3}, context(), dependencies)
+
+
+def test_what_it_needs_has_to_be_provided_like_what_its_tool_needs() -> None:
+    registry = Registry()
+    registry.add(book_with(no_room))
+    assert registry.providers() == {seats}
+    registry.withhold(seats)
+    assert registry.visible_to(context().caller) == []
+
+
+def sync(room: str) -> None: ...
+async def unknown(rooms: str) -> None: ...
+async def injected(ctx_: ToolContext, ctx: ToolContext) -> None: ...
+async def optional(ctx: ToolContext | None) -> None: ...
+async def other(room: int) -> None: ...
+async def looser(days: Decimal | None) -> None: ...
+async def bare(room) -> None: ...  # type: ignore[no-untyped-def]
+async def silent(room: str): ...  # type: ignore[no-untyped-def]
+async def answering(room: str) -> bool: ...  # type: ignore[empty-body]
+async def endless(*room: str) -> None: ...
+async def positional(room: str, /) -> None: ...
+async def unreadable(room: "Roooom") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (sync, "isn't asynchronous; write `async def`"),
+        ("no function", "isn't asynchronous; write `async def`"),
+        (unknown, "'rooms', which the tool doesn't have; it may take room, days, note"),
+        (injected, "asks for its context twice; leave out the parameter 'ctx'"),
+        (optional, "is made of ToolContext and isn't one; write `ctx: ToolContext`"),
+        (other, "takes 'room' as int, the tool as str; write the tool's type"),
+        (looser, "the tool as Decimal; write the tool's type"),
+        (bare, "'room' without an annotation; write its type, as in `room: str`"),
+        (silent, "doesn't say that it gives nothing, or a text; annotate it with `-> None`"),
+        (answering, "doesn't say that it gives nothing, or a text; annotate it with `-> None`"),
+        (endless, "declare each parameter by itself"),
+        (positional, "declare each parameter by itself"),
+        (unreadable, "can't be read: name 'Roooom' is not defined"),
+    ],
+)
+def test_a_function_that_cannot_be_the_check_is_refused_with_the_remedy(
+    check: Any, said: str
+) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        book_with(check)
+    assert said in str(caught.value)
+    assert " of the tool book " in str(caught.value)
+    assert str(caught.value).startswith(f"{__file__}:")
+
+
+def test_what_the_front_end_calls_is_not_checked_here() -> None:
+    with pytest.raises(DefinitionError, match="checked here and called there"):
+        book_with(no_room, permission="read", client=True)
+
+
+TRIP: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "maxLength": 20},
+        "days": {"$ref": "#/$defs/days"},
+        "start": {"type": "string", "format": "date"},
+    },
+    "required": ["city"],
+    "$defs": {"days": {"type": "integer", "minimum": 1}},
+}
+
+
+def problems(arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> list[str]:
+    return ArgumentSchema(schema or TRIP).problems(arguments)
+
+
+def test_arguments_that_fit_have_no_problems() -> None:
+    assert problems({"city": "Rome", "days": 3, "start": "2026-11-22"}) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({}, "arguments: 'city' is a required property"),
+        ({"city": 3}, "city: 3 is not of type 'string'"),
+        ({"city": "Rome", "days": 0}, "days: 0 is less than the minimum of 1"),
+        ({"city": "Rome", "days": True}, "days: True is not of type 'integer'"),
+        ({"city": "Rome", "start": "tomorrow"}, "start: 'tomorrow' is not a 'date'"),
+        ({"city": "Rome", "as": "admin"}, "arguments: 'as' isn't known here"),
+    ],
+)
+def test_each_field_at_fault_is_named(arguments: dict[str, Any], problem: str) -> None:
+    assert problems(arguments) == [problem]
+
+
+def test_a_value_that_is_wrong_at_length_is_not_repeated_at_length() -> None:
+    (problem,) = problems({"city": "x" * 5000})
+    assert len(problem) < 140
+
+
+def test_an_open_schema_takes_names_that_it_does_not_declare() -> None:
+    assert problems({"any": 1}, {"type": "object", "additionalProperties": True}) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"type": "array"}, "write type: object"),
+        ({"type": "object", "properties": 3}, "it is no JSON Schema"),
+        ({"properties": {"a": {"type": "text"}}}, "it is no JSON Schema"),
+    ],
+)
+def test_what_is_no_schema_of_an_object_is_refused(schema: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        ArgumentSchema(schema)
+
+
+@pytest.mark.parametrize("reference", ["http://127.0.0.1:1/schema.json", "file:///etc/passwd"])
+def test_a_reference_to_elsewhere_is_never_fetched(reference: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"$ref": reference}}}
+    (problem,) = problems({"a": 1}, schema)
+    assert problem.startswith("arguments: they can't be checked")
+
+
+def test_a_reference_to_itself_ends() -> None:
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}
+    (problem,) = problems({"a": 1}, schema)
+    assert problem.startswith("arguments: they can't be checked")

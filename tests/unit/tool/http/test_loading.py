@@ -1,15 +1,27 @@
-"""Files of declared tools: what each may say, and everything that is wrong with one at once."""
+"""Declared HTTP tools: read, watched, documented, shipped."""
 
 import json
+import os
+import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import activities.tools
 from router.domain.errors import DefinitionError, MisconfiguredError
 from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.declaration import EndpointEntry, HttpToolEntry, SelectionEntry
 from router.tool.http.loader import load_http_tools
-from tests.unit.tool.http.declaring import TEXT, URL, Folder, declaration, takes
+from router.tool.http.template import CONTEXT
+from router.tool.kinds.declarations import GROUP, WatchedTools
+from router.tool.registry import Registry
+from router.tool.tool import Tool
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+from tests.unit.tool.http.declaring import TEXT, URL, Folder, call, declaration, takes
+from tests.unit.tool.http.test_openapi import CRM
+from tests.unit.tool.samples import sample_registry
 
 
 def test_what_a_file_leaves_out_follows_from_its_method(folder: Folder) -> None:
@@ -256,3 +268,185 @@ def test_a_fault_of_form_is_told_whether_or_not_a_variable_is_set(
     with pytest.raises(DefinitionError) as refused:
         folder.load()
     assert [problem.what for problem in refused.value.problems] == [said]
+
+
+PAGE = (Path(__file__).parents[4] / "docs" / "tools.md").read_text()
+
+
+def section(title: str) -> str:
+    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def snippet(title: str) -> str:
+    found = re.search(r"```json\n(.*?)```", section(title), re.DOTALL)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("title", ["HTTP", "OpenAPI"])
+def test_an_example_has_ten_lines_at_most(title: str) -> None:
+    assert len(snippet(title).splitlines()) <= 10
+
+
+@pytest.mark.parametrize(
+    "name", [*HttpToolEntry.model_fields, *EndpointEntry.model_fields, *CONTEXT]
+)
+def test_every_key_and_hole_of_a_file_is_described(name: str) -> None:
+    assert re.search(rf"`[^`]*\b{name}\b[^`]*`", section("HTTP"))
+
+
+@pytest.mark.parametrize("name", SelectionEntry.model_fields)
+def test_every_key_of_a_selection_is_described(name: str) -> None:
+    assert re.search(rf"[`\"]{name}[`\"]", section("OpenAPI"))
+
+
+async def test_the_http_example_works(folder: Folder) -> None:
+    async with WebServer(lambda _: json_reply({"state": "open"})) as server:
+        folder.write(snippet("HTTP").replace("https://desk.example.com", server.origin))
+        loaded = folder.load({"ROUTER_TOOL_DESK_TOKEN": "t0ken"}, (server.origin,))
+        assert await call(loaded.tools[0], id="7") == {"state": "open"}
+    (got,) = server.requests
+    assert got.target == "/api/tickets/7"
+    assert (got.headers["authorization"], got.headers["x-user"]) == ("Bearer t0ken", "alice")
+
+
+async def test_the_openapi_example_works(folder: Folder) -> None:
+    async with WebServer(lambda _: json_reply({"name": "Ann"})) as server:
+        folder.write(CRM, "crm.yaml")
+        folder.write(snippet("OpenAPI").replace("https://crm.example.com", server.origin))
+        loaded = folder.load({"ROUTER_TOOL_CRM_TOKEN": "t0ken"}, (server.origin,))
+        named = {tool.name: tool for tool in loaded.tools}
+        assert await call(named["getCustomer"], id="7") == {"name": "Ann"}
+    assert server.targets == ["/v2/customers/7"]
+
+
+SHIPPED = Path(next(iter(activities.tools.__path__))) / "http"
+
+
+def tool(name: str, server: WebServer) -> Tool:
+    variables = {"ROUTER_TOOL_WEATHER_URL": server.origin, "ROUTER_TOOL_SEARCH_URL": server.origin}
+    loaded = load_http_tools(SHIPPED, variables, Sender(OutboundGuard([server.origin])))
+    return {tool.name: tool for tool in loaded.tools}[name]
+
+
+def test_without_a_search_server_there_is_no_search() -> None:
+    loaded = load_http_tools(SHIPPED, {}, Sender(OutboundGuard()))
+    assert [tool.name for tool in loaded.tools] == ["get_weather"]
+    assert list(loaded.absent.values()) == ["ROUTER_TOOL_SEARCH_URL"]
+
+
+async def test_the_weather_of_a_city_is_told_in_few_words() -> None:
+    def weather(_: Got) -> Reply:
+        now: dict[str, Any] = {"temp_C": "9", "weatherDesc": [{"value": "Sunny"}], "extra": "x" * 9}
+        return json_reply(
+            {
+                "current_condition": [now],
+                "nearest_area": [{"areaName": [{"value": "Shanghai"}]}],
+                "weather": [{"maxtempC": "12"}, {"maxtempC": "14"}],
+            }
+        )
+
+    async with WebServer(weather) as server:
+        found = await call(tool("get_weather", server), city="上海")
+    assert server.targets == ["/%E4%B8%8A%E6%B5%B7?format=j1&lang=zh"]
+    assert (found["place"], found["degrees"], found["weather"]) == ("Shanghai", "9", "Sunny")
+    assert (found["today_high"], found["tomorrow_high"]) == ("12", "14")
+    assert "extra" not in str(found)
+
+
+async def test_of_a_search_five_pages_are_told() -> None:
+    page = {"title": "t", "url": "https://a.example", "content": "c", "engine": "e", "score": 1}
+    async with WebServer(lambda _: json_reply({"results": [page] * 9})) as server:
+        found = await call(tool("web_search", server), query="增值税 & co")
+    assert server.targets[0].startswith(
+        "/search?q=%E5%A2%9E%E5%80%BC%E7%A8%8E%20%26%20co&format=json"
+    )
+    assert found == [{"title": "t", "url": "https://a.example", "content": "c"}] * 5
+
+
+def watched(folder: Folder, registry: Registry) -> WatchedTools:
+    return WatchedTools(folder.path, folder.load, registry)
+
+
+def touched(file: Path) -> None:
+    """As if it were written later, however coarse the clock of the file system is."""
+    stamp = file.stat().st_mtime_ns + 1_000_000_000
+    os.utime(file, ns=(stamp, stamp))
+
+
+def names(registry: Registry) -> list[str]:
+    return [tool.name for tool in registry if registry.group_of(tool.name) == GROUP]
+
+
+def test_what_is_new_edited_or_gone_is_followed(folder: Folder) -> None:
+    registry = sample_registry()
+    tools = watched(folder, registry)
+    tools.load()
+    assert not tools.reload()
+    file = folder.write(declaration(name="one"))
+    assert tools.reload()
+    assert names(registry) == ["one"]
+    assert not tools.reload()
+    folder.write(declaration(name="two"))
+    touched(file)
+    assert tools.reload()
+    assert names(registry) == ["two"]
+    file.unlink()
+    assert tools.reload()
+    assert names(registry) == []
+
+
+@pytest.mark.parametrize("broken", ["{", declaration(name="greet"), declaration(retries="x")])
+def test_a_broken_file_keeps_the_old_tools_and_is_logged_once(
+    folder: Folder, broken: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = sample_registry()
+    tools = watched(folder, registry)
+    file = folder.write(declaration(name="one"))
+    tools.load()
+    one = registry["one"]
+    folder.write(broken)
+    touched(file)
+    assert not tools.reload()
+    assert not tools.reload()
+    assert registry["one"] is one
+    assert len([r for r in caplog.records if "stay as they were" in r.getMessage()]) == 1
+    folder.write(declaration(name="mended"))
+    touched(file)
+    touched(file)
+    assert tools.reload()
+    assert names(registry) == ["mended"]
+
+
+def test_a_document_that_is_selected_from_is_watched_too(folder: Folder) -> None:
+    registry = Registry()
+    tools = watched(folder, registry)
+    document = (
+        "openapi: 3.1.0\nservers: [{url: https://a.example}]\npaths: {/a: {get: {operationId: %s}}}"
+    )
+    file = folder.write(document % "a", "crm.yaml")
+    folder.write({"openapi": "crm.yaml", "operations": ["a"]})
+    tools.load()
+    assert not tools.reload()
+    folder.write((document % "a").replace("get:", "put:"), "crm.yaml")
+    touched(file)
+    assert tools.reload()
+    assert registry["a"].writes
+
+
+def test_a_name_of_the_code_is_not_taken_at_start(folder: Folder) -> None:
+    folder.write(declaration(name="greet"))
+    with pytest.raises(DefinitionError, match=r"samples\.py"):
+        watched(folder, sample_registry()).load()
+
+
+async def test_changes_are_yielded_as_they_are_seen(folder: Folder) -> None:
+    registry = Registry()
+    tools = watched(folder, registry)
+    tools.load()
+    folder.write(declaration(name="one"))
+    async for _ in tools.changes(0.001):
+        break
+    assert names(registry) == ["one"]
