@@ -27,7 +27,7 @@ _TURNED_DOWN = compiled(
 Phrases = tuple[tuple[str, str], ...]
 
 
-class Called(Protocol):
+class Choosable(Protocol):
     """What may be chosen, by its names; hashable, since phrases are made once."""
 
     @property
@@ -39,12 +39,12 @@ class Called(Protocol):
         """What else people say for it."""
 
 
-Choices = Mapping[str, Called]
+Choices = Mapping[str, Choosable]
 """What may be chosen, by value."""
 
 
 @lru_cache(maxsize=512)
-def _phrases(choices: tuple[tuple[str, Called], ...]) -> Phrases:
+def _phrases(choices: tuple[tuple[str, Choosable], ...]) -> Phrases:
     """Every phrase for a choice, normalised, with the value that it stands for."""
     return tuple(
         (phrase, value)
@@ -67,7 +67,7 @@ def is_label(choices: Choices, phrase: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _labels(choices: tuple[tuple[str, Called], ...]) -> frozenset[str]:
+def _labels(choices: tuple[tuple[str, Choosable], ...]) -> frozenset[str]:
     names = (n for value, choice in choices for n in (value, choice.label.zh, choice.label.en))
     return frozenset(normalise(name).text for name in names)
 

@@ -31,7 +31,7 @@ class _Worded(SlotType):
 
 
 @registered
-class Choice(_Worded):
+class ChoiceType(_Worded):
     """One of the values that the slot lists."""
 
     name = "choice"
@@ -67,7 +67,7 @@ class Choice(_Worded):
 
 
 @registered
-class Text(_Worded):
+class TextType(_Worded):
     """Free text; where there is something to choose from, one of that or anything else."""
 
     name = "text"
@@ -118,7 +118,7 @@ def _of_its_day(slot: Slot, utterance: Utterance) -> str | None:
 
 
 @registered
-class Boolean(_Worded):
+class BooleanType(_Worded):
     """Yes or no."""
 
     name = "boolean"
@@ -157,7 +157,7 @@ class Boolean(_Worded):
 
 
 @registered
-class File(_Worded):
+class FileType(_Worded):
     """A file that was uploaded, by its id; people read its name."""
 
     name = "file"

@@ -44,7 +44,7 @@ _FIGURES = compiled(
 
 
 @registered
-class Date(SlotType):
+class DateType(SlotType):
     """A day, as ISO has it."""
 
     name = "date"
@@ -117,7 +117,7 @@ def _example(day: date) -> Example:
 
 
 @registered
-class Moment(Date):
+class DatetimeType(DateType):
     """A day and a time of day, as ISO has them, with an offset."""
 
     name = "datetime"

@@ -46,7 +46,7 @@ def _below_zero(text: str) -> Decimal | None:
 
 
 @registered
-class Number(SlotType):
+class NumberType(SlotType):
     """A JSON number."""
 
     name = "number"
@@ -80,12 +80,12 @@ def _counted(text: str) -> Decimal | None:
 
 def _finite(value: JsonValue) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise Unfit(Number.fits)
+        raise Unfit(NumberType.fits)
     return value
 
 
 @registered
-class Integer(Number):
+class IntegerType(NumberType):
     """A whole number."""
 
     name = "integer"

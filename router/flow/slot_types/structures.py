@@ -61,7 +61,7 @@ class _Structure(SlotType):
 
 
 @registered
-class List(_Structure):
+class ListType(_Structure):
     """Several values of one slot."""
 
     name = "list"
@@ -141,7 +141,7 @@ class List(_Structure):
 
 
 @registered
-class Object(_Structure):
+class ObjectType(_Structure):
     """Fields, each a slot of its own."""
 
     name = "object"
