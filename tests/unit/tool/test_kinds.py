@@ -1,0 +1,52 @@
+"""A kind of tool is one module, which nothing else names."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from router.settings import Settings
+from router.tool import kinds
+from router.tool.kinds import ToolSources
+
+MODULE = '''"""Tools that stand on a shelf."""
+
+from router.tool.kinds import ToolSource
+from tests.unit.tool.samples import sample_registry
+
+
+class ShelfSource(ToolSource):
+    absent = {"shelf": "ROUTER_TOOL_SHELF"}
+
+    def load(self) -> None:
+        self.registry.replace("shelf", [sample_registry()["save"]])
+
+    async def look(self, within: float) -> dict[str, str]:
+        return {"upper": "it is too high"}
+
+
+SOURCE = ShelfSource
+'''
+
+
+async def test_a_module_among_the_kinds_is_all_that_a_kind_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shelf.py").write_text(MODULE)
+    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+    tools = ToolSources(Settings(), [])
+
+    tools.load()
+
+    assert tools.registry.group_of("save") == "shelf"
+    assert tools.absent == {"shelf": "ROUTER_TOOL_SHELF"}
+    async with tools.running():
+        assert await tools.look(1) == {"upper": "it is too high"}
+    del sys.modules["router.tool.kinds.shelf"]
+
+
+def test_these_are_the_kinds_that_ship() -> None:
+    sources = ToolSources(Settings(), []).each
+    assert [type(each).__name__ for each in sources] == [
+        *("DeclarationSource", "FunctionSource", "McpSource")
+    ]
