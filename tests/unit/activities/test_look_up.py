@@ -69,7 +69,6 @@ def test_every_lookup_of_the_engine_has_an_answer_of_its_arity(
 ) -> None:
     method = getattr(LookUps, name)
     parameters = list(inspect.signature(method).parameters)
-
     assert inspect.iscoroutinefunction(method)
     assert parameters == ["self", "tenant", *LOOKUPS[name].takes]
 
@@ -168,7 +167,6 @@ async def test_working_time_is_a_moment(look_ups: LookUps) -> None:
 
 async def test_another_tenants_people_are_unknown(look_ups: LookUps) -> None:
     stranger = Principal(id="alice", name="Alice", tenant="other")
-
     assert await ask(look_ups, "manager", "alice", requester=stranger) is None
     assert await ask(look_ups, "role", "director", requester=stranger) == []
 
@@ -186,7 +184,6 @@ async def test_an_invoice_is_claimed_while_its_claim_stands(
     money = MoneyAmount(amount=Decimal(1), currency="CNY")
     item = ClaimItem(category="meals", amount=money, date=date(2026, 1, 1), invoice="INV-1")
     claim = await people.claims.submit(owner, "k", [item], "")
-
     assert await ask(look_ups, "claimed", " inv-1") is True
     await people.claims.reject(owner, claim.id)
     assert await ask(look_ups, "claimed", "INV-1") is False
@@ -205,7 +202,6 @@ async def test_a_file_has_a_name_for_its_owner_alone(look_ups: LookUps, files: F
     )
     await files.keep(kept, b"x")
     other = ALICE.model_copy(update={"tenant": "other"})
-
     assert await ask(look_ups, "file_name", "alice", kept.id) == "发票.pdf"
     assert await ask(look_ups, "file_name", {"id": "alice"}, kept.id) == "发票.pdf"
     assert await ask(look_ups, "file_name", "bob", kept.id) is None
@@ -236,6 +232,5 @@ async def test_what_cannot_be_looked_up_fails_for_good_with_the_reason(
 ) -> None:
     with pytest.raises(ApplicationError, match=said) as caught:
         await ask(look_ups, name, *arguments)
-
     assert caught.value.type == "ArgumentsToolError"
     assert caught.value.non_retryable

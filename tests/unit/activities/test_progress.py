@@ -54,7 +54,6 @@ async def test_all_of_the_text_is_told_by_the_end(
     async with telling.of("t", "c", "m") as on_text:
         for piece in pieces("你好, this is quick"):
             await on_text(piece)
-
     assert shown(audience.told) == "你好, this is quick"
     assert {(p.tenant, p.conversation, p.message_id, p.type) for p in audience.told} == {
         ("t", "c", "m", "text_delta")
@@ -68,7 +67,6 @@ async def test_the_first_piece_is_told_at_once(
         await on_text(TextDelta(attempt=1, text="a"))
         for _ in range(3):
             await asyncio.sleep(0)
-
         assert [one.data["text"] for one in audience.told] == ["a"]
 
 
@@ -81,7 +79,6 @@ async def test_a_text_of_a_thousand_tokens_is_told_about_twenty_times_a_second(
             await on_text(piece)
             await asyncio.sleep(0.0002)
     took = time.perf_counter() - began
-
     assert shown(audience.told) == "长" * 1000
     assert 1 < len(audience.told) <= took / EVERY + 2
 
@@ -96,7 +93,6 @@ async def test_a_model_never_waits_for_those_who_read(
                 await on_text(piece)
             await asyncio.sleep(0)
         audience.door.set()
-
     assert shown(audience.told) == "a" * 100
     assert len(audience.told) == 2
 
@@ -108,7 +104,6 @@ async def test_another_attempt_begins_the_text_anew(
         for piece in (*pieces("broken o", 1), *pieces("whole", 2)):
             await on_text(piece)
             await asyncio.sleep(EVERY / 4)
-
     assert shown(audience.told) == "whole"
     assert len({p.data["attempt"] for p in audience.told}) == 2
 
@@ -119,7 +114,6 @@ async def test_what_was_not_told_of_an_earlier_attempt_never_is(
     async with telling.of("t", "c", "m") as on_text:
         for piece in (*pieces("old", 1), *pieces("new", 2)):
             await on_text(piece)
-
     assert [p.data["text"] for p in audience.told] == ["new"]
 
 
@@ -130,14 +124,12 @@ async def test_an_activity_tried_again_begins_the_text_anew(
         async with telling.of("t", "c", "m") as on_text:
             for piece in pieces("again"):
                 await on_text(piece)
-
     assert shown(audience.told) == "again"
 
 
 async def test_no_text_tells_nothing(telling: ProgressPublisher, audience: Audience) -> None:
     async with telling.of("t", "c", "m"):
         pass
-
     assert audience.told == []
 
 
@@ -153,7 +145,6 @@ async def test_an_error_passes_as_it_is_and_leaves_nothing_running(
 
     with pytest.raises(KeyError, match="model"):
         await fail()
-
     assert asyncio.all_tasks() == before
 
 
@@ -173,7 +164,6 @@ class TestModels:
                 rest.set()
                 await answering
             await model.aclose()
-
         assert str(first.data["text"])
         assert shown(audience.told) == "你还有 15 天年假。"
 
@@ -190,7 +180,6 @@ class TestModels:
                 await FallbackChain(models).answer(ASKED, 10, on_text)
             for model in models:
                 await model.aclose()
-
         assert len({delta.data["attempt"] for delta in audience.told}) == 2
         assert shown(audience.told) == "The second one is whole."
 
@@ -227,11 +216,9 @@ async def written(event: asyncio.Event) -> None:
 async def test_what_is_noted_is_written_in_its_order() -> None:
     scribe = Scribe()
     recording = Recording(scribe)
-
     for number in range(250):
         last = recording.note("t", row(str(number)))
     await written(last)
-
     assert scribe.keys == [str(number) for number in range(250)]
     assert len(scribe.appended) == 3
 
@@ -240,24 +227,20 @@ async def test_noting_never_waits_for_a_database_that_does() -> None:
     scribe = Scribe()
     scribe.door.clear()
     recording = Recording(scribe)
-
     noted = [recording.note("t", row(str(number))) for number in range(3)]
     await asyncio.sleep(0)
     assert scribe.appended == []
     scribe.door.set()
     await written(noted[-1])
-
     assert all(event.is_set() for event in noted)
 
 
 async def test_rows_of_several_tenants_are_kept_apart() -> None:
     scribe = Scribe()
     recording = Recording(scribe)
-
     for tenant in ("a", "a", "b", "a"):
         last = recording.note(tenant, row("k"))
     await written(last)
-
     assert scribe.appended == [("a", ["k", "k"]), ("b", ["k"]), ("a", ["k"])]
 
 
@@ -265,9 +248,7 @@ async def test_rows_outlast_a_database_that_is_away(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("activities.progress.RETRY_SECONDS", 0.0)
     scribe = Scribe(Unavailable("down"), Unavailable("down"))
     recording = Recording(scribe)
-
     await written(recording.note("t", row("1")))
-
     assert scribe.keys == ["1"]
 
 
@@ -276,12 +257,10 @@ async def test_what_can_never_be_written_keeps_nothing_back(
 ) -> None:
     scribe = Scribe(ValueError("no such row"))
     recording = Recording(scribe)
-
     lost = recording.note("t", row("1"), at_once=True)
     while scribe.failures:  # noqa: ASYNC110 - the writer's doing
         await asyncio.sleep(0)
     await written(recording.note("t", row("2")))
-
     assert scribe.keys == ["2"]
     assert not lost.is_set()
     assert "1 rows can't be written" in caplog.text
@@ -291,12 +270,10 @@ async def test_of_too_many_rows_the_oldest_are_given_up() -> None:
     scribe = Scribe()
     scribe.door.clear()
     recording = Recording(scribe)
-
     for number in range(MOST_WAITING + 2):
         last = recording.note("t", row(str(number)))
     scribe.door.set()
     await written(last)
-
     assert scribe.keys[0] == "2"
     assert len(scribe.keys) == MOST_WAITING
 
@@ -307,10 +284,8 @@ async def test_a_beginning_waits_for_its_end_and_goes_with_it_in_one_transaction
     monkeypatch.setattr("activities.progress.LINGER", 60.0)
     scribe = Scribe()
     recording = Recording(scribe)
-
     recording.note("t", row("begun"))
     await asyncio.sleep(0)
     assert scribe.appended == []
     await written(recording.note("t", row("ended"), at_once=True))
-
     assert scribe.appended == [("t", ["begun", "ended"])]

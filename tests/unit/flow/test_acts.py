@@ -81,11 +81,9 @@ def test_what_is_optional_and_has_a_question_is_asked_once_and_can_be_skipped(
     driver = at_note(badge)
     (question,) = view(badge, driver.run).replies
     assert (driver.run.asked, question.text) == ("note", "Any note? (You can skip this.)")
-
     driver.take(Skipped(by="alice"))
     assert driver.run.asked == "seen"
     driver.take(Skipped(by="alice"))
-
     assert (driver.run.status, driver.run.slots) == ("confirming", {"why": "lost"})
     assert driver.run.skipped == ["note", "seen"]
     driver.take(Confirmed(by="alice", value=False))

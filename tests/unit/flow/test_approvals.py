@@ -349,23 +349,17 @@ class TestWhoIsTold:
 
     def test_delegating_tells_the_one_it_is_passed_to_alone(self) -> None:
         driver = asking(ladder({"by": list(self.BOTH), "mode": "all"}))
-
         decide(driver, "bob", "delegate", to="dave")
-
         assert told(driver, "asked") == [["bob", "carol"]]
         assert told(driver, "delegated") == [["dave"]]
 
     def test_adding_tells_the_one_who_is_added_alone(self) -> None:
         driver = asking(ladder({"by": list(self.BOTH), "mode": "all"}))
-
         decide(driver, "bob", "add", to="dave")
-
         assert told(driver, "added") == [["dave"]]
 
     def test_after_whoever_came_before_only_the_next_is_asked(self) -> None:
         driver = asking(ladder({"by": list(self.BOTH), "mode": "all"}))
-
         decide(driver, "bob", "add", to="dave", position="before")
         decide(driver, "dave", "approve")
-
         assert told(driver, "asked") == [["bob", "carol"], ["bob"]]

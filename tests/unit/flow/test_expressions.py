@@ -59,7 +59,6 @@ def test_an_expression_has_the_value_that_cel_gives_it_as_json(source: str, valu
 
 def test_maps_come_out_in_one_order_whatever_order_cel_has_them_in() -> None:
     value: Any = evaluate("{'d': 1, 'b': {'z': 1, 'y': 2}, 'a': 3}", {}, {})
-
     assert [*value, *value["b"]] == ["a", "b", "d", "y", "z"]
 
 

@@ -51,7 +51,6 @@ def answered(driver: Driver, **slots: JsonValue) -> Driver:
 
 def test_a_file_is_asked_for_with_a_field_that_a_screen_can_attach_one_to() -> None:
     driver = handing_in()
-
     (reply,) = view(driver.definition, driver.run).replies
     assert isinstance(reply, FormReply)
     (field,) = reply.fields
@@ -60,7 +59,6 @@ def test_a_file_is_asked_for_with_a_field_that_a_screen_can_attach_one_to() -> N
 
 def test_ones_own_file_is_taken_and_shown_by_its_name() -> None:
     driver = answered(handing_in(), receipt=RECEIPT)
-
     assert driver.run.slots["receipt"] == RECEIPT
     (reply,) = view(driver.definition, driver.run).replies
     assert isinstance(reply, ConfirmReply)
@@ -70,7 +68,6 @@ def test_ones_own_file_is_taken_and_shown_by_its_name() -> None:
 
 def test_whoever_decides_sees_the_name_and_a_tool_gets_the_id() -> None:
     driver = answered(handing_in(), receipt=RECEIPT).take(Confirmed(by="alice", value=True))
-
     approval = driver.run.approval
     assert approval is not None
     assert approval.summary["receipt"].zh == "收据.pdf"
@@ -85,7 +82,6 @@ def test_whoever_decides_sees_the_name_and_a_tool_gets_the_id() -> None:
 @pytest.mark.parametrize("file", [BOBS, "z" * 24])
 def test_what_is_nobodys_or_somebody_elses_is_asked_for_anew(file: str) -> None:
     driver = answered(handing_in(), receipt=file)
-
     assert "receipt" not in driver.run.slots
     assert driver.run.asked == "receipt"
     assert driver.said == ["There is no such file of yours; please attach it anew."]
@@ -98,7 +94,6 @@ def test_what_is_nobodys_or_somebody_elses_is_asked_for_anew(file: str) -> None:
 def test_what_is_no_id_is_refused_without_asking_the_world(value: JsonValue) -> None:
     driver = handing_in()
     driver.world.lookups.pop("file_name")
-
     answered(driver, receipt=value)
     assert "receipt" not in driver.run.slots
     assert driver.said == ["Please attach a file: a PDF or a picture."]
@@ -115,7 +110,6 @@ def test_files_within_items_are_looked_up_each_and_once() -> None:
     driver.world.lookups["file_name"] = lambda person, file: (
         asked.append(file) or NAMES.get((person, file))  # type: ignore[func-returns-value]
     )
-
     answered(driver, others=[{"receipt": RECEIPT}, {"receipt": TICKET}, {"receipt": RECEIPT}])
     answered(driver, receipt=RECEIPT)
     assert asked == [RECEIPT, TICKET]
@@ -127,7 +121,6 @@ def test_files_within_items_are_looked_up_each_and_once() -> None:
 
 def test_one_foreign_file_among_items_refuses_them_all() -> None:
     driver = answered(handing_in(), others=[{"receipt": RECEIPT}, {"receipt": BOBS}])
-
     assert "others" not in driver.run.slots
 
 
@@ -135,7 +128,6 @@ def test_a_store_that_cannot_be_asked_is_said_and_nothing_is_taken() -> None:
     driver = handing_in()
     driver.take(Answered(by="alice", slots={"receipt": RECEIPT}), answer=False)
     (task,) = driver.run.tasks.values()
-
     driver.take(Failed(task=task.id, error="the database is away"))
     assert driver.run.slots == {}
     assert driver.run.asked == "receipt"
@@ -145,7 +137,6 @@ def test_a_store_that_cannot_be_asked_is_said_and_nothing_is_taken() -> None:
 def test_files_are_found_however_deep() -> None:
     item = Slot.model_validate(ITEM)
     value = fitted(Slot(type="list", of=item), [{"receipt": RECEIPT}, {}, {"receipt": TICKET}])
-
     assert list(files_in(Slot(type="list", of=item), value)) == [RECEIPT, TICKET]
     with pytest.raises(Unfit):
         fitted(item, {"receipt": "x"})

@@ -103,16 +103,13 @@ def work(run: Run, event: AnyEvent) -> int:
 def test_a_step_does_as_much_after_hundreds_of_turns_as_after_the_first(event: AnyEvent) -> None:
     young = after(1, begun())
     old = after(ROUNDS, young)
-
     assert len(old.history) > len(young.history) + ROUNDS
     assert work(old, event) == work(young, event)
 
 
 def test_a_step_shares_the_values_that_it_leaves_alone() -> None:
     young = after(1, begun())
-
     old = after(ROUNDS, young)
-
     assert old.slots["items"] is young.slots["items"]
     assert all(a is b for a, b in zip(young.history, old.history, strict=False))
 
@@ -120,10 +117,8 @@ def test_a_step_shares_the_values_that_it_leaves_alone() -> None:
 def test_runs_that_go_on_from_the_same_one_know_nothing_of_each_other() -> None:
     run = after(3, begun())
     lines = list(run.history)
-
     cancelled, _ = step(AGAIN, run, Cancelled(by="alice"), NOW)
     gone_on = after(1, run)
-
     assert [line.event for line in cancelled.history[len(lines) :]] == ["withdrawn", "cancelled"]
     assert [line.event for line in gone_on.history[len(lines) :]] == ["next", "next"]
     assert run.history == lines
@@ -135,9 +130,7 @@ def line(event: str) -> Happening:
 
 def test_a_history_is_a_list_in_json_and_comes_back_from_it() -> None:
     run = after(2, begun())
-
     kept = Run.model_validate_json(run.model_dump_json())
-
     assert isinstance(run.model_dump(mode="json")["history"], list)
     assert isinstance(kept.history, History)
     assert kept == run
@@ -147,7 +140,6 @@ def test_a_history_is_read_as_the_list_of_its_lines() -> None:
     lines = [line("one"), line("two"), line("three")]
     shorter = History(lines[:2])
     longer = shorter.followed_by(lines[2])
-
     assert (shorter, longer) == (History(lines[:2]), History(lines))
     assert (shorter[-1], longer[-1], longer[0]) == (lines[1], lines[2], lines[0])
     assert (shorter[1:], longer[1:]) == (lines[1:2], lines[1:])

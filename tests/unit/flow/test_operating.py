@@ -217,10 +217,8 @@ class TestLookupsOfApprovals:
         held = driver.run.history[-1]
         assert (held.event, held.comment) == ("held", f"{lookup}: no directory")
         assert refusal_of(driver.definition, driver.run, Retried(by="olga"), driver.now) is None
-
         driver.world.failing = {}
         driver.take(Retried(by="olga"))
-
         assert driver.run.status == "waiting_approval"
         assert driver.said[-1].startswith("This is with Bob")
 

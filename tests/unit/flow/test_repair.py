@@ -127,7 +127,6 @@ def test_each_miss_helps_more_and_the_fourth_hands_off_with_the_run_still_open()
     assert driver.run.quiet
     assert (driver.run.status, driver.run.asked) == ("collecting", "end")
     assert [reply.text for reply in view(PATIENT, driver.run).replies] == [question.text]
-
     assert "Sorry, I didn't get that." in missed(driver)
     assert (driver.run.quiet, driver.run.misses) == (False, 1)
 

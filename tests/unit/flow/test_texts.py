@@ -103,7 +103,6 @@ def test_a_value_is_shown_as_people_read_it(
 def test_a_file_that_a_tool_made_is_its_name_and_its_link(size: int, shown_as: str) -> None:
     made: Any = FileMention("a" * 24, "表.csv", "text/csv", size).as_json()
     en = f"表.csv ({shown_as}): /v1/files/{'a' * 24}"
-
     assert readable(made, "zh") == f"表.csv（{shown_as}）：/v1/files/{'a' * 24}"
     assert readable(made, "en") == en
     assert readable({"report": made}, "en") == f"report: {en}"

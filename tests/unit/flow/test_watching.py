@@ -59,10 +59,8 @@ def test_what_is_new_edited_or_gone_is_followed(folder: Path, flows: WatchedFlow
     other = written(folder, BADGE.replace("flow: badge", "flow: other"), "other")
     assert titles(flows) == {"badge": "Badge", "other": "Badge"}
     assert flows.reload() is None
-
     written(folder, BADGE.replace("en: Badge", "en: Pass").replace('"Badge"', '"Pass"'))
     assert titles(flows) == {"badge": "Pass", "other": "Badge"}
-
     other.unlink()
     assert titles(flows) == {"badge": "Pass"}
 
@@ -79,7 +77,6 @@ def test_a_broken_one_stays_as_it_was_and_is_logged_once_while_others_change(
     assert first.startswith(f"the flow in {folder / 'badge.yaml'} stays as it was: ")
     assert "badge.yaml:7: there is no state nowhere" in first
     assert second.startswith(f"the flow in {folder / 'new.yaml'} isn't used: ")
-
     written(folder)
     assert titles(flows) == {"badge": "Badge", "other": "Badge"}
 

@@ -87,10 +87,8 @@ def test_what_was_left_empty_stays_so_in_the_run_that_goes_on() -> None:
         (timer,) = silent.run.timers.values()
         silent.now = timer.due
         silent.take(Fired(timer=timer.id))
-
     state = memory.with_lapsed(ConversationState(), view(definition, silent.run))
     (lapsed_,) = state.lapsed
     again = Driver(definition)
     again.take(Began(by="alice", slots=lapsed_.slots, skipped=lapsed_.skipped))
-
     assert (again.run.status, again.run.skipped) == ("confirming", ["reason"])
