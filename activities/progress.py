@@ -117,7 +117,7 @@ class ProgressPublisher:
 
     Of the last two `recording` keeps rows; without it whoever comes late has missed them.
 
-    >>> async with Telling(live).of("default", "c1", "m1") as on_text:  # doctest: +SKIP
+    >>> async with ProgressPublisher(live).of("default", "c1", "m1") as on_text:  # doctest: +SKIP
     ...     await chain.answer(request, seconds, on_text)
     """
 

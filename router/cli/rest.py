@@ -57,7 +57,7 @@ class ServerSentEvent:
 class Rest:
     """A person at the API. `aclose` lets go of the connections.
 
-    Every method raises `Refused` with the API's reason, and `Unavailable` where it isn't there.
+    Every method raises `RestRefused` with the API's reason, and `Unavailable` where it isn't there.
     """
 
     def __init__(self, url: str, token: str) -> None:

@@ -277,7 +277,7 @@ def model_prompts(model: str, own: dict[str, str]) -> ModelPrompts:
     >>> model_prompts("intfloat/multilingual-e5-base", {}).document
     'passage: '
     >>> model_prompts("some/model", {"query": "q: ", "passage": "p: "})
-    Prompts(query='q: ', document='p: ')
+    ModelPrompts(query='q: ', document='p: ')
     """
     if any(own.get(side) for side in ("query", "document", "passage")):
         return ModelPrompts(own.get("query", ""), own.get("document") or own.get("passage", ""))

@@ -254,7 +254,7 @@ def cost(answer: ChatAnswer) -> Usage:
 def reason_of(decision: ModelDecision, locale: Locale) -> str:
     """Why a route is as it is: which model chose it, and what it was asked with.
 
-    >>> reason_of(Decision([], model="qwen", prompt="router-1@3b9c1c4d"), "en")
+    >>> reason_of(ModelDecision([], model="qwen", prompt="router-1@3b9c1c4d"), "en")
     'qwen chose it, asked by router-1@3b9c1c4d'
     """
     if locale == "zh":

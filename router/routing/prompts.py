@@ -45,7 +45,7 @@ class Prompt:
         """The version with the digest of its text: recorded with every call.
 
         >>> Prompt("router-1", "Decide.").fingerprint
-        'router-1@3b9c1c4d'
+        'router-1@55f749c8'
         """
         return f"{self.version}@{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
 
