@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import typer
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from ruamel.yaml import YAML
 
 from docs.generate import FOLDER, PAGES, REMEDY
@@ -28,8 +28,9 @@ from router.directory.file import FileDirectory
 from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
 from router.evaluation.dataset import LabelledLine
-from router.flow.definition import State, Triggers, Withdrawal
+from router.flow.definition import FlowDefinition, State, Triggers, Withdrawal
 from router.flow.loader import load_flow
+from router.flow.slot_types.slot import Slot
 from router.flow.states import FILE_MODELS
 from router.runtime.app import openapi_document
 from router.settings import Fallback, Settings
@@ -136,7 +137,12 @@ def _people(text: str) -> str:
 
 def _check_part(part: dict[str, Any]) -> None:
     for name, value in part.items():
-        PARTS.get(name, State).model_validate(value)
+        if name in {"names", "verbs"}:
+            TypeAdapter(FlowDefinition.model_fields[name].annotation).validate_python(tuple(value))
+        elif "type" in value:
+            Slot.model_validate(value)
+        else:
+            PARTS.get(name, State).model_validate(value)
 
 
 SNIPPETS = all_snippets()

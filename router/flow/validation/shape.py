@@ -53,7 +53,8 @@ def read_shape(data: Mapping[str, Any]) -> Shape:
         try:
             definition = FlowDefinition.model_validate(mended, by_alias=True, by_name=False)
         except ValidationError as error:
-            faults = [_without_kind(fault) for fault in error.errors(include_url=False)]
+            found_here = map(_without_kind, error.errors(include_url=False))
+            faults = [each for fault in found_here for each in _by_key(mended, fault)]
             misspelt = [fault for fault in faults if _meant(mended, fault)]
             for fault in misspelt or faults:
                 found.setdefault(fault["loc"], Complaint(fault["loc"], _said(mended, fault)))
@@ -146,6 +147,22 @@ def _without_kind(fault: ErrorDetails) -> ErrorDetails:
     if place[:1] == ("states",) and len(place) > len(OF_STATE) and place[2] in KINDS:
         fault["loc"] = (*place[:2], *place[3:])
     return fault
+
+
+def _by_key(data: dict[str, Any], fault: ErrorDetails) -> list[ErrorDetails]:
+    """What is wrong with a state of no kind: its unknown keys, one of which may be its kind."""
+    place = fault["loc"]
+    state = _at(data, list(place))
+    is_state = place[:1] == OF_STATE[:1] and len(place) == len(OF_STATE)
+    if fault["type"] != "value_error" or not is_state or not isinstance(state, dict):
+        return [fault]
+    known = set(keys_at(place))
+    unknown = [
+        ErrorDetails(type="extra_forbidden", loc=(*place, key), msg="", input=value)
+        for key, value in state.items()
+        if key not in known
+    ]
+    return unknown or [fault]
 
 
 def _kinds_with(place: Place) -> list[str]:

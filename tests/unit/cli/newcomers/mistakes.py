@@ -74,7 +74,7 @@ FLOWS = {
     "A text is in no language": flow(
         'title: {zh: "工牌", en: "Badge"}', "title: Badge", "both languages", 'write {zh: "…"'
     ),
-    "A type of slot is misspelt": flow("type: text", "type: string", "no 'string'", "text, number"),
+    "A type of slot is misspelt": flow("type: text", "type: string", "no 'string'", "choice, text"),
     "The flow is called otherwise than its file": flow(
         "flow: badge", "flow: bagde", "call the file bagde.yaml, or the flow badge"
     ),
