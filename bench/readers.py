@@ -25,9 +25,8 @@ from temporalio.client import Client
 
 from router.api.dependencies import Services
 from router.domain.records import ConversationRecord, LogEntry
-from router.runtime.app import create_app
 from router.runtime.composition import assembled
-from router.runtime.server import ApiServer
+from router.runtime.server import ApiServer, create_app
 from router.settings import Settings
 
 GRACE = 2.0

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from activities.people.tables import PEOPLE
-from router.store.database import Database
-from router.store.migration import ROUTER, Migrations
+from router.store.database import ROUTER, Database, Migrations
 from tests.postgres import drop_database, make_database, postgres_server
 
 TABLES_OF = {"database": ROUTER, "people": PEOPLE}

@@ -47,7 +47,7 @@ from router.routing.skill_step import SkillTask
 from workflows import memory, notices
 from workflows.activity import fresh_id, perform
 from workflows.flow_client import FlowClient
-from workflows.skill_client import NOWHERE, SkillRuns, became, is_open
+from workflows.skill import NOWHERE, SkillRuns, became, is_open
 from workflows.tool_calls import Caller, call_tool, cost, shown, waiting
 from workflows.turns import TurnContext, TurnOutcome
 

@@ -47,7 +47,7 @@ from workflows import memory, turns
 from workflows.activity import Visibility, drained
 from workflows.command_runner import CommandRunner
 from workflows.memory import ConversationRecords, text_of
-from workflows.skill_client import SkillRuns
+from workflows.skill import SkillRuns
 from workflows.turns import TurnContext, TurnOutcome
 
 IDLE = timedelta(days=1)

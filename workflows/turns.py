@@ -20,15 +20,7 @@ from router.domain.commands import (
     StartOver,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import (
-    FlowSummary,
-    Reply,
-    Route,
-    TextReply,
-    ToolCallView,
-    Turn,
-    Usage,
-)
+from router.domain.messages import FlowSummary, Reply, Route, TextReply, ToolCallView, Turn, Usage
 from router.domain.principals import Principal
 from router.flow.paused import Situation, known_in_short
 from router.flow.view import FlowView

@@ -1,4 +1,9 @@
-"""What flow files ask about working days: how many, the last of so many, and working time."""
+"""What flow files of the sample ask: working days, working time, claims.
+
+What flow files ask about working days: how many, the last of so many, and working time.
+
+What flow files ask about claims of expenses.
+"""
 
 from typing import Annotated
 
@@ -7,7 +12,9 @@ from pydantic import JsonValue
 from activities import provided
 from activities.calendar import work_calendar as days
 from activities.calendar.work_calendar import WorkCalendar, work_calendar
-from activities.look_up import lookup, passed
+from activities.look_up import lookup, passed, text
+from activities.people.people import PeopleSystem, human_resources
+from activities.people.records import one_spelling
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Directory
 from router.tool.context import Depends
@@ -62,3 +69,11 @@ def _half(value: JsonValue, name: str) -> str:
     if not isinstance(half, str) or half not in _HALVES:
         raise ArgumentsToolError(f"{name}: {str(value)[:40]!r} isn't am, pm or empty")
     return half
+
+
+@lookup("true where a claim that still stands has this invoice number")
+async def claimed(
+    tenant: str, invoice: JsonValue, *, people: Annotated[PeopleSystem, Depends(human_resources)]
+) -> JsonValue:
+    """True where a claim that still stands has this invoice number."""
+    return await people.claims.claimed(tenant, one_spelling(text(invoice, "invoice")))

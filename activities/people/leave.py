@@ -21,7 +21,7 @@ from activities.people.records import (
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.locale import Localised
 from router.store.database import Database
-from router.store.rows import upsert
+from router.store.tables import upsert
 
 _leave = tables.leave
 _entitlements = tables.entitlements

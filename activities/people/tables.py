@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from router.store.migration import Migrations
+from router.store.database import Migrations
 from router.store.tables import MomentType, required, texts
 
 PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0001")

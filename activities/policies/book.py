@@ -22,10 +22,9 @@ from pydantic import BaseModel, ConfigDict
 from activities import provided
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.locale import LOCALES, Locale
-from router.retrieval.background import Background, encoded_background
 from router.retrieval.encoders import Encoder, Vectors
 from router.retrieval.lexical import LexicalIndex, tokens
-from router.retrieval.statistics import standardised
+from router.retrieval.statistics import Background, encoded_background, standardised
 from router.retrieval.vector_cache import VectorMemory, remembering
 from router.settings import Settings
 from router.tool.context import Depends, provider

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from docs.generate.markdown import code, table
 from docs.generate.types import NAMES, type_name
-from router.documents.attribute_docs import attribute_docs
+from router.cli.schemas import attribute_docs
 
 HEAD = ("key", "holds", "otherwise", "means")
 

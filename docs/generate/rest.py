@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docs.generate.markdown import code, one_line, page, table
-from router.runtime.app import openapi_document
+from router.runtime.server import openapi_document
 
 INTRODUCTION = """\
 A running desk has all of this at `/docs`, and for programs at `/openapi.json`. Everything but

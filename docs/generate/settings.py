@@ -7,7 +7,7 @@ from docs.generate.markdown import code, page, table
 from docs.generate.models import default, model_table
 from docs.generate.types import type_name
 from router.channels.registry import found
-from router.documents.attribute_docs import attribute_docs
+from router.cli.schemas import attribute_docs
 from router.domain.budgets import Budget, Budgets
 from router.settings import TOOL_PREFIX, Fallback, Section, Settings
 from router.settings.environment import SUFFIX, is_secret

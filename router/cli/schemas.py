@@ -1,17 +1,24 @@
-"""JSON Schemas of the files that people write, from the models that they are read into.
+"""JSON Schemas of the files that people write, from the models they are read by.
+
+What the docstrings below a class's attributes say, for pages and schemas made from the code.
+
+JSON Schemas of the files that people write, from the models that they are read into.
 
 `python -m router.cli.schemas` writes the schemas anew, after a change of what files may hold.
 """
 
+import ast
+import inspect
 import json
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
 from router.cli.schema import FOLDER, NAMES
 from router.directory.file import PersonEntry
-from router.documents.attribute_docs import attribute_docs
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import SLOT_TYPES
 from router.flow.states import FILE_MODELS
@@ -21,6 +28,40 @@ from router.skill.front_matter import LONGEST_COMPATIBILITY, OURS, FrontMatter
 from router.story.entries import STEPS, StoryEntry
 from router.tool.http.declaration import HttpToolEntry, SelectionEntry
 from router.tool.mcp.file import LONGEST_SERVER, SERVER, ServerEntry, ToolEntry
+
+_OTHERS = frozenset({"builtins", "abc", "typing", "pydantic", "pydantic_settings"})
+"""Whose classes say nothing about our keys."""
+
+
+def attribute_docs(model: type) -> dict[str, str]:
+    """The meaning of each attribute that has one, by its name, as one line.
+
+    Inherited attributes are described where they are declared; the source has to be at hand.
+
+    >>> attribute_docs(Retry)["attempts"]  # doctest: +SKIP
+    'Calls in all.'
+    """
+    found: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        if each.__module__.partition(".")[0] not in _OTHERS:
+            found |= _declared(each)
+    return found
+
+
+def _declared(model: type) -> dict[str, str]:
+    module = ast.parse(textwrap.dedent(inspect.getsource(model)))
+    return {
+        attribute.target.id: " ".join(below.value.value.split())
+        for declared in module.body
+        if isinstance(declared, ast.ClassDef)
+        for attribute, below in pairwise(declared.body)
+        if isinstance(attribute, ast.AnnAssign)
+        and isinstance(attribute.target, ast.Name)
+        and isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
+    }
+
 
 JsonSchema = dict[str, Any]
 

@@ -5,8 +5,7 @@ history ───▸ journey ─┤
                      └▸ ranks ▸ ordering ▸ placing ▸ routing ▸ svg
 """
 
-from router.drawing.flowchart import Graph, Journey, graph_of, journey_of
-from router.drawing.mermaid import mermaid_of
+from router.drawing.flowchart import Graph, Journey, graph_of, journey_of, mermaid_of
 from router.drawing.svg import svg_of
 
 __all__ = ["Graph", "Journey", "graph_of", "journey_of", "mermaid_of", "svg_of"]

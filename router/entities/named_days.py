@@ -5,13 +5,7 @@ name differently, and so is the end of a week: they are none. `元旦` is a day 
 the kind of a thing in `元旦晚会`: then it is none. Holidays that move are looked up in `holidays`.
 """
 
-from router.entities.dates_en import (
-    MONTH_NAME,
-    WEEKDAY_NAME,
-    WEEKDAYS,
-    WHICH,
-    month_number,
-)
+from router.entities.dates_en import MONTH_NAME, WEEKDAY_NAME, WEEKDAYS, WHICH, month_number
 from router.entities.dates_zh import (
     MONTH,
     MONTH_PRONOUN,

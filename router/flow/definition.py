@@ -21,12 +21,7 @@ from router.domain.errors import Fault
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
 from router.domain.principals import Capability
-from router.flow.slot_types.slot import (
-    Definition,
-    Several,
-    Slot,
-    slot_at,
-)
+from router.flow.slot_types.slot import Definition, Several, Slot, slot_at
 
 if TYPE_CHECKING:
     from router.flow.engine.context import StepContext

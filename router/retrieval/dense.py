@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from router.retrieval.background import Background
 from router.retrieval.encoders import Floats, Vectors
 from router.retrieval.statistics import (
     LEAST_EXAMPLES,
     MOST_WORK,
+    Background,
     Clouds,
     Gate,
     Group,

@@ -28,7 +28,6 @@ from pydantic import JsonValue
 from router.domain.errors import RouterError
 from router.domain.locale import LOCALES
 from router.domain.principals import Capability, CapabilityKind
-from router.retrieval.background import encoded_background
 from router.retrieval.dense import Dense, DenseIndex
 from router.retrieval.encoders import Encoder, Vectors
 from router.retrieval.lexical import Lexical, LexicalIndex, tokens
@@ -40,7 +39,7 @@ from router.retrieval.selection import (
     verdict,
     within_budget,
 )
-from router.retrieval.statistics import standardised
+from router.retrieval.statistics import encoded_background, standardised
 from router.retrieval.vector_cache import (
     RecentVectors,
     RememberedEncoder,

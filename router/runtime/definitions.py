@@ -19,9 +19,8 @@ from router.settings import Settings
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
 from router.store.flow_runs import FlowVersions
-from router.tool.http.loader import LoadedTools
 from router.tool.kinds import ToolSources
-from router.tool.kinds.declarations import DeclarationSource
+from router.tool.kinds.declarations import DeclarationSource, LoadedTools
 from router.tool.registry import Registry
 
 _log = logging.getLogger("router.flows")

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from router.domain.records import FileRecord
 from router.store import tables
 from router.store.database import Database
-from router.store.rows import from_row, record, to_row
+from router.store.tables import from_row, record, to_row
 
 _files = tables.files
 _ABOUT = [column for column in _files.c if column.name != "content"]

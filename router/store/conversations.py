@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
 from router.store.database import Database
-from router.store.rows import page, record, records, to_row, upsert
+from router.store.tables import page, record, records, to_row, upsert
 
 _conversations = tables.conversations
 _snapshots = tables.snapshots

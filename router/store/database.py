@@ -1,4 +1,12 @@
-"""The database: a SQLite file for one process, or PostgreSQL for several.
+"""The database, a SQLite file or PostgreSQL, and its migrations.
+
+Migrations as this project runs them: by the program, inside a transaction it has open.
+
+Two sets of tables share a database, the router's own and the sample people system's. Each
+has its own Alembic environment, and its own version table, so that one can be replaced
+without the other.
+
+The database: a SQLite file for one process, or PostgreSQL for several.
 
 Work is a function of a connection, run whole: `read` for what only looks, `write` for one
 transaction. Such a function is ordinary, synchronous SQLAlchemy; on PostgreSQL it runs in a
@@ -12,10 +20,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event, inspect, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
@@ -28,7 +38,74 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from router.domain.errors import MisconfiguredError, Unavailable
-from router.store.migration import ROUTER, Migrations, is_current, upgrade
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+
+@dataclass(frozen=True)
+class Migrations:
+    """One set of tables: the folder of its Alembic environment, and where its version is kept.
+
+    `head` is the newest revision in the folder, kept here so that a database which is
+    current costs one query at start, and Alembic isn't even imported.
+    """
+
+    folder: Path
+    version_table: str
+    head: str
+
+
+ROUTER = Migrations(Path(__file__).parent / "migrations", "alembic_version_router", "0001")
+
+
+def is_current(connection: Connection, migrations: Migrations) -> bool:
+    """True where the database has the newest revision of these tables."""
+    if not inspect(connection).has_table(migrations.version_table):
+        return False
+    found = connection.execute(text(f"SELECT version_num FROM {migrations.version_table}"))  # noqa: S608 - a constant of ours
+    return found.scalar() == migrations.head
+
+
+def upgrade(connection: Connection, migrations: Migrations) -> None:
+    """Run what is missing, within the transaction that `connection` has open."""
+    from alembic import command
+    from alembic.util import CommandError
+
+    try:
+        command.upgrade(_config(connection, migrations), "head")
+    except CommandError as error:
+        raise MisconfiguredError(
+            f"the tables noted in {migrations.version_table} can't be brought to revision "
+            f"{migrations.head}: {error}; where a newer version of this program made them, "
+            "run that version"
+        ) from error
+
+
+def run_environment(tables: MetaData) -> None:
+    """What an `env.py` does: run the revisions on the connection that `upgrade` handed in."""
+    from alembic import context
+
+    attributes = context.config.attributes
+    context.configure(
+        connection=attributes["connection"],
+        version_table=attributes["version_table"],
+        target_metadata=tables,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+def _config(connection: Connection, migrations: Migrations) -> "Config":
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations.folder).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    config.attributes["version_table"] = migrations.version_table
+    return config
+
 
 if TYPE_CHECKING:
     from router.store.postgresql import PostgresConnections

@@ -9,7 +9,7 @@ from router.domain.errors import DuplicateKey
 from router.domain.records import EffectRecord
 from router.store import tables
 from router.store.database import Database
-from router.store.rows import from_row, record
+from router.store.tables import from_row, record
 
 _keys = tables.keys
 

@@ -35,16 +35,7 @@ from datetime import datetime
 from inspect import signature
 from logging import Logger, LoggerAdapter
 from types import MappingProxyType
-from typing import (
-    Annotated,
-    Any,
-    Generic,
-    Self,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Generic, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import JsonValue
 

@@ -34,7 +34,7 @@ from router.domain.messages import (
 )
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
-from router.flow.engine.handlers import STALE
+from router.flow.engine.machine import STALE
 from router.flow.paused import ALL, Situation, run_meant
 from router.flow.prompts.question import way_of
 from router.flow.slot_types.slot import coerced, form_values, slot_at

@@ -50,10 +50,12 @@ from router.understanding.dialogue_acts import (
     act_of,
     asks_again,
     asks_what_is_here,
+    cancels,
+    resumed,
+    resumes,
     says_nothing,
     withdraws,
 )
-from router.understanding.interruption import cancels, resumed, resumes
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer

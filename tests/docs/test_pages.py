@@ -24,15 +24,15 @@ from docs.generate.rest import operations, rest_page
 from docs.generate.tool_files import HTTP_MODELS, option_docs
 from router.api.turns import MessageBody
 from router.cli import app
+from router.cli.schemas import attribute_docs
 from router.directory.file import FileDirectory
-from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
 from router.evaluation.dataset import LabelledLine
-from router.flow.definition import FlowDefinition, State, Triggers, Withdrawal
+from router.flow.definition import State, Triggers, Withdrawal
 from router.flow.loader import load_flow
 from router.flow.slot_types.slot import Slot
 from router.flow.states import FILE_MODELS
-from router.runtime.app import openapi_document
+from router.runtime.server import openapi_document
 from router.settings import Fallback, Settings
 from router.skill.loader import read_skill
 from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
@@ -138,7 +138,7 @@ def _people(text: str) -> str:
 def _check_part(part: dict[str, Any]) -> None:
     for name, value in part.items():
         if name in {"names", "verbs"}:
-            TypeAdapter(FlowDefinition.model_fields[name].annotation).validate_python(tuple(value))
+            TypeAdapter(tuple[str, ...]).validate_python(value, strict=False)
         elif "type" in value:
             Slot.model_validate(value)
         else:

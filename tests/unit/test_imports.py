@@ -19,7 +19,7 @@ ONLY_FOR_SOME = {"openai", "mcp", "torch", "asyncpg", "sentence_transformers", "
 
 def test_libraries_that_only_some_settings_need_are_not_imported_without_them() -> None:
     started = (
-        "import sys, router.runtime.app, router.runtime.worker, router.runtime;"
+        "import sys, router.runtime.server, router.runtime.worker, router.runtime;"
         f"print(*sorted(sys.modules.keys() & {ONLY_FOR_SOME!r}))"
     )
     ran = subprocess.run(

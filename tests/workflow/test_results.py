@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from activities.builtin.results import read_more
+from activities.builtin.skill_files import read_more
 from router.domain.locale import Localised
 from router.domain.messages import ConfirmAction, Message, StartAction, Turn
 from router.skill.skill import Skill

@@ -15,7 +15,7 @@ from router.channels.registry import found as platforms
 from router.cli.doctor import examine
 from router.directory.file import SAMPLE
 from router.directory.sources import LiveDirectory
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Section, Settings

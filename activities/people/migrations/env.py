@@ -1,6 +1,6 @@
-"""Alembic's entry: see `router.store.migration`, which runs it."""
+"""Alembic's entry: see `router.store.database`, which runs it."""
 
 from activities.people.tables import metadata
-from router.store.migration import run_environment
+from router.store.database import run_environment
 
 run_environment(metadata)

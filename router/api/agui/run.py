@@ -1,7 +1,11 @@
-"""A run: decisions and turns, told in AG-UI's events while they happen.
+"""A run, and the endpoint of the Agent User Interaction Protocol 1.0, in which a run is a turn.
+
+A run: decisions and turns, told in AG-UI's events while they happen.
 
 What a run stopped to ask is an interrupt, whose id says by itself which question it is: it can be
 answered at any process, after any restart, and nothing is kept for it.
+
+`POST /ag-ui`: the Agent User Interaction Protocol 1.0, in which a run is a turn.
 """
 
 import json
@@ -29,16 +33,18 @@ from ag_ui.core import (
     TokenUsage,
 )
 from ag_ui.encoder import EventEncoder
-from fastapi import Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import JsonValue
 
 from router.api import approvals, errors
 from router.api.agui.events import TurnEvents, whole
-from router.api.agui.input import PlannedDecision, RunInput, RunPlan
-from router.api.conversations import standing
-from router.api.dependencies import Services
-from router.api.params import derived_id
+from router.api.agui.input import PlannedDecision, RunInput, RunPlan, planned
+from router.api.conversations import standing, thread, thread_id
+from router.api.dependencies import Given, OpenTurns, Person, Services
+from router.api.errors import problems
+from router.api.params import StrictRoute, derived_id, events
+from router.api.routes.messages import check_result
 from router.api.runs import schema_of_form, schema_of_options
 from router.api.streams import (
     LINE_ENDS,
@@ -428,3 +434,44 @@ class AguiRun:
         decided = {decision.approval.id for decision in self.plan.decisions}
         done_with = decided | self.plan.left_alone
         return [of_approval(r, self.caller.locale) for r in waiting if r.id not in done_with]
+
+
+PATH = "/ag-ui"
+CHANNEL = "ag-ui"
+MAX_BODY = 1024 * 1024
+BODIES = {PATH: MAX_BODY}
+"""Bytes of an input: it carries a chat's whole history each time, and small pictures."""
+
+router = APIRouter(tags=["ag-ui"], route_class=StrictRoute)
+
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": events("`data` is one of AG-UI's events, as JSON."),
+        "description": "AG-UI's events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.",
+    }
+}
+
+
+@router.post(
+    PATH,
+    response_class=Response,
+    responses={**_EVENTS, **problems(400, 403, 404, 409, 413, 415, 429)},
+)
+async def run(
+    request: Request, services: Given, caller: Person, turns: OpenTurns, body: RunInput
+) -> Response:
+    """Run the desk for a thread: say something, answer interrupts, or look how things stand.
+
+    The same `runId` again is the same answer. What is refused before the run begins is a
+    problem with its status; afterwards it is a `RUN_ERROR`.
+    """
+    store = services.store
+    id_ = thread_id(caller, CHANNEL, body.thread_id)
+    before = await standing(services.temporal, store.conversations, caller.tenant, id_)
+    plan = await planned(services, caller, body, before)
+    record = await thread(store.conversations, caller, CHANNEL, body.thread_id)
+    for message in plan.messages:
+        await check_result(
+            message, services.offered, services.temporal, store.conversations, record
+        )
+    return await AguiRun(request, services, turns, caller, record, body, plan, before).response()

@@ -9,10 +9,9 @@ from starlette.exceptions import HTTPException
 from router.api.dependencies import Caller, Given, OpenTurns
 from router.api.idempotency import IdempotencyKey
 from router.api.openai import jobs, request, response
-from router.api.openai.errors import ProtocolRoute, described
 from router.api.openai.identity import Posted, Speaker, message_id
 from router.api.openai.request import check_said
-from router.api.openai.response import Exchanges
+from router.api.openai.response import Exchanges, ProtocolRoute, described
 from router.api.params import events
 
 PATH = "/v1/chat/completions"

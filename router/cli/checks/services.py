@@ -27,8 +27,7 @@ from router.llm.types import (
 from router.runtime.composition import SERVERS
 from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
 from router.settings import ModelAccess, Settings
-from router.store.database import Database
-from router.store.migration import ROUTER, is_current
+from router.store.database import ROUTER, Database, is_current
 from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from router.domain.principals import Principal
 from router.tool.context import Dependencies, ToolContext
+from router.tool.kinds.mcp_servers import connected
 from router.tool.mcp.file import load_servers
-from router.tool.mcp.servers import connected
 from router.tool.tool import Tool
 
 FILE = Path(__file__).parent / "my_tool_mcp.json"

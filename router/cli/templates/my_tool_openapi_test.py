@@ -14,7 +14,7 @@ from typing import ClassVar
 from router.domain.principals import Principal
 from router.tool.context import Dependencies, ToolContext
 from router.tool.http.client import OutboundGuard, Sender
-from router.tool.http.loader import load_http_tools
+from router.tool.kinds.declarations import load_http_tools
 
 FILE = Path(__file__).parent / "my_tool_openapi.json"
 ALICE = Principal(id="alice", name="Alice")

@@ -1,6 +1,8 @@
 """A chat from beginning to end: with somebody at a terminal, or with what a pipe brings.
 
 A line that begins with a slash is a command; an open form may be filled in field by field.
+
+`intent-router chat`: a terminal chat over the REST API.
 """
 
 import asyncio
@@ -10,9 +12,13 @@ from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
+import httpx2
+import typer
+
+from router.cli.options import LOCAL_API
 from router.cli.rest import Rest, RestRefused
 from router.cli.terminal import screen
 from router.cli.terminal.chat_conversation import (
@@ -29,6 +35,7 @@ from router.cli.terminal.screen import (
     TerminalPrompt,
     above_the_prompt,
     printable,
+    screen_of,
 )
 from router.domain.errors import Forbidden, RouterError
 from router.domain.messages import FormField, FormReply
@@ -240,7 +247,7 @@ async def _read(talk: ChatConversation, field: FormField, typed: str) -> object:
     return chosen.value
 
 
-async def chat(
+async def converse(
     url: str, token: str, wanted: str | None, *, new: bool, screen: Screen, state: Path
 ) -> None:
     """Chat until whoever does so leaves, or the pipe ends.
@@ -389,3 +396,46 @@ async def _pressed(presses: asyncio.Queue[None], task: asyncio.Task[None]) -> bo
         return not task.done()
     finally:
         press.cancel()
+
+
+def chat(
+    user: Annotated[
+        str, typer.Option(help="Whom to chat as, where ROUTER_AUTH=dev: a user id.")
+    ] = "alice",
+    url: Annotated[str, typer.Option(help="Where the REST API is.")] = LOCAL_API,
+    conversation: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Which conversation to go on with.", show_default="last"),
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Begin a new conversation.")] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="ROUTER_TOKEN",
+            help="A bearer token in place of --user, from `intent-router token`; better in the "
+            "variable.",
+        ),
+    ] = None,
+    state: Annotated[Path | None, typer.Option(envvar="XDG_STATE_HOME", hidden=True)] = None,
+    no_colour: Annotated[str | None, typer.Option(envvar="NO_COLOR", hidden=True)] = None,
+) -> None:
+    """Chat with the desk in this terminal.
+
+    The API has to run: `intent-router dev`. What is piped in is answered line by line, plainly.
+    """
+    if conversation is not None and new:
+        raise typer.BadParameter("name one of --conversation and --new")
+    bearer = token or user
+    if not (bearer.isascii() and bearer.isprintable()):
+        raise typer.BadParameter(f"{bearer!r} is no user id, nor a token: write visible ASCII")
+
+    try:
+        valid = httpx2.URL(url).scheme in {"http", "https"} and bool(httpx2.URL(url).host)
+    except httpx2.InvalidURL:
+        valid = False
+    if not valid:
+        raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
+
+    kept = (state or Path.home() / ".local" / "state") / "intent-router"
+    screen = screen_of(plain=no_colour is not None)
+    asyncio.run(converse(url, bearer, conversation, new=new, screen=screen, state=kept))

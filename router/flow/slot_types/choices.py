@@ -11,15 +11,7 @@ from router.entities.choices import answered_choice
 from router.entities.dates import Days
 from router.entities.grammar import only
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import (
-    Files,
-    Schema,
-    Slot,
-    SlotType,
-    Unfit,
-    plain,
-    registered,
-)
+from router.flow.slot_types.slot import Files, Schema, Slot, SlotType, Unfit, plain, registered
 
 
 class _Worded(SlotType):

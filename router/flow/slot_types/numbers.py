@@ -12,15 +12,7 @@ from router.entities.grammar import Found, compiled, only
 from router.entities.money import DEFAULT_CURRENCY, Money, is_exact
 from router.entities.numbers import ZH_COUNT, parse_number
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import (
-    Example,
-    Files,
-    Slot,
-    SlotType,
-    Unfit,
-    plain,
-    registered,
-)
+from router.flow.slot_types.slot import Example, Files, Slot, SlotType, Unfit, plain, registered
 
 LARGEST_AMOUNT = Decimal(10) ** 12
 """Beyond this a double no longer counts minor units exactly, with room to add up a list."""

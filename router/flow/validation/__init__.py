@@ -7,7 +7,7 @@ rest can still be looked at; `complaints_about` then asks every check below.
 from collections.abc import Iterator
 
 from router.documents.validation import Complaint
-from router.flow.validation import approvals, expressions, graph, patterns, references, slots
+from router.flow.validation import expressions, graph, patterns, references, slots
 from router.flow.validation.draft import Draft
 from router.flow.validation.remarks import remarks, unheld_roles
 from router.flow.validation.shape import Shape, read_shape
@@ -26,7 +26,7 @@ CHECKS = (
     references.complaints,
     slots.complaints,
     graph.exit_complaints,
-    approvals.complaints,
+    references.withdrawal_complaints,
     graph.graph_complaints,
     expressions.complaints,
     expressions.text_complaints,

@@ -1,6 +1,6 @@
-"""Alembic's entry: see `router.store.migration`, which runs it."""
+"""Alembic's entry: see `router.store.database`, which runs it."""
 
-from router.store.migration import run_environment
+from router.store.database import run_environment
 from router.store.tables import metadata
 
 run_environment(metadata)

@@ -1,20 +1,294 @@
 """Tools that JSON files declare: of an HTTP endpoint, or an OpenAPI document's operations.
 
+Files and folders of declared tools into tools, and what stands behind these.
+
+loaded = load_http_tools(folder, variables, Sender(OutboundGuard(allowed)))
+registry.replace("http", loaded.tools)
+
 They follow their files: what is edited counts within seconds.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+from urllib.parse import quote
 
+from pydantic import JsonValue
+
+from router.documents.document import Document, Place, Unreadable, read_text
+from router.documents.strict_json import json_document
+from router.documents.validation import Complaint, problems_in, validated
 from router.documents.watcher import SECONDS, Watcher, changes
+from router.domain.errors import (
+    DefinitionError,
+    Fault,
+    MisconfiguredError,
+    PermanentToolError,
+    Problem,
+    TransientToolError,
+)
+from router.domain.locale import Localised
 from router.settings import Settings
-from router.tool.http.client import OutboundGuard, Sender
-from router.tool.http.loader import LoadedTools, load_http_tools
+from router.tool.context import Dependencies, Provider, ToolContext
+from router.tool.http.client import OutboundGuard, Received, Sender, Unreached
+from router.tool.http.declaration import (
+    CallEntry,
+    Declared,
+    HttpToolEntry,
+    SelectionEntry,
+    declared_tool,
+)
+from router.tool.http.endpoint import Endpoint, OutgoingRequest, request
+from router.tool.http.openapi import document_path, is_selection, selected_tools
+from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
+from router.tool.http.template import Absent, Assumed, Environment
+from router.tool.implementation import Arguments, ArgumentSchema
 from router.tool.kinds import ToolSource
 from router.tool.registry import Registry
+from router.tool.results import keepable
+from router.tool.signature import SourceLine
+from router.tool.tool import Tool, ToolOptions
+
+KEY_HEADER = "Idempotency-Key"
+_PRINTABLE = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
+
+
+@dataclass(frozen=True)
+class HttpImplementation:
+    """Checks arguments by the declared schema, sends them, and selects from the answer."""
+
+    schema: ArgumentSchema
+    endpoint: Endpoint
+    wanted: AnswerSelection
+    seconds: float
+    writes: bool
+    repeatable: bool
+    """True where a second call with the same key does nothing more."""
+    sender: Sender
+    redaction: Redaction
+    from_document: bool = False
+    """True for an operation of an OpenAPI document."""
+
+    @property
+    def kind(self) -> str:
+        """Whether it is an endpoint or a document's operation."""
+        return "openapi" if self.from_document else "http"
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The schema as it is declared."""
+        return self.schema.schema
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """None: what it needs stands in its file."""
+        return frozenset()
+
+    def problems(self, arguments: Arguments) -> list[str]:
+        """What the schema says against them; null is as good as left out, where that may be."""
+        return self.schema.problems(self.schema.given(arguments))
+
+    async def call(
+        self,
+        arguments: Arguments,
+        context: ToolContext,
+        dependencies: Dependencies,  # noqa: ARG002 - what it needs stands in its file
+    ) -> JsonValue:
+        """What the server answers, as far as it is wanted.
+
+        Raises:
+            ArgumentsToolError: an argument fits nowhere, or the server says so.
+            TransientToolError: the server is busy, broken or gone.
+            PermanentToolError: it refuses, or the request can't be made of what it needs.
+            UnusableResult: it has done what it was asked for, and its answer can't be used.
+        """
+        made = self._keyed(request(self.endpoint, self.schema.given(arguments), context), context)
+        received = await self._sent(made)
+        if not received.fine:
+            raise failure_of(received, str(made.origin), self.redaction)
+        return self.redaction.value(keepable(self.wanted.of(value_of(received))))
+
+    async def _sent(self, made: OutgoingRequest) -> Received:
+        """The answer. A write that can't be tried again for good ends where nothing was sent."""
+        try:
+            return await self.sender.send(made, self.seconds)
+        except Unreached as error:
+            if self.writes and not self.repeatable:
+                done = Localised(zh=f"{error.said.zh}，什么也没做", en=f"{error}; nothing was done")
+                raise PermanentToolError(done) from None
+            raise TransientToolError(error.said) from None
+
+    def _keyed(self, made: OutgoingRequest, context: ToolContext) -> OutgoingRequest:
+        if not context.key:
+            return made
+        key = quote(context.key, safe=_PRINTABLE)
+        return replace(made, headers={KEY_HEADER: key, **made.headers})
+
+
+LARGEST = 256 * 1024
+SCHEMA = "$schema"
+"""A key for editors, which says nothing to us."""
+_ADDRESSES = (("url",), ("server",))
+"""The keys of addresses: of an endpoint, and of an OpenAPI document's operations."""
+
+
+@dataclass
+class LoadedTools:
+    """The tools of a folder, the files they come from, and which aren't there and why."""
+
+    tools: list[Tool] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    """By file, the variable that isn't set."""
+
+
+def load_http_tools(place: Path, variables: Mapping[str, str], sender: Sender) -> LoadedTools:
+    """The tools of a folder's `*.json` files, or of one file.
+
+    A tool that needs a variable which isn't set is absent, and everything else as it is.
+
+    Raises:
+        MisconfiguredError: there is no such folder.
+        DefinitionError: with every problem of every file.
+    """
+    if not place.exists():
+        raise MisconfiguredError(f"ROUTER_HTTP_TOOLS={place} isn't there: name a folder or a file")
+    loaded, problems = LoadedTools(), list[Problem]()
+    for path in sorted(place.glob("*.json")) if place.is_dir() else [place]:
+        try:
+            _File(path, variables, sender).load(loaded)
+        except DefinitionError as error:
+            problems += error.problems
+    problems += _twice(loaded.tools)
+    if problems:
+        raise DefinitionError(problems)
+    return loaded
+
+
+class _File:
+    """One reading of one file."""
+
+    def __init__(self, path: Path, variables: Mapping[str, str], sender: Sender) -> None:
+        self.path = path
+        self.variables = variables
+        self.environment = Environment(variables)
+        self.sender = sender
+        self.complaints: list[Complaint] = []
+
+    def load(self, into: LoadedTools) -> None:
+        """Add what the file declares; raises `DefinitionError`."""
+        document = self._document()
+        if isinstance(document.data, dict) and "paths" in document.data:
+            return  # an OpenAPI document, which another file here selects from
+        into.files.append(self.path)
+        several = isinstance(document.data, list)
+        found: list[Declared] = []
+        for number, data in enumerate(document.data if several else [document.data]):
+            found += self._entry((number,) if several else (), data, into)
+        for declared in found:
+            self._check_origin(declared)
+        problems = problems_in(str(self.path), document, self.complaints)
+        if problems:
+            raise DefinitionError(problems)
+        into.tools += [self._tool(each, document) for each in found]
+
+    def _document(self) -> Document:
+        try:
+            return json_document(read_text(self.path, LARGEST, "declare fewer tools in one file"))
+        except Unreadable as unreadable:
+            fault = unreadable.fault
+            problem = Problem(str(self.path), unreadable.line, fault.what, fault.remedy)
+            raise DefinitionError([problem]) from None
+
+    def _entry(self, place: Place, data: Any, into: LoadedTools) -> list[Declared]:
+        if isinstance(data, dict):
+            data = {key: value for key, value in data.items() if key != SCHEMA}
+        model = SelectionEntry if isinstance(data, dict) and is_selection(data) else HttpToolEntry
+        reading = validated(model, data, place)
+        self.complaints += reading.complaints
+        if reading.value is None:
+            return []
+        if isinstance(reading.value, SelectionEntry):
+            into.files.append(document_path(self.path, reading.value))
+        try:
+            found, complaints = self._declared(reading.value, place, self.environment)
+        except Absent as absent:
+            into.absent[str(self.path)] = absent.variable
+            found, complaints = self._declared(reading.value, place, Assumed(self.variables))
+            # What an address comes to depends on the variable; all else doesn't.
+            complaints = [each for each in complaints if each.place[-1:] not in _ADDRESSES]
+            found = []
+        self.complaints += complaints
+        return found
+
+    def _declared(
+        self, entry: CallEntry, place: Place, environment: Environment
+    ) -> tuple[list[Declared], list[Complaint]]:
+        if isinstance(entry, SelectionEntry):
+            return selected_tools(entry, place, self.path, environment)
+        assert isinstance(entry, HttpToolEntry)  # noqa: S101 - there are these two
+        declared, complaints = declared_tool(entry, place, environment)
+        return [declared] if declared else [], complaints
+
+    def _check_origin(self, declared: Declared) -> None:
+        objection = self.sender.guard.objection(declared.endpoint.origin)
+        if objection:
+            what, _, remedy = objection.partition("; ")
+            fault = Fault(f"{declared.name}: {what}", remedy)
+            self.complaints.append(Complaint(("endpoint", "url"), fault))
+
+    def _tool(self, declared: Declared, document: Document) -> Tool:
+        call = declared.call
+        repeatable = call.is_idempotent(declared.endpoint.method)
+        return Tool(
+            name=declared.name,
+            title=declared.title,
+            description=declared.description,
+            examples=declared.examples,
+            permission=declared.permission,
+            roles=frozenset(call.roles or ()),
+            confirm=bool(call.confirm),
+            idempotent=repeatable,
+            timeout=timedelta(seconds=declared.seconds),
+            retries=call.retries,
+            options=ToolOptions(at_once=call.at_once),
+            implementation=HttpImplementation(
+                schema=declared.schema,
+                endpoint=declared.endpoint,
+                wanted=declared.wanted,
+                seconds=declared.seconds,
+                writes=declared.permission != "read",
+                repeatable=repeatable,
+                sender=self.sender,
+                redaction=Redaction(self.environment.used),
+                from_document=declared.from_document,
+            ),
+            source=SourceLine(str(self.path), _line_of(declared.name, document)),
+            description_zh=declared.description_zh,
+        )
+
+
+def _line_of(name: str, document: Document) -> int:
+    entries = document.data if isinstance(document.data, list) else []
+    for number, data in enumerate(entries):
+        if isinstance(data, dict) and data.get("name") == name:
+            return document.line((number,))
+    return 1
+
+
+def _twice(tools: list[Tool]) -> Iterator[Problem]:
+    known: dict[str, Tool] = {}
+    for tool in tools:
+        other = known.setdefault(tool.name, tool)
+        if other is not tool:
+            what = f"the tool {tool.name} is in {other.source.file}:{other.source.line} already"
+            yield Problem(*tool.source, what, "rename one of the two")
+
 
 GROUP = "http"
 """The registry's group of declared tools."""

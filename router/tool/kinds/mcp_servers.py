@@ -1,27 +1,146 @@
 """Tools of MCP servers, in the registry as long as they are known.
 
+All MCP servers of a process, and who stands in for whom.
+
+    async with connected(load_servers(path, variables), inherited, publish, path):
+        ...
+
+Nothing waits for a server: one that is away when the process starts brings its tools when it comes.
+
 Nothing waits long for a server: one that is away when the process starts brings its tools when it
 comes, and until then the registry expects them.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from router.domain.errors import DefinitionError, MisconfiguredError
+from router.domain.locale import Localised
 from router.settings import Settings
 from router.tool.kinds import ToolSource
+from router.tool.mcp.connection import Away, McpConnection
 from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of
+from router.tool.mcp.tools import ServerOffer, told_apart
 from router.tool.registry import Registry
+from router.tool.signature import SourceLine
 from router.tool.tool import Tool
+
+_log = logging.getLogger("router.mcp")
+
+
+Publish = Callable[[str, Sequence[Tool]], Awaitable[None]]
+"""Takes the tools of a server, by its name, in place of those that it had before."""
+
+
+class Servers:
+    """The connections, and who stands in for whom."""
+
+    def __init__(
+        self,
+        entries: Mapping[str, ServerEntry],
+        inherited: Mapping[str, str],
+        publish: Publish,
+        file: Path,
+    ) -> None:
+        self._publish = publish
+        self._tools: dict[str, list[Tool]] = {}
+        self._titles: dict[str, list[Localised]] = {}
+        self._source = SourceLine(str(file), 1)
+        self.connections = {
+            name: McpConnection(name, entry, inherited, partial(self._changed, name))
+            for name, entry in entries.items()
+        }
+
+    async def settled(self, within: float) -> None:
+        """Wait until each is there, or has failed to be; not longer than `within` seconds."""
+        tried = [asyncio.create_task(c.tried.wait()) for c in self.connections.values()]
+        if tried:
+            _, waiting = await asyncio.wait(tried, timeout=within)
+            for task in waiting:
+                task.cancel()
+
+    async def look(self, within: float) -> dict[str, str]:
+        """Publish what each has, asked once and all at the same time, and keep no session.
+
+        Gives why each that isn't there isn't, by name; what stands in for it is offered.
+        """
+        looks = (connection.look(within) for connection in self.connections.values())
+        found = await asyncio.gather(*looks, return_exceptions=True)
+        away: dict[str, str] = {}
+        for (name, connection), listing in zip(self.connections.items(), found, strict=True):
+            if isinstance(listing, Away):
+                away[name] = str(listing)
+            elif isinstance(listing, BaseException):
+                raise listing
+            else:
+                connection.listing = listing
+        for name in self.connections:
+            await self._offer(name)
+        return away
+
+    async def _changed(self, name: str) -> None:
+        await self._offer(name)
+        for other, connection in self.connections.items():
+            # Whoever was never there offers what stands in for it.
+            if connection.entry.fallback == name and connection.listing is None:
+                await self._offer(other)
+
+    async def _offer(self, name: str) -> None:
+        connections = [*self._ways(name)]
+        listing = next((c.listing for c in connections if c.listing is not None), None)
+        if listing is not None:
+            entry = self.connections[name].entry
+            self._tools[name] = ServerOffer(name, entry, listing, connections, self._source).tools()
+            await self._publish_changed(name)
+
+    async def _publish_changed(self, name: str) -> None:
+        """This server's tools, and those of others that are called otherwise beside them."""
+        for server, tools in told_apart(self._tools).items():
+            titles = [tool.title for tool in tools]
+            if server == name or titles != self._titles.get(server):
+                self._titles[server] = titles
+                await self._publish(server, tools)
+
+    def _ways(self, name: str) -> list[McpConnection]:
+        """The server, what stands in for it, and what for that in turn; each once."""
+        found: list[McpConnection] = []
+        following: str | None = name
+        while following is not None and self.connections[following] not in found:
+            found.append(self.connections[following])
+            following = self.connections[following].entry.fallback
+        return found
+
+
+@asynccontextmanager
+async def connected(
+    entries: Mapping[str, ServerEntry],
+    inherited: Mapping[str, str],
+    publish: Publish,
+    file: Path,
+) -> AsyncIterator[Servers]:
+    """Keep a session with each server; on leaving all are closed, and programs are ended.
+
+    `inherited` is the environment that programs get a little of.
+    """
+    servers = Servers(entries, inherited, publish, file)
+    tasks = [
+        asyncio.create_task(connection.run(), name=f"MCP server {name}")
+        for name, connection in servers.connections.items()
+    ]
+    try:
+        yield servers
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
 
 SETTLED_WITHIN = 5.0
 """Seconds that a process waits for servers that neither come nor fail to."""
-
-_log = logging.getLogger("router.mcp")
 
 
 def servers_of(settings: Settings) -> dict[str, ServerEntry]:
@@ -85,8 +204,6 @@ class McpSource(ToolSource):
 
     async def look(self, within: float) -> Mapping[str, str]:
         """Have each server's tools, asked once and all at the same time."""
-        from router.tool.mcp.servers import Servers
-
         publish, environment = self._publisher.publish, self.settings.environment
         return await Servers(self._entries, environment, publish, self._file).look(within)
 
@@ -97,7 +214,6 @@ class McpSource(ToolSource):
             yield
             return
         # A third of a start's time, which only who has servers needs.
-        from router.tool.mcp.servers import connected
 
         environment, publish = self.settings.environment, self._publisher.publish
         async with connected(self._entries, environment, publish, self._file) as servers:

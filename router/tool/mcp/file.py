@@ -13,22 +13,12 @@ tools are called `<server>__<tool>` here, in letters that models may use.
 import hashlib
 import logging
 import re
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from router.documents.document import Place, Unreadable, read_text
 from router.documents.strict_json import json_document

@@ -10,7 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities import provided
-from activities.builtin.results import read_more
+from activities.builtin.skill_files import read_more
 from activities.progress import ProgressPublisher
 from activities.tool_caller import Places, ToolCaller
 from router.contracts.activities import ToolCall

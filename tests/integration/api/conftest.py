@@ -20,7 +20,7 @@ from router.domain.principals import Capability, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store

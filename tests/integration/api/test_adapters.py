@@ -18,7 +18,7 @@ from router.channels.platforms.slack import blocks
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.errors import Unauthenticated
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.store.store import Store
 from tests.fakes.feishu import Feishu
 from tests.fakes.slack import Slack

@@ -11,7 +11,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from router.api.dependencies import AppState, Services
 from router.api.limits import FRESH, STALE, Backlog
 from router.domain.errors import Unavailable
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from tests.integration.api.conftest import client_of
 
 

@@ -12,7 +12,7 @@ from temporalio.converter import DataConverter
 
 from router.api.dependencies import Services
 from router.api.routes.codec import MAX_BODY, MAX_PAYLOADS
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.secrecy.codec import data_converter
 from router.settings.values import PayloadKeys
 from tests.integration.api.conftest import client_of

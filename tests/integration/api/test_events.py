@@ -19,8 +19,7 @@ from temporalio.client import Client
 from router.api.dependencies import AppState, Services
 from router.domain.messages import FlowStatus
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
-from router.runtime.app import create_app
-from router.runtime.server import GRACE, ApiServer
+from router.runtime.server import GRACE, ApiServer, create_app
 from router.store.database import Database
 from router.store.store import Store
 from tests.integration.api.conftest import As

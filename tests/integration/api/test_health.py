@@ -9,7 +9,7 @@ import pytest
 from router.api.dependencies import Services
 from router.api.routes import health
 from router.retrieval.index import CapabilityIndex
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.store.database import Database
 from router.store.store import Store
 from tests.fakes.model_server import Behaviour, ModelServer, fails

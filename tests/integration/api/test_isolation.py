@@ -14,7 +14,7 @@ from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.records import LogEntry
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.store.store import Store
 from tests.integration.api.conftest import QUEUE, As, client_of
 from tests.integration.api.test_events import AT

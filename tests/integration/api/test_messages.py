@@ -12,7 +12,7 @@ from router.api.dependencies import Services
 from router.contracts.conversation import MAX_OPEN_TURNS
 from router.domain.messages import Route, TextReply, Turn
 from router.domain.records import LogEntry
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.store.store import Store
 from tests.integration.api.conftest import client_of, until
 from tests.integration.api.workflows import ClosingConversation, EchoConversation

@@ -10,7 +10,7 @@ import jwt
 import pytest
 
 from router.api.dependencies import Services
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.settings import Settings
 from tests.integration.api.conftest import client_of
 

@@ -26,7 +26,7 @@ from router.domain.records import (
     LogEntry,
     RunRecord,
 )
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.store.store import Store
 from tests.integration.api.conftest import QUEUE, As, client_of
 from tests.integration.api.test_events import AT

@@ -9,7 +9,7 @@ import pytest
 
 from router.api.dependencies import Services
 from router.flow.view import STATUSES
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.settings import Settings
 from tests.integration.api.conftest import client_of
 

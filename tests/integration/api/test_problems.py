@@ -12,7 +12,7 @@ from router.api.openapi import LINKS
 from router.domain import errors
 from router.domain.principals import Capability, Principal
 from router.flow.definition import FlowDefinition
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from tests.integration.api.conftest import client_of
 
 PROBLEM = "application/problem+json"

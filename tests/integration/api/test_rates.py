@@ -9,7 +9,7 @@ from router.api.dependencies import Services
 from router.api.limits import MINUTE, Buckets, RateLimits
 from router.domain.errors import TooManyRequests
 from router.domain.principals import Principal
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from tests.integration.api.conftest import client_of
 
 

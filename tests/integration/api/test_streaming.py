@@ -17,8 +17,7 @@ from fastapi import FastAPI
 
 from router.api.dependencies import Services
 from router.domain.progress import Progress, ProgressType
-from router.runtime.app import create_app
-from router.runtime.server import GRACE, ApiServer
+from router.runtime.server import GRACE, ApiServer, create_app
 from router.store.live import Live, Readers
 from router.store.store import Store
 from tests.integration.api.workflows import MUCH

@@ -10,7 +10,7 @@ import pytest
 
 from router.api.dependencies import Services
 from router.domain.errors import Unavailable
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.runtime.temporal import connect
 from router.settings import Settings
 from tests.integration.api.conftest import client_of

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from router.api.auth import Vouched, mint, tokens
 from router.api.dependencies import Services
 from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailable
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.settings import Settings
 from tests.fakes.oidc_provider import Served, jwk, serving
 from tests.integration.api.conftest import client_of

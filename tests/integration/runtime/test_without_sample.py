@@ -33,7 +33,7 @@ OF_THE_SAMPLE = re.compile(
 STARTED = """
 import asyncio, sys
 from pathlib import Path
-import router.runtime.app, router.runtime.worker
+import router.runtime.server, router.runtime.worker
 from router.runtime.composition import assembled
 from router.runtime.upkeep import opened
 from router.settings import Settings

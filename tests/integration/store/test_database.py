@@ -19,8 +19,7 @@ from sqlalchemy.util import await_only
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.store import tables
-from router.store.database import Database
-from router.store.migration import ROUTER
+from router.store.database import ROUTER, Database
 from tests.e2e.chaos.house import Wire
 from tests.postgres import make_database
 

@@ -19,13 +19,13 @@ from router.flow.catalog import Catalog
 from router.llm.schema import portable
 from router.retrieval.index import CapabilityIndex
 from router.routing.tool_form import form_of, obstacle
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from router.settings import Settings
 from router.skill.skill import SkillCatalog
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.http.client import OutboundGuard, Sender
-from router.tool.http.loader import load_http_tools
+from router.tool.kinds.declarations import load_http_tools
 from router.tool.mcp.file import ServerEntry
 from router.tool.registry import Registry
 from router.tool.tool import Tool

@@ -21,7 +21,7 @@ from router.domain.errors import DefinitionError
 from router.flow.loader import load_flow
 from router.skill.loader import read_skill
 from router.tool.http.client import OutboundGuard, Sender
-from router.tool.http.loader import load_http_tools
+from router.tool.kinds.declarations import load_http_tools
 from router.tool.mcp.file import load_servers
 from tests.unit.cli.conftest import Run
 from tests.unit.flow.test_validation import SOUND as FLOW

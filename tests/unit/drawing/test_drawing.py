@@ -16,8 +16,7 @@ from router.domain.locale import Locale
 from router.domain.records import HistoryLine
 from router.drawing import Graph, flowchart, graph_of, journey_of, mermaid_of, svg_of
 from router.drawing.layout import Box, Layout, laid_out
-from router.drawing.lines import lines
-from router.drawing.svg import width, wrapped
+from router.drawing.svg import lines, width, wrapped
 from router.flow.definition import KINDS, FlowDefinition
 from router.flow.loader import load_flow
 

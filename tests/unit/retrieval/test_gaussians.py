@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from router.retrieval.background import Background
 from router.retrieval.dense import DenseIndex
 from router.retrieval.encoders import Floats, Vectors, unit_rows
-from router.retrieval.statistics import Group, fitted_gate, pooled, refined, shrunk
+from router.retrieval.statistics import Background, Group, fitted_gate, pooled, refined, shrunk
 
 SIZE = 12
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from activities.policies.book import PolicyBook
-from router.retrieval.background import encoded_background, sentences
 from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
+from router.retrieval.statistics import encoded_background, sentences
 from router.retrieval.vector_cache import (
     RecentVectors,
     RememberedEncoder,

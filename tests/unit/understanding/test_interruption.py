@@ -10,7 +10,7 @@ from router.domain.messages import Message
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
 from router.flow.paused import PausedRun, Situation
-from router.understanding.interruption import ANYTHING, cancels
+from router.understanding.dialogue_acts import ANYTHING, cancels
 from router.understanding.names import FlowNames
 from router.understanding.reader import Reader
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, KIT, LEAVE, TRIP

@@ -9,7 +9,7 @@ from router.entities.normalisation import normalise
 from router.flow.definition import BlockerName, FlowDefinition
 from router.flow.loader import load_flows
 from router.lexicon import EN, ZH
-from router.understanding.triggers.blockers import BLOCKERS, Blocker
+from router.understanding.triggers.classifier import BLOCKERS, Blocker
 from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, FLOWS, SHIPPED
 

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
-from router.runtime.app import create_app
+from router.runtime.server import create_app
 from tests.integration.api.conftest import client_of
 from tests.integration.api.test_streaming import served
 

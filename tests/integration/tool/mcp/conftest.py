@@ -12,8 +12,8 @@ import pytest
 from pydantic import JsonValue
 
 from router.tool.context import Dependencies
+from router.tool.kinds.mcp_servers import Servers, connected
 from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.servers import Servers, connected
 from router.tool.results import ToolFile
 from router.tool.tool import Tool
 from tests.fakes.mcp_program import PROGRAM

@@ -15,8 +15,8 @@ from router.flow.engine.events import Answered, Called
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.routing.tool_form import form_of
 from router.tool.http.client import OutboundGuard, Sender
-from router.tool.http.loader import HttpImplementation, load_http_tools
 from router.tool.implementation import FunctionImplementation
+from router.tool.kinds.declarations import HttpImplementation, load_http_tools
 from router.tool.labels import LABEL
 from router.tool.registry import Registry
 from router.tool.tool import Tool

@@ -8,7 +8,7 @@ from typing import Any
 from router.domain.errors import DefinitionError
 from router.tool.context import Dependencies
 from router.tool.http.client import OutboundGuard, Sender
-from router.tool.http.loader import LoadedTools, load_http_tools
+from router.tool.kinds.declarations import LoadedTools, load_http_tools
 from router.tool.tool import Tool
 from tests.unit.tool.samples import context
 

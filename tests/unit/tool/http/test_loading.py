@@ -13,9 +13,8 @@ import activities.tools
 from router.domain.errors import DefinitionError, MisconfiguredError
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.http.declaration import EndpointEntry, HttpToolEntry, SelectionEntry
-from router.tool.http.loader import load_http_tools
 from router.tool.http.template import CONTEXT
-from router.tool.kinds.declarations import GROUP, WatchedTools
+from router.tool.kinds.declarations import GROUP, WatchedTools, load_http_tools
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
