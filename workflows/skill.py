@@ -1,9 +1,5 @@
 """A skill as a Temporal workflow, and the runs of skills that a conversation has.
 
-The sub-agents that work for a turn: started, steered, and heard out when they are stopped.
-
-A skill as a Temporal workflow: a sub-agent that works until it has an answer, or a question.
-
 Where it asks the employee something, or sends them to a form, it ends with what it has in its
 head; the answer starts it anew from there. So nobody's thinking hangs about for days, and a run
 that has become long goes on in a new one in the same way.

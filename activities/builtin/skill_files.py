@@ -1,9 +1,5 @@
 """What is read on demand: the rest of a long result, and files of the skill that calls.
 
-Reading on in a result that was too long to be given whole.
-
-The files of the skill that calls: read on demand, and its scripts run in a sandbox.
-
 A path is looked up among those that the skill was loaded with, and opens nothing: where it isn't
 one of them there is nothing to be had by it, whatever it is made of.
 """

@@ -1,9 +1,4 @@
-"""What flow files of the sample ask: working days, working time, claims.
-
-What flow files ask about working days: how many, the last of so many, and working time.
-
-What flow files ask about claims of expenses.
-"""
+"""What flow files of the sample ask: working days, working time, claims."""
 
 from typing import Annotated
 

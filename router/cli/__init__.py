@@ -20,7 +20,7 @@ COMMANDS = {
     "dev": ("processes:dev", "Start it all in this terminal."),
     "serve": ("processes:serve", "Run the REST API alone."),
     "worker": ("processes:worker", "Run a worker alone."),
-    "chat": ("chat:chat", "Chat with the desk in this terminal."),
+    "chat": ("terminal.session:chat", "Chat with the desk in this terminal."),
     "route": ("route:route", "Explain where a text would go."),
     "eval": (
         "evaluation:evaluate",

@@ -1,7 +1,4 @@
-"""`intent-router erase`: their workflows end, Temporal forgets them, then the database does.
-
-Doing away with workflows: what goes on is ended, and histories are deleted from the server.
-"""
+"""`intent-router erase`: their workflows end, Temporal forgets them, then the database does."""
 
 import asyncio
 import secrets

@@ -1,9 +1,5 @@
 """JSON Schemas of the files that people write, from the models they are read by.
 
-What the docstrings below a class's attributes say, for pages and schemas made from the code.
-
-JSON Schemas of the files that people write, from the models that they are read into.
-
 `python -m router.cli.schemas` writes the schemas anew, after a change of what files may hold.
 """
 

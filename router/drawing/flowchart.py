@@ -1,7 +1,5 @@
 """A flow as nodes and edges with words on them, the way that a run took, and both as Mermaid.
 
-A flow as nodes and edges with words on them, and the way that a run took through it.
-
 A flow as a Mermaid flowchart: shapes by kind, which a state diagram doesn't have.
 
 <https://mermaid.js.org/syntax/flowchart.html>

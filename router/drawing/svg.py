@@ -1,9 +1,4 @@
-"""A flow as SVG: one file that is legible by day and by night, and says what it shows.
-
-The lines between states, from a lower to an upper edge, and the outlines of states.
-
-How wide a text is, without its font: what any usual sans-serif takes, and a little more.
-"""
+"""A flow as SVG: one file that is legible by day and by night, and says what it shows."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence

@@ -1,13 +1,9 @@
 """Days and ranges of days in a sentence: `下周一到周三`, `Dec 24-26`, `2026-12-24`, `明天下午`.
 
-Dates in figures alone: `2026-12-24`, `12/24`, and `12.24` where only a date can be meant.
-
 `10.28` is a number, a version or a price far more often than a day. It is a day where a sentence
 in Chinese says so: after `挪到` or `从`, before `请年假` or `那天`. `9/10` is a mark as often as
 a day: it takes a word like `by` before it. Two that are joined, `10.9-10.13`, show each other to
 be days.
-
-Days and ranges of days in a sentence: `下周一到周三`, `Dec 24-26`, `明天下午`, `Monday week`.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What scores are worth: scatter, clouds of requests, probabilities, beside arbitrary messages.
 
-The statistics of retrieval: from vectors to scores, and from scores to probabilities.
-
 With a few examples per capability and hundreds of dimensions a covariance can't be estimated
 capability by capability. Pooled over all of them and shrunk towards a sphere it can (O. Ledoit
 and M. Wolf, "A well-conditioned estimator for large-dimensional covariance matrices", 2004).
@@ -29,12 +27,11 @@ sentences (words alone against tools) and on the capabilities' own examples. On 
 the background alone tells CLINC150's small talk from its errands at an AUROC of 93.8; with
 examples 94.7, and 98.8 against ToolE's requests.
 
-What arbitrary messages look like to an encoder: the yardstick of everything measured here.
-
-Two short files of sentences, half Chinese and half English, written for this project: messages
-that words alone answer, and messages that take a tool. Encoded once per encoder, they tell
-where the middle of its space is, how far apart its two sides lie, how much any two messages
-differ, and how well a capability fits messages that aren't for it.
+Arbitrary messages are the yardstick of all this: two short files of sentences, half Chinese and
+half English, written for this project: messages that words alone answer, and messages that take a
+tool. Encoded once per encoder, they tell where the middle of its space is, how far apart its two
+sides lie, how much any two messages differ, and how well a capability fits messages that aren't
+for it.
 """
 
 import math

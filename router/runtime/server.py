@@ -1,9 +1,5 @@
 """The REST API: its routes put together, behind a socket that is open already.
 
-The composition root of the API: puts its routes together, and counts what is open.
-
-The REST API behind a socket that is open already, and the ports it may have.
-
 HTTP hangs up on whoever has stopped reading. An application can't: it waits for room to write, and
 such a reader would keep a socket and its buffers for as long as it cares to.
 """

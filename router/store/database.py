@@ -1,12 +1,8 @@
 """The database, a SQLite file or PostgreSQL, and its migrations.
 
-Migrations as this project runs them: by the program, inside a transaction it has open.
-
 Two sets of tables share a database, the router's own and the sample people system's. Each
 has its own Alembic environment, and its own version table, so that one can be replaced
 without the other.
-
-The database: a SQLite file for one process, or PostgreSQL for several.
 
 Work is a function of a connection, run whole: `read` for what only looks, `write` for one
 transaction. Such a function is ordinary, synchronous SQLAlchemy; on PostgreSQL it runs in a

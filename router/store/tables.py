@@ -1,11 +1,7 @@
 """The router's own tables, and records turned into their rows and back.
 
-The router's own tables. All but three carry the tenant; rows are turned in `router.store.tables`.
-
 JSON stands in columns of type JSON rather than JSONB: what people are shown keeps the order
 of its keys, and nothing is ever searched inside.
-
-Records to rows and back, and the cursors that lists are read on with.
 """
 
 import base64

@@ -1,13 +1,9 @@
 """What people say about the dialogue itself, giving up a flow and going on with one among it.
 
-What people say about the dialogue itself, and what they mean nothing by.
-
 An act is the whole message, but for what is said around it: `帮助搬家` is a reason for leave and
 `repeat order` a thing to be bought, not calls for help or for a repetition. Greetings, thanks and
 the words with which people put themselves right are never a reason, and a request still begins a
 message that has them first. The words stand in `router.lexicon`.
-
-Giving up a flow, and going on with one: `不出差了`, `never mind`; `回到报销`, `continue`.
 
 A flow is given up by words that give up anything, and by those that its file has for it: of what
 is called a trip and is travelled, `cancel my trip`, `I don't want to travel any more`, `不出差了`.

@@ -1,11 +1,7 @@
 """A run, and the endpoint of the Agent User Interaction Protocol 1.0, in which a run is a turn.
 
-A run: decisions and turns, told in AG-UI's events while they happen.
-
 What a run stopped to ask is an interrupt, whose id says by itself which question it is: it can be
 answered at any process, after any restart, and nothing is kept for it.
-
-`POST /ag-ui`: the Agent User Interaction Protocol 1.0, in which a run is a turn.
 """
 
 import json

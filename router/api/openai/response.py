@@ -1,9 +1,5 @@
 """Answers in the shape of OpenAI's Chat Completions, whole or as they are written, and errors.
 
-Errors as OpenAI's clients know them: `{"error": {message, type, param, code}}`.
-
-Answers in the shape of OpenAI's Chat Completions: whole, or as they are written.
-
 Nothing that was sent can be taken back, and a model may be asked again, or rules may say more than
 it did. So the first attempt is streamed, and what comes after it is held until the turn is over:
 then the rest of the text is sent, or, below a line that says what counts, all of it.

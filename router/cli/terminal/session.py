@@ -1,8 +1,6 @@
 """A chat from beginning to end: with somebody at a terminal, or with what a pipe brings.
 
 A line that begins with a slash is a command; an open form may be filled in field by field.
-
-`intent-router chat`: a terminal chat over the REST API.
 """
 
 import asyncio

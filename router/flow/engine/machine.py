@@ -1,11 +1,5 @@
 """The flow machine: a pure function from a run and an event to the run after it.
 
-How the machine takes in what happens: a handler for every kind of event.
-
-Each is `take(context, event)`: it writes down what the event says, and leaves it to the states'
-own moves to go on from there. What comes too late, or answers a task that is no more, changes
-nothing.
-
     step(definition, run, event, now) -> (run, effects)
 
 Only functions of their arguments run in it. What the run needs of the world stands in the
@@ -36,6 +30,7 @@ from router.flow.engine import (
     slots,
     waiting,
 )
+from router.flow.engine.compensation import BROKEN, go_back, leave, refused
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import (
     AnyEvent,
@@ -60,7 +55,6 @@ from router.flow.engine.run import (
     Run,
     Task,
 )
-from router.flow.engine.transitions import BROKEN, go_back, leave, refused
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.language.templates import TextError
 from router.flow.prompts import guidance, question

@@ -8,8 +8,8 @@ from router.documents.validation import Complaint
 from router.domain.locale import Localised
 from router.flow.definition import Next, Outline, State
 from router.flow.engine import form
+from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
-from router.flow.engine.transitions import go_back
 from router.flow.validation.draft import complaint
 
 

@@ -5,9 +5,9 @@ from typing import ClassVar
 from router.domain.locale import Localised
 from router.flow.definition import Next, Outline, State
 from router.flow.engine.changes import CHANGE
+from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
 from router.flow.engine.slots import root
-from router.flow.engine.transitions import go_back
 
 
 class ConfirmState(State):

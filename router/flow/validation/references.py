@@ -1,9 +1,4 @@
-"""Names that point at something: states, slots, tools, people who decide, and the flow's own.
-
-Who is asked to agree, in a state or to take a completed run back.
-
-Names that point at something: states, slots, tools, and the flow's own.
-"""
+"""Names that point at something: states, slots, tools, people who decide, and the flow's own."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping

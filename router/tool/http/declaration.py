@@ -39,7 +39,7 @@ from router.tool.http.endpoint import (
     read_address,
 )
 from router.tool.http.response import AnswerSelection, is_pointer
-from router.tool.http.template import Environment, Hole, Template, Unusable, holes
+from router.tool.http.template import Hole, Template, Unusable, Variables, holes
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import LONGEST as LONGEST_LABEL
 from router.tool.labels import is_label
@@ -344,7 +344,7 @@ def title_of(name: str) -> Localised:
 
 
 def declared_tool(
-    entry: HttpToolEntry, place: Place, environment: Environment
+    entry: HttpToolEntry, place: Place, environment: Variables
 ) -> tuple[Declared | None, list[Complaint]]:
     """The tool that is declared; None where complaints say why it can't be one.
 
@@ -375,7 +375,7 @@ class EndpointReader:
     """One reading of an endpoint, against the parameters that there are."""
 
     def __init__(
-        self, place: Place, environment: Environment, schema: ArgumentSchema | None = None
+        self, place: Place, environment: Variables, schema: ArgumentSchema | None = None
     ) -> None:
         """`place` is the endpoint's in its file."""
         self.complaints: list[Complaint] = []

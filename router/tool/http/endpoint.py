@@ -22,12 +22,12 @@ from router.domain.locale import Localised
 from router.tool.context import ToolContext
 from router.tool.http.template import (
     CONTEXT,
-    Environment,
     Hole,
     Piece,
     Template,
     Unusable,
     Variable,
+    Variables,
     joined,
     parse,
     split,
@@ -350,7 +350,7 @@ class EndpointAddress:
     query: tuple[Field, ...] = field(default=())
 
 
-def read_address(text: str, environment: Environment) -> EndpointAddress:
+def read_address(text: str, environment: Variables) -> EndpointAddress:
     """The address; raises `Unusable` with everything wrong, or `Absent`."""
     beginning, rest = _parted(parse(text), environment)
     faults: list[Fault] = []
@@ -373,7 +373,7 @@ def read_address(text: str, environment: Environment) -> EndpointAddress:
     return EndpointAddress(origin, _encoded(path) or ("/",), query)
 
 
-def _parted(pieces: Iterable[Piece], environment: Environment) -> tuple[str, Template]:
+def _parted(pieces: Iterable[Piece], environment: Variables) -> tuple[str, Template]:
     """What stands before the path, and the rest.
 
     A variable is text in the one, such as a server's address, and data in the other.
@@ -399,7 +399,7 @@ def _parted(pieces: Iterable[Piece], environment: Environment) -> tuple[str, Tem
     return found[1], joined((path, *rest))
 
 
-def _as_data(piece: Piece, environment: Environment) -> str | Hole:
+def _as_data(piece: Piece, environment: Variables) -> str | Hole:
     if isinstance(piece, Variable):
         return quote(environment.value(piece), safe="")
     return piece

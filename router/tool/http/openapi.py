@@ -37,7 +37,7 @@ from router.tool.http.declaration import (
 )
 from router.tool.http.endpoint import FORM, JSON, PATH_SAFE, Body, Endpoint, EndpointAddress, Field
 from router.tool.http.response import AnswerSelection
-from router.tool.http.template import Environment, Hole, Template
+from router.tool.http.template import Hole, Template, Variables
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import labelled
 
@@ -374,7 +374,7 @@ def document_path(selecting: Path, entry: SelectionEntry) -> Path:
 
 
 def selected_tools(
-    entry: SelectionEntry, place: Place, file: Path, environment: Environment
+    entry: SelectionEntry, place: Place, file: Path, environment: Variables
 ) -> tuple[list[Declared], list[Complaint]]:
     """The tools that are selected, and why some can't be.
 
@@ -425,7 +425,7 @@ class _Selection:
         entry: SelectionEntry,
         place: Place,
         document: dict[str, Any],
-        environment: Environment,
+        environment: Variables,
     ) -> None:
         self._entry = entry
         self._place = place

@@ -135,7 +135,7 @@ def _of_context(name: str) -> Hole | Fault:
     return Hole("context", name)
 
 
-class Environment:
+class Variables:
     """The variables of tools, and which values were used: those are never shown.
 
     Raises `Absent` where one is looked up that isn't set.
@@ -162,7 +162,7 @@ class Environment:
         )
 
 
-class Assumed(Environment):
+class Assumed(Variables):
     """The same, with something in place of each variable that isn't set: to look at the form."""
 
     def value(self, variable: Variable) -> str:

@@ -1,7 +1,5 @@
 """Tools that JSON files declare: of an HTTP endpoint, or an OpenAPI document's operations.
 
-Files and folders of declared tools into tools, and what stands behind these.
-
 loaded = load_http_tools(folder, variables, Sender(OutboundGuard(allowed)))
 registry.replace("http", loaded.tools)
 
@@ -46,7 +44,7 @@ from router.tool.http.declaration import (
 from router.tool.http.endpoint import Endpoint, OutgoingRequest, request
 from router.tool.http.openapi import document_path, is_selection, selected_tools
 from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
-from router.tool.http.template import Absent, Assumed, Environment
+from router.tool.http.template import Absent, Assumed, Variables
 from router.tool.implementation import Arguments, ArgumentSchema
 from router.tool.kinds import ToolSource
 from router.tool.registry import Registry
@@ -176,7 +174,7 @@ class _File:
     def __init__(self, path: Path, variables: Mapping[str, str], sender: Sender) -> None:
         self.path = path
         self.variables = variables
-        self.environment = Environment(variables)
+        self.environment = Variables(variables)
         self.sender = sender
         self.complaints: list[Complaint] = []
 
@@ -227,7 +225,7 @@ class _File:
         return found
 
     def _declared(
-        self, entry: CallEntry, place: Place, environment: Environment
+        self, entry: CallEntry, place: Place, environment: Variables
     ) -> tuple[list[Declared], list[Complaint]]:
         if isinstance(entry, SelectionEntry):
             return selected_tools(entry, place, self.path, environment)

@@ -1,11 +1,7 @@
 """Tools of MCP servers, in the registry as long as they are known.
 
-All MCP servers of a process, and who stands in for whom.
-
     async with connected(load_servers(path, variables), inherited, publish, path):
         ...
-
-Nothing waits for a server: one that is away when the process starts brings its tools when it comes.
 
 Nothing waits long for a server: one that is away when the process starts brings its tools when it
 comes, and until then the registry expects them.

@@ -1,15 +1,11 @@
 """Whether a message asks for what it names, or only speaks of it.
 
-What keeps a flow from starting although its words are there.
-
 Someone who asks how leave works, what became of a claim, or wants it called off uses the same
 words as someone who wants to begin. These blockers hold for every flow, and stand in the lexicon;
 what is peculiar to one flow stands in its file under `unless`. A blocker may have an excuse:
 `能帮我请个假吗` is a question in form only.
 
 A flow file may switch one off by its name: `triggers: {without: [question]}`.
-
-Whether a message asks for what it names, or only speaks of it; and what speaks against it.
 
 `能帮我请个假吗` asks, `年假能结转吗` doesn't, and both name leave. What tells them apart is the
 rest of the sentence, whatever it is about: so the words of the topic are blotted out, and the
