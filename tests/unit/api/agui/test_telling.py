@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from router.api.agui.events import TurnEvents
 from router.api.agui.input import read_answers
-from router.api.agui.run import ended, patch
+from router.api.agui.routes import ended, patch
 from router.domain.errors import InvalidInput
 from router.domain.messages import Route, TextReply, ToolCallView, Turn, Usage
 from router.domain.progress import Progress
