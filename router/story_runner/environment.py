@@ -197,7 +197,7 @@ Books = defaultdict[str, CallLog]
 
 @dataclass(frozen=True)
 class Watched:
-    """What stands behind a tool, with a book kept of it: a `router.tool.Implementation`."""
+    """What stands behind a tool (`router.tool.implementation`), with a book kept of it."""
 
     tool: str
     behind: Implementation

@@ -123,13 +123,6 @@ class TranscriptItem(BaseModel):
         return cls.model_validate({**entry.data, "id": str(entry.sequence), "at": entry.at})
 
 
-class Transcript(BaseModel):
-    """What was said, oldest first."""
-
-    items: list[TranscriptItem]
-    next: str | None
-
-
 _SLOW: dict[int | str, dict[str, Any]] = {
     202: {"model": Running, "description": "It takes longer than `wait`; ask again."}
 }

@@ -1,7 +1,7 @@
 """The real sentence-transformers on a model of a few thousand random weights.
 
 Runs where the extra `sentence-transformers` is installed, which takes gigabytes; elsewhere it
-says that it was skipped. `tests/unit/retrieval/test_transformers.py` has what needs no torch.
+says that it was skipped. `tests/unit/retrieval/test_encoders.py` has what needs no torch.
 """
 
 import json
