@@ -132,6 +132,7 @@ export function chat(page) {
 
   async function deliver(entry) {
     const here = () => entry.conversation === conversation;
+    const held = document.activeElement;
     if (here()) {
       start.hidden = true;
       log.view.hidden = false;
@@ -149,7 +150,7 @@ export function chat(page) {
     if (here()) {
       await refresh();
       log.refused(entry.id); // it was stopped before it was taken in
-      focusNext();
+      focusNext(held);
     }
     page.changed();
   }
@@ -169,8 +170,9 @@ export function chat(page) {
     for (const entry of [...sending.waiting]) page.trying(() => deliver(entry));
   }
 
-  function focusNext() {
-    if (document.activeElement !== document.body && !view.contains(document.activeElement)) return;
+  // The answer may have been on the screen for a while: who has moved on since sending stays there.
+  function focusNext(held) {
+    if (![document.body, held].includes(document.activeElement)) return;
     const field = [...log.log.querySelectorAll("fieldset.answer.form:enabled")].at(-1)?.querySelector("input, select, textarea");
     if (field && matchMedia("(pointer: fine)").matches) field.focus();
     else typing.focus();

@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
@@ -119,6 +119,26 @@ async def test_a_request_from_the_first_word_to_the_last_by_keys(
     await keys.press("Enter")
     await alice.hears("已提交给 陈博 Bob 审批")
     await expect(alice.page.locator("#status")).to_contain_text("已提交给 陈博 Bob 审批")
+
+
+async def test_whoever_went_on_to_a_button_before_the_answer_was_finished_stays_on_it(
+    door: Door, served: Served
+) -> None:
+    alice = await (await door.visitor(served)).come("王丽 Alice")
+    held = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        answer = await route.fetch()
+        await held.wait()
+        await route.fulfill(response=answer)
+
+    await alice.page.route("**/messages", late)
+    await alice.say("我要请假")
+    annual = alice.page.get_by_role("button", name="年假", exact=True)
+    await annual.focus()
+    async with alice.page.expect_request("**/v1/conversations?*"):  # the last act of an answer
+        held.set()
+    await expect(annual).to_be_focused()
 
 
 async def test_a_reload_in_the_middle_loses_nothing_and_says_nothing_twice(
