@@ -1,10 +1,23 @@
-"""Tables of what is said and what it comes to, a file a kind: `data/dates.txt`."""
+"""What is said, in rows: in a test, or in a file a kind with what it comes to, `data/dates.txt`."""
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 DATA = Path(__file__).parent / "data"
+
+
+def phrases(text: str) -> list[str]:
+    """Those that stand a line each or two spaces apart."""
+    return re.split(r"\s*\n\s*|\s{2,}", text.strip())
+
+
+def typed(text: str) -> pytest.MarkDecorator:
+    """A test once for each of the phrases, as its argument `typed`."""
+    return pytest.mark.parametrize("typed", phrases(text))
 
 
 def table(name: str, section: str) -> list[Any]:

@@ -26,18 +26,12 @@ def test_an_answer_that_chooses_nothing(typed: str) -> None:
     assert answered_choice(KIND.choices, normalise(typed).text) is None
 
 
-def test_the_longer_phrase_counts() -> None:
+def test_what_is_found_is_the_longest_phrase_of_whole_words_and_its_own_name_before_hints() -> None:
     assert [f.value for f in find_choices(KIND.choices, "陪产假")] == ["paternity"]
-
-
-def test_a_choices_own_name_outweighs_a_hint_at_another() -> None:
+    assert find_choices(KIND.choices, "homesickness") == []
     found = only_choice(KIND.choices, "年假,去看病")
     assert found is not None
     assert found.value == "annual"
-
-
-def test_words_are_whole_words_in_english() -> None:
-    assert find_choices(KIND.choices, "homesickness") == []
 
 
 def test_a_number_must_be_within_the_list() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from router.entities.normalisation import normalise, simplified
 from router.understanding.triggers.patterns import PatternIndex
-from tests.unit.entities.tables import table
+from tests.unit.entities.tables import phrases, table
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 
 
@@ -54,27 +54,16 @@ def test_a_span_refers_to_the_text_as_typed() -> None:
     assert found.as_typed(start, start + 2) == "請\u200b 假"
 
 
-def test_every_character_of_an_unfolded_one_comes_from_it() -> None:
+def test_spans_of_what_was_folded_or_is_empty_have_a_place() -> None:
     found = normalise("a㍿b")
-    assert found.text == "a株式会社b"
-    assert found.span(1, 5) == (1, 2)
+    assert (found.text, found.span(1, 5)) == ("a株式会社b", (1, 2))
+    apart = normalise("请 假")
+    assert (apart.span(1, 1), apart.span(2, 2)) == ((2, 2), (3, 3))
 
 
-def test_an_empty_span_has_a_place() -> None:
-    found = normalise("请 假")
-    assert found.span(1, 1) == (2, 2)
-    assert found.span(2, 2) == (3, 3)
-
-
-def test_a_lone_surrogate_does_not_break_encoding() -> None:
+def test_lone_surrogates_and_ligatures_of_whole_sentences_do_no_harm() -> None:
     assert normalise("请\ud800假").text.encode() == "请\ufffd假".encode()
-
-
-def test_a_ligature_of_a_whole_sentence_stays_folded() -> None:
     assert normalise("\ufdfa" * 10).text == "\ufdfa" * 10
-
-
-INDEX = PatternIndex([LEAVE, EXPENSE])
 
 
 @pytest.mark.parametrize(("typed", "text"), table("emphasis", "a key held down counts once"))
@@ -86,35 +75,14 @@ def test_a_key_held_down_counts_once(typed: str, text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "看看",
-        "谢谢",
-        "天天",
-        "下下下周三",
-        "上上上个月",
-        "大大大后天",
-        "后后后天",
-        "人人",
-        "妈妈",
-        "催催",
-        "查查",
-        "告诉我我的年假",
-        "重要要求",
-        "申请请假",
-        "book",
-        "need",
-        "off",
-        "www.example.com",
-        "iii",
-        "100",
-        "2000",
-        "1000000",
-        "二〇〇〇",
-        "一一一",
-        "aaa7",
-        "7aaa",
-        "36...50",
-        "1--3",
-        "好!!",
+        *phrases("""
+        看看  谢谢  天天  下下下周三  上上上个月  大大大后天  后后后天  人人  妈妈  催催  查查
+        告诉我我的年假  重要要求  申请请假
+        book  need  off  www.example.com  iii  100  2000  1000000
+        二〇〇〇  一一一
+        aaa7  7aaa  36...50  1--3
+        好!!
+    """),
         "a" * 50 + "b",
     ],
 )
@@ -130,11 +98,17 @@ def test_a_span_covers_everything_that_was_typed() -> None:
     assert found.as_typed(9, 10) == "！！！"
 
 
+INDEX = PatternIndex([LEAVE, EXPENSE])
+
+
+def started(text: str) -> str:
+    hits = [match.hit for match in INDEX.find(normalise(text), EMPLOYEE)]
+    return " ".join(sorted({hit.flow for hit in hits if hit.blocked_by is None})) or "none"
+
+
 @pytest.mark.parametrize(("typed", "flow"), table("emphasis", "what starts a flow still does"))
 def test_what_starts_a_flow_still_does(typed: str, flow: str) -> None:
-    hits = [match.hit for match in INDEX.find(normalise(typed), EMPLOYEE)]
-    started = {hit.flow for hit in hits if hit.blocked_by is None}
-    assert (" ".join(sorted(started)) or "none") == flow
+    assert started(typed) == flow
 
 
 ROOT = Path(__file__).parents[3]
@@ -187,11 +161,6 @@ SENTENCES = [
     ("算了，不用辦了，謝謝", "算了，不用办了，谢谢", None),
     ("綫上課程的發票，羣組已經同意", "线上课程的发票，群组已经同意", None),
 ]
-
-
-def started(text: str) -> str:
-    hits = [match.hit for match in INDEX.find(normalise(text), EMPLOYEE)]
-    return " ".join(sorted({hit.flow for hit in hits if hit.blocked_by is None})) or "none"
 
 
 @pytest.mark.parametrize(("typed", "simple", "flow"), SENTENCES)

@@ -1,60 +1,22 @@
-from datetime import datetime
+"""Answers to the question that is open, for slots of every type."""
+
 from typing import Any
 
 import pytest
 
-from router.domain.messages import FlowStatus
-from router.entities.utterance import Utterance
-from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
-from router.understanding.slots.answers import answer
+from tests.unit.entities.tables import typed
+from tests.unit.understanding.dialogue import TAXI, answered, asking, item, yuan
 from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
-
-NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
-TRANSPORT = {
-    "category": "transport",
-    "amount": {"amount": "36.00", "currency": "CNY"},
-    "date": "2026-11-17",
-    "invoice": "A1",
-}
-
-
-def asking(
-    flow: FlowDefinition,
-    path: str | None,
-    slots: dict[str, Any] | None = None,
-    status: FlowStatus = "collecting",
-) -> FlowView:
-    return FlowView(
-        id="run",
-        flow=flow.flow,
-        title=flow.title,
-        version=1,
-        status=status,
-        state="details",
-        question="details:1",
-        awaiting=[path] if path else [],
-        slots=slots or {},
-        fillable={n: s for n, s in flow.slots.items() if s.lookup is None or s.ask is not None},
-    )
-
-
-def said(view: FlowView, typed: str) -> dict[str, Any] | None:
-    return answer(view, Utterance.of(typed, NOW))
-
-
-def yuan(amount: str) -> dict[str, str]:
-    return {"amount": amount, "currency": "CNY"}
 
 
 def listing(kind: str, path: str = "words.0", known: list[Any] | None = None) -> FlowView:
     """A list of plain values that is being asked for."""
     of = {"type": kind, "choices": {"a": {"label": {"zh": "甲", "en": "first"}}}}
     words = Slot.model_validate({"type": "list", "of": of})
-    return asking(EXPENSE, path, {"words": known} if known else {}).model_copy(
-        update={"fillable": {"words": words}}
-    )
+    given = {"words": known} if known else {}
+    return asking(EXPENSE, path, given, fillable={"words": words})
 
 
 @pytest.mark.parametrize(
@@ -81,7 +43,7 @@ def listing(kind: str, path: str = "words.0", known: list[Any] | None = None) ->
 def test_plain_values_are_named_in_a_row_or_one_by_one(
     kind: str, typed: str, slots: dict[str, Any] | None
 ) -> None:
-    assert said(listing(kind), typed) == slots
+    assert answered(listing(kind), typed) == slots
 
 
 @pytest.mark.parametrize(
@@ -99,16 +61,29 @@ def test_plain_values_are_named_in_a_row_or_one_by_one(
 def test_a_list_of_plain_values_goes_on_until_there_are_no_more(
     path: str, typed: str, slots: dict[str, Any]
 ) -> None:
-    assert said(listing("text", path, ["milk"]), typed) == slots
+    assert answered(listing("text", path, ["milk"]), typed) == slots
+
+
+ASKED = {
+    "kind": asking(LEAVE, "leave_type"),
+    "start": asking(LEAVE, "start", {"leave_type": "annual"}),
+    "end": asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"}),
+    "reason": asking(LEAVE, "reason"),
+    "category": asking(EXPENSE, "items.0.category"),
+    "day of a hotel": asking(EXPENSE, "items.0.date", {"items": [item("hotel", "5.00")]}),
+    "any more": asking(EXPENSE, "items", {"items": [TAXI]}),
+    "destination": asking(TRIP, "destination"),
+}
 
 
 @pytest.mark.parametrize(
-    ("typed", "slots"),
+    ("asked", "typed", "slots"),
     [
-        ("年假", {"leave_type": "annual"}),
-        ("2", {"leave_type": "sick"}),
-        ("不是年假，是病假", {"leave_type": "sick"}),
+        ("kind", "年假", {"leave_type": "annual"}),
+        ("kind", "2", {"leave_type": "sick"}),
+        ("kind", "不是年假，是病假", {"leave_type": "sick"}),
         (
+            "kind",
             "年假，下周一到周三，家里有事",
             {
                 "leave_type": "annual",
@@ -117,68 +92,40 @@ def test_a_list_of_plain_values_goes_on_until_there_are_no_more(
                 "reason": "家里有事",
             },
         ),
-        ("什么天气", None),
-    ],
-)
-def test_a_choice(typed: str, slots: dict[str, Any] | None) -> None:
-    assert said(asking(LEAVE, "leave_type"), typed) == slots
-
-
-@pytest.mark.parametrize(
-    ("typed", "slots"),
-    [
-        ("下周一", {"start": "2026-11-23"}),
-        ("下周一到周三", {"start": "2026-11-23", "end": "2026-11-25"}),
-        ("从明天起三天", {"start": "2026-11-19", "duration": {"days": 3}}),
-        ("12-24", {"start": "2026-12-24"}),
-        ("20261224", {"start": "2026-12-24"}),
-        ("next Monday", {"start": "2026-11-23"}),
-        ("不知道", None),
-        ("11", None),
-    ],
-)
-def test_a_start(typed: str, slots: dict[str, Any] | None) -> None:
-    assert said(asking(LEAVE, "start", {"leave_type": "annual"}), typed) == slots
-
-
-@pytest.mark.parametrize(
-    ("typed", "slots"),
-    [
-        ("到周四", {"end": "2026-11-26"}),
-        ("周四", {"end": "2026-11-26"}),
-        ("Friday", {"end": "2026-11-27"}),
-        ("the 27th", {"end": "2026-11-27"}),
-        ("5号", {"end": "2026-12-05"}),
-        ("三天", {"duration": {"days": 3}}),
-        ("半天", {"duration": {"days": 0.5}}),
-        ("周五下午", {"end": "2026-11-27", "end_half": "pm"}),
-        ("2026-12-01", {"end": "2026-12-01"}),
-        ("下周一到周三", {"end": "2026-11-25"}),
-        ("随便", None),
-    ],
-)
-def test_an_end_is_read_from_the_start_on(typed: str, slots: dict[str, Any] | None) -> None:
-    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
-    assert said(view, typed) == slots
-
-
-def test_free_text_is_taken_as_it_is() -> None:
-    view = asking(LEAVE, "reason")
-    assert said(view, " 航班取消了，要改签 ") == {"reason": "航班取消了，要改签"}
-
-
-def test_a_question_is_no_free_text() -> None:
-    view = asking(LEAVE, "reason")
-    assert said(view, "年假还剩几天？") is None
-    assert said(view, "how many days do I have left?") is None
-
-
-@pytest.mark.parametrize(
-    ("typed", "slots"),
-    [
-        ("打车", {"items.0.category": "transport"}),
-        ("1", {"items.0.category": "transport"}),
+        ("kind", "什么天气", None),
+        ("kind", "周一的会议改到三点", None),
+        ("kind", "next Monday for three days", {"start": "2026-11-23", "duration": {"days": 3}}),
+        ("kind", "下周一到周三", {"start": "2026-11-23", "end": "2026-11-25"}),
+        ("kind", "三天", {"duration": {"days": 3}}),
+        ("start", "下周一", {"start": "2026-11-23"}),
+        ("start", "下周一到周三", {"start": "2026-11-23", "end": "2026-11-25"}),
+        ("start", "从明天起三天", {"start": "2026-11-19", "duration": {"days": 3}}),
+        ("start", "12-24", {"start": "2026-12-24"}),
+        ("start", "20261224", {"start": "2026-12-24"}),
+        ("start", "next Monday", {"start": "2026-11-23"}),
+        ("start", "不知道", None),
+        ("start", "11", None),
+        ("end", "到周四", {"end": "2026-11-26"}),
+        ("end", "周四", {"end": "2026-11-26"}),
+        ("end", "Friday", {"end": "2026-11-27"}),
+        ("end", "the 27th", {"end": "2026-11-27"}),
+        ("end", "5号", {"end": "2026-12-05"}),
+        ("end", "三天", {"duration": {"days": 3}}),
+        ("end", "半天", {"duration": {"days": 0.5}}),
+        ("end", "周五下午", {"end": "2026-11-27", "end_half": "pm"}),
+        ("end", "2026-12-01", {"end": "2026-12-01"}),
+        ("end", "下周一到周三", {"end": "2026-11-25"}),
+        ("end", "随便", None),
+        ("reason", " 航班取消了，要改签 ", {"reason": "航班取消了，要改签"}),
+        ("reason", "年假还剩几天？", None),
+        ("reason", "how many days do I have left?", None),
+        ("day of a hotel", "发票 D77, 12 元", {"items.0.invoice": "D77"}),
+        ("category", "昨天的 58 元怎么还没到?", None),
+        ("category", "不知道", None),
+        ("category", "打车", {"items.0.category": "transport"}),
+        ("category", "1", {"items.0.category": "transport"}),
         (
+            "category",
             "打车 36块 昨天",
             {
                 "items.0.category": "transport",
@@ -187,17 +134,42 @@ def test_a_question_is_no_free_text() -> None:
             },
         ),
         (
+            "category",
             "两张打车票 58、36",
             {
                 "items.0.category": "transport",
                 "items.0.amount": yuan("58.00"),
-                "items.1": {"category": "transport", "amount": yuan("36.00")},
+                "items.1": item("transport", "36.00"),
             },
         ),
+        ("any more", "1", {"items.more": True}),
+        ("any more", "2.", {"items.more": False}),
+        ("any more", "没有了", {"items.more": False}),
+        ("any more", "no", {"items.more": False}),
+        ("any more", "就这些", {"items.more": False}),
+        ("any more", "done", {"items.more": False}),
+        ("any more", "that's all, thanks", {"items.more": False}),
+        ("any more", "还有", {"items.more": True}),
+        ("any more", "yes", {"items.more": True}),
+        ("any more", "another one", {"items.more": True}),
+        ("any more", "午饭 25 块", {"items.1": item("meal", "25.00")}),
+        ("any more", "还有一张打车票 30块", {"items.1": item("transport", "30.00")}),
+        ("any more", "天气", None),
+        ("destination", "上海", {"destination": "上海"}),
+        ("destination", "去上海", {"destination": "上海"}),
+        (
+            "destination",
+            "我去上海，下周一到周三",
+            {"destination": "上海", "start": "2026-11-23", "end": "2026-11-25"},
+        ),
+        ("destination", "to Berlin, by plane", {"destination": "to Berlin, by plane"}),
+        ("destination", "I'm flying to Berlin", {"destination": "Berlin", "transport": "plane"}),
     ],
 )
-def test_a_field_of_an_item(typed: str, slots: dict[str, Any]) -> None:
-    assert said(asking(EXPENSE, "items.0.category"), typed) == slots
+def test_what_is_said_answers_what_is_asked(
+    asked: str, typed: str, slots: dict[str, Any] | None
+) -> None:
+    assert answered(ASKED[asked], typed) == slots
 
 
 @pytest.mark.parametrize(
@@ -216,32 +188,7 @@ def test_what_was_spent_was_spent_in_the_past(
     path: str, typed: str, slots: dict[str, Any] | None
 ) -> None:
     view = asking(EXPENSE, path, {"items": [{"category": "transport"}]})
-    assert said(view, typed) == slots
-
-
-@pytest.mark.parametrize(
-    ("typed", "slots"),
-    [
-        ("1", {"items.more": True}),
-        ("2.", {"items.more": False}),
-        ("没有了", {"items.more": False}),
-        ("no", {"items.more": False}),
-        ("就这些", {"items.more": False}),
-        ("done", {"items.more": False}),
-        ("that's all, thanks", {"items.more": False}),
-        ("还有", {"items.more": True}),
-        ("yes", {"items.more": True}),
-        ("another one", {"items.more": True}),
-        ("午饭 25 块", {"items.1": {"category": "meal", "amount": yuan("25.00")}}),
-        (
-            "还有一张打车票 30块",
-            {"items.1": {"category": "transport", "amount": yuan("30.00")}},
-        ),
-        ("天气", None),
-    ],
-)
-def test_whether_there_is_another_item(typed: str, slots: dict[str, Any] | None) -> None:
-    assert said(asking(EXPENSE, "items", {"items": [TRANSPORT]}), typed) == slots
+    assert answered(view, typed) == slots
 
 
 @pytest.mark.parametrize(
@@ -264,69 +211,24 @@ def test_whether_there_is_another_item(typed: str, slots: dict[str, Any] | None)
     ],
 )
 def test_every_type_of_slot_is_answered_in_its_shape(slot: Slot, typed: str, value: Any) -> None:
-    view = asking(LEAVE, "x").model_copy(update={"fillable": {"x": slot}})
-    assert said(view, typed) == (None if value is None else {"x": value})
+    view = asking(LEAVE, "x", fillable={"x": slot})
+    assert answered(view, typed) == (None if value is None else {"x": value})
 
 
 def test_nothing_asked_is_nothing_answered() -> None:
-    assert said(asking(LEAVE, None), "年假") is None
-    assert said(asking(LEAVE, "unknown"), "年假") is None
+    assert answered(asking(LEAVE, None), "年假") is None
+    assert answered(asking(LEAVE, "unknown"), "年假") is None
 
 
 @pytest.mark.parametrize("typed", ["确认", "好的", "yes", "ok", "谢谢", "hi"])
 def test_a_yes_or_a_greeting_is_no_text_that_was_asked_for(typed: str) -> None:
-    assert said(asking(TRIP, "destination"), typed) is None
+    assert answered(asking(TRIP, "destination"), typed) is None
 
 
-@pytest.mark.parametrize(
-    ("typed", "slots"),
-    [
-        ("上海", {"destination": "上海"}),
-        ("去上海", {"destination": "上海"}),
-        (
-            "我去上海，下周一到周三",
-            {"destination": "上海", "start": "2026-11-23", "end": "2026-11-25"},
-        ),
-        ("to Berlin, by plane", {"destination": "to Berlin, by plane"}),
-        ("I'm flying to Berlin", {"destination": "Berlin", "transport": "plane"}),
-    ],
-)
-def test_a_text_is_taken_out_of_the_words_that_name_it(typed: str, slots: dict[str, Any]) -> None:
-    assert said(asking(TRIP, "destination"), typed) == slots
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "two days only",
-        "just two days",
-        "two days in total",
-        "只两天",
-        "两天而已",
-        "just 2 days please",
-    ],
-)
+@typed("two days only  just two days  two days in total  只两天  两天而已  just 2 days please")
 def test_words_around_a_length_are_no_reason(typed: str) -> None:
     view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
-    given = answer(view, Utterance.of(typed, NOW))
-    assert given == {"duration": {"days": 2}}
-
-
-@pytest.mark.parametrize(
-    ("typed", "days"),
-    [
-        ("next Monday for three days", {"start": "2026-11-23", "duration": {"days": 3}}),
-        ("下周一到周三", {"start": "2026-11-23", "end": "2026-11-25"}),
-        ("三天", {"duration": {"days": 3}}),
-    ],
-)
-def test_days_said_where_a_kind_is_asked_are_kept(typed: str, days: dict[str, Any]) -> None:
-    assert answer(asking(LEAVE, "leave_type"), Utterance.of(typed, NOW)) == days
-
-
-def test_what_is_more_than_days_answers_no_question_for_a_kind() -> None:
-    said = Utterance.of("周一的会议改到三点", NOW)
-    assert answer(asking(LEAVE, "leave_type"), said) is None
+    assert answered(view, typed) == {"duration": {"days": 2}}
 
 
 @pytest.mark.parametrize(
@@ -335,7 +237,7 @@ def test_what_is_more_than_days_answers_no_question_for_a_kind() -> None:
 def test_which_half_of_a_day_is_no_reason_where_half_a_day_was_said(typed: str, half: str) -> None:
     half_a_day = {"start": "2026-11-26", "end": "2026-11-26", "duration": {"days": 0.5}}
     day = {"leave_type": "annual", **half_a_day}
-    given = answer(asking(LEAVE, "reason", day), Utterance.of(typed, NOW))
+    given = answered(asking(LEAVE, "reason", day), typed)
     assert given == {"start_half": half}
 
 
@@ -345,17 +247,28 @@ def test_another_item_that_is_asked_for_by_a_text_first_can_be_named(
 ) -> None:
     guest = {"type": "object", "fields": {"name": {"type": "text"}, "age": {"type": "integer"}}}
     guests = Slot.model_validate({"type": "list", "of": guest})
-    view = asking(LEAVE, "guests", {"guests": [{"name": "a"}]})
-    view = view.model_copy(update={"fillable": {"guests": guests}})
-    assert answer(view, Utterance.of(typed, NOW)) == {"guests.1": {"name": named}}
+    view = asking(LEAVE, "guests", {"guests": [{"name": "a"}]}, fillable={"guests": guests})
+    assert answered(view, typed) == {"guests.1": {"name": named}}
     for none in ("丙", "还有", "还有吗？"):
-        assert "guests.1" not in (answer(view, Utterance.of(none, NOW)) or {})
+        assert "guests.1" not in (answered(view, none) or {})
 
 
-def test_what_else_is_said_of_an_item_is_kept_where_what_was_asked_is_not() -> None:
-    told = {"items": [{"category": "hotel", "amount": yuan("5.00")}]}
-    assert said(asking(EXPENSE, "items.0.date", told), "发票 D77, 12 元") == {
-        "items.0.invoice": "D77"
-    }
-    assert said(asking(EXPENSE, "items.0.category"), "昨天的 58 元怎么还没到?") is None
-    assert said(asking(EXPENSE, "items.0.category"), "不知道") is None
+GOING = asking(TRIP, "end", {"destination": "上海", "start": "2026-11-23"})
+
+
+@pytest.mark.parametrize(
+    ("typed", "end"),
+    [
+        ("三天", "2026-11-25"),
+        ("3 days", "2026-11-25"),
+        ("一天", "2026-11-23"),
+        ("两周", "2026-12-06"),
+    ],
+)
+def test_a_length_tells_the_last_day_where_a_flow_has_no_slot_for_it(typed: str, end: str) -> None:
+    assert answered(GOING, typed) == {"end": end}
+
+
+@pytest.mark.parametrize("typed", ["半天", "两天半", "3 hours", "99999 days"])
+def test_a_part_of_a_day_tells_no_last_day(typed: str) -> None:
+    assert answered(GOING, typed) is None

@@ -1,6 +1,4 @@
-from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -8,8 +6,8 @@ from router.domain.locale import Localised
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot
 from router.understanding.grounding import says
+from tests.unit.understanding.dialogue import NOW
 
-NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
 AMOUNT = Slot(type="integer", ask=Localised(zh="多少？", en="How much?"))
 URGENT = Slot(
     type="boolean",

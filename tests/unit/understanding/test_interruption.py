@@ -1,31 +1,25 @@
 """Giving up: by words for anything, and by those that the flow's file has for it."""
 
-from datetime import datetime
 from typing import Any
 
 import pytest
 
 from router.domain.commands import CancelFlow, FillSlots, TakeUp
-from router.domain.messages import Message
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
-from router.flow.paused import PausedRun, Situation
+from router.flow.paused import PausedRun
 from router.understanding.dialogue_acts import ANYTHING, cancels
 from router.understanding.names import FlowNames
 from router.understanding.reader import Reader
-from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, KIT, LEAVE, TRIP
-from tests.unit.understanding.test_answers import asking
+from tests.unit.entities.tables import typed
+from tests.unit.understanding.dialogue import asking, read
+from tests.unit.understanding.flows import EXPENSE, KIT, LEAVE, TRIP, flow
 
-PARKING = FlowDefinition.model_validate(
-    {
-        "flow": "parking_space",
-        "title": {"zh": "车位申请", "en": "Parking space"},
-        "description": {"zh": "申请车位", "en": "Ask for a parking space"},
-        "names": ["停车位", "parking lot", "bay"],
-        "verbs": ["停", "停车", "park"],
-        "start": "done",
-        "states": {"done": {"end": "completed"}},
-    }
+PARKING = flow(
+    "parking_space",
+    title={"zh": "车位申请", "en": "Parking space"},
+    names=["停车位", "parking lot", "bay"],
+    verbs=["停", "停车", "park"],
 )
 """A flow that a stranger added."""
 KINDS = {flow.flow: FlowNames.of(flow) for flow in (LEAVE, EXPENSE, TRIP, KIT, PARKING)}
@@ -36,14 +30,11 @@ def given_up(typed: str) -> list[str]:
     return [flow for flow, names in KINDS.items() if cancels(said, names)]
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        *("取消", "取消吧", "取消申请", "算了", "算了，谢谢", "不办了", "放弃", "退出", "不申请了"),
-        *("cancel", "please cancel", "Cancel it.", "never mind", "nevermind", "forget it", "stop"),
-        *("I changed my mind", "I don't want it any more", "no longer needed"),
-    ],
-)
+@typed("""
+    取消  取消吧  取消申请  算了  算了，谢谢  不办了  放弃  退出  不申请了
+    cancel  please cancel  Cancel it.  never mind  nevermind  forget it  stop  I changed my mind
+    I don't want it any more  no longer needed
+""")
 def test_anything_is_given_up_by_these(typed: str) -> None:
     assert cancels(normalise(typed).text, ANYTHING)
     assert given_up(typed) == list(KINDS)
@@ -89,12 +80,8 @@ ONE = {"kind": "laptop", "quantity": 1}
 
 def meant(typed: str, **situation: Any) -> tuple[object, str]:
     """The command, and the policy that gave it."""
-    now = datetime.fromisoformat("2026-11-18T10:00+08:00")
-    read = READER.read(
-        Message(text=typed), Situation(now=now, locale="en", roles=EMPLOYEE, **situation)
-    )
-    command = read.commands[0] if read.commands else None
-    return command, read.route.policy if read.route else ""
+    reading = read(typed, reader=READER, locale="en", **situation)
+    return reading.commands[0], reading.route.policy if reading.route else ""
 
 
 @pytest.mark.parametrize(
@@ -125,5 +112,5 @@ def test_of_several_things_one_that_is_not_wanted_leaves_the_others() -> None:
 
 def test_a_flow_is_gone_on_with_by_any_of_its_names() -> None:
     paused = PausedRun(run="p1", flow=PARKING.flow, title=PARKING.title)
-    for typed in ("back to my bay", "接着办停车位"):
-        assert meant(typed, resumable=[paused]) == (TakeUp(run="p1"), "resume")
+    for said in ("back to my bay", "接着办停车位"):
+        assert meant(said, resumable=[paused]) == (TakeUp(run="p1"), "resume")

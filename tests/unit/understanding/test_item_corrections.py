@@ -1,29 +1,27 @@
-"""Putting a claim's items right: the one that is meant, or none."""
+"""Putting a claim's items right, and adding to them: the one that is meant, or none."""
 
-from datetime import datetime
 from typing import Any
 
 import pytest
 
-from router.domain.commands import FillSlots, ReplyText, Skip
-from router.entities.utterance import Utterance
+from router.domain.commands import Confirm, FillSlots, ReplyText, Skip
 from router.flow.view import FlowView
-from router.understanding.corrections.values import correction
-from router.understanding.slots.answers import answer
-from tests.unit.understanding.flows import EXPENSE
-from tests.unit.understanding.test_answers import asking, yuan
-from tests.unit.understanding.test_reader import command
+from tests.unit.entities.tables import phrases, typed
+from tests.unit.understanding.dialogue import (
+    TAXI,
+    answered,
+    asking,
+    command,
+    corrected,
+    filled,
+    item,
+    yuan,
+)
+from tests.unit.understanding.flows import EXPENSE, LEAVE
 
-NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
-TAXI = {
-    "category": "transport",
-    "amount": yuan("30.00"),
-    "date": "2026-11-17",
-    "invoice": "A1",
-}
-LUNCH = {"category": "meal", "amount": yuan("40.00"), "date": "2026-11-16", "invoice": "B2"}
-HOTEL = {"category": "hotel", "amount": yuan("500.00"), "date": "2026-11-16", "invoice": "C3"}
-TRIP = {"category": "transport", "amount": yuan("36.00"), "date": "2026-11-15", "invoice": "D4"}
+LUNCH = item("meal", "40.00", date="2026-11-16", invoice="B2")
+HOTEL = item("hotel", "500.00", date="2026-11-16", invoice="C3")
+TRIP = item("transport", "36.00", date="2026-11-15", invoice="D4")
 
 
 def confirming(*items: dict[str, Any]) -> FlowView:
@@ -34,65 +32,41 @@ def any_more(*items: dict[str, Any]) -> FlowView:
     return asking(EXPENSE, "items", {"items": list(items)})
 
 
-def put_right(view: FlowView, typed: str) -> dict[str, Any] | None:
-    return correction(view, Utterance.of(typed, NOW))
+UNPROVEN = item("transport", "30.00", date="2026-11-17")
+INVOICE = asking(EXPENSE, "items.0.invoice", {"items": [UNPROVEN]})
+OF_TWO = asking(EXPENSE, "items.0.invoice", {"items": [UNPROVEN, LUNCH]})
 
 
-def without(item: dict[str, Any], name: str) -> dict[str, Any]:
-    return {n: v for n, v in item.items() if n != name}
+REMOVALS = (
+    ([LUNCH, HOTEL], "把打车那项删掉  昨天那笔删掉  delete the taxi  no, delete the taxi please"),
+    (
+        [TAXI, HOTEL],
+        "第2项删掉  第二项不要了  删掉午餐  不用报午餐了  午餐不报了  不对，把午餐去掉",
+    ),
+    ([TAXI, HOTEL], "remove the second one  please take out the lunch  take the lunch out"),
+    ([TAXI, HOTEL], "I don't want to claim the lunch"),
+    ([TAXI, LUNCH], "最后一项去掉吧  500 那笔删了  drop item 3  remove the last one"),
+    ([HOTEL], "打车和午餐都删掉"),
+    ([LUNCH], "删掉第1项和第3项  remove the taxi and the hotel"),
+)
 
 
 @pytest.mark.parametrize(
-    ("typed", "left"),
-    [
-        ("把打车那项删掉", [LUNCH, HOTEL]),
-        ("第2项删掉", [TAXI, HOTEL]),
-        ("第二项不要了", [TAXI, HOTEL]),
-        ("删掉午餐", [TAXI, HOTEL]),
-        ("不用报午餐了", [TAXI, HOTEL]),
-        ("午餐不报了", [TAXI, HOTEL]),
-        ("不对，把午餐去掉", [TAXI, HOTEL]),
-        ("最后一项去掉吧", [TAXI, LUNCH]),
-        ("500 那笔删了", [TAXI, LUNCH]),
-        ("昨天那笔删掉", [LUNCH, HOTEL]),
-        ("打车和午餐都删掉", [HOTEL]),
-        ("删掉第1项和第3项", [LUNCH]),
-        ("remove the second one", [TAXI, HOTEL]),
-        ("delete the taxi", [LUNCH, HOTEL]),
-        ("please take out the lunch", [TAXI, HOTEL]),
-        ("take the lunch out", [TAXI, HOTEL]),
-        ("drop item 3", [TAXI, LUNCH]),
-        ("no, delete the taxi please", [LUNCH, HOTEL]),
-        ("I don't want to claim the lunch", [TAXI, HOTEL]),
-        ("remove the last one", [TAXI, LUNCH]),
-        ("remove the taxi and the hotel", [LUNCH]),
-    ],
+    ("typed", "left"), [(typed, left) for left, said in REMOVALS for typed in phrases(said)]
 )
 def test_an_item_that_is_named_is_removed(typed: str, left: list[Any]) -> None:
-    assert put_right(confirming(TAXI, LUNCH, HOTEL), typed) == {"items": left}
-    assert put_right(any_more(TAXI, LUNCH, HOTEL), typed) == {"items": left}
+    assert corrected(confirming(TAXI, LUNCH, HOTEL), typed) == {"items": left}
+    assert corrected(any_more(TAXI, LUNCH, HOTEL), typed) == {"items": left}
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "别删打车",
-        "不要删掉午餐",
-        "只要打车",
-        "除了午餐都删掉",
-        "删掉机票的发票号",
-        "删掉第5项",
-        "删掉培训",
-        "删掉",
-        "午餐能删掉吗",
-        "don't remove the taxi",
-        "remove everything except the taxi",
-        "delete item 9",
-        "把打车那项删掉，午餐改成 50 再加一个酒店",
-    ],
-)
+@typed("""
+    别删打车  不要删掉午餐  只要打车  除了午餐都删掉  删掉机票的发票号  删掉第5项  删掉培训  删掉
+    午餐能删掉吗
+    don't remove the taxi  remove everything except the taxi  delete item 9
+    把打车那项删掉，午餐改成 50 再加一个酒店
+""")
 def test_what_removes_nothing(typed: str) -> None:
-    said = put_right(confirming(TAXI, LUNCH), typed)
+    said = corrected(confirming(TAXI, LUNCH), typed)
     assert said is None or "items" not in said
 
 
@@ -101,7 +75,7 @@ def test_what_removes_nothing(typed: str) -> None:
 )
 def test_where_several_items_fit_it_is_asked_which(typed: str) -> None:
     view = confirming(TAXI, TRIP, LUNCH)
-    assert put_right(view, typed) is None
+    assert corrected(view, typed) is None
     assert isinstance(command(typed, view), ReplyText)
 
 
@@ -139,9 +113,9 @@ def test_the_only_item_is_not_removed(typed: str) -> None:
         ("the invoice of the second one is E2", {"items.1.invoice": "E2"}),
     ],
 )
-def test_the_item_that_is_meant_is_put_right(typed: str, slots: dict[str, Any]) -> None:
-    assert put_right(confirming(TAXI, LUNCH), typed) == slots
-    assert put_right(any_more(TAXI, LUNCH), typed) == slots
+def test_the_item_that_is_meant_is_corrected(typed: str, slots: dict[str, Any]) -> None:
+    assert corrected(confirming(TAXI, LUNCH), typed) == slots
+    assert corrected(any_more(TAXI, LUNCH), typed) == slots
 
 
 @pytest.mark.parametrize(
@@ -158,7 +132,7 @@ def test_the_item_that_is_meant_is_put_right(typed: str, slots: dict[str, Any]) 
     ],
 )
 def test_the_only_item_needs_no_naming(typed: str, slots: dict[str, Any]) -> None:
-    assert put_right(confirming(TAXI), typed) == slots
+    assert corrected(confirming(TAXI), typed) == slots
 
 
 @pytest.mark.parametrize(
@@ -166,30 +140,22 @@ def test_the_only_item_needs_no_naming(typed: str, slots: dict[str, Any]) -> Non
 )
 def test_of_several_items_none_is_guessed(typed: str) -> None:
     for view in (confirming(TAXI, LUNCH), any_more(TAXI, LUNCH)):
-        assert put_right(view, typed) is None
+        assert corrected(view, typed) is None
         assert isinstance(command(typed, view), ReplyText)
 
 
 @pytest.mark.parametrize(
-    ("typed", "item"),
+    ("typed", "added"),
     [
-        ("打车 30", {"category": "transport", "amount": yuan("30.00")}),
-        ("还有一笔打车，金额是 58", {"category": "transport", "amount": yuan("58.00")}),
-        ("第二项是午餐 40", {"category": "meal", "amount": yuan("40.00")}),
-        ("also a taxi, it was 58", {"category": "transport", "amount": yuan("58.00")}),
+        ("打车 30", item("transport", "30.00")),
+        ("还有一笔打车，金额是 58", item("transport", "58.00")),
+        ("第二项是午餐 40", item("meal", "40.00")),
+        ("also a taxi, it was 58", item("transport", "58.00")),
     ],
 )
-def test_another_item_corrects_none(typed: str, item: dict[str, Any]) -> None:
-    assert put_right(any_more(TAXI), typed) is None
-    assert answer(any_more(TAXI), Utterance.of(typed, NOW)) == {"items.1": item}
-
-
-def test_a_field_that_is_asked_for_is_of_the_item_asked_about() -> None:
-    items = [without(TAXI, "invoice"), LUNCH]
-    view = asking(EXPENSE, "items.0.invoice", {"items": items})
-    for typed in ("发票号是 12345678", "invoice number is 12345678", "12345678"):
-        said = put_right(view, typed) or answer(view, Utterance.of(typed, NOW))
-        assert said == {"items.0.invoice": "12345678"}
+def test_another_item_corrects_none(typed: str, added: dict[str, Any]) -> None:
+    assert corrected(any_more(TAXI), typed) is None
+    assert answered(any_more(TAXI), typed) == {"items.1": added}
 
 
 @pytest.mark.parametrize(
@@ -207,37 +173,30 @@ def test_a_field_that_is_asked_for_is_of_the_item_asked_about() -> None:
 def test_the_question_for_an_invoice_hears_numbers_and_corrections(
     typed: str, slots: dict[str, Any]
 ) -> None:
-    view = asking(EXPENSE, "items.0.invoice", {"items": [without(TAXI, "invoice"), LUNCH]})
-    assert command(typed, view) == FillSlots(slots=slots)
+    assert command(typed, OF_TWO) == FillSlots(slots=slots)
 
 
-NO_INVOICE = [
-    *("没有发票", "没有了", "没了", "没有", "发票丢了", "没开发票", "我没有发票", "找不到发票了"),
-    *("不用了", "不用", "不需要了"),
-    *("no", "no more", "nothing else", "no receipt", "I lost it", "I don't have one"),
-    *("I lost the receipt", "there is no invoice"),
-]
-
-
-@pytest.mark.parametrize("typed", NO_INVOICE)
+@typed("""
+    没有发票  没有了  没了  没有  发票丢了  没开发票  我没有发票  找不到发票了  不用了  不用
+    不需要了  no  no more  nothing else  no receipt  I lost it  I don't have one
+    I lost the receipt  there is no invoice
+""")
 def test_no_invoice_is_no_invoice(typed: str) -> None:
-    view = asking(EXPENSE, "items.0.invoice", {"items": [without(TAXI, "invoice")]})
-    assert command(typed, view) == Skip()
+    assert command(typed, INVOICE) == Skip()
 
 
-@pytest.mark.parametrize(
-    "typed",
-    ["yes", "好的", "发票号是多少我不知道", "58元", "明天给你", "what is that?", "Nov 18, I think"],
-)
+def test_a_field_that_is_asked_for_is_of_the_item_asked_about() -> None:
+    for said in ("发票号是 12345678", "invoice number is 12345678", "12345678"):
+        given = corrected(OF_TWO, said) or answered(OF_TWO, said)
+        assert given == {"items.0.invoice": "12345678"}
+
+
+@typed("yes  好的  发票号是多少我不知道  58元  明天给你  what is that?  Nov 18, I think")
 def test_what_names_no_invoice_is_not_taken_for_one(typed: str) -> None:
-    view = asking(EXPENSE, "items.0.invoice", {"items": [without(TAXI, "invoice")]})
-    assert not isinstance(command(typed, view), FillSlots)
+    assert not isinstance(command(typed, INVOICE), FillSlots)
 
 
-@pytest.mark.parametrize(
-    "typed",
-    ["looks good", "looks good to me", "没问题", "确认", "perfect", "that's right", "submit it"],
-)
+@typed("looks good  looks good to me  没问题  确认  perfect  that's right  submit it")
 def test_approval_of_the_items_means_no_more(typed: str) -> None:
     assert command(typed, any_more(TAXI)) == FillSlots(slots={"items.more": False})
 
@@ -247,41 +206,36 @@ def test_mere_assent_opens_no_empty_item(typed: str) -> None:
     assert not isinstance(command(typed, any_more(TAXI)), FillSlots)
 
 
-@pytest.mark.parametrize(
-    "typed",
-    ["金额是3个人的团建", "发票是客户要求开的", "打车是去酒店见客户", "午餐是和客户一起吃的"],
-)
+@typed("""
+    金额是3个人的团建  发票是客户要求开的  打车是去酒店见客户  午餐是和客户一起吃的
+""")
 def test_a_reason_that_speaks_of_items_corrects_none(typed: str) -> None:
     view = asking(EXPENSE, "reason", {"items": [TAXI, LUNCH]})
-    assert put_right(view, typed) is None
+    assert corrected(view, typed) is None
 
 
 BARE = [{"category": "transport"}, {"category": "meal"}]
+BELOW = {"items.0.amount": yuan("-5.00")}
+IN_A_ROW = {"items.0.amount": yuan("30.00"), "items.1.amount": yuan("40.00")}
 
 
-def test_amounts_in_a_row_answer_for_the_items_that_lack_one() -> None:
-    view = asking(EXPENSE, "items.0.amount", {"items": BARE})
-    assert answer(view, Utterance.of("30 和 40", NOW)) == {
-        "items.0.amount": yuan("30.00"),
-        "items.1.amount": yuan("40.00"),
-    }
-
-
-def test_amounts_in_a_row_overwrite_none_that_is_known() -> None:
-    view = asking(EXPENSE, "items.0.amount", {"items": [BARE[0], LUNCH]})
-    assert answer(view, Utterance.of("30 和 50", NOW)) is None
-
-
-@pytest.mark.parametrize("typed", ["-5 元", "负五元", "-5"])
-def test_a_sign_is_kept_so_that_the_flow_can_refuse_it(typed: str) -> None:
-    view = asking(EXPENSE, "items.0.amount", {"items": [BARE[0]]})
-    assert answer(view, Utterance.of(typed, NOW)) == {"items.0.amount": yuan("-5.00")}
-
-
-@pytest.mark.parametrize("typed", ["58.999", "58.999 元", "86,5", "1.234,50"])
-def test_an_amount_that_is_none_is_not_rounded(typed: str) -> None:
-    view = asking(EXPENSE, "items.0.amount", {"items": [BARE[0]]})
-    assert answer(view, Utterance.of(typed, NOW)) is None
+@pytest.mark.parametrize(
+    ("typed", "items", "slots"),
+    [
+        ("30 和 40", BARE, IN_A_ROW),
+        ("30 和 50", [BARE[0], LUNCH], None),
+        # A sign is kept, so that the flow can refuse it; nothing is rounded
+        *(
+            (typed, BARE[:1], {"items.0.amount": yuan("-5.00")})
+            for typed in ("-5 元", "负五元", "-5")
+        ),
+        *((typed, BARE[:1], None) for typed in ("58.999", "58.999 元", "86,5", "1.234,50")),
+    ],
+)
+def test_amounts_answer_for_the_items_that_lack_one(
+    typed: str, items: list[Any], slots: dict[str, Any] | None
+) -> None:
+    assert answered(asking(EXPENSE, "items.0.amount", {"items": items}), typed) == slots
 
 
 @pytest.mark.parametrize(
@@ -293,6 +247,68 @@ def test_an_amount_that_is_none_is_not_rounded(typed: str) -> None:
     ],
 )
 def test_an_answer_may_name_the_invoice_besides(typed: str, slots: dict[str, Any]) -> None:
-    known = without(without(TAXI, "date"), "invoice")
-    view = asking(EXPENSE, "items.0.date", {"items": [known]})
-    assert answer(view, Utterance.of(typed, NOW)) == slots
+    view = asking(EXPENSE, "items.0.date", {"items": [item("transport", "30.00")]})
+    assert answered(view, typed) == slots
+
+
+NIGHT = item("hotel", "300.00")
+LEAVE_GIVEN = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "搬家"}
+
+
+@typed("""
+    再加一项  再加一项吧  还有一笔  还有  加一张  对了，还有一笔费用
+    add another item  add one more  one more expense  please add another
+""")
+def test_another_item_can_be_announced_at_the_confirmation(typed: str) -> None:
+    assert filled(typed, confirming(TAXI)) == {"items.more": True}
+
+
+@pytest.mark.parametrize(
+    ("typed", "added"),
+    [
+        ("再加一项酒店 300 昨天", {**NIGHT, "date": "2026-11-17"}),
+        ("还有酒店300，前天", {**NIGHT, "date": "2026-11-16"}),
+        ("漏了一项：酒店300元", NIGHT),
+        ("also hotel 300 yuan", NIGHT),
+        ("add a hotel, 300 yuan, yesterday", {**NIGHT, "date": "2026-11-17"}),
+    ],
+)
+def test_an_item_can_be_added_at_the_confirmation(typed: str, added: dict[str, Any]) -> None:
+    assert filled(typed, confirming(TAXI)) == {"items.1": added}
+
+
+@pytest.mark.parametrize("typed", ["酒店", "300", "还有问题吗", "继续吧", "再加 100 项", "add"])
+def test_what_adds_no_item_adds_none(typed: str) -> None:
+    assert not any(path.startswith("items.") for path in filled(typed, confirming(TAXI)))
+
+
+@pytest.mark.parametrize("typed", ["还有", "有", "有的"])
+def test_that_there_is_more_is_no_leave_to_hand_in_what_there_is(typed: str) -> None:
+    for view in (confirming(TAXI), asking(LEAVE, None, LEAVE_GIVEN, "confirming")):
+        assert not isinstance(command(typed, view), Confirm)
+
+
+def test_a_full_list_takes_no_more() -> None:
+    assert filled("再加一项", confirming(*[TAXI] * EXPENSE.slots["items"].max)) == {}
+
+
+WHY = asking(EXPENSE, "reason", {"items": [TAXI]})
+
+
+@pytest.mark.parametrize(
+    ("typed", "added"),
+    [
+        ("还有酒店300，前天", {**NIGHT, "date": "2026-11-16"}),
+        ("also hotel 300 yuan", NIGHT),
+        ("酒店300元，前天，发票FG-11", {**NIGHT, "date": "2026-11-16", "invoice": "FG-11"}),
+    ],
+)
+def test_another_item_is_no_reason(typed: str, added: dict[str, Any]) -> None:
+    assert filled(typed, WHY) == {"items.1": added}
+
+
+@pytest.mark.parametrize(
+    "typed", ["还有客户要见", "见客户，住酒店", "酒店300元", "a dinner with another client"]
+)
+def test_a_reason_that_sounds_like_an_item_stays_a_reason(typed: str) -> None:
+    assert filled(typed, WHY) == {"reason": typed}

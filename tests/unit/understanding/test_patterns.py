@@ -1,7 +1,7 @@
 import json
 import time
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -10,8 +10,10 @@ from router.flow.definition import BlockerName, FlowDefinition
 from router.flow.loader import load_flows
 from router.lexicon import EN, ZH
 from router.understanding.triggers.classifier import BLOCKERS, Blocker
-from router.understanding.triggers.patterns import PatternIndex
+from router.understanding.triggers.patterns import PatternIndex, Rivalry, rivalries
+from tests.unit.entities.tables import phrases
 from tests.unit.understanding.flows import EMPLOYEE, FLOWS, SHIPPED
+from tests.unit.understanding.flows import flow as plain_flow
 
 DATA = Path(__file__).parent / "data"
 REQUESTS = Path(__file__).parents[3] / "bench" / "requests.jsonl"
@@ -34,17 +36,8 @@ def started(text: str) -> str:
     return " ".join(sorted(flows)) or "none"
 
 
-def flow(name: str, **triggers: object) -> FlowDefinition:
-    return FlowDefinition.model_validate(
-        {
-            "flow": name,
-            "title": {"zh": name, "en": name},
-            "description": {"zh": name, "en": name},
-            "triggers": triggers,
-            "start": "done",
-            "states": {"done": {"end": "completed"}},
-        }
-    )
+def flow(name: str, **triggers: Any) -> FlowDefinition:
+    return plain_flow(name, triggers)
 
 
 @pytest.mark.parametrize(("text", "label"), lines("prematch_dev.jsonl"))
@@ -216,13 +209,10 @@ ROOMS = flow(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "帮我订个会议室，明天下午三点",
-        "麻烦给我安排一间会议室，十个人",
-        "我想预定周五上午的会议室",
-        "please book me a meeting room for tomorrow",
-        "I need a meeting room for 8 people on Friday",
-    ],
+    phrases("""
+        帮我订个会议室，明天下午三点  麻烦给我安排一间会议室，十个人  我想预定周五上午的会议室
+        please book me a meeting room for tomorrow  I need a meeting room for 8 people on Friday
+    """),
 )
 def test_a_request_that_names_a_topic_starts_its_flow_in_words_no_pattern_knows(text: str) -> None:
     (match,) = PatternIndex([ROOMS]).find(normalise(text), EMPLOYEE)
@@ -232,14 +222,10 @@ def test_a_request_that_names_a_topic_starts_its_flow_in_words_no_pattern_knows(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "会议室在几楼",
-        "会议室的空调坏了",
-        "取消明天的会议室",
-        "小王昨天订了会议室",
-        "how do I book a meeting room?",
-        "the meeting room was freezing yesterday",
-    ],
+    phrases("""
+        会议室在几楼  会议室的空调坏了  取消明天的会议室  小王昨天订了会议室
+        how do I book a meeting room?  the meeting room was freezing yesterday
+    """),
 )
 def test_talk_about_a_topic_starts_nothing_and_says_so(text: str) -> None:
     (match,) = PatternIndex([ROOMS]).find(normalise(text), EMPLOYEE)
@@ -260,3 +246,56 @@ def test_a_pattern_that_is_found_in_mere_talk_starts_nothing_where_topics_are_na
     }
     bare = PatternIndex([flow("rooms", patterns=["会议室"])])
     assert [m.hit.blocked_by for m in bare.find(normalise("会议室真漂亮"), EMPLOYEE)] == [None]
+
+
+def found(*flows: FlowDefinition) -> list[Rivalry]:
+    return list(rivalries(flows))
+
+
+ROOM = flow("rooms", patterns=["会议室"], examples=["订一个会议室"])
+
+
+def test_flows_that_leave_each_others_sentences_alone_are_no_rivals() -> None:
+    cars = flow("cars", patterns=["用车"], examples=["我要用车", "帮我叫个司机"])
+    assert found(ROOM, cars) == []
+
+
+def test_an_example_that_starts_both_is_shared() -> None:
+    booking = flow("booking", patterns=["^订"], examples=["订餐"])
+    assert found(ROOM, booking) == [Rivalry("rooms", 0, "shared", "booking", "^订")]
+
+
+def test_an_example_that_starts_only_another_flow_is_taken() -> None:
+    screens = flow(
+        "screens", patterns=["投影"], examples=["会议室里放投影的那个幕布坏了"], unless=["幕布"]
+    )
+    kinds = [(rivalry.kind, rivalry.by) for rivalry in found(ROOM, screens)]
+    assert kinds == [("taken", "rooms")]
+
+
+def test_what_another_flow_excludes_is_not_its_own() -> None:
+    booking = flow("booking", patterns=["^订"], unless=["会议室"], examples=["订餐"])
+    assert found(ROOM, booking) == []
+
+
+def test_a_guard_that_holds_keeps_a_flow_from_taking_a_sentence() -> None:
+    asking = flow(
+        "faq", patterns=["怎么"], examples=["怎么订会议室"], without=["how-or-what", "question"]
+    )
+    assert found(ROOM, asking) == []
+
+
+def test_a_topic_takes_what_asks_for_it() -> None:
+    topical = flow("topical", topics=["会议室"], examples=["我要会议室"])
+    kinds = {(rivalry.flow, rivalry.kind) for rivalry in found(ROOM, topical)}
+    assert ("topical", "shared") in kinds
+
+
+def test_roles_do_not_hide_a_rival() -> None:
+    hr = flow("hr", patterns=["^订"], roles=["hr"], examples=["订餐"])
+    assert [rivalry.kind for rivalry in found(ROOM, hr)] == ["shared"]
+
+
+def test_an_example_that_its_own_guards_refuse_is_blocked() -> None:
+    one = flow("rooms", patterns=["会议室"], unless=["取消"], examples=["取消会议室"])
+    assert found(one) == [Rivalry("rooms", 0, "blocked", "取消", "会议室")]

@@ -12,6 +12,7 @@ from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.understanding.names import FlowNames
 from router.understanding.triggers.patterns import PhraseIndex, ToolPhrases
+from tests.unit.entities.tables import phrases
 from tests.unit.understanding.flows import EMPLOYEE
 from tests.unit.understanding.test_interruption import PARKING
 
@@ -34,26 +35,14 @@ def asked_for(offered: Capabilities, typed: str) -> tuple[str, str]:
     return "+".join(match.hit.flow for match in found), "".join(groups)
 
 
-STATUS = [
-    *(
-        "我的请假批了吗",
-        "请假批了没有",
-        "我的报销审批通过了吗",
-        "报销到哪一步了",
-        "我的申请到哪一步了",
-    ),
-    *(
-        "审批进度",
-        "我的请假审批进度",
-        "报销进度怎么样了",
-        "请问我的报销批下来了吗",
-        "谁在审批我的报销",
-    ),
-    *("我的申请", "我有哪些申请", "查一下我的申请", "我上周提交的报销到哪了", "昨天的请假批了吗"),
-    *("has my leave been approved", "Has my leave request been approved yet?", "my requests"),
-    *("status of my claim", "what's the status of my leave request?", "where is my expense claim?"),
-    *("did my manager approve my leave?", "is my leave approved yet", "show my pending requests"),
-]
+STATUS = phrases("""
+    我的请假批了吗  请假批了没有  我的报销审批通过了吗  报销到哪一步了  我的申请到哪一步了  审批进度
+    我的请假审批进度  报销进度怎么样了  请问我的报销批下来了吗  谁在审批我的报销  我的申请
+    我有哪些申请  查一下我的申请  我上周提交的报销到哪了  昨天的请假批了吗
+    has my leave been approved  Has my leave request been approved yet?  my requests
+    status of my claim  what's the status of my leave request?  where is my expense claim?
+    did my manager approve my leave?  is my leave approved yet  show my pending requests
+""")
 WITHDRAWALS = [
     ("撤回我的请假", "请假"),
     ("我要撤销昨天的报销申请", "昨天的报销"),
@@ -82,18 +71,11 @@ WITHDRAWALS = [
     ("take back my claim", "claim"),
     ("take back the expense claim I submitted", "expense claim i submitted"),
 ]
-NUDGES = [
-    *(
-        "催一下",
-        "帮我催催经理",
-        "催一下审批",
-        "催一下我的请假审批",
-        "帮我催催经理批报销",
-        "提醒经理审批",
-    ),
-    *("nudge my approver", "send a reminder", "remind my manager to approve my leave"),
-    *("please nudge my manager", "send a reminder to my boss"),
-]
+NUDGES = phrases("""
+    催一下  帮我催催经理  催一下审批  催一下我的请假审批  帮我催催经理批报销  提醒经理审批
+    nudge my approver  send a reminder  remind my manager to approve my leave
+    please nudge my manager  send a reminder to my boss
+""")
 BALANCES = [
     *("年假还剩几天", "我还有几天年假", "年假余额", "我的年假还有多少天", "调休还有几天"),
     *("how much leave do I have", "how many vacation days are left", "what's my leave balance"),
@@ -107,36 +89,15 @@ RECORDS = [
     ("我报销过哪些费用", "get_my_claims"),
     ("show my expense claims", "get_my_claims"),
 ]
-NOTHING = [
-    *("婚假有多少天", "年假有几天", "余额", "查余额", "还有几天", "能请几天婚假"),
-    *(
-        "请假怎么审批",
-        "谁审批报销",
-        "报销流程是什么",
-        "Bob的请假批了吗",
-        "公司年假一共几天",
-    ),
-    *("帮我看看张三的请假批了吗", "提醒我明天开会", "提醒我请假", "取消会议", "催眠", "催一下快递"),
-    *(
-        "年假规定",
-        "想休几天年假",
-        "状态",
-        "审批",
-        "撤回消息",
-        "取消订单",
-        "我要请假",
-        "我的申请怎么写",
-    ),
-    *(
-        "cancel my meeting",
-        "cancel my subscription",
-        "withdraw cash",
-        "remind me tomorrow",
-        "nudge",
-    ),
-    *("send a reminder to the team about lunch", "how much does it cost", "my leave"),
-    *("how much leave does Alice have left", "has the meeting been approved"),
-]
+NOTHING = phrases("""
+    婚假有多少天  年假有几天  余额  查余额  还有几天  能请几天婚假  请假怎么审批  谁审批报销
+    报销流程是什么  Bob的请假批了吗  公司年假一共几天  帮我看看张三的请假批了吗  提醒我明天开会
+    提醒我请假  取消会议  催眠  催一下快递  年假规定  想休几天年假  状态  审批  撤回消息  取消订单
+    我要请假  我的申请怎么写
+    cancel my meeting  cancel my subscription  withdraw cash  remind me tomorrow  nudge
+    send a reminder to the team about lunch  how much does it cost  my leave
+    how much leave does Alice have left  has the meeting been approved
+""")
 
 
 @pytest.mark.parametrize(

@@ -2,62 +2,21 @@ import pytest
 
 from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import asks, farewell, says_nothing
+from tests.unit.entities.tables import phrases
 
-NOTHING = [
-    *(
-        "hi there",
-        "Hey team",
-        "hi Bob",
-        "Hi bot",
-        "Morning!",
-        "hello",
-        "hope you're well",
-        "quick one",
-    ),
-    *("sorry to bother you", "excuse me", "thanks a lot", "Best regards", "no sorry", "actually"),
-    *(
-        "if that's ok",
-        "please approve",
-        "by the way",
-        "你好",
-        "领导好",
-        "HR 你好",
-        "王经理好",
-        "张总",
-    ),
-    *(
-        "各位早上好",
-        "打扰了",
-        "谢谢领导",
-        "请领导批准",
-        "哦不",
-        "我说错了",
-        "我想先",
-        "好的",
-        "麻烦您了",
-    ),
-]
-SOMETHING = [
-    *(
-        "family visit",
-        "dentist",
-        "kids",
-        "moving house",
-        "hiking",
-        "high fever",
-        "morning sickness",
-    ),
-    *(
-        "no childcare",
-        "sorry to say my dad died",
-        "家里有事",
-        "身体不好",
-        "孩子不好",
-        "陪老师",
-        "急诊",
-    ),
-    *("急性肠胃炎", "感谢会", "搬家", "不舒服", "好朋友结婚", "家里好像漏水"),
-]
+NOTHING = phrases("""
+    hi there  Hey team  hi Bob  Hi bot  Morning!  hello  hope you're well  quick one
+    sorry to bother you  excuse me  thanks a lot  Best regards  no sorry  actually  if that's ok
+    please approve  by the way
+    你好  领导好  HR 你好  王经理好  张总  各位早上好  打扰了  谢谢领导  请领导批准  哦不  我说错了
+    我想先  好的  麻烦您了
+""")
+SOMETHING = phrases("""
+    family visit  dentist  kids  moving house  hiking  high fever  morning sickness  no childcare
+    sorry to say my dad died
+    家里有事  身体不好  孩子不好  陪老师  急诊  急性肠胃炎  感谢会  搬家  不舒服  好朋友结婚
+    家里好像漏水
+""")
 
 
 @pytest.mark.parametrize("typed", NOTHING)

@@ -1,3 +1,5 @@
+"""What an opening sentence fills of a request, and what it leaves to be asked."""
+
 from datetime import datetime
 from typing import Any
 
@@ -5,21 +7,26 @@ import pytest
 
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
+from router.understanding.items.items import find_items
 from router.understanding.slots.prefill import prefill
 from router.understanding.triggers.patterns import PatternIndex
-from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
+from tests.unit.entities.tables import typed
+from tests.unit.understanding.dialogue import NOW, SUNDAY, item
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, KIT, LEAVE, TRIP
 
-NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
 
-
-def filled(flow: FlowDefinition, typed: str) -> dict[str, Any]:
-    utterance = Utterance.of(typed, NOW)
+def opened(typed: str, flow: FlowDefinition = LEAVE, now: datetime = NOW) -> dict[str, Any]:
+    utterance = Utterance.of(typed, now)
     matches = PatternIndex([flow]).find(utterance.normalised, EMPLOYEE)
     return prefill(flow.slots, utterance, matches)
 
 
-def yuan(amount: str) -> dict[str, str]:
-    return {"amount": amount, "currency": "CNY"}
+def leave(
+    leave_type: str, start: str | None = None, end: str | None = None, **more: Any
+) -> dict[str, Any]:
+    """What is known of a leave of this year; days as `11-23`."""
+    days = {name: f"2026-{day}" for name, day in (("start", start), ("end", end)) if day}
+    return {"leave_type": leave_type, **days, **more}
 
 
 @pytest.mark.parametrize(
@@ -29,153 +36,89 @@ def yuan(amount: str) -> dict[str, str]:
         ("你好，我要请假，谢谢", {}),
         (
             "我要请年假，下周一到周三，家里有事",
-            {
-                "leave_type": "annual",
-                "start": "2026-11-23",
-                "end": "2026-11-25",
-                "reason": "家里有事",
-            },
+            leave("annual", "11-23", "11-25", reason="家里有事"),
         ),
-        (
-            "想请两天年假，下周四开始",
-            {"leave_type": "annual", "start": "2026-11-26", "duration": {"days": 2}},
-        ),
+        ("想请两天年假，下周四开始", leave("annual", "11-26", duration={"days": 2})),
         (
             "明天身体不舒服请一天病假",
-            {
-                "leave_type": "sick",
-                "start": "2026-11-19",
-                "duration": {"days": 1},
-                "reason": "身体不舒服",
-            },
+            leave("sick", "11-19", duration={"days": 1}, reason="身体不舒服"),
         ),
         ("I'd like to take next Friday off", {"start": "2026-11-27"}),
-        ("book vacation for Dec 24", {"leave_type": "annual", "start": "2026-12-24"}),
+        ("book vacation for Dec 24", leave("annual", "12-24")),
         (
             "我想请周四和周五的事假，因为要搬家",
-            {
-                "leave_type": "personal",
-                "start": "2026-11-19",
-                "end": "2026-11-20",
-                "reason": "要搬家",
-            },
+            leave("personal", "11-19", "11-20", reason="要搬家"),
         ),
         (
             "明天下午请假",
-            {
-                "start": "2026-11-19",
-                "start_half": "pm",
-                "end": "2026-11-19",
-                "end_half": "pm",
-            },
+            {"start": "2026-11-19", "start_half": "pm", "end": "2026-11-19", "end_half": "pm"},
         ),
         ("从明天下午开始请假", {"start": "2026-11-19", "start_half": "pm"}),
         (
             "12月24日下午到12月26日上午请年假",
-            {
-                "leave_type": "annual",
-                "start": "2026-12-24",
-                "start_half": "pm",
-                "end": "2026-12-26",
-                "end_half": "am",
-            },
+            leave("annual", "12-24", "12-26", start_half="pm", end_half="am"),
         ),
         ("请假三天，周一回来", {"duration": {"days": 3}}),
-        (
-            "我要请假，明天，去医院看病",
-            {"leave_type": "sick", "start": "2026-11-19", "reason": "去医院看病"},
-        ),
+        ("我要请假，明天，去医院看病", leave("sick", "11-19", reason="去医院看病")),
         (
             "I need sick leave tomorrow, I have a fever",
-            {"leave_type": "sick", "start": "2026-11-19", "reason": "I have a fever"},
+            leave("sick", "11-19", reason="I have a fever"),
         ),
         (
             "I'd like annual leave from Dec 1 to Dec 5 because of my sister's wedding",
-            {
-                "leave_type": "annual",
-                "start": "2026-12-01",
-                "end": "2026-12-05",
-                "reason": "my sister's wedding",
-            },
+            leave("annual", "12-01", "12-05", reason="my sister's wedding"),
         ),
-        (
-            "hi, please book vacation for Dec 24, thanks",
-            {"leave_type": "annual", "start": "2026-12-24"},
-        ),
+        ("hi, please book vacation for Dec 24, thanks", leave("annual", "12-24")),
         ("我要请假，因为要搬家", {"reason": "要搬家"}),
-        ("请年假，我下周五", {"leave_type": "annual", "start": "2026-11-27"}),
+        ("请年假，我下周五", leave("annual", "11-27")),
         (
             "annual leave tomorrow because my parents visit",
-            {"leave_type": "annual", "start": "2026-11-19", "reason": "my parents visit"},
+            leave("annual", "11-19", reason="my parents visit"),
         ),
         # One day that is given as both ends is a whole range; nothing is left to ask.
-        (
-            "annual leave from 2026-12-28 to 2026-12-28",
-            {"leave_type": "annual", "start": "2026-12-28", "end": "2026-12-28"},
-        ),
-        (
-            "从12月28号到12月28号请年假",
-            {"leave_type": "annual", "start": "2026-12-28", "end": "2026-12-28"},
-        ),
+        ("annual leave from 2026-12-28 to 2026-12-28", leave("annual", "12-28", "12-28")),
+        ("从12月28号到12月28号请年假", leave("annual", "12-28", "12-28")),
         ("想请假，时间是下周五，原因是搬家", {"start": "2026-11-27", "reason": "搬家"}),
         # The address of a page is one word, whatever it is written with.
         (
             "我要请事假，明天一天，事由是办手续 见 https://wiki.example/a?b=1&c=2",
-            {
-                "leave_type": "personal",
-                "start": "2026-11-19",
-                "duration": {"days": 1},
-                "reason": "办手续 见 https://wiki.example/a?b=1&c=2",
-            },
+            leave(
+                "personal",
+                "11-19",
+                duration={"days": 1},
+                reason="办手续 见 https://wiki.example/a?b=1&c=2",
+            ),
         ),
         (
             "I need sick leave tomorrow, because of https://hr.example/x;y=1, thanks",
-            {
-                "leave_type": "sick",
-                "start": "2026-11-19",
-                "reason": "https://hr.example/x;y=1",
-            },
+            leave("sick", "11-19", reason="https://hr.example/x;y=1"),
         ),
     ],
 )
 def test_leave_takes_what_the_sentence_names(typed: str, slots: dict[str, Any]) -> None:
-    assert filled(LEAVE, typed) == slots
+    assert opened(typed) == slots
 
 
 @pytest.mark.parametrize(
     ("typed", "items"),
     [
-        (
-            "报一下昨天打车的钱 36 块",
-            [{"category": "transport", "date": "2026-11-17", "amount": yuan("36.00")}],
-        ),
+        ("报一下昨天打车的钱 36 块", [item("transport", "36.00", date="2026-11-17")]),
         (
             "三张打车票 58、36、32 要报销",
-            [
-                {"category": "transport", "amount": yuan("58.00")},
-                {"category": "transport", "amount": yuan("36.00")},
-                {"category": "transport", "amount": yuan("32.00")},
-            ],
+            [item("transport", "58.00"), item("transport", "36.00"), item("transport", "32.00")],
         ),
         (
             "昨天打车36块，今天午饭25块，报销一下",
             [
-                {"category": "transport", "date": "2026-11-17", "amount": yuan("36.00")},
-                {"category": "meal", "date": "2026-11-18", "amount": yuan("25.00")},
+                item("transport", "36.00", date="2026-11-17"),
+                item("meal", "25.00", date="2026-11-18"),
             ],
         ),
         (
             "报销三笔：打车36、午饭25、酒店500",
-            [
-                {"category": "transport", "amount": yuan("36.00")},
-                {"category": "meal", "amount": yuan("25.00")},
-                {"category": "hotel", "amount": yuan("500.00")},
-            ],
+            [item("transport", "36.00"), item("meal", "25.00"), item("hotel", "500.00")],
         ),
-        (
-            "打车报销36元，发票号12345678",
-            [{"category": "transport", "amount": yuan("36.00"), "invoice": "12345678"}],
-        ),
+        ("打车报销36元，发票号12345678", [item("transport", "36.00", invoice="12345678")]),
         ("reimburse my hotel bill", [{"category": "hotel"}]),
         (
             "claim $45 for a taxi on Nov 10",
@@ -190,123 +133,119 @@ def test_leave_takes_what_the_sentence_names(typed: str, slots: dict[str, Any]) 
     ],
 )
 def test_a_claim_takes_its_items(typed: str, items: list[dict[str, Any]]) -> None:
-    assert filled(EXPENSE, typed) == {"items": items}
+    assert opened(typed, EXPENSE) == {"items": items}
 
 
-def claimed(typed: str) -> list[str]:
-    """The items of a claim in one line each, the day as month and day."""
+def claimed(typed: str) -> str:
+    """The items of a claim, the day as month and day."""
     lines = []
-    for each in filled(EXPENSE, typed).get("items", []):
+    for each in opened(typed, EXPENSE).get("items", []):
         money, day = each.get("amount"), str(each.get("date", ""))[5:]
         amount = f"{money['amount']} {money['currency']}" if money else ""
         words = (each.get("category", ""), amount, day, each.get("invoice", ""))
         lines.append(" ".join(word for word in words if word).replace(" CNY", ""))
-    return lines
+    return "; ".join(lines)
 
 
 @pytest.mark.parametrize(
-    ("typed", "lines"),
+    ("typed", "items"),
     [
         # The number of a document is no amount
         (
             "报销打车费，发票号 25312000000000123456，58 元，昨天",
-            ["transport 58.00 11-17 25312000000000123456"],
+            "transport 58.00 11-17 25312000000000123456",
         ),
-        ("报销打车费 58 元，25312000000000123456", ["transport 58.00 25312000000000123456"]),
-        ("报销打车费58元，发票号A123，昨天，见客户", ["transport 58.00 11-17 A123"]),
-        ("claim a taxi 58 yuan, receipt 20261", ["transport 58.00 20261"]),
-        ("claim a taxi 58 yuan, invoice no. 12", ["transport 58.00 12"]),
-        ("报销打车发票 58", ["transport 58.00"]),
-        ("报销打车发票 1200", ["transport 1200.00"]),
+        ("报销打车费 58 元，25312000000000123456", "transport 58.00 25312000000000123456"),
+        ("报销打车费58元，发票号A123，昨天，见客户", "transport 58.00 11-17 A123"),
+        ("claim a taxi 58 yuan, receipt 20261", "transport 58.00 20261"),
+        ("claim a taxi 58 yuan, invoice no. 12", "transport 58.00 12"),
+        ("报销打车发票 58", "transport 58.00"),
+        ("报销打车发票 1200", "transport 1200.00"),
         # Rows: one each, in order
-        ("三张打车票58 36 32报销", [f"transport {n}.00" for n in (58, 36, 32)]),
-        ("claim 3 taxi rides: 58 + 36 + 32", [f"transport {n}.00" for n in (58, 36, 32)]),
-        ("报销昨天和前天的打车费，30 和 40", ["transport 30.00 11-17", "transport 40.00 11-16"]),
-        ("报销打车和午饭，30 和 40", ["transport 30.00", "meal 40.00"]),
-        ("报销打车58块，午餐36，发票号 A1 和 A2", ["transport 58.00 A1", "meal 36.00 A2"]),
+        ("三张打车票58 36 32报销", "transport 58.00; transport 36.00; transport 32.00"),
+        ("claim 3 taxi rides: 58 + 36 + 32", "transport 58.00; transport 36.00; transport 32.00"),
+        ("报销昨天和前天的打车费，30 和 40", "transport 30.00 11-17; transport 40.00 11-16"),
+        ("报销打车和午饭，30 和 40", "transport 30.00; meal 40.00"),
+        ("报销打车58块，午餐36，发票号 A1 和 A2", "transport 58.00 A1; meal 36.00 A2"),
         (
             "三张打车票 58、36、32 报销，发票号分别是 A1、A2、A3，出差上海",
-            ["transport 58.00 A1", "transport 36.00 A2", "transport 32.00 A3"],
+            "transport 58.00 A1; transport 36.00 A2; transport 32.00 A3",
         ),
         (
             "claim taxi 58, 36 and 32, invoices A11, A12, A13; Shanghai trip",
-            ["transport 58.00 A11", "transport 36.00 A12", "transport 32.00 A13"],
+            "transport 58.00 A11; transport 36.00 A12; transport 32.00 A13",
         ),
         (
             "claim a taxi on Nov 3 and lunch on Nov 4, 35 and 68",
-            ["transport 35.00 11-03", "meal 68.00 11-04"],
+            "transport 35.00 11-03; meal 68.00 11-04",
         ),
         (
             "claim taxi 30 and lunch 40, the invoice of the second one is E2",
-            ["transport 30.00", "meal 40.00 E2"],
+            "transport 30.00; meal 40.00 E2",
         ),
         # A row that fits nothing is asked for
-        ("报销打车和午饭，30、40、50", ["transport", "meal"]),
+        ("报销打车和午饭，30、40、50", "transport; meal"),
         (
             "报销打车58、午餐36、酒店500，发票号 A1 和 A2",
-            ["transport 58.00", "meal 36.00", "hotel 500.00"],
+            "transport 58.00; meal 36.00; hotel 500.00",
         ),
         # What looks like a figure of money and is none, or could be two
-        ("报销话费 ¥99，10月的", ["telecom 99.00"]),
-        ("claim 86,5 yuan lunch", ["meal"]),
-        ("claim 1.234,50 yuan hotel", ["hotel"]),
-        ("报销打车 58，360元酒店", ["transport", "hotel"]),
-        ("报销打车 1,200 元", ["transport 1200.00"]),
-        ("报销打车费 58.999", ["transport"]),
-        ("报销打车费 58.999 元", ["transport"]),
-        ("报销打车费 -5 元", ["transport -5.00"]),
-        ("报销打车费负五元", ["transport -5.00"]),
-        ("报销打车费-58元", ["transport 58.00"]),
+        ("报销话费 ¥99，10月的", "telecom 99.00"),
+        ("claim 86,5 yuan lunch", "meal"),
+        ("claim 1.234,50 yuan hotel", "hotel"),
+        ("报销打车 58，360元酒店", "transport; hotel"),
+        ("报销打车 1,200 元", "transport 1200.00"),
+        ("报销打车费 58.999", "transport"),
+        ("报销打车费 58.999 元", "transport"),
+        ("报销打车费 -5 元", "transport -5.00"),
+        ("报销打车费负五元", "transport -5.00"),
+        ("报销打车费-58元", "transport 58.00"),
         # Said again in place of the first
-        ("报销昨天打车 58，不对，是 85，发票号 C1", ["transport 85.00 11-17 C1"]),
-        ("claim taxi 58, no sorry, 85", ["transport 85.00"]),
-        ("报销昨天，不对，前天的打车费 58", ["transport 58.00 11-16"]),
-        ("claim taxi 58, no, 85, and lunch 36", ["transport 85.00", "meal 36.00"]),
-        ("claim taxi 58, no receipt, lunch 36", ["transport 58.00", "meal 36.00"]),
-        ("报销打车 58，没有发票，午餐 36", ["transport 58.00", "meal 36.00"]),
+        ("报销昨天打车 58，不对，是 85，发票号 C1", "transport 85.00 11-17 C1"),
+        ("claim taxi 58, no sorry, 85", "transport 85.00"),
+        ("报销昨天，不对，前天的打车费 58", "transport 58.00 11-16"),
+        ("claim taxi 58, no, 85, and lunch 36", "transport 85.00; meal 36.00"),
+        ("claim taxi 58, no receipt, lunch 36", "transport 58.00; meal 36.00"),
+        ("报销打车 58，没有发票，午餐 36", "transport 58.00; meal 36.00"),
         # A day for all stands before or after them; one in between is of what it stands with
         (
             "claim taxi 30 yuan and lunch 40 yuan yesterday",
-            ["transport 30.00 11-17", "meal 40.00 11-17"],
+            "transport 30.00 11-17; meal 40.00 11-17",
         ),
         (
             "claim taxi 30 yuan and lunch 40 yuan, both yesterday",
-            ["transport 30.00 11-17", "meal 40.00 11-17"],
+            "transport 30.00 11-17; meal 40.00 11-17",
         ),
-        ("报销昨天打车 30 和午餐 40", ["transport 30.00 11-17", "meal 40.00 11-17"]),
-        ("claim taxi 58 on Nov 3 and lunch 40", ["transport 58.00 11-03", "meal 40.00"]),
+        ("报销昨天打车 30 和午餐 40", "transport 30.00 11-17; meal 40.00 11-17"),
+        ("claim taxi 58 on Nov 3 and lunch 40", "transport 58.00 11-03; meal 40.00"),
         # The same twice
-        ("报销昨天打车36、昨天打车58", ["transport 36.00 11-17", "transport 58.00 11-17"]),
-        ("报销餐饮和招待费 200元", ["meal 200.00"]),
+        ("报销昨天打车36、昨天打车58", "transport 36.00 11-17; transport 58.00 11-17"),
+        ("报销餐饮和招待费 200元", "meal 200.00"),
     ],
 )
-def test_a_claim_takes_each_item_as_it_was_meant(typed: str, lines: list[str]) -> None:
-    assert claimed(typed) == lines
+def test_a_claim_takes_each_item_as_it_was_meant(typed: str, items: str) -> None:
+    assert claimed(typed) == items
 
 
-@pytest.mark.parametrize(
-    "typed", ["报销打车 58，不对，是 85", "claim taxi 58, no sorry, 85", "报销打车 58，发票号 A1"]
-)
+@typed("报销打车 58，不对，是 85  claim taxi 58, no sorry, 85  报销打车 58，发票号 A1")
 def test_words_of_correction_and_documents_are_no_reason(typed: str) -> None:
-    assert "reason" not in filled(EXPENSE, typed)
+    assert "reason" not in opened(typed, EXPENSE)
 
 
 @pytest.mark.parametrize("typed", ["我要报销", "我要报销昨天的费用", "打车和午饭一共100块，报销"])
 def test_what_is_not_sure_is_left_to_be_asked(typed: str) -> None:
-    assert filled(EXPENSE, typed) == {}
+    assert opened(typed, EXPENSE) == {}
 
 
 def test_what_is_left_over_is_the_reason_of_a_claim() -> None:
-    slots = filled(EXPENSE, "报销差旅费1200元，去上海见客户")
+    slots = opened("报销差旅费1200元，去上海见客户", EXPENSE)
     assert slots["reason"] == "去上海见客户"
 
 
 def test_a_single_day_without_a_slot_for_how_long_ends_where_it_starts() -> None:
     slots = {name: slot for name, slot in LEAVE.slots.items() if name != "duration"}
-    assert prefill(slots, Utterance.of("明天请一天假", NOW)) == {
-        "start": "2026-11-19",
-        "end": "2026-11-19",
-    }
+    day = "2026-11-19"
+    assert prefill(slots, Utterance.of("明天请一天假", NOW)) == {"start": day, "end": day}
 
 
 def test_a_plain_date_slot_takes_the_one_date() -> None:
@@ -318,3 +257,169 @@ def test_a_plain_date_slot_takes_the_one_date() -> None:
 def test_a_slot_that_is_only_looked_up_is_not_filled() -> None:
     slots = {"end": LEAVE.slots["end"].model_copy(update={"ask": None, "part_of_range": None})}
     assert prefill(slots, Utterance.of("下周三", NOW)) == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "reason"),
+    [
+        ("Hi there, I'd like to take some time off", None),
+        ("Hello, hope you're well. I'd like to take some time off", None),
+        ("Hi, quick one: I need annual leave tomorrow", None),
+        ("I'd like annual leave tomorrow. Best regards, Frank", None),
+        ("sorry to bother you, I need a day of annual leave tomorrow", None),
+        ("领导好，我想请假", None),
+        ("请婚假，12月10号到20号，顺便问下要带什么材料", None),
+        ("我要请假，病假，哦不，事假", None),
+        ("请假三天，周一回来", None),
+        ("我要请假，家里有事，谢谢领导", "家里有事"),
+        ("请假，我妈病了", "我妈病了"),
+        ("我因为要搬家想请两天事假，从后天开始", "要搬家"),
+        ("since I am moving house I need a day off tomorrow", "I am moving house"),
+        ("周五下午想请半天假去接孩子", "去接孩子"),
+        ("I need a day off tomorrow to pick up my kids", "to pick up my kids"),
+        ("annual leave Dec 1 to Dec 3, family visit", "family visit"),
+        ("annual leave tomorrow morning, dentist", "dentist"),
+        ("personal leave from Dec 1 for 3 days, moving house", "moving house"),
+        ("annual leave Dec 1, kids", "kids"),
+        ("annual leave tomorrow, thanks, dentist", "dentist"),
+    ],
+)
+def test_a_reason_is_what_is_said_besides_the_request(typed: str, reason: str | None) -> None:
+    assert opened(typed, now=SUNDAY).get("reason") == reason
+
+
+@pytest.mark.parametrize(
+    ("typed", "start", "end"),
+    [
+        ("补请11月11日到12日的病假，发烧了", "2026-11-11", "2026-11-12"),
+        ("I was sick on Nov 16 and 17 and want to file sick leave", "2026-11-16", "2026-11-17"),
+        ("sick leave for Nov 10 and Nov 11, fever", None, None),
+        ("annual leave for Nov 10 and Nov 11", "2027-11-10", "2027-11-11"),
+        ("11月30日补休一天", "2026-11-30", None),
+        ("请病假，11月30日到11月25日，发烧了", None, None),
+        ("sick leave from Nov 30 to Nov 25, flu", None, None),
+        ("请年假12月28号到1月3号", "2026-12-28", "2027-01-03"),
+        ("我要请12月1日周三的年假一天", None, None),
+        ("annual leave Wednesday 1 Dec", None, None),
+        ("annual leave Tuesday 1 Dec", "2026-12-01", None),
+        ("我要请12月1日周二的年假一天", "2026-12-01", None),
+        ("请一天年假，12月1号，不是周末", None, None),
+        ("请年假，下周一还是下周三好呢", None, None),
+        ("请三天年假，下周三开始到下周四", "2026-11-25", None),
+        ("3 days of annual leave from Dec 1 to Dec 2", "2026-12-01", None),
+        ("请两天年假，从12月1号到2号", "2026-12-01", "2026-12-02"),
+        ("请一周年假，12月7号到11号", "2026-12-07", "2026-12-11"),
+        ("sick leave this Thursday", "2026-11-26", None),
+        ("sick leave last Friday", "2026-11-20", None),
+        ("我要请年假，下周一，哦不对，下周二到周四，回老家", "2026-11-24", "2026-11-26"),
+        (
+            "annual leave from Monday, sorry, Tuesday to Thursday next week",
+            "2026-11-24",
+            "2026-11-26",
+        ),
+        ("我想从12月28号休年假到1月5号，回家", "2026-12-28", "2027-01-05"),
+        ("请年假，12.1到12.3，旅游", "2026-12-01", "2026-12-03"),
+        ("下周请三天年假，从周三开始", "2026-11-25", None),
+        ("请年假到月底，明天开始", "2026-11-23", "2026-11-30"),
+        ("请假到周五，年假，从周三起", "2026-11-25", "2026-11-27"),
+        ("I'd like Thursday and Friday off this week", "2026-11-26", "2026-11-27"),
+        ("annual leave tomorrow and the day after", "2026-11-23", "2026-11-24"),
+        ("annual leave tomorrow and the day after tomorrow", "2026-11-23", "2026-11-24"),
+        ("我要请年假到12月4号", None, "2026-12-04"),
+        ("请年假，下周一或者下周三", None, None),
+    ],
+)
+def test_the_days_are_those_that_are_meant(typed: str, start: str | None, end: str | None) -> None:
+    slots = opened(typed, now=SUNDAY)
+    assert (slots.get("start"), slots.get("end")) == (start, end)
+
+
+@pytest.mark.parametrize(
+    "typed", ["请年假周五中午到周一中午", "annual leave Friday afternoon to Monday noon"]
+)
+def test_noon_is_half_a_day_at_either_end(typed: str) -> None:
+    slots = opened(typed, now=SUNDAY)
+    assert (slots["start_half"], slots["end_half"]) == ("pm", "am")
+
+
+def test_a_length_stands_beside_the_day_that_begins_like_it() -> None:
+    assert opened("请假一天后天", now=SUNDAY) == {"start": "2026-11-24", "duration": {"days": 1}}
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind"),
+    [
+        ("妈妈住院了需要我照顾，请三天假，从明天", None),
+        ("my son is ill, I need tomorrow off", None),
+        ("妹妹结婚，请一天假", None),
+        ("我住院了，请三天假", "sick"),
+        ("I am ill, I need tomorrow off", "sick"),
+        ("参加爷爷葬礼请假两天", "bereavement"),
+        ("妈妈住院了，请三天事假", "personal"),
+        ("I need annual leave, no wait, sick leave tomorrow", "sick"),
+    ],
+)
+def test_what_happens_to_others_is_no_leave_of_ones_own(typed: str, kind: str | None) -> None:
+    assert opened(typed, now=SUNDAY).get("leave_type") == kind
+
+
+@pytest.mark.parametrize(
+    ("typed", "destination"),
+    [
+        ("我下周一到周三要去上海出差，拜访客户", "上海"),
+        ("下周三去北京见客户，出差两天", "北京"),
+        ("申请到深圳出差", "深圳"),
+        ("去杭州分公司培训三天", "杭州"),
+        ("我要飞成都出差，12月1日到3日", "成都"),
+        ("business trip to Berlin next week", "Berlin"),
+        ("I have to travel to New York for a trade fair", "New York"),
+        ("下周一到周三出差", None),
+        ("我要出差", None),
+        ("apply for a business trip", None),
+    ],
+)
+def test_a_sentence_names_where_it_goes(typed: str, destination: str | None) -> None:
+    assert prefill(TRIP.slots, Utterance.of(typed, NOW)).get("destination") == destination
+
+
+@pytest.mark.parametrize(
+    ("typed", "end"),
+    [
+        ("申请下周一去上海出差三天", "2026-11-25"),
+        ("fly to Leeds next Monday for 2 days", "2026-11-24"),
+    ],
+)
+def test_a_request_names_the_last_day_by_how_long_it_takes(typed: str, end: str) -> None:
+    assert prefill(TRIP.slots, Utterance.of(typed, NOW))["end"] == end
+
+
+@pytest.mark.parametrize(
+    ("typed", "items"),
+    [
+        ("申请一台笔记本和两个显示器", [("laptop", 1), ("monitor", 2)]),
+        ("显示器两台，键盘3个", [("monitor", 2), ("keyboard", 3)]),
+        ("显示器两台键盘三个", [("monitor", 2), ("keyboard", 3)]),
+        ("两台显示器三个键盘", [("monitor", 2), ("keyboard", 3)]),
+        ("显示器和键盘各两台", [("monitor", 2), ("keyboard", 2)]),
+        ("申请笔记本 2台 显示器 4 台", [("laptop", 2), ("monitor", 4)]),
+        (
+            "给新人申请电脑一台、显示器两台、键鼠一套",
+            [("laptop", 1), ("monitor", 2), ("keyboard", 1)],
+        ),
+        ("I need a laptop and two monitors for the new office", [("laptop", 1), ("monitor", 2)]),
+        ("monitors x 2, keyboard: 1", [("monitor", 2), ("keyboard", 1)]),
+        ("another headset, please", [("headset", 1)]),
+        ("25 new laptops for the team", [("laptop", 25)]),
+        ("笔记本两台，显示器", [("laptop", 2), ("monitor", None)]),
+        ("给新人申请电脑、显示器两台", [("laptop", None), ("monitor", 2)]),
+        ("申请显示器", [("monitor", None)]),
+        ("三台 27 寸显示器", [("monitor", None)]),
+        ("0 monitors", [("monitor", None)]),
+        ("1.5 laptops", [("laptop", None)]),
+    ],
+)
+def test_things_are_counted_where_the_count_is_certain(
+    typed: str, items: list[tuple[str, int | None]]
+) -> None:
+    found, _ = find_items(KIT.slots["items"], Utterance.of(typed, NOW))
+    assert [(item.get("kind"), item.get("quantity")) for item in found] == items

@@ -1,7 +1,7 @@
 """What holds for every text, however strange."""
 
 import time
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
 
@@ -9,19 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.domain.messages import Message
 from router.entities.dates import find_dates
 from router.entities.days import Calendar
 from router.entities.extraction import find_entities
 from router.entities.money import Money, find_money
 from router.entities.normalisation import normalise
-from router.flow.paused import Situation
-from router.understanding.reader import Reader
-from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
-from tests.unit.understanding.test_answers import TRANSPORT, asking
+from router.flow.view import FlowView
+from tests.unit.entities.tables import phrases
+from tests.unit.understanding.dialogue import NOW, TAXI, asking, read
+from tests.unit.understanding.flows import EXPENSE, LEAVE
 
-NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
-READER = Reader(FLOWS)
 VIEWS = (
     None,
     asking(LEAVE, "leave_type"),
@@ -29,62 +26,14 @@ VIEWS = (
     asking(LEAVE, "reason"),
     asking(LEAVE, None, {"start": "2026-11-23", "end": "2026-11-25"}, "confirming"),
     asking(EXPENSE, "items.0.amount", {"items": [{"category": "transport"}]}),
-    asking(EXPENSE, "items", {"items": [TRANSPORT]}),
+    asking(EXPENSE, "items", {"items": [TAXI]}),
 )
-WORDS = [
-    "请假",
-    "报销",
-    "我要",
-    "不是",
-    "改成",
-    "下周一",
-    "到",
-    "周三",
-    "12月",
-    "1号",
-    "24",
-    "-",
-    "、",
-    "三天",
-    "半",
-    "58",
-    "块",
-    "5",
-    "元",
-    "￥",
-    "明天",
-    "上午",
-    "打车",
-    "年假",
-    "因为",
-    "取消",
-    ",",
-    "。",
-    "from",
-    "to",
-    "next",
-    "Monday",
-    "Dec",
-    "24th",
-    "the",
-    "and",
-    "half",
-    "a",
-    "day",
-    "$45",
-    "taxi",
-    "leave",
-    "apply",
-    "for",
-    "change",
-    "end",
-    "no",
-    "yes",
-    "2026",
-    "/",
-    "31",
-    "99999999999",
-]
+WORDS = phrases("""
+    请假  报销  我要  不是  改成  下周一  到  周三  12月  1号  24  -  、  三天  半  58  块  5  元
+    ￥  明天  上午  打车  年假  因为  取消  ,  。  2026  /  31  99999999999
+    from  to  next  Monday  Dec  24th  the  and  half  a  day  $45  taxi  leave  apply  for  change
+    end  no  yes
+""")
 TEXTS = st.one_of(
     st.text(max_size=200),
     st.lists(st.sampled_from(WORDS), max_size=30).map("".join),
@@ -95,12 +44,9 @@ TEXTS = st.one_of(
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, st.sampled_from(VIEWS))
 def test_any_text_is_read_with_valid_spans_and_ordered_intervals(
-    typed: str, active: object
+    typed: str, active: FlowView | None
 ) -> None:
-    situation = Situation.model_validate(
-        {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active}
-    )
-    reading = READER.read(Message(text=typed), situation)
+    reading = read(typed, active)
     for entity in reading.entities:
         start, end = entity.span
         assert 0 <= start < end <= len(typed)
@@ -150,7 +96,7 @@ LONG = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(LONG, st.sampled_from(VIEWS))
-def test_no_text_up_to_the_limit_is_too_strange(typed: str, active: object) -> None:
+def test_no_text_up_to_the_limit_is_too_strange(typed: str, active: FlowView | None) -> None:
     """Lone surrogates too: JSON can carry them where nobody looks for them."""
     found = normalise(typed)
     found.text.encode()
@@ -158,11 +104,8 @@ def test_no_text_up_to_the_limit_is_too_strange(typed: str, active: object) -> N
     assert all(0 <= s < e <= len(typed) for s, e in zip(found.starts, found.ends, strict=True))
     spans = [entity.span for entity in find_entities(found, NOW)]
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
-    situation = Situation.model_validate(
-        {"now": NOW, "locale": "en", "roles": EMPLOYEE, "active": active}
-    )
     told = typed.encode("utf-8", "replace").decode()
-    reading = READER.read(Message(text=told), situation)
+    reading = read(told, active, locale="en")
     assert all(told[slice(*e.span)] == e.text for e in reading.entities)
 
 
@@ -228,11 +171,7 @@ def test_an_amount_that_is_written_out_is_read_back(amount: Decimal) -> None:
 def test_a_number_beyond_all_amounts_is_read_as_it_stands(typed: str) -> None:
     """A card's number in the wrong field: the flow says that it is too much."""
     view = asking(EXPENSE, "items.0.amount", {"items": [{"category": "transport"}]})
-    situation = Situation.model_validate(
-        {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": view}
-    )
-    reading = READER.read(Message(text=typed), situation)
-    assert [command.type for command in reading.commands] in ([], ["fill_slots"])
+    assert [command.type for command in read(typed, view).commands] in ([], ["fill_slots"])
 
 
 HOSTILE = (
@@ -280,31 +219,27 @@ HOSTILE = (
 
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("active", VIEWS, ids=lambda v: v.awaiting and v.awaiting[0] if v else "no")
-def test_a_hostile_text_costs_time_in_proportion(piece: str, active: object) -> None:
+def test_a_hostile_text_costs_time_in_proportion(piece: str, active: FlowView | None) -> None:
     """Generous: what isn't linear takes many seconds of CPU."""
     typed = (piece * 8000)[:8000]
-    situation = Situation.model_validate(
-        {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active}
-    )
     began = time.thread_time()
-    READER.read(Message(text=typed), situation)
+    read(typed, active)
     assert time.thread_time() - began < 1
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_text_four_times_as_long_costs_no_more_than_a_few_times_as_much(piece: str) -> None:
     """What is quadratic costs sixteen times as much; ten leaves room for a busy machine."""
-    situation = Situation.model_validate({"now": NOW, "locale": "zh", "roles": EMPLOYEE})
-    short, long = (Message(text=(piece * size)[:size]) for size in (LONGEST // 4, LONGEST))
-    READER.read(long, situation)
-    assert _cheapest(long, situation) < 10 * _cheapest(short, situation) + 0.005
+    short, long = ((piece * size)[:size] for size in (LONGEST // 4, LONGEST))
+    read(long)
+    assert _cheapest(long) < 10 * _cheapest(short) + 0.005
 
 
-def _cheapest(message: Message, situation: Situation) -> float:
+def _cheapest(text: str) -> float:
     """Seconds of this thread's own time, the best of five."""
     took = []
     for _ in range(5):
         began = time.thread_time()
-        READER.read(message, situation)
+        read(text)
         took.append(time.thread_time() - began)
     return min(took)

@@ -13,15 +13,12 @@ from router.entities.dates import Days, find_dates
 from router.entities.days import Calendar, Half
 from router.entities.money import currency_of
 from router.entities.normalisation import normalise
-from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot, shown
 from router.flow.view import FlowView
-from router.understanding.slots.answers import answer
+from tests.unit.understanding.dialogue import NOW, answered, asking
 from tests.unit.understanding.flows import LEAVE
-from tests.unit.understanding.test_answers import asking
 
-NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
 HERE = timezone(timedelta(hours=8))
 CURRENCIES = ("CNY", "USD", "EUR", "GBP", "HKD", "JPY", "TWD", "SGD", "KRW", "AUD", "CAD")
 HALVES: dict[Half, dict[Locale, str]] = {
@@ -60,7 +57,7 @@ ASKED = {
 def read_back(kind: Any, value: Any, locale: Locale) -> Any:
     """The value of a slot as it is shown, answered to the question for that slot."""
     written = shown(Slot(type=kind), value, locale)
-    return answer(ASKED[kind], Utterance.of(written, NOW))
+    return answered(ASKED[kind], written)
 
 
 @given(days, locales)
@@ -126,7 +123,7 @@ def test_half_a_day(day: date, half: Half, locale: Locale) -> None:
 def test_every_choice_of_leave(slot: str, locale: Locale) -> None:
     for value in LEAVE.slots[slot].choices:
         written = shown(LEAVE.slots[slot], value, locale)
-        got = answer(asking(LEAVE, slot, {"start": "2026-11-23"}), Utterance.of(written, NOW))
+        got = answered(asking(LEAVE, slot, {"start": "2026-11-23"}), written)
         assert got is not None, written
         assert got[slot] == value
 

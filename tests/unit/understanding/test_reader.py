@@ -1,4 +1,5 @@
-from datetime import datetime
+"""What the reader makes of requests, answers, buttons and offers."""
+
 from typing import Any
 
 import pytest
@@ -25,56 +26,32 @@ from router.domain.messages import (
     ToolResultAction,
     offer_question,
 )
-from router.flow.paused import Situation
 from router.flow.view import FlowView
-from router.understanding.reader import Reader
-from router.understanding.reading import Reading
-from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
-from tests.unit.understanding.test_answers import TRANSPORT, asking
+from tests.unit.entities.tables import typed
+from tests.unit.understanding.dialogue import TAXI, asking, command, read, routed
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 
-NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
-READER = Reader(FLOWS)
 KNOWN = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "搬家"}
 CONFIRMING = asking(LEAVE, None, KNOWN, "confirming")
+DECEMBER = FormAction(type="form", values={"start": "2026-12-01"})
 OFFERED = [
     Option(label="请假申请", value="leave_request"),
     Option(label="费用报销", value="reimbursement"),
 ]
 
 
-def situation(active: FlowView | None = None, **more: Any) -> Situation:
-    return Situation(**{"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active} | more)
-
-
-def read(said: str | Any, active: FlowView | None = None, **more: Any) -> Reading:
-    message = Message(text=said) if isinstance(said, str) else Message(action=said)
-    return READER.read(message, situation(active, **more))
-
-
-def command(said: str | Any, active: FlowView | None = None, **more: Any) -> Command | None:
-    commands = read(said, active, **more).commands
-    assert len(commands) <= 1
-    return commands[0] if commands else None
+def choose(value: Any, question: str | None = None) -> ChooseAction:
+    return ChooseAction(type="choose", value=value, question=question)
 
 
 def test_a_request_starts_its_flow_with_what_it_names() -> None:
     reading = read("我要请年假，下周一到周三，家里有事")
-    slots = {
-        "leave_type": "annual",
-        "start": "2026-11-23",
-        "end": "2026-11-25",
-        "reason": "家里有事",
-    }
+    slots = {**KNOWN, "reason": "家里有事"}
     assert reading.commands == [StartFlow(flow="leave_request", slots=slots)]
-    route = reading.route
-    assert route is not None
-    assert (route.kind, route.target, route.by, route.confidence) == (
-        "flow",
-        "leave_request",
-        "pattern",
-        1.0,
-    )
-    assert "请假申请" in route.reason
+    assert routed(reading) == ("flow", "leave_request", "pattern")
+    assert reading.route is not None
+    assert reading.route.confidence == 1.0
+    assert "请假申请" in reading.route.reason
     assert reading.entities[0].value == {"start": "2026-11-23", "end": "2026-11-25"}
     assert reading.normalised == "我要请年假,下周一到周三,家里有事"
 
@@ -87,8 +64,7 @@ def test_anything_else_is_left_to_the_deciding(text: str) -> None:
 
 def test_two_flows_in_one_sentence_are_a_question() -> None:
     reading = read("我要请假，还有要报销打车费", locale="en")
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.by) == ("clarify", "pattern")
+    assert routed(reading)[::2] == ("clarify", "pattern")
     (clarify,) = reading.commands
     assert isinstance(clarify, Clarify)
     assert {(o.label, o.value) for o in clarify.options} == {
@@ -107,20 +83,16 @@ def test_an_offered_flow_is_chosen_in_words(text: str) -> None:
     reading = read(text, offered=OFFERED)
     assert isinstance(reading.commands[0], StartFlow)
     assert reading.commands[0].flow == "leave_request"
-    assert reading.route is not None
-    assert reading.route.by == "slot"
+    assert routed(reading)[2] == "slot"
 
 
 def test_an_offered_flow_is_chosen_with_a_button() -> None:
-    reading = read(ChooseAction(type="choose", value="reimbursement"), offered=OFFERED)
+    reading = read(choose("reimbursement"), offered=OFFERED)
     assert reading.commands == [StartFlow(flow="reimbursement")]
-    assert reading.route is not None
-    assert reading.route.by == "action"
+    assert routed(reading)[2] == "action"
 
 
-@pytest.mark.parametrize(
-    "said", ["1", ChooseAction(type="choose", value="leave_request")], ids=["words", "button"]
-)
+@pytest.mark.parametrize("said", ["1", choose("leave_request")], ids=["words", "button"])
 def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
     said: str | ChooseAction,
 ) -> None:
@@ -130,16 +102,13 @@ def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
     assert begun.slots == {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25"}
 
 
-UNASKED = [
-    ChooseAction(type="choose", value="reimbursement"),
-    ConfirmAction(type="confirm", value=True),
-    FormAction(type="form", values={"start": "明天"}),
-]
-
-
 @pytest.mark.parametrize(
     ("action", "said"),
-    list(zip(UNASKED, ["没有要选的", "没有要确认的", "没有要填的"], strict=True)),
+    [
+        (choose("reimbursement"), "没有要选的"),
+        (ConfirmAction(type="confirm", value=True), "没有要确认的"),
+        (DECEMBER, "没有要填的"),
+    ],
 )
 @pytest.mark.parametrize("skill", ["", "policy-advisor"])
 def test_an_answer_where_nothing_was_asked_is_told_so(action: Any, said: str, skill: str) -> None:
@@ -147,8 +116,7 @@ def test_an_answer_where_nothing_was_asked_is_told_so(action: Any, said: str, sk
     (reply,) = reading.commands
     assert isinstance(reply, ReplyText)
     assert said in reply.text
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.by) == ("reply", "action")
+    assert routed(reading)[::2] == ("reply", "action")
 
 
 @pytest.mark.parametrize(
@@ -171,102 +139,72 @@ def test_an_answer_that_fits_no_offer_shows_what_is_offered(action: dict[str, An
 
 def test_an_option_that_is_no_flow_is_left_to_the_deciding() -> None:
     option = Option(label="看看政策", value="policy-advisor")
-    assert command(ChooseAction(type="choose", value="policy-advisor"), offered=[option]) is None
+    assert command(choose("policy-advisor"), offered=[option]) is None
 
 
 def test_a_choice_where_yes_or_no_is_asked_shows_the_question_again() -> None:
-    choice = ChooseAction(type="choose", value="annual")
+    choice = choose("annual")
     assert command(choice, CONFIRMING) == FillSlots(slots={}, question="outdated")
     assert command(ToolResultAction(type="tool_result", tool_call_id="1", result=1)) is None
-
-
-def test_buttons_and_forms_answer_the_flow_that_asks() -> None:
-    kind = asking(LEAVE, "leave_type")
-    assert command(ChooseAction(type="choose", value="sick"), kind) == FillSlots(
-        slots={"leave_type": "sick"}
-    )
-    more = asking(EXPENSE, "items", {"items": [TRANSPORT]})
-    assert command(ChooseAction(type="choose", value=False), more) == FillSlots(
-        slots={"items.more": False}
-    )
-    assert command(ConfirmAction(type="confirm", value=False), CONFIRMING) == Confirm(value=False)
-    start = asking(LEAVE, "start")
-    form = FormAction(type="form", values={"start": "2026-12-01"})
-    assert command(form, start) == FillSlots(slots={"start": "2026-12-01"})
 
 
 def test_an_answer_fills_what_is_asked() -> None:
     reading = read("到周四", asking(LEAVE, "end", {"start": "2026-11-23"}))
     assert reading.commands == [FillSlots(slots={"end": "2026-11-26"})]
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.target, reading.route.by) == (
-        "flow",
-        "leave_request",
-        "slot",
-    )
+    assert routed(reading) == ("flow", "leave_request", "slot")
 
 
 def test_calling_it_off_cancels_whatever_is_asked() -> None:
     for view in (asking(LEAVE, "reason"), asking(LEAVE, "start"), CONFIRMING):
         reading = read("算了不请了", view)
         assert reading.commands == [CancelFlow()]
-        assert reading.route is not None
-        assert (reading.route.kind, reading.route.by) == ("cancel", "slot")
+        assert routed(reading)[::2] == ("cancel", "slot")
+
+
+KIND, START, WHY = asking(LEAVE, "leave_type"), asking(LEAVE, "start"), asking(LEAVE, "reason")
+TILL = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
+MORE = asking(EXPENSE, "items", {"items": [TAXI]})
+WAITING = asking(LEAVE, None, KNOWN, "waiting_approval")
+ELSEWHERE = "陪客户去医院处理一下上次没办完的要报销的事情"
+CLAIM, SICK = StartFlow(flow="reimbursement"), FillSlots(slots={"leave_type": "sick"})
+AFTERWARDS = FillSlots(slots={"start": "2026-11-24"})
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("view", "said", "expected"),
     [
-        ("好的", Confirm(value=True)),
-        ("ok", Confirm(value=True)),
-        ("不对", Confirm(value=False)),
-        ("不对，结束日期改成周五", Confirm(value=False, slots={"end": "2026-11-27"})),
-        ("结束日期改成周五", FillSlots(slots={"end": "2026-11-27"})),
-        ("改成下周二", FillSlots(slots={"start": "2026-11-24"})),
-        ("reason should be moving house", FillSlots(slots={"reason": "moving house"})),
-        ("今天天气", None),
+        (CONFIRMING, "好的", Confirm(value=True)),
+        (CONFIRMING, "ok", Confirm(value=True)),
+        (CONFIRMING, "不对", Confirm(value=False)),
+        (CONFIRMING, "不对，结束日期改成周五", Confirm(value=False, slots={"end": "2026-11-27"})),
+        (CONFIRMING, "结束日期改成周五", FillSlots(slots={"end": "2026-11-27"})),
+        (CONFIRMING, "改成下周二", AFTERWARDS),
+        (CONFIRMING, "reason should be moving house", FillSlots(slots={"reason": "moving house"})),
+        (CONFIRMING, "今天天气", None),
+        (CONFIRMING, ConfirmAction(type="confirm", value=False), Confirm(value=False)),
+        (KIND, choose("sick"), SICK),
+        (MORE, choose(False), FillSlots(slots={"items.more": False})),
+        (START, DECEMBER, FillSlots(slots={"start": "2026-12-01"})),
+        # Another flow is heard while one asks, but not its word within free text
+        *((view, "我要报销", CLAIM) for view in (KIND, WHY, CONFIRMING, WAITING)),
+        (WHY, ELSEWHERE, FillSlots(slots={"reason": ELSEWHERE})),
+        # Asking for the same flow again goes on with it
+        (KIND, "我要请假", FillSlots(slots={})),
+        (KIND, "我要请病假", SICK),
+        (TILL, "不对，我要请病假", SICK),
+        # A correction is heard while something else is asked
+        (TILL, "不对，是下周二", AFTERWARDS),
+        (TILL, "改成病假", SICK),
+        # A digression is left to the deciding; a flow that doesn't ask hears nothing
+        (WHY, "年假还剩几天？", None),
+        (KIND, "今天天气如何", None),
+        (WAITING, "好的", None),
     ],
 )
-def test_a_confirmation_is_answered_or_put_right(text: str, expected: Command | None) -> None:
-    assert command(text, CONFIRMING) == expected
-
-
-def test_a_request_for_another_flow_is_heard_while_one_asks() -> None:
-    for view in (asking(LEAVE, "leave_type"), asking(LEAVE, "reason"), CONFIRMING):
-        assert command("我要报销", view) == StartFlow(flow="reimbursement")
-
-
-def test_another_flows_word_within_free_text_is_free_text() -> None:
-    text = "陪客户去医院处理一下上次没办完的要报销的事情"
-    assert command(text, asking(LEAVE, "reason")) == FillSlots(slots={"reason": text})
-
-
-def test_asking_for_the_same_flow_again_goes_on_with_it() -> None:
-    view = asking(LEAVE, "leave_type")
-    assert command("我要请假", view) == FillSlots(slots={})
-    assert command("我要请病假", view) == FillSlots(slots={"leave_type": "sick"})
-
-
-def test_a_correction_that_asks_for_the_same_flow_again_is_one() -> None:
-    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
-    assert command("不对，我要请病假", view) == FillSlots(slots={"leave_type": "sick"})
-
-
-def test_a_correction_is_heard_while_something_else_is_asked() -> None:
-    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
-    assert command("不对，是下周二", view) == FillSlots(slots={"start": "2026-11-24"})
-    assert command("改成病假", view) == FillSlots(slots={"leave_type": "sick"})
-
-
-def test_a_digression_is_left_to_the_deciding() -> None:
-    assert command("年假还剩几天？", asking(LEAVE, "reason")) is None
-    assert command("今天天气如何", asking(LEAVE, "leave_type")) is None
-
-
-def test_a_flow_that_does_not_ask_hears_nothing() -> None:
-    waiting = asking(LEAVE, None, KNOWN, "waiting_approval")
-    assert command("好的", waiting) is None
-    assert command("我要报销", waiting) == StartFlow(flow="reimbursement")
+def test_what_is_said_while_a_flow_asks(
+    view: FlowView, said: Any, expected: Command | None
+) -> None:
+    assert command(said, view) == expected
 
 
 def test_the_reason_is_in_the_language_of_the_conversation() -> None:
@@ -277,8 +215,8 @@ def test_the_reason_is_in_the_language_of_the_conversation() -> None:
 
 CARD = ConfirmReply(text="?", summary={}, question="review:4::ab")
 SHOWN = CONFIRMING.model_copy(update={"replies": [CARD]})
-ASKED_DATE = asking(LEAVE, "start").model_copy(
-    update={"replies": [FormReply(text="?", fields=[], question="details:1:start:ab")]}
+ASKED_DATE = asking(
+    LEAVE, "start", replies=[FormReply(text="?", fields=[], question="details:1:start:ab")]
 )
 
 
@@ -307,11 +245,11 @@ def test_an_answer_to_another_question_changes_nothing(
 
 
 def test_an_option_of_an_earlier_offer_shows_the_present_one() -> None:
-    old = ChooseAction(type="choose", value="leave_request", question="offer:old")
+    old = choose("leave_request", "offer:old")
     asked = command(old, offered=OFFERED)
     assert isinstance(asked, Clarify)
     assert asked.options == OFFERED
-    now = ChooseAction(type="choose", value="leave_request", question=offer_question(OFFERED))
+    now = choose("leave_request", offer_question(OFFERED))
     assert command(now, offered=OFFERED) == StartFlow(flow="leave_request")
 
 
@@ -324,8 +262,7 @@ def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
     start = StartAction(type="start", flow="leave_request", slots={"start": "12月1日"})
     reading = read(start)
     assert reading.commands == [StartFlow(flow="leave_request", slots={"start": "2026-12-01"})]
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.by) == ("flow", "action")
+    assert routed(reading)[::2] == ("flow", "action")
     assert isinstance(command(start, CONFIRMING), StartFlow)
 
 
@@ -337,26 +274,15 @@ def test_what_is_not_there_is_not_started(flow: str, roles: frozenset[str]) -> N
     assert command(start, roles=roles) == ReplyText(text="这件事现在办不了。")
 
 
-ASKED_FOR_TEXT = asking(EXPENSE, "reason", {"items": [TRANSPORT]})
+ASKED_FOR_TEXT = asking(EXPENSE, "reason", {"items": [TAXI]})
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "leave request",
-        "Leave request.",
-        "leave",
-        "my leave request",
-        "leave_request",
-        "请假申请",
-        "请假",
-        "“请假申请”",
-        "我的请假申请",
-        "请 假",
-    ],
-)
-def test_where_a_text_is_asked_for_the_mere_name_of_a_flow_is_that_text(name: str) -> None:
-    assert command(name, ASKED_FOR_TEXT) == FillSlots(slots={"reason": name})
+@typed("""
+    leave request  Leave request.  leave  my leave request  leave_request
+    请假申请  请假  “请假申请”  我的请假申请  请 假
+""")
+def test_where_a_text_is_asked_for_the_mere_name_of_a_flow_is_that_text(typed: str) -> None:
+    assert command(typed, ASKED_FOR_TEXT) == FillSlots(slots={"reason": typed})
 
 
 @pytest.mark.parametrize("request_", ["我要请假", "申请请假", "请假两天", "request leave please"])
@@ -369,18 +295,14 @@ def test_a_mere_name_is_a_request_where_no_text_is_asked_for() -> None:
     assert isinstance(command("请假申请"), StartFlow)
 
 
-def test_what_is_addressed_to_a_skill_begins_no_flow() -> None:
-    addressed = Message(text="我要请假", skill="policy-advisor")
-    assert READER.read(addressed, situation()).route is None
-
-
-def test_what_is_addressed_to_a_skill_still_answers_a_flow_that_asks() -> None:
+def test_what_is_addressed_to_a_skill_begins_no_flow_but_answers_one_that_asks() -> None:
+    assert read(Message(text="我要请假", skill="policy-advisor")).route is None
     addressed = Message(text="确认", skill="policy-advisor")
-    assert READER.read(addressed, situation(CONFIRMING)).commands == [Confirm(value=True)]
+    assert command(addressed, CONFIRMING) == Confirm(value=True)
 
 
 def test_what_is_addressed_to_the_skill_that_asked_answers_it() -> None:
     addressed = Message(text="三年", skill="policy-advisor")
-    (command,) = READER.read(addressed, situation(skill="policy-advisor")).commands
-    assert command == RunSkill(skill="policy-advisor", request="三年")
-    assert READER.read(addressed, situation(skill="trip-planner")).route is None
+    told = command(addressed, skill="policy-advisor")
+    assert told == RunSkill(skill="policy-advisor", request="三年")
+    assert read(addressed, skill="trip-planner").route is None

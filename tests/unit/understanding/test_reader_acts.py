@@ -1,6 +1,6 @@
 """What the reader makes of words about the dialogue, and of sentences that ask for a tool."""
 
-from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,30 +20,21 @@ from router.domain.commands import (
     Withdraw,
 )
 from router.domain.locale import Localised
-from router.domain.messages import FormAction, Message
+from router.domain.messages import FormAction
 from router.domain.principals import Capability
-from router.flow.definition import FlowDefinition
-from router.flow.paused import Situation
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
-from router.understanding.reading import Reading
 from router.understanding.triggers.patterns import ToolPhrases
-from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
-from tests.unit.understanding.test_answers import TRANSPORT, asking
+from tests.unit.understanding.dialogue import TAXI, asking, routed
+from tests.unit.understanding.dialogue import command as command_by
+from tests.unit.understanding.dialogue import read as read_by
+from tests.unit.understanding.flows import EXPENSE, FLOWS, LEAVE, flow
 
-NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
-TAKE_BACK = FlowDefinition.model_validate(
-    {
-        "flow": "take_back",
-        "title": {"zh": "撤回申请", "en": "Withdraw a request"},
-        "description": {"zh": "撤回", "en": "Withdraw"},
-        "slots": {"request": {"type": "text", "ask": {"zh": "哪个？", "en": "Which?"}}},
-        "start": "details",
-        "states": {
-            "details": {"collect": ["request"], "next": "done"},
-            "done": {"end": "completed"},
-        },
-    }
+TAKE_BACK = flow(
+    "take_back",
+    title={"zh": "撤回申请", "en": "Withdraw a request"},
+    slots={"request": {"type": "text", "ask": {"zh": "哪个？", "en": "Which?"}}},
+    states={"done": {"collect": ["request"], "next": "over"}, "over": {"end": "completed"}},
 )
 STANDING = Localised(zh="我的申请", en="My requests")
 PHRASES = [
@@ -59,14 +50,7 @@ KNOWN = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25"}
 CONFIRMING = asking(LEAVE, None, {**KNOWN, "reason": "搬家"}, "confirming")
 
 
-def read(said: str, active: FlowView | None = None, **more: Any) -> Reading:
-    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active} | more
-    return READER.read(Message(text=said), Situation.model_validate(given))
-
-
-def command(said: str, active: FlowView | None = None, **more: Any) -> Command | None:
-    commands = read(said, active, **more).commands
-    return commands[0] if commands else None
+read, command = partial(read_by, reader=READER), partial(command_by, reader=READER)
 
 
 @pytest.mark.parametrize(
@@ -88,12 +72,8 @@ def command(said: str, active: FlowView | None = None, **more: Any) -> Command |
 def test_an_act_goes_to_the_flow_that_asks(view: FlowView, said: str, meant: Command) -> None:
     reading = read(said, view)
     assert reading.commands == [meant]
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.target, reading.route.by) == (
-        "flow",
-        "leave_request",
-        "slot",
-    )
+    assert routed(reading) == ("flow", "leave_request", "slot")
+    assert reading.route
     assert "请假申请" in reading.route.reason
 
 
@@ -111,26 +91,24 @@ def test_what_is_asked_for_as_a_choice_is_no_act() -> None:
     assert command("help", asking(desk, "topic")) == FillSlots(slots={"topic": "help"})
 
 
+MAY_BE_EMPTY = TAKE_BACK.slots["request"].model_copy(update={"required": False, "skippable": True})
+OPTIONAL = TAKE_BACK.model_copy(update={"slots": {"request": MAY_BE_EMPTY}})
+
+
 def test_none_skips_only_what_may_be_left_empty() -> None:
-    slot = TAKE_BACK.slots["request"].model_copy(update={"required": False, "skippable": True})
-    optional = TAKE_BACK.model_copy(update={"slots": {"request": slot}})
-    assert command("没有", asking(optional, "request")) == Skip()
+    assert command("没有", asking(OPTIONAL, "request")) == Skip()
     assert command("没有", asking(TAKE_BACK, "request")) == FillSlots(slots={"request": "没有"})
 
 
 @pytest.mark.parametrize("values", [{}, {"request": ""}, {"request": None}])
 def test_a_form_that_is_left_empty_skips_what_may_be(values: dict[str, Any]) -> None:
-    slot = TAKE_BACK.slots["request"].model_copy(update={"required": False, "skippable": True})
-    optional = TAKE_BACK.model_copy(update={"slots": {"request": slot}})
-    form = Message(action=FormAction(type="form", values=values))
-    for flow, meant in ((optional, Skip()), (TAKE_BACK, FillSlots(slots=values))):
-        active = asking(flow, "request")
-        situation = Situation(now=NOW, locale="zh", roles=EMPLOYEE, active=active)
-        assert READER.read(form, situation).commands == [meant]
+    form = FormAction(type="form", values=values)
+    assert command(form, asking(OPTIONAL, "request")) == Skip()
+    assert command(form, asking(TAKE_BACK, "request")) == FillSlots(slots=values)
 
 
 def test_another_item_is_no_skip() -> None:
-    view = asking(EXPENSE, "items", {"items": [TRANSPORT]})
+    view = asking(EXPENSE, "items", {"items": [TAXI]})
     assert command("next", view) == FillSlots(slots={"items.more": True})
     assert command("跳过", view) == Skip()
 
@@ -138,8 +116,7 @@ def test_another_item_is_no_skip() -> None:
 @pytest.mark.parametrize("locale", ["zh", "en"])
 def test_outside_of_flows_help_names_what_the_caller_may_use(locale: str) -> None:
     reading = read("你能做什么", locale=locale)
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.by) == ("reply", "pattern")
+    assert routed(reading)[::2] == ("reply", "pattern")
     (reply,) = reading.commands
     assert isinstance(reply, ReplyText)
     for title in (LEAVE.title, EXPENSE.title, STANDING):
@@ -150,8 +127,7 @@ def test_outside_of_flows_help_names_what_the_caller_may_use(locale: str) -> Non
 
 def test_whom_nothing_is_open_to_hears_that() -> None:
     reader = Reader([], offered=[FLOWS[2].capability])
-    situation = Situation(now=NOW, locale="en", roles=EMPLOYEE)
-    (reply,) = reader.read(Message(text="help"), situation).commands
+    reply = command("help", reader=reader, locale="en")
     assert isinstance(reply, ReplyText)
     assert "Nothing is open" in reply.text
 
@@ -159,8 +135,7 @@ def test_whom_nothing_is_open_to_hears_that() -> None:
 def test_outside_of_flows_the_last_reply_is_asked_for_again() -> None:
     reading = read("再说一遍")
     assert reading.commands == [Repeat()]
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.by) == ("reply", "pattern")
+    assert routed(reading)[::2] == ("reply", "pattern")
 
 
 @pytest.mark.parametrize("said", ["跳过", "从头来", "怎么填"])
@@ -178,26 +153,19 @@ def test_a_tool_that_reads_is_called_at_once(view: FlowView | None) -> None:
     (call,) = reading.commands
     assert isinstance(call, CallTool)
     assert (call.tool, call.arguments) == ("standing", {})
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.target, reading.route.by) == (
-        "tool",
-        "standing",
-        "pattern",
-    )
+    assert routed(reading) == ("tool", "standing", "pattern")
     assert {hit.flow for hit in reading.patterns if hit.blocked_by is None} == set()
 
 
 def test_any_other_tool_starts_its_form_with_what_the_sentence_names() -> None:
     reading = read("取消我的请假")
     assert reading.commands == [StartFlow(flow="take_back", slots={"request": "请假"})]
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.by) == ("flow", "pattern")
+    assert routed(reading)[::2] == ("flow", "pattern")
 
 
 def test_a_flow_that_takes_the_message_comes_before_a_tool() -> None:
     greedy = [ToolPhrases("standing", STANDING, ("^我要请假$",), at_once=True)]
-    situation = Situation(now=NOW, locale="zh", roles=EMPLOYEE)
-    (begun,) = Reader(FLOWS, greedy).read(Message(text="我要请假"), situation).commands
+    begun = command("我要请假", reader=Reader(FLOWS, greedy))
     assert begun == StartFlow(flow="leave_request")
 
 
@@ -216,7 +184,7 @@ def test_giving_up_alone_takes_nothing_back_that_waits_for_approval() -> None:
 
 
 def test_calling_off_another_kind_is_no_cancellation_of_this_one() -> None:
-    expense = asking(EXPENSE, "reason", {"items": [TRANSPORT]})
+    expense = asking(EXPENSE, "reason", {"items": [TAXI]})
     taken_back = StartFlow(flow="take_back", slots={"request": "请假"})
     assert command("取消我的请假", expense) == taken_back
     assert command("取消我的请假", asking(LEAVE, "start")) == CancelFlow()
@@ -228,7 +196,7 @@ def test_calling_off_another_kind_is_no_cancellation_of_this_one() -> None:
 
 @pytest.mark.parametrize("said", ["leave it", "forget about it", "取消申请", "算了", "不办了"])
 def test_words_that_name_no_kind_call_off_any_run(said: str) -> None:
-    assert command(said, asking(EXPENSE, "reason", {"items": [TRANSPORT]})) == CancelFlow()
+    assert command(said, asking(EXPENSE, "reason", {"items": [TAXI]})) == CancelFlow()
 
 
 @pytest.mark.parametrize("said", ["cancel my leave request", "cancel the leave"])

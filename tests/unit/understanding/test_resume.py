@@ -1,8 +1,5 @@
 """Going on with what was put aside, in words and with buttons."""
 
-from datetime import datetime
-from typing import Any
-
 import pytest
 
 from router.domain.commands import (
@@ -19,32 +16,18 @@ from router.domain.commands import (
     StartOver,
     TakeUp,
 )
-from router.domain.messages import ChooseAction, Message
+from router.domain.messages import ChooseAction
 from router.flow.definition import FlowDefinition
-from router.flow.paused import PausedRun, Situation, options_of, value, which
+from router.flow.paused import PausedRun, options_of, value, which
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
-from router.understanding.reading import Reading
-from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE, TRIP
-from tests.unit.understanding.test_answers import asking
+from tests.unit.understanding.dialogue import asking, command, read, routed
+from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
 
-NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
-READER = Reader(FLOWS)
 A_LEAVE = PausedRun(run="l1", flow=LEAVE.flow, title=LEAVE.title, known="假别 年假")
 A_CLAIM = PausedRun(run="c1", flow=EXPENSE.flow, title=EXPENSE.title)
 BOTH = [A_LEAVE, A_CLAIM]
 WHICH = which(BOTH, "zh")
-
-
-def read(said: str | ChooseAction, active: FlowView | None = None, **more: Any) -> Reading:
-    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active} | more
-    message = Message(text=said) if isinstance(said, str) else Message(action=said)
-    return READER.read(message, Situation.model_validate(given))
-
-
-def command(said: str | ChooseAction, active: FlowView | None = None, **more: Any) -> Command:
-    (command,) = read(said, active, **more).commands
-    return command
 
 
 @pytest.mark.parametrize(
@@ -60,8 +43,7 @@ def command(said: str | ChooseAction, active: FlowView | None = None, **more: An
 def test_what_was_put_aside_is_taken_up_by_name_or_as_the_latest(said: str, run: str) -> None:
     reading = read(said, resumable=BOTH)
     assert reading.commands == [TakeUp(run=run)]
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.by) == ("flow", "slot")
+    assert routed(reading)[::2] == ("flow", "slot")
 
 
 @pytest.mark.parametrize("slot", ["reason", "items.0.amount", None])
@@ -153,8 +135,7 @@ def test_a_way_on_is_what_it_says(way: str, meant: Command, active: FlowView) ->
 def test_a_person_is_wanted_in_the_middle_of_a_flow(said: str | ChooseAction) -> None:
     reading = read(said, asking(LEAVE, "reason"))
     assert isinstance(reading.commands[0], HandOff)
-    assert reading.route is not None
-    assert (reading.route.kind, reading.route.target) == ("handoff", "leave_request")
+    assert routed(reading)[:2] == ("handoff", "leave_request")
 
 
 GOING = Reader((LEAVE, EXPENSE, TRIP))
@@ -162,10 +143,7 @@ WHERE = asking(TRIP, "destination")
 
 
 def going(said: str, active: FlowView, *put_aside: PausedRun) -> Command | None:
-    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "resumable": list(put_aside)}
-    situation = Situation.model_validate({**given, "active": active})
-    commands = GOING.read(Message(text=said), situation).commands
-    return commands[0] if commands else None
+    return command(said, active, reader=GOING, resumable=list(put_aside))
 
 
 @pytest.mark.parametrize("slot", ["destination", "start"])
