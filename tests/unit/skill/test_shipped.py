@@ -163,11 +163,7 @@ EVERYTHING = (
 )
 ACCEPTED = {
     "the least": ("a", "name: a\ndescription: d", BODY),
-    "every field": (
-        "a",
-        f"name: a\ndescription: d\n{EVERYTHING}",
-        BODY,
-    ),
+    "every field": ("a", f"name: a\ndescription: d\n{EVERYTHING}", BODY),
     "a name in Chinese": ("行程", "name: 行程\ndescription: 安排行程", BODY),
     "a name in Cyrillic": ("план-поездки", "name: план-поездки\ndescription: d", BODY),
     "a name with full-width letters": ("ａ", "name: ａ\ndescription: d", BODY),

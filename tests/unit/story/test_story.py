@@ -299,10 +299,7 @@ def test_the_document_is_left_as_it_was() -> None:
     assert read_stories(document, "a", KNOWN) == read_stories(document, "a", KNOWN)
 
 
-STEPS = (
-    UserActs(4, "user: a badge", Message(text="a badge")),
-    BotSays(5, "bot: Who?", ("Who?",)),
-)
+STEPS = (UserActs(4, "user: a badge", Message(text="a badge")), BotSays(5, "bot: Who?", ("Who?",)))
 STORY = Story("a badge", "badge.yaml", 2, STEPS)
 
 
@@ -381,9 +378,7 @@ def test_what_was_heard_once_is_not_found_again() -> None:
         {"slots": {}},
     ],
 )
-def test_a_run_that_stands_so_is_as_expected_whatever_else_there_is(
-    wanted: dict[str, Any],
-) -> None:
+def test_a_run_that_stands_so_is_as_expected_whatever_else_there_is(wanted: dict[str, Any]) -> None:
     assert judge(stands(**wanted), Seen(standings=[ASKED])) is None
 
 

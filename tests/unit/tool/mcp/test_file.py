@@ -202,10 +202,7 @@ def blob(uri: str, mime_type: str | None = None, data: str = DATA) -> types.Embe
         ),
         (blob("file:///tmp/a%20b.csv", "text/csv"), ToolFile("a b.csv", "text/csv", BYTES)),
         (blob("memo://one"), ToolFile("resource", "", BYTES)),
-        (
-            blob("file:///a\u202e\x07b.csv", "text/csv\u200b"),
-            ToolFile("ab.csv", "text/csv", BYTES),
-        ),
+        (blob("file:///a\u202e\x07b.csv", "text/csv\u200b"), ToolFile("ab.csv", "text/csv", BYTES)),
     ],
 )
 def test_bytes_are_a_file(block: Any, file: ToolFile) -> None:
