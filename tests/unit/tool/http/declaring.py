@@ -1,6 +1,7 @@
 """Files of declared tools, written for a test and loaded."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from router.tool.context import Dependencies
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import LoadedTools, load_http_tools
 from router.tool.tool import Tool
+from tests.fakes.web_server import Got, WebServer
 from tests.unit.tool.samples import context
 
 URL = "https://api.example.com/things"
@@ -30,6 +32,8 @@ def takes(**properties: Any) -> dict[str, Any]:
 
 
 TEXT = {"type": "string"}
+KEY = "s3cret/key=="
+"""What `{env.ROUTER_TOOL_KEY}` is."""
 
 
 class Folder:
@@ -39,9 +43,12 @@ class Folder:
         self.path = path
 
     def write(self, data: Any, name: str = "tool.json") -> Path:
-        """Write a file; a text as it is, anything else as JSON."""
+        """Write a file, a second later than before: a text as it is, anything else as JSON."""
         file = self.path / name
+        before = file.stat().st_mtime if file.exists() else None
         file.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+        if before:
+            os.utime(file, (before + 1, before + 1))
         return file
 
     def load(
@@ -72,3 +79,22 @@ async def call(tool: Tool, key: str = "", /, **arguments: Any) -> Any:
     """What the tool gives, for arguments that it takes."""
     assert tool.implementation.problems(arguments) == []
     return await tool.call(arguments, context(key=key), Dependencies())
+
+
+class Desk:
+    """A server, and tools that are declared to call it."""
+
+    def __init__(self, folder: Folder, server: WebServer) -> None:
+        self.folder = folder
+        self.server = server
+
+    def tool(self, path: str = "", *allowed: str, takes: Any = None, **endpoint: Any) -> Tool:
+        """A tool whose endpoint is there, and which may go to other places that are allowed."""
+        parameters = {"parameters": takes} if takes else {}
+        data = declaration(endpoint={"url": self.server.origin + path, **endpoint}, **parameters)
+        return self.folder.tool(data, self.server.origin, *allowed, ROUTER_TOOL_KEY=KEY)
+
+    async def asked(self, tool: Tool, **arguments: Any) -> Got:
+        """The request that a call makes."""
+        await call(tool, "k1" if tool.writes else "", **arguments)
+        return self.server.requests[-1]

@@ -1,7 +1,6 @@
 """Declared HTTP tools: read, watched, documented, shipped."""
 
 import json
-import os
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -17,8 +16,8 @@ from router.tool.http.template import CONTEXT
 from router.tool.kinds.declarations import GROUP, WatchedTools, load_http_tools
 from router.tool.registry import Registry
 from router.tool.tool import Tool
-from tests.fakes.web_server import Got, Reply, WebServer, json_reply
-from tests.unit.tool.http.declaring import TEXT, URL, Folder, call, declaration, takes
+from tests.fakes.web_server import WebServer, json_reply
+from tests.unit.tool.http.declaring import TEXT, URL, Desk, Folder, call, declaration, takes
 from tests.unit.tool.http.test_openapi import CRM
 from tests.unit.tool.samples import sample_registry
 
@@ -35,35 +34,22 @@ def test_what_a_file_leaves_out_follows_from_its_method(folder: Folder) -> None:
 
 
 def test_what_a_file_says_counts(folder: Folder) -> None:
-    tool = folder.tool(
-        declaration(
-            title={"zh": "查", "en": "Look"},
-            description_zh="查东西。",
-            examples=["查一下"],
-            permission="admin",
-            roles=["hr"],
-            confirm=True,
-            idempotent=True,
-            retries=None,
-            timeout="500ms",
-            at_once=3,
-        )
-    )
+    who = {"permission": "admin", "roles": ["hr"], "confirm": True}
+    how = {"idempotent": True, "retries": None, "timeout": "500ms", "at_once": 3}
+    words = {"title": {"zh": "查", "en": "Look"}, "description_zh": "查东西。"}
+    tool = folder.tool(declaration(examples=["查一下"], **words, **who, **how))
     assert (tool.title.en, tool.examples, tool.permission) == ("Look", ("查一下",), "admin")
     assert (tool.roles, tool.confirm, tool.retries) == (frozenset({"hr"}), True, None)
-    assert (tool.timeout, tool.options.at_once) == (timedelta(milliseconds=500), 3)
+    assert (tool.idempotent, tool.options.at_once) == (True, 3)
+    assert tool.timeout == timedelta(milliseconds=500)
     assert (tool.about.zh, tool.about.en) == ("查东西。", declaration()["description"])
 
 
-def test_a_file_may_declare_several(folder: Folder) -> None:
-    folder.write([declaration(), declaration(name="get_more")])
-    assert [tool.name for tool in folder.load().tools] == ["get_things", "get_more"]
-
-
-def test_one_file_can_be_loaded_alone(folder: Folder) -> None:
+def test_a_file_may_declare_several_and_be_loaded_alone(folder: Folder) -> None:
     folder.write("nonsense", "broken.json")
-    file = folder.write(declaration())
-    assert len(load_http_tools(file, {}, Sender(OutboundGuard())).tools) == 1
+    file = folder.write([declaration(), declaration(name="get_more")])
+    loaded = load_http_tools(file, {}, Sender(OutboundGuard()))
+    assert [tool.name for tool in loaded.tools] == ["get_things", "get_more"]
 
 
 def test_what_needs_a_variable_that_is_not_set_is_absent(folder: Folder) -> None:
@@ -72,13 +58,10 @@ def test_what_needs_a_variable_that_is_not_set_is_absent(folder: Folder) -> None
     without = folder.load()
     assert [tool.name for tool in without.tools] == ["other"]
     assert without.absent == {str(file): "ROUTER_TOOL_X"}
-    with_it = folder.load({"ROUTER_TOOL_X": "https://s.example/base/"})
-    assert len(with_it.tools) == 2
-
-
-def test_a_variable_may_have_a_default(folder: Folder) -> None:
-    tool = folder.tool(declaration(endpoint={"url": "{env.ROUTER_TOOL_X:-https://d.example}/a"}))
-    assert "d.example" in str(tool.implementation)
+    assert len(folder.load({"ROUTER_TOOL_X": "https://s.example/base/"}).tools) == 2
+    default = declaration(endpoint={"url": "{env.ROUTER_TOOL_X:-https://d.example}/a"})
+    folder.write(default)
+    assert "d.example" in str(folder.load().tools[1].implementation)
 
 
 def test_every_problem_of_every_file_is_told_with_its_line(folder: Folder) -> None:
@@ -115,10 +98,12 @@ def test_tabs_and_escapes_of_json_are_read(folder: Folder) -> None:
     assert folder.load().tools[0].description == "😀"
 
 
-def endpoint(**changes: Any) -> dict[str, Any]:
-    return declaration(
-        parameters=takes(id=TEXT), endpoint={"query_params": {"id": "{id}"}, **changes}
-    )
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def endpoint(parameters: object = None, **changes: Any) -> dict[str, Any]:
+    changes = {"query_params": {"id": "{id}"}, **changes}
+    return declaration(parameters=parameters or takes(id=TEXT), endpoint=changes)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +130,7 @@ def endpoint(**changes: Any) -> dict[str, Any]:
         # who it is
         (declaration(name="9 lives"), "no name that models can call"),
         (declaration(name="a" * 64), "no name that models can call"),
-        (
-            declaration(name="ask"),
-            "the tool ask has a name that means something else to models or workers",
-        ),
+        (declaration(name="ask"), "ask has a name that means something else to models or workers"),
         (declaration(name=None), "there is no name"),
         (declaration(description=""), "description isn't text"),
         (declaration(title={"zh": "查"}), "title isn't in both languages"),
@@ -209,23 +191,10 @@ def endpoint(**changes: Any) -> dict[str, Any]:
         (endpoint(body={"a": 1}), "GET has a body"),
         (endpoint(method="POST", body={"{id}": 1}), "has a hole"),
         (endpoint(method="POST", body="x", headers={"Content-Type": "text/xml"}), "'text/xml'"),
-        (
-            endpoint(
-                method="POST",
-                body="{id}",
-                headers={"Content-Type": "application/x-www-form-urlencoded"},
-            ),
-            "the body is no form",
-        ),
+        (endpoint(method="POST", body="{id}", headers=FORM), "the body is no form"),
         (endpoint(query_params={}), "the parameter id is used nowhere"),
-        (
-            declaration(parameters=takes(id_=TEXT), endpoint={"url": URL + "/{id}"}),
-            "may be left out",
-        ),
-        (
-            declaration(parameters=takes(id={"type": "array"}), endpoint={"url": URL + "/{id}"}),
-            "is no single value",
-        ),
+        (endpoint(takes(id_=TEXT), url=URL + "/{id}"), "may be left out"),
+        (endpoint(takes(id={"type": "array"}), url=URL + "/{id}"), "is no single value"),
     ],
 )
 def test_what_is_wrong_is_told(folder: Folder, data: Any, said: str) -> None:
@@ -284,47 +253,37 @@ def snippet(title: str) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("title", ["HTTP", "OpenAPI"])
-def test_an_example_has_ten_lines_at_most(title: str) -> None:
-    assert len(snippet(title).splitlines()) <= 10
+def test_every_key_and_hole_of_a_file_is_described() -> None:
+    for name in (*HttpToolEntry.model_fields, *EndpointEntry.model_fields, *CONTEXT):
+        assert re.search(rf"`[^`]*\b{name}\b[^`]*`", section("HTTP")), name
+    for name in SelectionEntry.model_fields:
+        assert re.search(rf"[`\"]{name}[`\"]", section("OpenAPI")), name
 
 
-@pytest.mark.parametrize(
-    "name", [*HttpToolEntry.model_fields, *EndpointEntry.model_fields, *CONTEXT]
-)
-def test_every_key_and_hole_of_a_file_is_described(name: str) -> None:
-    assert re.search(rf"`[^`]*\b{name}\b[^`]*`", section("HTTP"))
-
-
-@pytest.mark.parametrize("name", SelectionEntry.model_fields)
-def test_every_key_of_a_selection_is_described(name: str) -> None:
-    assert re.search(rf"[`\"]{name}[`\"]", section("OpenAPI"))
-
-
-async def test_the_http_example_works(folder: Folder) -> None:
-    async with WebServer(lambda _: json_reply({"state": "open"})) as server:
-        folder.write(snippet("HTTP").replace("https://desk.example.com", server.origin))
-        loaded = folder.load({"ROUTER_TOOL_DESK_TOKEN": "t0ken"}, (server.origin,))
-        assert await call(loaded.tools[0], id="7") == {"state": "open"}
-    (got,) = server.requests
-    assert got.target == "/api/tickets/7"
-    assert (got.headers["authorization"], got.headers["x-user"]) == ("Bearer t0ken", "alice")
-
-
-async def test_the_openapi_example_works(folder: Folder) -> None:
-    async with WebServer(lambda _: json_reply({"name": "Ann"})) as server:
-        folder.write(CRM, "crm.yaml")
-        folder.write(snippet("OpenAPI").replace("https://crm.example.com", server.origin))
-        loaded = folder.load({"ROUTER_TOOL_CRM_TOKEN": "t0ken"}, (server.origin,))
-        named = {tool.name: tool for tool in loaded.tools}
-        assert await call(named["getCustomer"], id="7") == {"name": "Ann"}
-    assert server.targets == ["/v2/customers/7"]
+async def test_the_examples_work_and_have_ten_lines_at_most(folder: Folder, desk: Desk) -> None:
+    server, ours = (
+        desk.server,
+        {"ROUTER_TOOL_DESK_TOKEN": "t0ken", "ROUTER_TOOL_CRM_TOKEN": "t0ken"},
+    )
+    folder.write(CRM, "crm.yaml")
+    for title, there in (
+        ("HTTP", "https://desk.example.com"),
+        ("OpenAPI", "https://crm.example.com"),
+    ):
+        assert len(snippet(title).splitlines()) <= 10
+        folder.write(snippet(title).replace(there, server.origin), f"{title}.json")
+    named = {tool.name: tool for tool in folder.load(ours, (server.origin,)).tools}
+    await call(named["get_ticket"], id="7")
+    await call(named["getCustomer"], id="7")
+    assert server.targets == ["/api/tickets/7", "/v2/customers/7"]
+    headers = server.requests[0].headers
+    assert (headers["authorization"], headers["x-user"]) == ("Bearer t0ken", "alice")
 
 
 SHIPPED = Path(next(iter(activities.tools.__path__))) / "http"
 
 
-def tool(name: str, server: WebServer) -> Tool:
+def shipped(name: str, server: WebServer) -> Tool:
     variables = {"ROUTER_TOOL_WEATHER_URL": server.origin, "ROUTER_TOOL_SEARCH_URL": server.origin}
     loaded = load_http_tools(SHIPPED, variables, Sender(OutboundGuard([server.origin])))
     return {tool.name: tool for tool in loaded.tools}[name]
@@ -336,60 +295,55 @@ def test_without_a_search_server_there_is_no_search() -> None:
     assert list(loaded.absent.values()) == ["ROUTER_TOOL_SEARCH_URL"]
 
 
-async def test_the_weather_of_a_city_is_told_in_few_words() -> None:
-    def weather(_: Got) -> Reply:
-        now: dict[str, Any] = {"temp_C": "9", "weatherDesc": [{"value": "Sunny"}], "extra": "x" * 9}
-        return json_reply(
-            {
-                "current_condition": [now],
-                "nearest_area": [{"areaName": [{"value": "Shanghai"}]}],
-                "weather": [{"maxtempC": "12"}, {"maxtempC": "14"}],
-            }
-        )
-
-    async with WebServer(weather) as server:
-        found = await call(tool("get_weather", server), city="上海")
-    assert server.targets == ["/%E4%B8%8A%E6%B5%B7?format=j1&lang=zh"]
+async def test_the_weather_of_a_city_is_told_in_few_words(desk: Desk) -> None:
+    weather = {
+        "current_condition": [{"temp_C": "9", "weatherDesc": [{"value": "Sunny"}], "extra": "x"}],
+        "nearest_area": [{"areaName": [{"value": "Shanghai"}]}],
+        "weather": [{"maxtempC": "12"}, {"maxtempC": "14"}],
+    }
+    desk.server.answer = lambda _: json_reply(weather)
+    found = await call(shipped("get_weather", desk.server), city="上海")
+    assert desk.server.targets == ["/%E4%B8%8A%E6%B5%B7?format=j1&lang=zh"]
     assert (found["place"], found["degrees"], found["weather"]) == ("Shanghai", "9", "Sunny")
     assert (found["today_high"], found["tomorrow_high"]) == ("12", "14")
-    assert "extra" not in str(found)
+    assert "extra" not in found
 
 
-async def test_of_a_search_five_pages_are_told() -> None:
-    page = {"title": "t", "url": "https://a.example", "content": "c", "engine": "e", "score": 1}
-    async with WebServer(lambda _: json_reply({"results": [page] * 9})) as server:
-        found = await call(tool("web_search", server), query="增值税 & co")
-    assert server.targets[0].startswith(
-        "/search?q=%E5%A2%9E%E5%80%BC%E7%A8%8E%20%26%20co&format=json"
+async def test_of_a_search_five_pages_are_told(desk: Desk) -> None:
+    page = {"title": "t", "url": "https://a.example", "content": "c"}
+    desk.server.answer = lambda _: json_reply(
+        {"results": [{**page, "engine": "e", "score": 1}] * 9}
     )
-    assert found == [{"title": "t", "url": "https://a.example", "content": "c"}] * 5
+    assert await call(shipped("web_search", desk.server), query="增值税 & co") == [page] * 5
+    (target,) = desk.server.targets
+    assert target.startswith("/search?q=%E5%A2%9E%E5%80%BC%E7%A8%8E%20%26%20co&format=json")
 
 
-def watched(folder: Folder, registry: Registry) -> WatchedTools:
-    return WatchedTools(folder.path, folder.load, registry)
+registry = pytest.fixture(sample_registry)
 
 
-def touched(file: Path) -> None:
-    """As if it were written later, however coarse the clock of the file system is."""
-    stamp = file.stat().st_mtime_ns + 1_000_000_000
-    os.utime(file, ns=(stamp, stamp))
+@pytest.fixture
+def tools(folder: Folder, registry: Registry) -> WatchedTools:
+    """The tools of the folder, loaded."""
+    tools = WatchedTools(folder.path, folder.load, registry)
+    tools.load()
+    return tools
 
 
 def names(registry: Registry) -> list[str]:
     return [tool.name for tool in registry if registry.group_of(tool.name) == GROUP]
 
 
-def test_what_is_new_edited_or_gone_is_followed(folder: Folder) -> None:
-    registry = sample_registry()
-    tools = watched(folder, registry)
-    tools.load()
+async def test_what_is_new_edited_or_gone_is_followed(
+    folder: Folder, tools: WatchedTools, registry: Registry
+) -> None:
     assert not tools.reload()
     file = folder.write(declaration(name="one"))
-    assert tools.reload()
+    async for _ in tools.changes(0.001):
+        break
     assert names(registry) == ["one"]
     assert not tools.reload()
     folder.write(declaration(name="two"))
-    touched(file)
     assert tools.reload()
     assert names(registry) == ["two"]
     file.unlink()
@@ -399,38 +353,34 @@ def test_what_is_new_edited_or_gone_is_followed(folder: Folder) -> None:
 
 @pytest.mark.parametrize("broken", ["{", declaration(name="greet"), declaration(retries="x")])
 def test_a_broken_file_keeps_the_old_tools_and_is_logged_once(
-    folder: Folder, broken: object, caplog: pytest.LogCaptureFixture
+    folder: Folder,
+    tools: WatchedTools,
+    registry: Registry,
+    broken: object,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    registry = sample_registry()
-    tools = watched(folder, registry)
-    file = folder.write(declaration(name="one"))
-    tools.load()
+    folder.write(declaration(name="one"))
+    assert tools.reload()
     one = registry["one"]
     folder.write(broken)
-    touched(file)
     assert not tools.reload()
     assert not tools.reload()
     assert registry["one"] is one
     assert len([r for r in caplog.records if "stay as they were" in r.getMessage()]) == 1
     folder.write(declaration(name="mended"))
-    touched(file)
-    touched(file)
     assert tools.reload()
     assert names(registry) == ["mended"]
 
 
-def test_a_document_that_is_selected_from_is_watched_too(folder: Folder) -> None:
-    registry = Registry()
-    tools = watched(folder, registry)
-    document = (
-        "openapi: 3.1.0\nservers: [{url: https://a.example}]\npaths: {/a: {get: {operationId: %s}}}"
-    )
-    file = folder.write(document % "a", "crm.yaml")
+def test_a_document_that_is_selected_from_is_watched_too(
+    folder: Folder, tools: WatchedTools, registry: Registry
+) -> None:
+    server, paths = "servers: [{url: https://a.example}]", "paths: {/a: {%s: {operationId: a}}}"
+    folder.write(f"openapi: 3.1.0\n{server}\n{paths % 'get'}", "crm.yaml")
     folder.write({"openapi": "crm.yaml", "operations": ["a"]})
-    tools.load()
+    assert tools.reload()
     assert not tools.reload()
-    folder.write((document % "a").replace("get:", "put:"), "crm.yaml")
-    touched(file)
+    folder.write(f"openapi: 3.1.0\n{server}\n{paths % 'put'}", "crm.yaml")
     assert tools.reload()
     assert registry["a"].writes
 
@@ -438,14 +388,4 @@ def test_a_document_that_is_selected_from_is_watched_too(folder: Folder) -> None
 def test_a_name_of_the_code_is_not_taken_at_start(folder: Folder) -> None:
     folder.write(declaration(name="greet"))
     with pytest.raises(DefinitionError, match=r"samples\.py"):
-        watched(folder, sample_registry()).load()
-
-
-async def test_changes_are_yielded_as_they_are_seen(folder: Folder) -> None:
-    registry = Registry()
-    tools = watched(folder, registry)
-    tools.load()
-    folder.write(declaration(name="one"))
-    async for _ in tools.changes(0.001):
-        break
-    assert names(registry) == ["one"]
+        WatchedTools(folder.path, folder.load, sample_registry()).load()

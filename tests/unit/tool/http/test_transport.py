@@ -1,11 +1,12 @@
 """Where a declared tool may reach: origins, addresses, connections."""
 
 from pathlib import Path
+from ssl import SSLContext
 
 import pytest
 
 from router.domain.errors import PermanentToolError
-from router.tool.http.client import OutboundGuard, Resolver, Sender, Unreached
+from router.tool.http.client import OutboundGuard, Received, Resolver, Sender, Unreached
 from router.tool.http.endpoint import OutgoingRequest, origin_of
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
@@ -17,8 +18,14 @@ def hello(got: Got) -> Reply:
     return json_reply({"host": got.headers["host"]})
 
 
-def to(origin: str, target: str = "/") -> OutgoingRequest:
-    return OutgoingRequest("GET", origin_of(origin), target)
+def to(origin: str) -> OutgoingRequest:
+    return OutgoingRequest("GET", origin_of(origin), "/")
+
+
+async def send(
+    origin: str, names: Resolver, *allowed: str, trusted: SSLContext | None = None
+) -> Received:
+    return await Sender(OutboundGuard(allowed), names, trusted).send(to(origin), 2)
 
 
 @pytest.mark.parametrize(
@@ -27,106 +34,85 @@ def to(origin: str, target: str = "/") -> OutgoingRequest:
 )
 async def test_a_name_at_an_address_that_is_not_public_is_refused(addresses: list[str]) -> None:
     async with WebServer(hello) as server:
-        names = NameServer(inner_example=[addresses])
         with pytest.raises(PermanentToolError, match=r"isn't public|no tool may go"):
-            await Sender(OutboundGuard(), names).send(to(f"https://inner.example:{server.port}"), 2)
+            await send(
+                f"https://inner.example:{server.port}", NameServer(inner_example=[addresses])
+            )
         assert server.requests == []
 
 
 async def test_a_name_that_is_allowed_still_leads_to_no_metadata() -> None:
-    names = NameServer(crm_corp=[[METADATA]])
     with pytest.raises(PermanentToolError, match="no tool may go"):
-        await Sender(OutboundGuard(["http://crm.corp"]), names).send(to("http://crm.corp"), 2)
+        await send("http://crm.corp", NameServer(crm_corp=[[METADATA]]), "http://crm.corp")
 
 
-async def test_a_name_is_asked_for_once_for_the_check_and_the_connection() -> None:
+async def test_a_name_is_asked_for_once_for_each_connection_and_its_check() -> None:
     """DNS rebinding: a good address for whoever checks, another for whoever connects."""
     async with WebServer(hello) as server:
         origin = f"http://moving.example:{server.port}"
         names = NameServer(moving_example=[[LOOPBACK], [METADATA]])
-        received = await Sender(OutboundGuard([origin]), names).send(to(origin), 2)
-    assert received.status == 200
-    assert names.asked == ["moving.example"]
-
-
-async def test_each_connection_is_checked_anew() -> None:
-    async with WebServer(hello) as server:
-        origin = f"http://moving.example:{server.port}"
-        sender = Sender(
-            OutboundGuard([origin]), NameServer(moving_example=[[LOOPBACK], [METADATA]])
-        )
-        await sender.send(to(origin), 2)
+        sender = Sender(OutboundGuard([origin]), names)
+        assert (await sender.send(to(origin), 2)).status == 200
+        assert names.asked == ["moving.example"]
         with pytest.raises(PermanentToolError, match=METADATA):
             await sender.send(to(origin), 2)
 
 
 async def test_a_redirect_to_a_name_at_a_bad_address_is_refused() -> None:
-    def answer(_: Got) -> Reply:
-        return Reply([b""], 302, {"location": "http://inner.corp/"})
+    names = NameServer(inner_corp=[[METADATA]])
 
-    async with WebServer(answer) as server:
-        names = NameServer(inner_corp=[[METADATA]])
-        sender = Sender(OutboundGuard([server.origin, "http://inner.corp"]), _also_loopback(names))
+    async def resolve(host: str, port: int) -> list[str]:
+        return [host] if host == LOOPBACK else await names(host, port)
+
+    away = Reply([b""], 302, {"location": "http://inner.corp/"})
+    async with WebServer(lambda _: away) as server:
         with pytest.raises(PermanentToolError, match="no tool may go"):
-            await sender.send(to(server.origin), 2)
+            await send(server.origin, resolve, server.origin, "http://inner.corp")
     assert names.asked == ["inner.corp"]
 
 
 async def test_a_name_that_nobody_knows_may_be_known_soon() -> None:
     with pytest.raises(Unreached, match="no such name"):
-        await Sender(OutboundGuard(), NameServer()).send(to("https://api.example.com"), 2)
+        await send("https://api.example.com", NameServer())
 
 
 async def test_the_next_address_is_tried_where_one_is_down() -> None:
     async with WebServer(hello) as server:
         origin = f"http://both.example:{server.port}"
         names = NameServer(both_example=[["127.0.0.2", LOOPBACK]])
-        received = await Sender(OutboundGuard([origin]), names).send(to(origin), 2)
-    assert received.fine
+        assert (await send(origin, names, origin)).fine
 
 
-class TestTls:
-    async def test_the_name_is_what_the_certificate_and_the_host_header_are_for(
-        self, tmp_path: Path
-    ) -> None:
-        shown, trusted = contexts_for("api.example", tmp_path)
-        async with WebServer(hello, shown) as server:
+API = NameServer(api_example=[[LOOPBACK]])
+
+
+async def test_the_name_is_what_the_certificate_and_the_host_header_are_for(tmp_path: Path) -> None:
+    shown, trusted = contexts_for("api.example", tmp_path)
+    async with WebServer(hello, shown) as server:
+        origin = f"https://api.example:{server.port}"
+        received = await send(origin, API, origin, trusted=trusted)
+    assert received.body == f'{{"host": "{origin.removeprefix("https://")}"}}'.encode()
+
+
+async def test_a_certificate_for_another_name_is_refused(tmp_path: Path) -> None:
+    shown, trusted = contexts_for("other.example", tmp_path)
+    async with WebServer(hello, shown) as server:
+        origin = f"https://api.example:{server.port}"
+        with pytest.raises(Unreached, match="CERTIFICATE_VERIFY_FAILED"):
+            await send(origin, API, origin, trusted=trusted)
+        assert server.requests == []
+
+
+async def test_an_answer_may_not_lead_out_of_encryption(tmp_path: Path) -> None:
+    shown, trusted = contexts_for("api.example", tmp_path)
+    async with WebServer(hello) as plain:
+        place = f"http://api.example:{plain.port}/"
+        down = Reply([b""], 302, {"location": place})
+        async with WebServer(lambda _: down, shown) as server:
             origin = f"https://api.example:{server.port}"
-            names = NameServer(api_example=[[LOOPBACK]])
-            received = await Sender(OutboundGuard([origin]), names, trusted).send(to(origin), 2)
-        assert received.body == f'{{"host": "api.example:{server_port(origin)}"}}'.encode()
-
-    async def test_a_certificate_for_another_name_is_refused(self, tmp_path: Path) -> None:
-        shown, trusted = contexts_for("other.example", tmp_path)
-        async with WebServer(hello, shown) as server:
-            origin = f"https://api.example:{server.port}"
-            names = NameServer(api_example=[[LOOPBACK]])
-            with pytest.raises(Unreached, match="CERTIFICATE_VERIFY_FAILED"):
-                await Sender(OutboundGuard([origin]), names, trusted).send(to(origin), 2)
-            assert server.requests == []
-
-    async def test_an_answer_may_not_lead_out_of_encryption(self, tmp_path: Path) -> None:
-        shown, trusted = contexts_for("api.example", tmp_path)
-        async with WebServer(hello) as plain:
-            place = f"http://api.example:{plain.port}/"
-            down = Reply([b""], 302, {"location": place})
-            async with WebServer(lambda _: down, shown) as server:
-                origin = f"https://api.example:{server.port}"
-                names = NameServer(api_example=[[LOOPBACK]])
-                with pytest.raises(PermanentToolError, match="isn't encrypted"):
-                    await Sender(OutboundGuard([origin, place]), names, trusted).send(to(origin), 2)
-            assert plain.requests == []
-
-
-def server_port(origin: str) -> int:
-    return origin_of(origin).port
-
-
-def _also_loopback(names: NameServer) -> Resolver:
-    async def resolve(host: str, port: int) -> list[str]:
-        return [host] if host == LOOPBACK else await names(host, port)
-
-    return resolve
+            with pytest.raises(PermanentToolError, match="isn't encrypted"):
+                await send(origin, API, origin, place, trusted=trusted)
+        assert plain.requests == []
 
 
 PRIVATE = [
@@ -143,14 +129,10 @@ NOWHERE = [
 OPEN = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::808:808"]
 
 
-@pytest.mark.parametrize("address", [*PRIVATE, *NOWHERE])
-def test_what_is_not_public_is_not_connected_to(address: str) -> None:
-    assert OutboundGuard().objection_to("api.example.com", 443, address)
-
-
-@pytest.mark.parametrize("address", OPEN)
-def test_what_is_public_is(address: str) -> None:
-    assert OutboundGuard().objection_to("api.example.com", 443, address) == ""
+@pytest.mark.parametrize("address", [*PRIVATE, *NOWHERE, *OPEN])
+def test_only_what_is_public_is_connected_to(address: str) -> None:
+    objection = OutboundGuard().objection_to("api.example.com", 443, address)
+    assert (objection == "") is (address in OPEN)
 
 
 @pytest.mark.parametrize("address", PRIVATE)
@@ -163,9 +145,8 @@ def test_a_place_that_the_operator_names_may_be_private(address: str) -> None:
 
 @pytest.mark.parametrize("address", NOWHERE)
 def test_nobody_can_name_a_place_where_metadata_are(address: str) -> None:
-    assert "no tool may go" in OutboundGuard(["https://crm.corp"]).objection_to(
-        "crm.corp", 443, address
-    )
+    guard = OutboundGuard(["https://crm.corp"])
+    assert "no tool may go" in guard.objection_to("crm.corp", 443, address)
 
 
 @pytest.mark.parametrize(
@@ -224,13 +205,8 @@ def test_an_origin_has_one_spelling(url: str, origin: str) -> None:
         *("https://user@api.example.com", "https://u:p@api.example.com", "https://@127.0.0.1"),
         *("https://api.example.com:80@127.0.0.1/", "https://api.example.com%40127.0.0.1/"),
         *("https://2130706433/", "https://0x7f000001/", "https://0x7f.0.0.1", "https://0177.0.0.1"),
-        *(
-            "https://127.1/",
-            "https://127.0.1",
-            "https://0/",
-            "https://1.2.3.4.5/",
-            "https://08.8.8.8",
-        ),
+        *("https://127.1/", "https://127.0.1", "https://0/", "https://1.2.3.4.5/"),
+        "https://08.8.8.8",
         *("https://[fe80::1%25eth0]/", "https://[fe80::1%eth0]/", "https://[::1", "https://::1/"),
         *("https://api.example.com:0/", "https://api.example.com:99999/", "https://api:https/"),
         *("file:///etc/passwd", "gopher://127.0.0.1", "ftp://x.example", "//api.example.com", ""),
