@@ -67,91 +67,43 @@ async def test_a_call_gets_validated_values_its_context_and_what_is_provided() -
     assert result == {"by": "alice", "tone": "warm", "said": ["hello Bob"]}
 
 
-async def test_results_of_every_kind_come_back_as_json() -> None:
-    class Place(TypedDict):
-        city: str
-        since: NotRequired[date]
+class Place(TypedDict):
+    city: str
+    since: NotRequired[date]
 
-    async def everything(kind: str) -> Guest | Place | list[Decimal] | None:
+
+@pytest.mark.parametrize(
+    ("given", "result"),
+    [
+        (Guest(name="Bob"), {"name": "Bob", "age": None}),
+        (Place(city="上海", since=date(2026, 1, 1)), {"city": "上海", "since": "2026-01-01"}),
+        ([Decimal("2.50")], ["2.50"]),
+        (None, None),
+    ],
+)
+async def test_results_of_every_kind_come_back_as_json(given: Any, result: Any) -> None:
+    async def everything() -> Guest | Place | list[Decimal] | None:
         """Give something of each kind."""
-        kinds: dict[str, Any] = {
-            "model": Guest(name="Bob"),
-            "typed": Place(city="上海", since=date(2026, 1, 1)),
-            "list": [Decimal("2.50")],
-            "none": None,
-        }
-        return kinds[kind]  # type: ignore[no-any-return]
+        return given  # type: ignore[no-any-return]
 
-    made = read(everything)
-
-    async def give(kind: str) -> Any:
-        return await made.call({"kind": kind}, context(), Dependencies())
-
-    assert await give("model") == {"name": "Bob", "age": None}
-    assert await give("typed") == {"city": "上海", "since": "2026-01-01"}
-    assert await give("list") == ["2.50"]
-    assert await give("none") is None
+    assert await read(everything).call({}, context(), Dependencies()) == result
 
 
-def sync(text: str) -> str:
-    """Do."""
-    return text
-
-
-async def unannotated(text, other: int) -> None:  # type: ignore[no-untyped-def]
-    """Do."""
-
-
-async def endless(*texts: str, **more: str) -> None:
-    """Do."""
-
-
-async def silent(text: str):  # type: ignore[no-untyped-def]
-    """Do."""
-
-
-async def undocumented(text: str) -> None:
-    pass
-
-
-async def unserialisable(text: Callable[[], int]) -> None:
-    """Do."""
-
-
-async def reserved(model_dump: str) -> None:
-    """Do."""
-
-
-async def two_contexts(one: ToolContext, two: ToolContext) -> None:
-    """Do."""
-
-
-async def optional_context(ctx: ToolContext | None = None) -> None:
-    """Do."""
-
-
-async def annotated_context(ctx: Annotated[ToolContext, Field(description="who")]) -> None:
-    """Do."""
-
-
-async def other_default(x: int = "abc") -> None:  # type: ignore[assignment]
-    """Do."""
-
-
-async def default_out_of_bounds(x: Annotated[int, Field(ge=1)] = 0) -> None:
-    """Do."""
-
-
-async def default_to_be_converted(day: date = "2026-11-18") -> None:  # type: ignore[assignment]
-    """Do."""
-
-
-async def respond_message(text: str) -> None:
-    """Do."""
-
-
-async def Shouting(text: str) -> None:  # noqa: N802
-    """Do."""
+def sync(text: str) -> str: ...  # type: ignore[empty-body]
+async def unannotated(text, other: int) -> None: ...  # type: ignore[no-untyped-def]
+async def endless(*texts: str, **more: str) -> None: ...
+async def silent(text: str): ...  # type: ignore[no-untyped-def]
+async def undocumented(text: str) -> None: ...
+async def unserialisable(text: Callable[[], int]) -> None: ...
+async def reserved(model_dump: str) -> None: ...
+async def two_contexts(one: ToolContext, two: ToolContext) -> None: ...
+async def optional_context(ctx: ToolContext | None = None) -> None: ...
+async def annotated_context(ctx: Annotated[ToolContext, Field(description="who")]) -> None: ...
+async def other_default(x: int = "abc") -> None: ...  # type: ignore[assignment]
+async def default_out_of_bounds(x: Annotated[int, Field(ge=1)] = 0) -> None: ...
+async def default_to_be_converted(day: date = "2026-11-18") -> None: ...  # type: ignore[assignment]
+async def respond_message(text: str) -> None: ...
+async def Shouting(text: str) -> None: ...  # noqa: N802
 
 
 @pytest.mark.parametrize(
@@ -169,10 +121,7 @@ async def Shouting(text: str) -> None:  # noqa: N802
         (other_default, "has the default x='abc': Input should be a valid integer; write a value"),
         (default_out_of_bounds, "has the default x=0: Input should be greater than or equal to 1"),
         (default_to_be_converted, "has the default day='2026-11-18': Input should be a valid date"),
-        (
-            respond_message,
-            "has a name that means something else to models or workers; give it another name",
-        ),
+        (respond_message, "a name that means something else to models or workers; give it another"),
         (two_contexts, "asks for its context twice"),
         (Shouting, "small letters"),
     ],
@@ -180,6 +129,7 @@ async def Shouting(text: str) -> None:  # noqa: N802
 def test_a_function_that_cannot_be_a_tool_is_refused_with_the_remedy(
     function: Any, said: str
 ) -> None:
+    function.__doc__ = "" if function is undocumented else "Do."
     with pytest.raises(DefinitionError) as caught:
         read(function)
     assert said in str(caught.value)
@@ -192,25 +142,30 @@ def test_a_function_that_cannot_be_a_tool_is_refused_with_the_remedy(
         ({"permission": "root"}, "read, write or admin"),
         ({"permission": "admin"}, 'roles=["hr"]'),
         ({"permission": "admin", "roles": ["hr", "employee"]}, 'roles=["hr"]'),
-        ({"permission": "read", "timeout": "ten seconds"}, '"10s"'),
-        ({"permission": "read", "timeout": "0s"}, '"10s"'),
-        ({"permission": "read", "retries": -1}, "0 or more"),
-        (
-            {"permission": "read", "roles": "hr"},
-            "one text as its roles, 'hr'; write a list: roles=",
-        ),
-        ({"permission": "read", "roles": ["hr", " "]}, "write a list of texts"),
-        ({"permission": "read", "roles": [3]}, "write a list of texts"),
-        ({"permission": "read", "examples": "hello"}, "write a list: examples=['hello']"),
-        ({"permission": "read", "phrases": "^hi$"}, "write a list: phrases=['^hi$']"),
-        ({"permission": "read", "phrases": [""]}, "write a list of texts"),
-        ({"permission": "read", "phrases": ["^(tea$"]}, "https://github.com/google/re2"),
-        ({"permission": "read", "phrases": ["^tea(?= now)$"]}, "match the whole phrase"),
-        ({"permission": "read", "phrases": ["tea"]}, "write it for the whole message"),
-        ({"permission": "read", "title": {"zh": "好"}}, "has the title {'zh': '好'}; write both"),
-        ({"permission": "read", "title": {"zh": "好", "en": " "}}, "write both languages"),
-        ({"permission": "read", "title": {"zh": "好", "en": "Fine", "fr": "x"}}, "write both"),
-        ({"permission": "read", "title": "Fine"}, "has the title 'Fine'; write both languages"),
+        ({"timeout": "ten seconds"}, '"10s"'),
+        ({"timeout": "0s"}, '"10s"'),
+        ({"retries": -1}, "0 or more"),
+        ({"roles": "hr"}, "one text as its roles, 'hr'; write a list: roles="),
+        ({"roles": ["hr", " "]}, "write a list of texts"),
+        ({"roles": [3]}, "write a list of texts"),
+        ({"examples": "hello"}, "write a list: examples=['hello']"),
+        ({"phrases": "^hi$"}, "write a list: phrases=['^hi$']"),
+        ({"phrases": [""]}, "write a list of texts"),
+        ({"phrases": ["^(tea$"]}, "https://github.com/google/re2"),
+        ({"phrases": ["^tea(?= now)$"]}, "match the whole phrase"),
+        ({"phrases": ["tea"]}, "write it for the whole message"),
+        ({"title": {"zh": "好"}}, "has the title {'zh': '好'}; write both"),
+        ({"title": {"zh": "好", "en": " "}}, "write both languages"),
+        ({"title": {"zh": "好", "en": "Fine", "fr": "x"}}, "write both"),
+        ({"title": "Fine"}, "has the title 'Fine'; write both languages"),
+        ({"cache": "soon"}, "has the cache 'soon'; write it like"),
+        ({"permission": "write", "cache": "10s"}, "writes and is cached; take the cache out"),
+        ({"permission": "write", "client": True}, "writes at the front end"),
+        ({"undoes": "save"}, "takes back save and changes nothing"),
+        ({"permission": "write", "undoes": "fine"}, "takes itself back"),
+        ({"ephemeral": -1}, "has ephemeral=-1; write 0 or more"),
+        ({"per_minute": 0}, "has per_minute=0; write 1 or more"),
+        ({"at_once": 0}, "has at_once=0; write 1 or more"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], said: str) -> None:
@@ -218,7 +173,7 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], said: s
         """Do."""
 
     with pytest.raises(DefinitionError) as caught:
-        tool(**options)(fine)
+        tool(**{"permission": "read", **options})(fine)
     assert said in str(caught.value)
 
 
@@ -262,11 +217,6 @@ def test_what_writes_asks_first_and_so_does_a_read_that_wants_to() -> None:
     assert [t.asks_first for t in (greet, reveal, save, record)] == [False, True, True, True]
 
 
-def test_an_option_that_does_nothing_is_not_accepted() -> None:
-    with pytest.raises(TypeError, match="weight"):
-        tool(permission="read", weight=3)  # type: ignore[call-arg]
-
-
 def test_how_a_tool_is_called_can_be_said() -> None:
     @tool(permission="read", cache="2m", ephemeral=1, return_direct=True, per_minute=5, at_once=2)
     async def look() -> int:
@@ -276,28 +226,6 @@ def test_how_a_tool_is_called_can_be_said() -> None:
     assert look.options == ToolOptions(
         cache=timedelta(minutes=2), ephemeral=1, return_direct=True, per_minute=5, at_once=2
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"cache": "soon"}, "has the cache 'soon'; write it like"),
-        ({"permission": "write", "cache": "10s"}, "writes and is cached; take the cache out"),
-        ({"permission": "write", "client": True}, "writes at the front end"),
-        ({"undoes": "save"}, "takes back save and changes nothing"),
-        ({"permission": "write", "undoes": "look"}, "takes itself back"),
-        ({"ephemeral": -1}, "has ephemeral=-1; write 0 or more"),
-        ({"per_minute": 0}, "has per_minute=0; write 1 or more"),
-        ({"at_once": 0}, "has at_once=0; write 1 or more"),
-    ],
-)
-def test_an_option_that_means_nothing_is_refused(options: dict[str, Any], said: str) -> None:
-    async def look() -> int:
-        """Look."""
-        return 1
-
-    with pytest.raises(DefinitionError, match=said):
-        tool(**{"permission": "read", **options})(look)
 
 
 def test_literals_ranges_and_descriptions_reach_the_schema() -> None:
@@ -327,58 +255,50 @@ async def find_room(
     return f"{seats} {size}"
 
 
-def zh_of(schema: dict[str, Any], name: str = "what") -> tuple[str, str]:
-    slot = slot_of(name, schema, required=True)
+def zh_of(**schema: Any) -> tuple[str, str]:
+    slot = slot_of("what", {"type": "string", **schema}, required=True)
     assert slot is not None
     assert slot.label is not None
     assert slot.ask is not None
     return slot.label.zh, slot.ask.zh
 
 
-def test_a_parameter_is_called_what_its_label_says() -> None:
+def test_a_parameter_is_called_what_its_label_says_or_else_its_description() -> None:
+    assert zh_of(description="The city") == ("The city", "The city？")
     form = form_of(find_room)
     assert form is not None
-    assert [s.label and (s.label.zh, s.label.en) for s in form.slots.values()] == [
-        ("人数", "How many come"),
-        ("大小", "How big"),
-    ]
+    labels = [s.label and (s.label.zh, s.label.en) for s in form.slots.values()]
+    assert labels == [("人数", "How many come"), ("大小", "How big")]
     assert form.description.zh == find_room.capability.description.zh == "找一间会议室。"
-
-
-def test_without_a_label_it_has_its_description() -> None:
-    assert zh_of({"type": "string", "description": "The city"}) == ("The city", "The city？")
-
-
-def test_a_schema_may_name_its_choices() -> None:
-    schema = {"enum": ["a", "b"], "x-zh": "等级", "x-zh-enum": {"a": "甲"}}
-    slot = slot_of("grade_of", schema, required=True)
-    assert slot is not None
-    assert [choice.label.zh for choice in slot.choices.values()] == ["甲", "b"]
 
 
 @pytest.mark.parametrize(
     ("label", "shown"),
     [
-        (None, "what"),
-        (3, "what"),
-        ({"zh": "城市"}, "what"),
-        ("", "what"),
-        (" \n ", "what"),
-        ("\u200b\u202e", "what"),
+        *((label, "what") for label in (None, 3, {"zh": "城市"}, "", " \n ", "\u200b\u202e")),
         ("城\u202e市\n", "城市"),
         ("{{ slots.salary }}", "{ { slots.salary }}"),
         ("长" * 500, "长" * LONGEST),
     ],
 )
 def test_a_strangers_label_is_shown_only_as_far_as_it_is_one(label: Any, shown: str) -> None:
-    assert zh_of({"type": "string", "x-zh": label}) == (shown, f"{shown}？")
+    assert zh_of(**{"x-zh": label}) == (shown, f"{shown}？")
 
 
-@pytest.mark.parametrize("named", [None, 3, "甲", ["甲"], {"a": 1}, {"a": ""}, {"b": "乙"}])
-def test_choices_that_are_not_named_stay_as_they_are(named: Any) -> None:
-    slot = slot_of("what", {"enum": ["a"], "x-zh-enum": named}, required=True)
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [
+        ({"a": "甲"}, ["甲", "b"]),
+        *(
+            (named, ["a", "b"])
+            for named in (None, 3, "甲", ["甲"], {"a": 1}, {"a": ""}, {"c": "丙"})
+        ),
+    ],
+)
+def test_choices_that_are_not_named_stay_as_they_are(named: Any, shown: list[str]) -> None:
+    slot = slot_of("what", {"enum": ["a", "b"], "x-zh-enum": named}, required=True)
     assert slot is not None
-    assert slot.choices["a"].label.zh == "a"
+    assert [choice.label.zh for choice in slot.choices.values()] == shown
 
 
 def test_models_see_none_of_it() -> None:
@@ -454,12 +374,7 @@ async def test_the_example_is_a_tool_that_can_be_called() -> None:
     example = re.search(r"```python\n(.*?)```", SECTION, re.DOTALL)
     assert example is not None
     assert len(example[1].splitlines()) < 10
-    names: dict[str, Any] = {
-        "tool": tool,
-        "Annotated": Annotated,
-        "Field": Field,
-        "ToolContext": ToolContext,
-    }
+    names = dict(globals())
     exec(compile(example[1], "docs/tools.md", "exec"), names)
     made = names["find_rooms"]
     assert made.implementation.problems({"seats": 0}) != []
@@ -470,7 +385,7 @@ async def test_the_example_that_makes_a_file_gives_what_the_page_says() -> None:
     (example,) = re.findall(r"```python\n(@tool[^`]*ToolFile[^`]*)```", SECTION)
     shape = re.search(r"```json\n(\{\"file\".*?)```", SECTION, re.DOTALL)
     assert shape is not None
-    names: dict[str, Any] = {"tool": tool, "ToolContext": ToolContext, "ToolFile": ToolFile}
+    names = dict(globals())
     exec(compile(example, "docs/tools.md", "exec"), names)
     kept: dict[str, ToolFile] = {}
 
@@ -483,6 +398,6 @@ async def test_the_example_that_makes_a_file_gives_what_the_page_says() -> None:
     assert found == json.loads(shape[1].replace("…", id_))
 
 
-@pytest.mark.parametrize("option", list(inspect.signature(tool).parameters))
-def test_every_option_is_described(option: str) -> None:
-    assert f"`{option}`" in SECTION
+def test_every_option_is_described() -> None:
+    missing = [o for o in inspect.signature(tool).parameters if f"`{o}`" not in SECTION]
+    assert missing == []
