@@ -9,7 +9,6 @@ from time import process_time
 
 import pytest
 
-import skills
 from router.domain.errors import DefinitionError
 from router.skill.loader import (
     LARGEST,
@@ -28,17 +27,17 @@ BODY = "Plan the trip."
 
 
 def write(folder: Path, head: str = HEAD, body: str = BODY, name: str = "trip-planner") -> Path:
-    skill = folder / name
-    skill.mkdir(exist_ok=True)
-    (skill / "SKILL.md").write_text(f"---\n{head}\n---\n{body}\n", "utf-8")
-    return skill
+    return beside(folder / name, "SKILL.md", f"---\n{head}\n---\n{body}\n").parent
 
 
 def beside(skill: Path, path: str, content: str | bytes = "x") -> Path:
-    """A file beside the skill's instructions."""
+    """A file of the skill, written a second later than before, however coarse the clock."""
     place = skill / path
     place.parent.mkdir(parents=True, exist_ok=True)
+    before = place.stat().st_mtime if place.exists() else None
     place.write_bytes(content.encode() if isinstance(content, str) else content)
+    if before:
+        os.utime(place, (before + 1, before + 1))
     return place
 
 
@@ -51,15 +50,15 @@ def problems(folder: Path) -> list[str]:
 def test_a_folder_from_elsewhere_works_as_it_is(tmp_path: Path) -> None:
     head = f"{HEAD}\nlicense: MIT\nversion: 3\nallowed-tools: Bash(git:*) Read\nmetadata:\n  a: b"
     skill = read_skill(write(tmp_path, head)).skill
-    assert (skill.name, skill.description.zh, skill.description.en) == (
+    assert (skill.name, skill.title.en, skill.instructions) == (
         "trip-planner",
-        "Plans trips.",
-        "Plans trips.",
+        "trip planner",
+        BODY,
     )
-    assert skill.title.en == "trip planner"
-    assert skill.instructions == BODY
+    assert skill.description.zh == skill.description.en == "Plans trips."
     assert skill.allowed_tools == frozenset({"Bash(git:*)", "Read"})
     assert not skill.may_use("calculate")
+    assert read_skill(write(tmp_path)).skill.may_use("calculate")
 
 
 def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
@@ -69,24 +68,18 @@ def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
         "  router.title-zh: 行程\n  router.examples: |\n    去上海\n\n    to Rome\n"
     )
     skill = read_skill(write(tmp_path, head)).skill
-    assert skill.roles == {"hr", "manager"}
+    assert (skill.roles, skill.examples) == ({"hr", "manager"}, ("去上海", "to Rome"))
     assert (skill.max_turns, skill.token_budget, skill.model) == (5, 9000, "big")
-    assert skill.examples == ("去上海", "to Rome")
     assert (skill.title.zh, skill.title.en) == ("行程", "trip planner")
 
 
+@pytest.mark.parametrize(("said", "turns"), [("", 24), ("  router.max-turns: 9\n", 9)])
 def test_a_skill_that_works_by_a_plan_has_more_turns_and_tokens_unless_it_says(
-    tmp_path: Path,
+    tmp_path: Path, said: str, turns: int
 ) -> None:
-    skill = read_skill(write(tmp_path, f"{HEAD}\nmetadata:\n  router.mode: plan\n")).skill
-    assert (skill.mode, skill.max_turns, skill.token_budget) == ("plan", 24, 180_000)
-    head = f"{HEAD}\nmetadata:\n  router.mode: plan\n  router.max-turns: 9\n"
+    head = f"{HEAD}\nmetadata:\n  router.mode: plan\n{said}"
     skill = read_skill(write(tmp_path, head)).skill
-    assert (skill.max_turns, skill.token_budget) == (9, 180_000)
-
-
-def test_without_allowed_tools_nothing_is_ruled_out(tmp_path: Path) -> None:
-    assert read_skill(write(tmp_path)).skill.may_use("anything")
+    assert (skill.mode, skill.max_turns, skill.token_budget) == ("plan", turns, 180_000)
 
 
 @pytest.mark.parametrize(
@@ -141,19 +134,13 @@ def test_what_can_be_done_without_is_named_and_hinders_nobody(
     (flaw,) = found.flaws
     assert f"{flaw.line}: {flaw.what}; {flaw.remedy}".startswith(wrong)
     assert found.skill.instructions == (body.strip() or "Plans trips.")
-
-
-def test_tools_that_cannot_be_made_out_are_no_leave_to_use_all(tmp_path: Path) -> None:
-    skill = read_skill(write(tmp_path, f"{HEAD}\nallowed-tools: {{a: b}}")).skill
-    assert not skill.may_use("calculate")
+    # Tools that can't be made out are no leave to use all.
+    assert found.skill.may_use("calculate") is ("allowed-tools" not in head)
 
 
 def test_what_is_wrong_besides_is_told_with_what_it_is_refused_for(tmp_path: Path) -> None:
-    folder = write(tmp_path, "name: trip-planner", "See [this](a.md).")
-    assert [problem[:20] for problem in problems(folder)] == [
-        "2: there is no descr",
-        "4: it links to a.md,",
-    ]
+    found = problems(write(tmp_path, "name: trip-planner", "See [this](a.md)."))
+    assert [said[:20] for said in found] == ["2: there is no descr", "4: it links to a.md,"]
 
 
 @pytest.mark.parametrize(
@@ -165,10 +152,8 @@ def test_a_name_has_to_be_in_kebab_case(tmp_path: Path, name: str) -> None:
 
 
 def test_the_name_has_to_be_the_folders(tmp_path: Path) -> None:
-    (problem,) = problems(write(tmp_path, name="planner"))
-    assert problem == (
-        "2: the name is 'trip-planner' and the folder 'planner'; give both the same name"
-    )
+    said = "2: the name is 'trip-planner' and the folder 'planner'; give both the same name"
+    assert problems(write(tmp_path, name="planner")) == [said]
 
 
 @pytest.mark.parametrize(
@@ -209,14 +194,6 @@ def test_windows_line_ends_and_a_byte_order_mark_are_fine(tmp_path: Path) -> Non
     assert read_skill(folder).skill.name == "trip-planner"
 
 
-def test_the_skills_that_ship_can_be_loaded_in_both_languages() -> None:
-    catalog = load_all(folders_in(Path(next(iter(skills.__path__))))).catalog
-    assert "policy-advisor" in catalog
-    for skill in catalog:
-        assert skill.description.zh != skill.description.en
-        assert skill.title.zh != skill.title.en
-
-
 @pytest.fixture
 def skill(tmp_path: Path) -> Path:
     return write(tmp_path)
@@ -232,24 +209,17 @@ def flaws(skill: Path) -> list[str]:
     return [f"{flaw.file.removeprefix(str(skill))}: {flaw.what}" for flaw in found]
 
 
-def test_files_are_named_by_what_is_in_them(skill: Path) -> None:
+def test_files_are_named_by_what_is_in_them_and_what_is_hidden_is_none(skill: Path) -> None:
     beside(skill, "references/限额.md", "上海 600")
     beside(skill, "assets/logo.png", b"\x89PNG")
-    found = read_folder(skill)
-    digest = sha256("上海 600".encode()).hexdigest()
-    assert [(f.path, f.size) for f in found.files] == [
-        ("assets/logo.png", 4),
-        ("references/限额.md", 10),
-    ]
-    assert found.files[1].digest == digest
-    assert found.contents[digest] == "上海 600".encode()
-    assert found.flaws == []
-
-
-def test_the_instructions_and_what_is_hidden_are_not_among_them(skill: Path) -> None:
-    for path in (".git/config", ".DS_Store", "scripts/__pycache__/a.pyc", "LICENSE"):
+    for path in (".git/config", ".DS_Store", "scripts/__pycache__/a.pyc"):
         beside(skill, path)
-    assert paths(skill) == ["LICENSE"]
+    found = read_folder(skill)
+    listed = [(f.path, f.size) for f in found.files]
+    assert listed == [("assets/logo.png", 4), ("references/限额.md", 10)]
+    digest = sha256("上海 600".encode()).hexdigest()
+    assert (found.files[1].digest, found.contents[digest]) == (digest, "上海 600".encode())
+    assert found.flaws == []
 
 
 def test_links_within_the_folder_are_followed(skill: Path) -> None:
@@ -303,16 +273,15 @@ def test_names_that_nobody_could_write_are_left_out(skill: Path, name: str) -> N
     assert flaw.endswith("its name can't be written in a path")
 
 
-def test_a_long_path_is_left_out(skill: Path) -> None:
-    beside(skill, f"{'长' * 40}/a")
-    assert flaws(skill) == [f"/{'长' * 40}/a: its path is over 120 bytes"]
-
-
-def test_a_file_may_be_so_large(skill: Path) -> None:
+def test_a_file_may_be_so_large_and_its_path_so_long(skill: Path) -> None:
     beside(skill, "fits", b"x" * LARGEST_FILE)
     beside(skill, "more", b"x" * (LARGEST_FILE + 1))
+    beside(skill, f"{'长' * 40}/a")
     assert paths(skill) == ["fits"]
-    assert flaws(skill) == ["/more: it is over 1 MiB"]
+    assert flaws(skill) == [
+        "/more: it is over 1 MiB",
+        f"/{'长' * 40}/a: its path is over 120 bytes",
+    ]
 
 
 def test_all_files_together_may_be_so_large(skill: Path) -> None:
@@ -323,19 +292,16 @@ def test_all_files_together_may_be_so_large(skill: Path) -> None:
     assert flaws(skill) == [f"/{n}: with it the folder is over 8 MiB" for n in ("8", "a")]
 
 
-def test_there_may_be_so_many_files(skill: Path) -> None:
+def test_there_may_be_so_many_files_as_fit_into_a_workflows_input(skill: Path) -> None:
+    long = "长" * 39
     for number in range(MOST_FILES + 1):
-        beside(skill, f"{number:03}")
+        beside(skill, f"{number:03}{long}")
     found = read_folder(skill)
     assert len(found.files) == MOST_FILES
     (flaw,) = found.flaws
-    assert str(flaw).endswith("there are 201 files; keep at most 200; those after 199 are left out")
-
-
-def test_the_list_of_as_many_files_as_may_be_fits_into_a_workflows_input(skill: Path) -> None:
-    for number in range(MOST_FILES):
-        beside(skill, f"{number:03}{'长' * 39}")
-    listed = "".join(file.model_dump_json() for file in read_folder(skill).files)
+    said = f"there are 201 files; keep at most 200; those after 199{long} are left out"
+    assert str(flaw).endswith(said)
+    listed = "".join(file.model_dump_json() for file in found.files)
     assert len(listed.encode()) < 60_000
 
 
@@ -370,11 +336,8 @@ def test_links_that_lead_somewhere_are_fine(body: str) -> None:
 def test_a_link_to_nowhere_is_named_with_its_line(body: str, line: int, path: str) -> None:
     ((number, fault),) = broken_links(body, PATHS)
     assert (number, fault.what) == (line, f"it links to {path}, which is not there")
-
-
-def test_the_file_that_was_meant_is_named() -> None:
-    ((_, fault),) = broken_links("[x](references/limit.md)", PATHS)
-    assert fault.remedy == "did you mean references/limits.md?"
+    ((_, near),) = broken_links("[x](references/limit.md)", PATHS)
+    assert near.remedy == "did you mean references/limits.md?"
 
 
 @pytest.mark.parametrize("piece", ["[](", "`" * 50 + "a", "](<", "](a '", "[a]: "])
@@ -382,12 +345,6 @@ def test_a_line_made_to_take_long_takes_no_time(piece: str) -> None:
     began = process_time()
     list(broken_links(piece * 10_000, PATHS))
     assert process_time() - began < 1
-
-
-def touched(file: Path) -> None:
-    """As if it were written later, however coarse the clock of the file system is."""
-    stamp = file.stat().st_mtime_ns + 1_000_000_000
-    os.utime(file, ns=(stamp, stamp))
 
 
 def instructions(watched: WatchedSkills) -> dict[str, str]:
@@ -405,33 +362,33 @@ def watched(tmp_path: Path) -> WatchedSkills:
     return watched
 
 
-def test_what_is_new_edited_or_gone_is_followed(tmp_path: Path, watched: WatchedSkills) -> None:
+async def test_what_is_new_edited_or_gone_is_followed(
+    tmp_path: Path, watched: WatchedSkills
+) -> None:
     assert watched.reload() is None
     other = write(tmp_path, "name: other\ndescription: d", "Do the other.", "other")
-    assert instructions(watched) == {"trip-planner": "Plan the trip.", "other": "Do the other."}
+    async for loaded in watched.changes(0.001):
+        assert [skill.name for skill in loaded.catalog] == ["other", "trip-planner"]
+        break
     assert watched.reload() is None
-    touched(write(tmp_path, body="Plan it well.") / "SKILL.md")
+    write(tmp_path, body="Plan it well.")
     assert instructions(watched)["trip-planner"] == "Plan it well."
     shutil.rmtree(other)
     assert instructions(watched) == {"trip-planner": "Plan it well."}
 
 
 def test_a_file_beside_the_instructions_counts_too(tmp_path: Path, watched: WatchedSkills) -> None:
-    file = beside(tmp_path / "trip-planner", "references/a.md", "one")
-    first = watched.reload()
-    assert first is not None
-    file.write_text("two")
-    touched(file)
-    second = watched.reload()
-    assert second is not None
-    (before,), (after,) = first.contents.values(), second.contents.values()
-    assert (before, after) == (b"one", b"two")
+    for content in ("one", "two"):
+        beside(tmp_path / "trip-planner", "references/a.md", content)
+        loaded = watched.reload()
+        assert loaded is not None
+        assert list(loaded.contents.values()) == [content.encode()]
 
 
 def test_a_broken_one_stays_as_it_was_and_is_logged_once_while_others_change(
     tmp_path: Path, watched: WatchedSkills, caplog: pytest.LogCaptureFixture
 ) -> None:
-    touched(write(tmp_path, "name: trip-planner", "Broken.") / "SKILL.md")
+    write(tmp_path, "name: trip-planner", "Broken.")
     write(tmp_path, "name: other\ndescription: d", "Do the other.", "other")
     write(tmp_path, "name: never\ndescription: [", "Never.", "never")
     assert instructions(watched) == {"trip-planner": "Plan the trip.", "other": "Do the other."}
@@ -441,9 +398,7 @@ def test_a_broken_one_stays_as_it_was_and_is_logged_once_while_others_change(
     assert "never isn't used: " in said[0]
     assert "stays as it was: " in said[1]
     assert "SKILL.md:2: there is no description" in said[1]
-    mended = write(tmp_path, HEAD, "Mended.") / "SKILL.md"
-    touched(mended)
-    touched(mended)
+    write(tmp_path, HEAD, "Mended.")
     assert instructions(watched)["trip-planner"] == "Mended."
 
 
@@ -458,10 +413,3 @@ def test_a_broken_one_is_refused_at_the_start(tmp_path: Path) -> None:
     write(tmp_path, "name: trip-planner")
     with pytest.raises(DefinitionError, match="there is no description"):
         WatchedSkills(tmp_path).load()
-
-
-async def test_changes_are_yielded_as_they_are_seen(tmp_path: Path, watched: WatchedSkills) -> None:
-    write(tmp_path, "name: other\ndescription: d", name="other")
-    async for loaded in watched.changes(0.001):
-        assert "other" in loaded.catalog
-        break

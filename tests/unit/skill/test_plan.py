@@ -6,7 +6,17 @@ from hypothesis import strategies as st
 
 from router.domain.locale import Localised
 from router.domain.messages import Usage
-from router.skill.loop import STOPPED, LoopProgress, Stop, why_stop
+from router.skill.loop import (
+    LEAST_TURNS,
+    STOPPED,
+    LoopProgress,
+    Share,
+    Stop,
+    left,
+    share,
+    why_no_room,
+    why_stop,
+)
 from router.skill.plan import (
     LONGEST_RESULT,
     MOST_REPLANS,
@@ -83,9 +93,7 @@ def ids(listed: list[PlanStep]) -> list[str]:
         ([PlanStep(id="a", task="x" * 601)], "step 'a': 601 characters; give 600 at most"),
     ],
 )
-def test_a_plan_that_will_not_do_is_named_with_what_would(
-    proposed: list[PlanStep], wrong: str
-) -> None:
+def test_a_plan_that_will_not_do_is_told_why(proposed: list[PlanStep], wrong: str) -> None:
     assert any(said.startswith(wrong) for said in problems(proposed)), problems(proposed)
 
 
@@ -216,15 +224,10 @@ def test_a_plan_comes_back_from_json_as_it_was(proposed: list[PlanStep]) -> None
     assert Plan.model_validate_json(made.model_dump_json()) == made
 
 
-WORDS = Localised(zh="行程", en="trip")
-SKILL = Skill(
-    name="trip",
-    title=WORDS,
-    description=WORDS,
-    instructions="Plan.",
-    max_turns=3,
-    token_budget=1000,
-)
+def skill(turns: int, tokens: int) -> Skill:
+    words = Localised(zh="行程", en="trip")
+    named = {"name": "trip", "title": words, "description": words, "instructions": "Plan."}
+    return Skill.model_validate({**named, "max_turns": turns, "token_budget": tokens})
 
 
 def spent(tokens: int) -> Usage:
@@ -245,7 +248,7 @@ def spent(tokens: int) -> Usage:
 def test_a_run_stops_at_its_limits(
     progress: LoopProgress, seconds: float, stop: Stop | None
 ) -> None:
-    assert why_stop(SKILL, progress, seconds) == stop
+    assert why_stop(skill(3, 1000), progress, seconds) == stop
 
 
 def test_only_errors_in_a_row_count() -> None:
@@ -257,3 +260,29 @@ def test_only_errors_in_a_row_count() -> None:
 
 def test_every_stop_has_words_in_both_languages() -> None:
     assert all(words.zh != words.en for words in STOPPED.values())
+
+
+def test_what_is_left_is_shared_and_the_reflection_keeps_its_turn() -> None:
+    progress = LoopProgress(steps=1, usage=Usage(prompt_tokens=1000))
+    room = left(skill(8, 10_000), progress, Share(turns=2, tokens=1000))
+    assert room == Share(turns=4, tokens=6000)
+    assert share(room, 2) == Share(turns=2, tokens=3000)
+
+
+def test_no_step_begins_with_less_than_it_takes_to_call_and_to_answer() -> None:
+    assert share(Share(turns=1, tokens=9000), 1) is None
+    assert why_no_room(Share(turns=1, tokens=9000)) == "turns"
+    assert why_no_room(Share(turns=9, tokens=10)) == "tokens"
+    assert share(Share(turns=3, tokens=9000), 3) == Share(turns=LEAST_TURNS, tokens=3000)
+
+
+@given(st.integers(1, 60), st.integers(1, 200_000), st.integers(0, 60), st.integers(1, 8))
+def test_steps_side_by_side_are_never_promised_more_than_there_is(
+    turns: int, tokens: int, taken: int, steps: int
+) -> None:
+    progress, promised = LoopProgress(steps=taken), Share()
+    for waiting in range(steps, 0, -1):
+        one = share(left(skill(turns, tokens), progress, promised), waiting)
+        promised += one or Share()
+    assert promised == Share() or taken + promised.turns + 1 <= turns
+    assert promised.tokens <= tokens

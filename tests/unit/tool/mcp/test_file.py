@@ -52,13 +52,20 @@ def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
     assert (found["crm"].offers("find"), found["crm"].offers("drop")) == (True, False)
 
 
-def test_a_file_of_other_clients_is_read(tmp_path: Path) -> None:
-    text = '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "x"]}}}'
-    assert load_servers(written(tmp_path, text), {})["files"].command == "npx"
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mcpServers": {"a": {"command": "x", "args": ["-y", "x"]}}}',
+        '{\n\t"a": {\n\t\t"command": "x"\n\t}\n}',
+    ],
+)
+def test_files_of_other_clients_and_indentation_by_tabs_are_read(tmp_path: Path, text: str) -> None:
+    assert load_servers(written(tmp_path, text), {})["a"].command == "x"
 
 
-def test_indentation_by_tabs_is_no_matter(tmp_path: Path) -> None:
-    assert load_servers(written(tmp_path, '{\n\t"a": {\n\t\t"command": "x"\n\t}\n}'), {})
+def served(entry: str) -> str:
+    """A file of one server, `a`, whose program is x, with this besides."""
+    return '{"a": {"command": "x", ' + entry + "}}"
 
 
 @pytest.mark.parametrize(
@@ -70,33 +77,27 @@ def test_indentation_by_tabs_is_no_matter(tmp_path: Path) -> None:
         ('{"a":\n{"command": "x",}}', "2: this isn't JSON: "),
         ('{"a": 3}', "1: a can't be used; Input should be"),
         ('{"a": {}}', "1: a can't be used; write one of the two"),
-        ('{"a": {"command": "x", "url": "http://x"}}', "1: a can't be used; write one of the two"),
         ('{"a": {"url": "ftp://x"}}', "1: url can't be used; "),
         (
             '{"a": {\n"comand": "x", "url": "http://x"}}',
-            "2: there is no key comand; did you mean command?",
+            "2: there is no key comand; did you mean co",
         ),
+        (served('"url": "http://x"'), "1: a can't be used; write one of the two"),
+        (served('"timeout": "soon"'), '1: timeout can\'t be used; write it like "500ms"'),
+        (served('"calls": 0'), "1: calls can't be used; "),
+        (served('"fallback": "b"'), "1: there is no other server b; "),
+        (served('"fallback": "a"'), "1: there is no other server a; "),
+        (served('"tools": {\n"t": {"permission": "root"}}'), "2: permission can't be used; "),
         (
-            '{"a": {"command": "x", "timeout": "soon"}}',
-            '1: timeout can\'t be used; write it like "500ms"',
-        ),
-        ('{"a": {"command": "x", "calls": 0}}', "1: calls can't be used; "),
-        ('{"a": {"command": "x", "fallback": "b"}}', "1: there is no other server b; "),
-        ('{"a": {"command": "x", "fallback": "a"}}', "1: there is no other server a; "),
-        ('{"A b": {"command": "x"}}', "1: a server can't be called 'A b'; use up to 24"),
-        ('{"a__b": {"command": "x"}}', "1: a server can't be called 'a__b'; "),
-        (
-            '{"a": {"command": "x", "tools": {\n"t": {"permission": "root"}}}}',
-            "2: permission can't be used; ",
-        ),
-        (
-            '{"a": {"command": "x", "tools": {"t": {"premission": "read"}}}}',
+            served('"tools": {"t": {"premission": "read"}}'),
             "1: there is no key premission; did you mean permission?",
         ),
         (
-            '{"a": {"command": "x", "tools": {"t": {"permission": "admin"}}}}',
+            served('"tools": {"t": {"permission": "admin"}}'),
             "1: t can't be used; a tool that changes",
         ),
+        ('{"A b": {"command": "x"}}', "1: a server can't be called 'A b'; use up to 24"),
+        ('{"a__b": {"command": "x"}}', "1: a server can't be called 'a__b'; "),
         ('{"a": ' + "1" * 5000 + "}", "1: this isn't JSON: Exceeds the limit"),
         ('{"a": ' + "[" * 5000, "1: it is nested too deep; flatten it"),
         ('{"a": {"command": "x"}, "a": {"command": "y"}}', "1: a comes twice; keep one of the two"),
@@ -121,22 +122,27 @@ def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
         load_servers(tmp_path / "none.json", {})
 
 
+LACKS = "OFF isn't set; set it"
+
+
 @pytest.mark.parametrize(
-    "entry",
+    ("entry", "lacks"),
     [
-        {"command": "x", "env": {"K": "{env.NOT_THERE}"}},
-        {"url": "{env.NOT_THERE}"},
-        {"url": "{env.NOT_THERE}/mcp"},
-        {"url": "https://{env.NOT_THERE}/mcp"},
-        {"url": "https://a.example", "headers": {"A": "{env.CRM_TOKEN} {env.NOT_THERE}"}},
+        ({"command": "x", "env": {"K": "{env.OFF}"}}, LACKS),
+        *(({"url": url}, LACKS) for url in ("{env.OFF}", "{env.OFF}/mcp", "https://{env.OFF}/mcp")),
+        ({"url": "https://a.example", "headers": {"A": "{env.CRM_TOKEN} {env.OFF}"}}, LACKS),
+        (
+            {"url": "https://{env.OFF}", "headers": {"A": "{env.KEY}", "B": "{env.OFF}"}},
+            "KEY, OFF aren't set; set them",
+        ),
     ],
 )
 def test_a_variable_that_is_not_set_keeps_only_its_server_away(
-    tmp_path: Path, entry: dict[str, Any]
+    tmp_path: Path, entry: dict[str, Any], lacks: str
 ) -> None:
     fine = {"command": "x", "env": {"K": "{env.CRM_TOKEN}"}}
     found = load_servers(written(tmp_path, json.dumps({"a": entry, "b": fine})), VARIABLES)
-    assert found["a"].lacks == "NOT_THERE isn't set; set it in the environment or in .env"
+    assert found["a"].lacks == f"{lacks} in the environment or in .env"
     assert found["b"].lacks == ""
 
 
@@ -147,23 +153,14 @@ def test_a_fault_of_form_is_told_beside_a_variable_that_is_not_set(tmp_path: Pat
     assert "NOT_THERE" not in "".join(found)
 
 
-def test_every_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
-    entry = {"url": "https://{env.HOST}", "headers": {"A": "{env.KEY}", "B": "{env.HOST}"}}
-    found = load_servers(written(tmp_path, json.dumps({"a": entry})), {})
-    assert found["a"].lacks == "HOST, KEY aren't set; set them in the environment or in .env"
+LABELS = ["", " ", "长" * 61, "一行\n两行", "反\u202e转", 7, {"zh": "内容"}]
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        {"labels": {"text": ""}},
-        {"labels": {"text": " "}},
-        {"labels": {"text": "长" * 61}},
-        {"labels": {"text": "一行\n两行"}},
-        {"labels": {"text": "反\u202e转"}},
-        {"labels": {"text": 7}},
+        *({"labels": {"text": label}} for label in LABELS),
         {"labels": ["text"]},
-        {"labels": {"text": {"zh": "内容"}}},
         {"description_zh": 7},
         {"description_zh": "长" * 1001},
         {"title": {"zh": "只有中文"}},
@@ -171,8 +168,7 @@ def test_every_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_words_that_cannot_be_shown_are_refused(tmp_path: Path, said: dict[str, Any]) -> None:
-    text = json.dumps({"a": {"command": "x", "tools": {"t": said}}})
-    assert problems(tmp_path, text)
+    assert problems(tmp_path, served(f'"tools": {json.dumps({"t": said})}'))
 
 
 BYTES = b"\x00\xffsound"
@@ -184,22 +180,20 @@ def answer(*blocks: Any, structured: Any = None) -> object:
     return visible_value(value_of(result))
 
 
-def blob(uri: str, mime_type: str | None = None, data: str = DATA) -> types.EmbeddedResource:
-    contents = types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=data)
+def blob(uri: str, mime_type: str | None = None) -> types.EmbeddedResource:
+    contents = types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=DATA)
     return types.EmbeddedResource(type="resource", resource=contents)
+
+
+def media(kind: Any, mime_type: str, data: str = DATA) -> Any:
+    return kind(type=kind.__name__.removesuffix("Content").lower(), data=data, mime_type=mime_type)
 
 
 @pytest.mark.parametrize(
     ("block", "file"),
     [
-        (
-            types.ImageContent(type="image", data=DATA, mime_type="image/gif"),
-            ToolFile("image.gif", "image/gif", BYTES),
-        ),
-        (
-            types.AudioContent(type="audio", data=DATA, mime_type="audio/x-nonsense"),
-            ToolFile("audio", "audio/x-nonsense", BYTES),
-        ),
+        (media(types.ImageContent, "image/gif"), ToolFile("image.gif", "image/gif", BYTES)),
+        (media(types.AudioContent, "audio/x-none"), ToolFile("audio", "audio/x-none", BYTES)),
         (blob("file:///tmp/a%20b.csv", "text/csv"), ToolFile("a b.csv", "text/csv", BYTES)),
         (blob("memo://one"), ToolFile("resource", "", BYTES)),
         (blob("file:///a\u202e\x07b.csv", "text/csv\u200b"), ToolFile("ab.csv", "text/csv", BYTES)),
@@ -210,7 +204,7 @@ def test_bytes_are_a_file(block: Any, file: ToolFile) -> None:
 
 
 def test_files_beside_a_structured_answer_are_attached_to_it() -> None:
-    picture = types.ImageContent(type="image", data=DATA, mime_type="image/png")
+    picture = media(types.ImageContent, "image/png")
     said = types.TextContent(type="text", text='{"n": 1}')
     assert answer(said, picture, structured={"n": 1}) == {
         "value": {"n": 1},
@@ -220,7 +214,5 @@ def test_files_beside_a_structured_answer_are_attached_to_it() -> None:
 
 @pytest.mark.parametrize("data", ["not base64!", "AAA", "中文"])
 def test_bytes_that_cannot_be_read_are_described(data: str) -> None:
-    block = types.ImageContent(type="image", data=data, mime_type="image/png")
-    assert answer(block) == [
-        {"type": "image", "mime_type": "image/png", "unreadable": "it is no base64"}
-    ]
+    unreadable = {"type": "image", "mime_type": "image/png", "unreadable": "it is no base64"}
+    assert answer(media(types.ImageContent, "image/png", data)) == [unreadable]
