@@ -37,31 +37,18 @@ async def house(open_house: Open) -> House:
     return house
 
 
-async def test_a_text_is_the_result(house: House) -> None:
+async def test_a_text_is_the_result_and_what_a_form_left_empty_is_not_sent(house: House) -> None:
     assert await house.call("it__echo", text="hello") == '{"text": "hello"}'
-
-
-async def test_what_a_form_left_empty_is_not_sent(house: House) -> None:
     assert await house.call("it__echo", text=None) == "{}"
-
-
-async def test_what_must_be_given_may_not_be_empty(house: House) -> None:
     problems = house["it__strict"].implementation.problems({"text": None})
     assert problems == ["text: None is not of type 'string'"]
 
 
 async def test_a_picture_is_kept_as_a_file(house: House) -> None:
     found: Any = await house.call("it__picture")
-    assert found[0] == "see"
-    about = found[1]["file"]
-    assert {**about, "id": "", "url": ""} == {
-        "id": "",
-        "name": "image.png",
-        "type": "image/png",
-        "size": 30,
-        "url": "",
-    }
-    assert about["url"] == f"/v1/files/{about['id']}"
+    id_ = found[1]["file"]["id"]
+    about = {"id": id_, "name": "image.png", "type": "image/png", "size": 30}
+    assert found == ["see", {"file": {**about, "url": f"/v1/files/{id_}"}}]
     assert [file.content for file in house.kept] == [b64decode("AAAA" * 10)]
 
 
@@ -94,27 +81,20 @@ async def test_a_refusal_is_told_by_what_can_be_done_about_it(
         await house.call("it__refuse", text=code)
 
 
-async def test_a_read_whose_server_crashes_may_be_tried_again(house: House) -> None:
-    with pytest.raises(TransientToolError, match="went before it answered"):
-        await house.call("it__crash")
-
-
-async def test_a_write_whose_server_crashes_may_have_happened(open_house: Open) -> None:
-    house = await open_house(it=program())
+@pytest.mark.parametrize(
+    ("entry", "kind", "said"),
+    [
+        (READ, TransientToolError, "went before it answered"),
+        (ToolEntry(), UnknownOutcome, "may or may not have happened"),
+        (ToolEntry(idempotent=True), TransientToolError, "went before it answered"),
+    ],
+)
+async def test_a_call_whose_server_crashes_is_repeated_where_that_does_no_harm(
+    open_house: Open, entry: ToolEntry, kind: type[Exception], said: str
+) -> None:
+    house = await open_house(it=program(tools={"crash": entry}))
     await house.has("it")
-    with pytest.raises(UnknownOutcome, match="may or may not have happened"):
-        await house.call("it__crash")
-
-
-async def test_a_write_that_may_be_repeated_is_tried_again(open_house: Open) -> None:
-    house = await open_house(it=program(tools={"crash": ToolEntry(idempotent=True)}))
-    await house.has("it")
-    with pytest.raises(TransientToolError):
-        await house.call("it__crash")
-
-
-async def test_a_server_that_crashed_is_started_again(house: House) -> None:
-    with pytest.raises(TransientToolError):
+    with pytest.raises(kind, match=said):
         await house.call("it__crash")
     for _ in range(1000):
         try:
@@ -147,35 +127,25 @@ async def test_no_more_calls_are_under_way_than_the_file_allows(open_house: Open
     assert await waiting == '{"text": "later"}'
 
 
-async def test_an_answer_of_megabytes_costs_that_call_alone(house: House) -> None:
+async def test_an_answer_of_megabytes_costs_that_call_alone_and_noise_none(house: House) -> None:
     with pytest.raises(PermanentToolError, match="longer than 4 MiB; ask it for less"):
         await house.call("it__huge")
     assert await house.call("it__echo", text="still") == '{"text": "still"}'
-
-
-async def test_what_is_no_message_is_passed_over(house: House) -> None:
     assert await house.call("it__shout") == "shouted"
 
 
-async def test_a_program_gets_little_of_the_environment(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_program_gets_little_of_the_environment(house: House) -> None:
     given = await house.call("it__environment")
     assert isinstance(given, str)
-    usual = {"PATH", "HOME", "LANG", "LC_CTYPE", "TOKEN"}
-    assert "TOKEN" in json.loads(given)
-    assert set(json.loads(given)) <= usual
+    assert {"TOKEN"} <= set(json.loads(given)) <= {"PATH", "HOME", "LANG", "LC_CTYPE", "TOKEN"}
 
 
-async def test_who_calls_learns_what_the_server_wanted_to_know(house: House) -> None:
+async def test_only_who_calls_learns_what_the_server_wanted_to_know(house: House) -> None:
     with pytest.raises(ArgumentsToolError) as refused:
         await house.call("it__ask", text="Ada")
     said = str(refused.value)
     assert said.startswith("it__ask wants to know first: Which seat for Ada? (fields: ")
     assert '{"seat": {"type": "string"}}' in said
-
-
-async def test_nobody_learns_what_was_asked_in_the_call_of_another(house: House) -> None:
     hanging = asyncio.create_task(house.call("it__hang"))
     await asyncio.sleep(0)
     with pytest.raises(ArgumentsToolError, match="Nobody can be asked") as refused:
@@ -213,16 +183,11 @@ async def test_resources_are_listed_and_read(house: House) -> None:
 
 
 async def test_prompts_are_listed_and_worded(house: House) -> None:
-    listed = await house.call("it__list_prompts")
-    assert listed == {
-        "prompts": [{"name": "greet", "description": "", "arguments": ["whom"]}],
-        "next": None,
-    }
-    worded = await house.call("it__get_prompt", name="greet", arguments={"whom": "Ada"})
-    assert worded == [{"role": "user", "content": "Greet Ada"}]
-
-
-async def test_what_a_prompt_needs_and_was_not_given_is_asked_for(house: House) -> None:
+    greet = {"name": "greet", "description": "", "arguments": ["whom"]}
+    assert await house.call("it__list_prompts") == {"prompts": [greet], "next": None}
+    worded = [{"role": "user", "content": "Greet Ada"}]
+    assert await house.call("it__get_prompt", name="greet", arguments={"whom": "Ada"}) == worded
+    # What it needs and wasn't given is asked for.
     with pytest.raises(AnswersNeeded) as needed:
         await house.call("it__get_prompt", name="greet")
     (asked,) = needed.value.asked
@@ -233,8 +198,7 @@ async def test_what_a_prompt_needs_and_was_not_given_is_asked_for(house: House) 
         told = replace(context(), answers={asked.key: answer})
         return await house["it__get_prompt"].call({"name": "greet"}, told, Dependencies())
 
-    worded = await answered({"action": "accept", "content": {"whom": "Ada"}})
-    assert worded == [{"role": "user", "content": "Greet Ada"}]
+    assert await answered({"action": "accept", "content": {"whom": "Ada"}}) == worded
     with pytest.raises(PermanentToolError, match="the prompt greet wasn't fetched"):
         await answered({"action": "decline"})
 
@@ -249,40 +213,26 @@ async def test_a_server_that_is_away_has_done_nothing(open_house: Open) -> None:
 
 @pytest.fixture
 async def tooled(open_house: Open) -> House:
-    said = ToolEntry(
-        permission="read",
-        title=Localised(zh="回声", en="Echo"),
-        examples=("说一遍",),
-        roles=frozenset({"hr"}),
-    )
+    title, examples = Localised(zh="回声", en="Echo"), ("说一遍",)
+    said = ToolEntry(permission="read", title=title, examples=examples, roles=frozenset({"hr"}))
     tools = {"echo": said, "destroy": READ, "strict": ToolEntry(permission="read", confirm=True)}
     tooled = await open_house(it=program(tools=tools, roles={"finance"}))
     await tooled.has("it")
     return tooled
 
 
-async def test_a_tool_writes_whatever_it_says_of_itself(tooled: House) -> None:
-    tool = tooled["it__read_it"]
-    assert (tool.permission, tool.asks_first, tool.idempotent) == ("write", True, False)
-
-
-async def test_a_tool_reads_where_the_operator_says_so(tooled: House) -> None:
-    tool = tooled["it__echo"]
-    assert (tool.permission, tool.asks_first) == ("read", False)
-    assert (tool.title.zh, tool.examples) == ("回声", ("说一遍",))
-    assert tool.roles == {"hr"}
-
-
-@pytest.mark.parametrize("name", ["it__destroy", "it__strict"])
-async def test_what_destroys_or_is_told_to_is_confirmed_though_it_reads(
-    tooled: House, name: str
+async def test_a_tool_writes_whatever_it_says_of_itself_and_reads_where_the_operator_says_so(
+    tooled: House,
 ) -> None:
-    assert (tooled[name].permission, tooled[name].asks_first) == ("read", True)
-
-
-async def test_a_server_s_roles_are_those_of_its_tools(tooled: House) -> None:
-    assert tooled["it__read_it"].roles == {"finance"}
-    assert tooled["it__list_resources"].roles == {"finance"}
+    stranger, echo = tooled["it__read_it"], tooled["it__echo"]
+    assert (stranger.permission, stranger.asks_first, stranger.idempotent) == ("write", True, False)
+    assert (echo.permission, echo.asks_first) == ("read", False)
+    assert (echo.title.zh, echo.examples, echo.roles) == ("回声", ("说一遍",), {"hr"})
+    # What destroys, or is told to, is confirmed though it reads.
+    for name in ("it__destroy", "it__strict"):
+        assert (tooled[name].permission, tooled[name].asks_first) == ("read", True)
+    # A server's roles are those of its tools.
+    assert stranger.roles == tooled["it__list_resources"].roles == {"finance"}
 
 
 async def test_a_description_is_short_visible_and_no_template(tooled: House) -> None:
@@ -293,8 +243,7 @@ async def test_a_description_is_short_visible_and_no_template(tooled: House) -> 
 
 
 async def test_a_tool_whose_schema_is_none_is_left_out_alone(tooled: House) -> None:
-    assert "it__no_object" not in tooled.tools["it"]
-    assert "it__no_schema" not in tooled.tools["it"]
+    assert tooled.tools["it"].keys().isdisjoint({"it__no_object", "it__no_schema"})
     # The two, and the one that is listed twice, against four that read resources and prompts.
     assert len(tooled.tools["it"]) == len(SCHEMAS) - 2 + 4
 
@@ -307,9 +256,8 @@ async def test_names_are_safe_and_no_two_are_the_same(tooled: House) -> None:
 
 
 async def test_only_what_the_operator_offers_is_there(open_house: Open) -> None:
-    tooled = await open_house(
-        some=program(only=frozenset({"echo", "hang"}), besides=frozenset({"hang"}))
-    )
+    both, one = frozenset({"echo", "hang"}), frozenset({"hang"})
+    tooled = await open_house(some=program(only=both, besides=one))
     await tooled.has("some")
     assert list(tooled.tools["some"]) == ["some__echo"]
 
@@ -339,11 +287,8 @@ def test_secrets_of_an_entry_are_not_shown() -> None:
 async def test_words_of_the_operator_are_those_that_people_read(
     open_house: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = ToolEntry(
-        title=Localised(zh="回声", en="Echo"),
-        description_zh="说什么就回什么。",
-        labels={"text": "说什么", "colour": "颜色"},
-    )
+    title, labels = Localised(zh="回声", en="Echo"), {"text": "说什么", "colour": "颜色"}
+    said = ToolEntry(title=title, description_zh="说什么就回什么。", labels=labels)
     tooled = await open_house(it=program(tools={"echo": said}))
     await tooled.has("it")
     tool = tooled["it__echo"]

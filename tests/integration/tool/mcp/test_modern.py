@@ -50,9 +50,8 @@ async def of_old(modern: Mapping[str, Any]) -> AsyncIterator[House]:
 async def test_each_call_learns_what_it_was_asked_itself(house: House) -> None:
     names = ("Ada", "Bob", "Cy")
     calls = [house.call("it__ask", key=name, name=name) for name in names]
-    for name, outcome in zip(
-        names, await asyncio.gather(*calls, return_exceptions=True), strict=True
-    ):
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    for name, outcome in zip(names, outcomes, strict=True):
         assert isinstance(outcome, ArgumentsToolError)
         assert f"wants to know first: Which seat for {name}? (fields: " in str(outcome)
         assert not any(f"for {other}?" in str(outcome) for other in names if other != name)
@@ -64,18 +63,15 @@ async def test_a_tool_that_is_added_later_appears(house: House) -> None:
     assert await house.call("it__sing") == {"result": "la"}
 
 
-async def test_what_is_asked_in_the_middle_of_a_call_is_passed_on_in_a_legacy_session(
-    of_old: House,
-) -> None:
+async def test_what_is_asked_amid_a_call_is_passed_on_in_a_legacy_session(of_old: House) -> None:
     with pytest.raises(AnswersNeeded) as needed:
         await of_old.call("it__book", key="a", name="Ada")
     (asked,) = needed.value.asked
     assert asked.message == "Which seat for Ada?"
     answers: dict[str, JsonValue] = {asked.key: {"action": "accept", "content": {"seat": "5A"}}}
     told = replace(context(key="a", keep=of_old.keep), answers=answers)
-    assert await of_old["it__book"].call({"name": "Ada"}, told, Dependencies()) == {
-        "result": "accept"
-    }
+    booked = await of_old["it__book"].call({"name": "Ada"}, told, Dependencies())
+    assert booked == {"result": "accept"}
 
 
 async def test_a_newer_session_says_what_to_write_for_that(house: House) -> None:

@@ -28,7 +28,7 @@ def processes(of: int, holding: str) -> list[psutil.Process]:
     return [each for each in below if holding in " ".join(each.cmdline())]
 
 
-async def test_a_server_that_is_slow_to_start_holds_up_nothing(
+async def test_a_server_that_is_slow_to_start_holds_up_nothing_and_may_add_tools_later(
     open_house: Open, tmp_path: Path
 ) -> None:
     pipe = tmp_path / "pipe"
@@ -38,14 +38,9 @@ async def test_a_server_that_is_slow_to_start_holds_up_nothing(
     assert "slow" not in house.tools
     pipe.write_text("go")
     await house.has("slow")
-
-
-async def test_a_tool_that_is_added_later_appears(open_house: Open) -> None:
-    house = await open_house(it=program())
-    await house.has("it")
-    await house.call("it__grow", text="sing")
-    await house.until(lambda: "it__sing" in house.tools["it"])
-    assert await house.call("it__sing", text="la") == '{"text": "la"}'
+    await house.call("slow__grow", text="sing")
+    await house.until(lambda: "slow__sing" in house.tools["slow"])
+    assert await house.call("slow__sing", text="la") == '{"text": "la"}'
 
 
 async def test_what_stands_in_answers_for_a_server_that_never_came(open_house: Open) -> None:
@@ -59,29 +54,21 @@ async def test_what_stands_in_answers_for_a_server_that_never_came(open_house: O
     assert await house.call("first__echo", text="hi") == '{"text": "hi"}'
 
 
-def pair(tool: ToolEntry, notes: Path) -> dict[str, ServerEntry]:
-    """Two of a kind, of which the second stands in for the first."""
+@pytest.mark.parametrize("tool", [READ, ToolEntry()], ids=["read", "write"])
+async def test_only_a_read_is_asked_of_what_stands_in_where_the_first_crashes(
+    open_house: Open, tmp_path: Path, tool: ToolEntry
+) -> None:
+    notes = tmp_path / "notes"
+    first = program("--name", "first", fallback="second", tools={"crash": tool})
     second = program("--name", "second", "--notes", str(notes), only=frozenset())
-    return {"first": program("--name", "first", fallback="second", tools={"crash": tool}),
-            "second": second}  # fmt: skip
-
-
-async def test_a_read_is_asked_of_what_stands_in_where_the_first_crashes(
-    open_house: Open, tmp_path: Path
-) -> None:
-    house = await open_house(**pair(READ, tmp_path / "notes"))
+    house = await open_house(first=first, second=second)
     await house.up("first", "second")
-    assert await house.call("first__crash", text="first") == '{"text": "first"}'
-
-
-async def test_a_write_that_may_have_happened_is_asked_of_nobody_else(
-    open_house: Open, tmp_path: Path
-) -> None:
-    house = await open_house(**pair(ToolEntry(), tmp_path / "notes"))
-    await house.up("first", "second")
-    with pytest.raises(UnknownOutcome):
-        await house.call("first__crash", text="first")
-    assert not (tmp_path / "notes").exists()
+    if tool is READ:
+        assert await house.call("first__crash", text="first") == '{"text": "first"}'
+    else:
+        with pytest.raises(UnknownOutcome):
+            await house.call("first__crash", text="first")
+    assert notes.exists() is (tool is READ)
 
 
 async def test_one_state_is_logged_once(open_house: Open, caplog: pytest.LogCaptureFixture) -> None:
@@ -106,11 +93,9 @@ async def test_no_process_is_left_where_a_server_is_deaf() -> None:
 
 
 async def test_no_process_is_left_where_the_worker_is_killed(tmp_path: Path) -> None:
+    module = "tests.integration.tool.mcp.keep_a_server"
     worker = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.integration.tool.mcp.keep_a_server",
-        stdout=asyncio.subprocess.PIPE,
+        sys.executable, "-m", module, stdout=asyncio.subprocess.PIPE
     )
     assert worker.stdout is not None
     assert await asyncio.wait_for(worker.stdout.readline(), PATIENCE) == b"there\n"
@@ -143,14 +128,11 @@ async def test_looking_at_a_server_says_what_is_wrong_with_it(open_house: Open) 
 async def test_a_server_that_lacks_a_variable_is_away_and_the_others_are_there(
     open_house: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house = await open_house(
-        lacking=ServerEntry(url="https://{env.HOST}/mcp", fallback="it"), it=program()
-    )
-    await house.has("it")
-    await house.has("lacking")
+    lacking = ServerEntry(url="https://{env.HOST}/mcp", fallback="it")
+    house = await open_house(lacking=lacking, it=program())
+    await house.has("it", "lacking")
     assert await house.call("lacking__echo", text="hi") == '{"text": "hi"}'
-    told = [line for line in caplog.messages if "lacking isn't there" in line]
-    (warned,) = told
+    (warned,) = [line for line in caplog.messages if "lacking isn't there" in line]
     assert "HOST isn't set; set it in the environment or in .env; then start again" in warned
 
 
@@ -159,11 +141,8 @@ PAGE = TEXT[TEXT.index("\n## MCP\n") :]
 SNIPPETS = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 
 
-def test_adding_a_server_takes_ten_lines_at_most() -> None:
+async def test_the_example_works_and_has_ten_lines_at_most(tmp_path: Path) -> None:
     assert len(SNIPPETS[0].splitlines()) <= 10
-
-
-async def test_the_example_works(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "plan.md").write_text("Buy tea", encoding="utf-8")
     file = tmp_path / "servers.json"
@@ -185,12 +164,9 @@ def test_the_desk_is_added_to_another_client_as_shown(tmp_path: Path) -> None:
     assert list(json.loads(SNIPPETS[1])) == ["mcpServers"]
 
 
-@pytest.mark.parametrize("model", [ServerEntry, ToolEntry])
-def test_every_key_of_the_file_is_described(model: type) -> None:
-    keys = {field.alias or name for name, field in model.model_fields.items()}  # type: ignore[attr-defined]
+def test_every_key_of_the_file_and_every_tool_that_is_there_by_itself_is_described() -> None:
+    fields = [*ServerEntry.model_fields.items(), *ToolEntry.model_fields.items()]
+    keys = {field.alias or name for name, field in fields}
     assert {key for key in keys if not re.search(rf"`{key}`", PAGE)} == set()
-
-
-@pytest.mark.parametrize("name", [*(e.name for e in EXTRAS), *(tool.name for tool in ALWAYS)])
-def test_every_tool_that_is_there_by_itself_is_named(name: str) -> None:
-    assert re.search(rf"`(…__)?{name}`", PAGE)
+    tools = {tool.name for tool in (*EXTRAS, *ALWAYS)}
+    assert {name for name in tools if not re.search(rf"`(…__)?{name}`", PAGE)} == set()
