@@ -227,7 +227,7 @@ async def test_a_tool_writes_whatever_it_says_of_itself_and_reads_where_the_oper
     stranger, echo = tooled["it__read_it"], tooled["it__echo"]
     assert (stranger.permission, stranger.asks_first, stranger.idempotent) == ("write", True, False)
     assert (echo.permission, echo.asks_first) == ("read", False)
-    assert (echo.title.zh, echo.examples, echo.roles) == ("回声", ("说一遍",), {"hr"})
+    assert (echo.title.zh, echo.examples, set(echo.roles)) == ("回声", ("说一遍",), {"hr"})
     # What destroys, or is told to, is confirmed though it reads.
     for name in ("it__destroy", "it__strict"):
         assert (tooled[name].permission, tooled[name].asks_first) == ("read", True)
