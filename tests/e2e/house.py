@@ -15,8 +15,6 @@ import httpx
 
 STOPPED_WITHIN = 15.0
 COMMAND = [sys.executable, "-m", "router"]
-
-
 BELOW_PASSING = range(15_000, 32_000)
 """Ports that no connection is given for itself: one that passes by would take a server's place."""
 
@@ -116,10 +114,11 @@ class House:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOPPED_WITHIN)
 
-    def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Another command of `intent-router` on the same data."""
+    def command(self, *words: str, said: str = "") -> "subprocess.CompletedProcess[str]":
+        """Another command of `intent-router` on the same data; `said` is piped to it."""
         return subprocess.run(
             [*COMMAND, *words],
+            input=said,
             capture_output=True,
             text=True,
             timeout=60,
@@ -151,15 +150,13 @@ class Person:
         return Chat(self, created.json()["id"])
 
     def approvals(self) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = self.get("/v1/approvals")["items"]
-        return items
+        return list(self.get("/v1/approvals")["items"])
 
     def decide(self, approval: str, decision: str, **more: str) -> httpx.Response:
         return self.post(f"/v1/approvals/{approval}/decision", {"decision": decision, **more})
 
     def run(self, run: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.get(f"/v1/flow-runs/{run}")
-        return found
+        return dict(self.get(f"/v1/flow-runs/{run}"))
 
 
 @dataclass
@@ -185,14 +182,10 @@ class Chat:
 
     def _turn(self, response: httpx.Response) -> dict[str, Any]:
         assert response.status_code == 200, response.text
-        turn: dict[str, Any] = response.json()
-        return turn
+        return dict(response.json())
 
     def transcript(self) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = self.person.get(
-            f"/v1/conversations/{self.id}/messages?limit=200"
-        )["items"]
-        return items
+        return list(self.person.get(f"/v1/conversations/{self.id}/messages?limit=200")["items"])
 
     def heard(self, text: str, within: float = 15.0, after: int = 0) -> dict[str, Any]:
         """The first line of the assistant's with this in it, behind the one with the id `after`.
@@ -202,9 +195,8 @@ class Chat:
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
             for line in self.transcript():
-                if line["role"] != "assistant" or int(line["id"]) <= after:
-                    continue
-                if text in line["text"]:
+                ours = line["role"] == "assistant" and int(line["id"]) > after
+                if ours and text in line["text"]:
                     return line
             time.sleep(0.05)
         raise AssertionError(f"never heard {text!r} in {self.transcript()}")

@@ -40,8 +40,7 @@ async def agent_of(url: str, user: str = "gina") -> AsyncIterator[Client]:
 async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     result = await agent.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    answer: dict[str, Any] = result.structured_content
-    return answer
+    return dict(result.structured_content)
 
 
 def said(turn: dict[str, Any]) -> str:
@@ -63,24 +62,20 @@ async def test_an_agent_files_a_request_that_its_person_has_confirmed(house: Hou
         await do(carol, "decide", decision="approve", **given)
 
 
-async def test_an_agent_asks_for_a_flow_by_its_name(house: House) -> None:
+SLOTS = {"leave_type": "annual", "start": "2027-03-01", "end": "2027-03-02", "reason": "家里有事"}
+
+
+async def test_a_flow_is_asked_for_by_its_name_in_words_and_slots_which_never_confirm_it(
+    house: House,
+) -> None:
     async with agent_of(house.url) as gina:
-        turn = await do(gina, "leave_request", request=REQUEST)
-        assert (turn["flow"]["name"], turn["flow"]["status"]) == ("leave_request", "confirming")
+        in_words = await do(gina, "leave_request", request=REQUEST)
         assert (await do(gina, "confirm", value=False))["flow"]["status"] != "completed"
-
-
-async def test_a_flow_takes_its_own_slots_by_name(house: House) -> None:
-    slots = {
-        "leave_type": "annual",
-        "start": "2027-03-01",
-        "end": "2027-03-02",
-        "reason": "家里有事",
-    }
-    async with agent_of(house.url) as gina:
-        turn = await do(gina, "leave_request", **slots)
-    assert (turn["flow"]["name"], turn["flow"]["status"]) == ("leave_request", "confirming")
-    assert turn["flow"]["slots"].items() >= slots.items()
+        by_slots = await do(gina, "leave_request", **SLOTS)
+        pressed = await do(gina, "leave_request", request="确认", **SLOTS)
+    for turn in (in_words, by_slots, pressed):
+        assert (turn["flow"]["name"], turn["flow"]["status"]) == ("leave_request", "confirming")
+    assert by_slots["flow"]["slots"].items() >= SLOTS.items()
 
 
 async def test_every_call_by_name_is_apart_from_what_others_left_open(house: House) -> None:
@@ -92,6 +87,10 @@ async def test_every_call_by_name_is_apart_from_what_others_left_open(house: Hou
         requests = await do(gina, "get_my_requests")
         there = {"conversation": open_form["conversation"]}
         filled = await do(gina, "fill", values={"start": "2027-03-01"}, **there)
+        elsewhere = {"conversation": (await do(gina, "say", text="你好"))["conversation"]}
+        passed_along = await do(gina, "calculate", expression="2+2", **elsewhere)
+    assert passed_along["conversation"] == elsewhere["conversation"]
+    assert passed_along["flow"]["name"] == "calculate"
     assert "4" in said(sum_of)
     assert "7" in said(in_words)
     answered = [each["flow"] for each in (sum_of, in_words, requests)]
@@ -101,20 +100,6 @@ async def test_every_call_by_name_is_apart_from_what_others_left_open(house: Hou
     assert len({turn["conversation"] for turn in turns}) == len(turns)
     assert filled["flow"]["id"] == open_form["flow"]["id"]
     assert filled["flow"]["slots"] == {**open_form["flow"]["slots"], "start": "2027-03-01"}
-
-
-async def test_a_call_by_name_goes_on_in_a_conversation_that_is_passed_along(house: House) -> None:
-    async with agent_of(house.url) as gina:
-        there = {"conversation": (await do(gina, "say", text="你好"))["conversation"]}
-        turn = await do(gina, "calculate", expression="2+2", **there)
-    assert (turn["conversation"], turn["flow"]["name"]) == (there["conversation"], "calculate")
-
-
-async def test_words_to_a_flow_never_confirm_it(house: House) -> None:
-    slots = {"leave_type": "annual", "start": "2027-03-01", "end": "2027-03-02", "reason": "rest"}
-    async with agent_of(house.url) as gina:
-        turn = await do(gina, "leave_request", request="确认", **slots)
-    assert turn["flow"]["status"] == "confirming"
 
 
 async def test_a_refused_call_leaves_the_agent_where_it_was(house: House) -> None:
@@ -127,19 +112,15 @@ async def test_a_refused_call_leaves_the_agent_where_it_was(house: House) -> Non
     assert declined["conversation"] == asked["conversation"]
 
 
-async def test_tools_show_their_own_parameters_and_need_none(house: House) -> None:
-    async with agent_of(house.url) as gina:
-        tools = {tool.name: tool.input_schema for tool in (await gina.list_tools()).tools}
-    assert set(tools["calculate"]["properties"]) == {"request", "conversation", "expression"}
-    assert "leave_type" in tools["leave_request"]["properties"]
-    assert set(tools["policy-advisor"]["properties"]) == {"request", "conversation"}
-    assert not tools["calculate"].get("required")
-
-
 async def test_what_is_there_and_what_it_does_is_said_honestly(house: House) -> None:
     async with agent_of(house.url) as gina:
         tools = {tool.name: tool for tool in (await gina.list_tools()).tools}
         capabilities = (await do(gina, "list_capabilities"))["items"]
+    schemas = {name: tool.input_schema for name, tool in tools.items()}
+    assert set(schemas["calculate"]["properties"]) == {"request", "conversation", "expression"}
+    assert "leave_type" in schemas["leave_request"]["properties"]
+    assert set(schemas["policy-advisor"]["properties"]) == {"request", "conversation"}
+    assert not schemas["calculate"].get("required")
     assert tools.keys() >= DESK | {each["name"] for each in capabilities}
     hints = {name: tool.annotations or ToolAnnotations() for name, tool in tools.items()}
     reads = {name for name, hint in hints.items() if hint.read_only_hint}
@@ -227,20 +208,18 @@ def test_what_it_can_t_be_started_with_is_usage(house: House, words: list[str], 
 
 
 @pytest.mark.parametrize("served", [(), ("--http", "1")])
-def test_a_person_whom_nobody_knows_is_not_served(house: House, served: tuple[str, ...]) -> None:
-    outcome = house.command("mcp", "--url", house.url, "--user", "zed", *served)
-    assert (outcome.returncode, outcome.stdout) == (1, "")
-    assert outcome.stderr.startswith("error: the API won't have this person")
-    assert "name a user id of its directory with --user" in outcome.stderr.lower()
-
-
-@pytest.mark.parametrize("served", [(), ("--http", "1")])
-def test_nobody_is_served_where_no_api_answers(house: House, served: tuple[str, ...]) -> None:
-    (port,) = free_ports(1)
-    url = f"http://127.0.0.1:{port}"
-    outcome = house.command("mcp", "--url", url, "--user", "gina", *served)
-    assert (outcome.returncode, outcome.stdout) == (1, "")
-    assert outcome.stderr.startswith(f"error: no API answers at {url}: start `intent-router dev`")
+def test_nobody_is_served_whom_no_api_knows(house: House, served: tuple[str, ...]) -> None:
+    nowhere = f"http://127.0.0.1:{free_ports(1)[0]}"
+    unknown, unanswered = (
+        house.command("mcp", "--url", url, "--user", user, *served)
+        for url, user in ((house.url, "zed"), (nowhere, "gina"))
+    )
+    for outcome in (unknown, unanswered):
+        assert (outcome.returncode, outcome.stdout) == (1, "")
+    assert unknown.stderr.startswith("error: the API won't have this person")
+    assert "name a user id of its directory with --user" in unknown.stderr.lower()
+    told = f"error: no API answers at {nowhere}: start `intent-router dev`"
+    assert unanswered.stderr.startswith(told)
 
 
 @pytest.fixture
