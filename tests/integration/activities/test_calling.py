@@ -24,12 +24,13 @@ from router.domain.errors import (
 )
 from router.domain.file_types import MOST_BYTES
 from router.domain.principals import Principal
+from router.domain.records import AuditRecord
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import Dependencies, ToolContext
 from router.tool.registry import Registry
 from router.tool.results import ToolFile
-from router.tool.tool import tool
+from router.tool.tool import Tool, tool
 from tests.fakes.audience import Audience
 
 ALICE = Principal(id="alice", name="Alice")
@@ -57,20 +58,22 @@ class House:
             self.asked.append(what)
             return await self.answering(ctx, what)
 
-        registry = Registry()
-        registry.add(tool(**{"permission": "read", **options})(look))
+        return self.caller_of(tool(**{"permission": "read", **options})(look), places=places)
+
+    def caller_of(self, called: Tool, **more: Any) -> ToolCaller:
+        registry, store, dependencies = Registry(), self.store, Dependencies()
+        registry.add(called)
         registry.add(read_more)
-        dependencies = Dependencies()
-        dependencies.provide(provided.results, self.store.results)
-        dependencies.provide(provided.files, self.store.files)
-        store = self.store
-        return ToolCaller(
-            registry, dependencies, store.ledger, store.audit, store.results, places=places
-        )
+        dependencies.provide(provided.results, store.results)
+        dependencies.provide(provided.files, store.files)
+        return ToolCaller(registry, dependencies, store.ledger, store.audit, store.results, **more)
+
+    async def records(self, person: str = "alice") -> list[AuditRecord]:
+        return await self.store.audit.of_person("default", person, 20)
 
     async def audited(self, person: str = "alice") -> list[tuple[str, str, str]]:
-        records = await self.store.audit.of_person("default", person, 20)
-        return [(one.tool, one.decision, one.outcome) for one in reversed(records)]
+        rows = reversed(await self.records(person))
+        return [(one.tool, one.decision, one.outcome) for one in rows]
 
 
 @pytest.fixture
@@ -99,7 +102,7 @@ class TestAudit:
     ) -> None:
         with pytest.raises(ArgumentsToolError):
             await house.made().call(call(arguments={"where": "here"}))
-        (record,) = await house.store.audit.of_person("default", "alice", 5)
+        (record,) = await house.records()
         assert (record.decision, record.outcome) == ("refused", "")
         assert record.detail.startswith("ArgumentsToolError: look: where: ")
 
@@ -110,13 +113,9 @@ class TestAudit:
         house.answering = closed
         with pytest.raises(PermanentToolError):
             await house.made().call(call(conversation="c1"))
-        (record,) = await house.store.audit.of_person("default", "alice", 5)
-        assert (record.decision, record.outcome, record.conversation) == (
-            "admitted",
-            "failed",
-            "c1",
-        )
-        assert record.detail == "PermanentToolError: closed for good"
+        assert await house.audited() == [("look", "admitted", "failed")]
+        (record,) = await house.records()
+        assert (record.conversation, record.detail) == ("c1", "PermanentToolError: closed for good")
 
     async def test_a_call_that_is_stopped_leaves_its_row_too(self, house: House) -> None:
         reached = asyncio.Event()
@@ -132,15 +131,14 @@ class TestAudit:
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
-        (record,) = await house.store.audit.of_person("default", "alice", 5)
-        assert (record.decision, record.outcome) == ("admitted", "failed")
-        assert record.detail == "stopped while it ran"
+        assert await house.audited() == [("look", "admitted", "failed")]
+        assert (await house.records())[0].detail == "stopped while it ran"
 
     async def test_arguments_are_told_apart_and_not_kept(self, house: House) -> None:
         caller = house.made()
         await caller.call(call("a secret"))
         await caller.call(call("another"))
-        one, other = await house.store.audit.of_person("default", "alice", 5)
+        one, other = await house.records()
         assert one.digest != other.digest
         assert "secret" not in one.model_dump_json() + other.model_dump_json()
 
@@ -175,12 +173,7 @@ class TestCheck:
         ],
     )
     async def test_what_speaks_against_the_call_is_said_and_audited(
-        self,
-        house: House,
-        refusing: ToolCaller,
-        asked: ToolCall,
-        error: type[Exception],
-        said: str,
+        self, house: House, refusing: ToolCaller, asked: ToolCall, error: type[Exception], said: str
     ) -> None:
         with pytest.raises(error, match=said):
             await refusing.check(asked)
@@ -276,74 +269,60 @@ class TestCache:
 
 class TestPages:
     @pytest.fixture
-    def lengthy(self, house: House) -> House:
+    def caller(self, house: House) -> ToolCaller:
         async def answer(_: ToolContext, __: str) -> JsonValue:
             return ["一行" * 50 for _ in range(300)]
 
         house.answering = answer
-        return house
+        return house.made()
 
-    async def test_a_long_result_is_read_on_page_by_page(self, lengthy: House) -> None:
-        caller = lengthy.made()
-        page: Any = await caller.call(call())
-        text, handle = page["text"], page["read_more"]
-        for number in range(2, page["pages"] + 1):
-            given = {"handle": handle, "page": number}
-            page = await caller.call(call(name="read_more", arguments=given))
-            text += page["text"]
-        assert page["read_more"] is None
+    async def read_on(
+        self, caller: ToolCaller, first: Any, page: Any, person: Principal = ALICE
+    ) -> Any:
+        given = {"handle": first["read_more"], "page": page}
+        return await caller.call(call(name="read_more", caller=person, arguments=given))
+
+    async def test_a_long_result_is_read_on_page_by_page(self, caller: ToolCaller) -> None:
+        first: Any = await caller.call(call())
+        rest = [await self.read_on(caller, first, n) for n in range(2, first["pages"] + 1)]
+        assert rest[-1]["read_more"] is None
+        text = "".join(page["text"] for page in [first, *rest])
         assert json.loads(text) == ["一行" * 50 for _ in range(300)]
 
-    async def test_nobody_else_reads_on(self, lengthy: House) -> None:
-        caller = lengthy.made()
-        first: Any = await caller.call(call())
-        given = {"handle": first["read_more"], "page": 2}
+    async def test_nobody_else_reads_on(self, caller: ToolCaller) -> None:
         with pytest.raises(ArgumentsToolError, match="there is no result"):
-            await caller.call(call(name="read_more", caller=BOB, arguments=given))
+            await self.read_on(caller, await caller.call(call()), 2, BOB)
 
     @pytest.mark.parametrize("page", [0, -1, 10_001, "2nd"])
-    async def test_a_page_that_is_not_there_is_refused(self, lengthy: House, page: Any) -> None:
-        caller = lengthy.made()
-        first: Any = await caller.call(call())
-        given = {"handle": first["read_more"], "page": page}
+    async def test_a_page_that_is_none_is_refused(self, caller: ToolCaller, page: Any) -> None:
         with pytest.raises(ArgumentsToolError):
-            await caller.call(call(name="read_more", arguments=given))
+            await self.read_on(caller, await caller.call(call()), page)
 
     async def test_a_page_behind_the_last_is_refused_with_how_many_there_are(
-        self, lengthy: House
+        self, caller: ToolCaller
     ) -> None:
-        caller = lengthy.made()
         first: Any = await caller.call(call())
-        given = {"handle": first["read_more"], "page": 9999}
         with pytest.raises(ArgumentsToolError, match=f"has {first['pages']} pages"):
-            await caller.call(call(name="read_more", arguments=given))
+            await self.read_on(caller, first, 9999)
 
-    async def test_a_flow_is_never_given_a_page_for_the_whole(self, lengthy: House) -> None:
+    async def test_a_flow_is_never_given_a_page_for_the_whole(self, caller: ToolCaller) -> None:
         with pytest.raises(PermanentToolError, match="ask it for less"):
-            await lengthy.made().call(call(flow_run=RUN))
+            await caller.call(call(flow_run=RUN))
 
 
-async def test_a_tool_says_how_far_it_is_to_whoever_watches(database: Database) -> None:
+async def test_a_tool_says_how_far_it_is_to_whoever_watches(house: House) -> None:
     @tool(permission="read")
     async def count(ctx: ToolContext) -> None:
         """Count."""
         ctx.heartbeat()
         await ctx.progress("half" * 500)
 
-    store, audience, registry = Store(database), Audience(), Registry()
-    registry.add(count)
-    caller = ToolCaller(
-        registry,
-        Dependencies(),
-        store.ledger,
-        store.audit,
-        store.results,
-        ProgressPublisher(audience),
-    )
+    audience = Audience()
+    caller = house.caller_of(count, telling=ProgressPublisher(audience))
     await caller.call(call(name="count", arguments={}, conversation="c1", call_id="1"))
     (told,) = audience.told
-    assert (told.type, told.data["id"], told.data["name"]) == ("tool_started", "1", "count")
-    assert told.data["progress"] == ("half" * 500)[:500]
+    about = {"id": "1", "name": "count", "progress": ("half" * 500)[:500]}
+    assert (told.type, told.data) == ("tool_started", about)
 
 
 CSV = ToolFile("days.csv", "text/csv", b"type,days\n")
@@ -363,13 +342,14 @@ class TestFiles:
         assert (kept.owner, kept.name, kept.type, kept.size) == ("bob", "days.csv", "text/csv", 10)
         assert await house.store.files.content("default", kept.id) == CSV.content
 
-    async def test_a_write_that_is_repeated_gives_the_same_file(self, house: House) -> None:
+    @pytest.mark.parametrize("remembering", [{"permission": "write"}, {"cache": "1m"}])
+    async def test_a_call_that_is_repeated_gives_the_same_file(
+        self, house: House, remembering: dict[str, Any]
+    ) -> None:
         house.answering = give_csv
-        caller = house.made(permission="write")
-        first, again = [
-            await caller.call(call(key="k", flow_run=RUN), confirmed=True) for _ in range(2)
-        ]
-        assert first == again
+        caller = house.made(**remembering)
+        one = call(key="k", flow_run=RUN) if "permission" in remembering else call()
+        assert await caller.call(one, confirmed=True) == await caller.call(one, confirmed=True)
         assert len(house.asked) == 1
 
     async def test_a_write_whose_file_is_too_large_says_that_it_was_done(
@@ -396,8 +376,3 @@ class TestFiles:
         assert [one["file"]["size"] for one in found] == [10, MOST_BYTES]
         with pytest.raises(PermanentToolError, match=r"look gave the file 'a\.bin' of 10485761"):
             await house.made().call(call("1"))
-
-    async def test_what_is_remembered_has_the_same_file(self, house: House) -> None:
-        house.answering = give_csv
-        caller = house.made(cache="1m")
-        assert await caller.call(call()) == await caller.call(call())

@@ -97,11 +97,8 @@ async def test_tools_of_one_pool_share_its_places_and_others_have_their_own() ->
 
 async def test_another_number_in_the_file_counts_at_once() -> None:
     places = Places(patience=0.01)
-    async with (
-        places.taken(named("a", 1)),
-        places.taken(named("a", 2)),
-        places.taken(named("a", 2)),
-    ):
+    one, two = named("a", 1), named("a", 2)
+    async with places.taken(one), places.taken(two), places.taken(two):
         pass
 
 

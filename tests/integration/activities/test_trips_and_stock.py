@@ -60,26 +60,23 @@ class TestTrips:
 
     async def test_one_that_ends_before_it_starts_is_refused(self, people: PeopleSystem) -> None:
         backwards = trip("2026-12-16", "2026-12-14")
-        for attempt in (people.trips.check(ALICE, backwards),
-                        people.trips.book(ALICE, "k", backwards)):  # fmt: skip
-            with pytest.raises(ArgumentsToolError, match="before the start"):
-                await attempt
+        with pytest.raises(ArgumentsToolError, match="before the start"):
+            await people.trips.check(ALICE, backwards)
+        with pytest.raises(ArgumentsToolError, match="before the start"):
+            await people.trips.book(ALICE, "k", backwards)
         assert await people.trips.of(ALICE) == []
 
-    async def test_called_off_its_days_are_free_however_often(self, people: PeopleSystem) -> None:
-        await people.trips.book(ALICE, "k", trip())
-        for _ in range(2):
-            off = await people.trips.cancel(ALICE, "k")
-            assert off is not None
-            assert off.status == "cancelled"
-        await people.trips.book(ALICE, "k2", trip())
-        assert {one.status for one in await people.trips.of(ALICE)} == {"booked", "cancelled"}
-
-    async def test_nobody_calls_off_what_is_anothers(self, people: PeopleSystem) -> None:
-        await people.trips.book(ALICE, "k", trip())
+    async def test_called_off_by_its_owner_its_days_are_free_however_often(
+        self, people: PeopleSystem
+    ) -> None:
+        booked = await people.trips.book(ALICE, "k", trip())
         assert await people.trips.cancel(BOB, "k") is None
         assert await people.trips.cancel(ELSEWHERE, "k") is None
-        assert [one.status for one in await people.trips.of(ALICE)] == ["booked"]
+        assert await people.trips.of(ALICE) == [booked]
+        off = booked.model_copy(update={"status": "cancelled"})
+        assert [await people.trips.cancel(ALICE, "k") for _ in range(2)] == [off, off]
+        await people.trips.book(ALICE, "k2", trip())
+        assert {one.status for one in await people.trips.of(ALICE)} == {"booked", "cancelled"}
 
     async def test_of_two_at_once_one_gets_the_days(self, people: PeopleSystem) -> None:
         both = [people.trips.book(ALICE, key, trip()) for key in ("k1", "k2")]

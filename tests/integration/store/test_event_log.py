@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from router.domain.messages import Route, Turn, Usage
 from router.domain.progress import ProgressPlace, Thinking, ToolCallProgress
@@ -36,8 +37,7 @@ async def test_what_has_never_begun_has_no_end(store: Store) -> None:
     await store.log.append("t", [other.finished(AT, "skipped")])
     rows = await store.log.since("t", "c1", 0, 100)
     assert [(row.kind, row.data["id"]) for row in rows] == [
-        ("tool_started", "c0"),
-        ("tool_finished", "c0"),
+        *(("tool_started", "c0"), ("tool_finished", "c0"))
     ]
 
 
@@ -106,17 +106,8 @@ async def test_whoever_listens_hears_that_there_is_more(store: Store) -> None:
         assert await kinds(store) == ["tool_started"]
 
 
-def line(number: int, kind: str, message_id: str | None = None) -> LogEntry:
-    return LogEntry.model_validate(
-        {
-            "key": f"c1:{number}",
-            "kind": kind,
-            "at": AT,
-            "conversation": "c1",
-            "message_id": message_id,
-            "data": {"role": "assistant", "text": str(number)},
-        }
-    )
+def line(number: int, kind: LogKind, message_id: str | None = None) -> LogEntry:
+    return entry(f"c1:{number}", kind, message_id, role="assistant", text=str(number))
 
 
 async def test_news_is_what_came_by_itself_between_a_turn_and_the_one_before(store: Store) -> None:
@@ -136,21 +127,22 @@ async def test_news_is_what_came_by_itself_between_a_turn_and_the_one_before(sto
     assert await news("m1", "c2") == []
 
 
-def entry(key: str, kind: LogKind = "message", message_id: str | None = None) -> LogEntry:
-    data = {"role": "user", "text": "你好"}
-    return LogEntry(
-        key=key, kind=kind, at=AT, conversation="c1", message_id=message_id, data={**data}
-    )
+def entry(
+    key: str, kind: LogKind = "message", message_id: str | None = None, **data: JsonValue
+) -> LogEntry:
+    data = data or {"role": "user", "text": "你好"}
+    return LogEntry(key=key, kind=kind, at=AT, conversation="c1", message_id=message_id, data=data)
 
 
 def turn_entry(message_id: str, key: str = "", turn: int = 1) -> LogEntry:
     said = Turn(message_id=message_id, turn=turn, route=Route(kind="reply", by="fallback"))
-    data = {"digest": "d1", "turn": said.model_dump(mode="json")}
-    return entry(key or f"turn:{message_id}", "turn", message_id).model_copy(update={"data": data})
+    about: dict[str, Any] = {"digest": "d1", "turn": said.model_dump(mode="json")}
+    return entry(key or f"turn:{message_id}", "turn", message_id, **about)
 
 
 class TestLog:
     async def test_appending_again_writes_once_and_keeps_the_order(self, store: Store) -> None:
+        await store.log.append("default", [])
         await store.log.append("default", [entry("1"), entry("2")])
         await store.log.append("default", [entry("2"), entry("3")])
         entries = await store.log.transcript("default", "c1", None, 10)
@@ -159,55 +151,41 @@ class TestLog:
         assert numbers == sorted(set(numbers))
         assert entries[0] == entry("1").model_copy(update={"sequence": entries[0].sequence})
 
-    async def test_a_transcript_is_read_on_from_a_sequence_number(self, store: Store) -> None:
+    async def test_a_transcript_of_messages_is_read_on_from_a_sequence_number(
+        self, store: Store
+    ) -> None:
         await store.log.append("default", [entry(str(n)) for n in range(5)])
+        await store.log.append("default", [entry("route", "route"), turn_entry("m1")])
+        await store.log.append("other", [entry("1")])
         first = await store.log.transcript("default", "c1", None, 2)
         rest = await store.log.transcript("default", "c1", first[-1].sequence, 10)
         assert [e.key for e in first + rest] == ["0", "1", "2", "3", "4"]
-
-    async def test_only_messages_are_in_a_transcript(self, store: Store) -> None:
-        await store.log.append("default", [entry("1"), entry("2", "route"), turn_entry("m1")])
-        assert len(await store.log.transcript("default", "c1", None, 10)) == 1
-
-    async def test_a_key_is_unique_within_its_tenant_only(self, store: Store) -> None:
-        await store.log.append("default", [entry("1")])
-        await store.log.append("other", [entry("1")])
         assert len(await store.log.transcript("other", "c1", None, 10)) == 1
 
-    async def test_a_turn_is_found_by_its_message_id(self, store: Store) -> None:
-        await store.log.append("default", [turn_entry("m1")])
-        found = await store.log.turn("default", "c1", "m1")
-        assert found is not None
-        assert (found.digest, found.turn.message_id) == ("d1", "m1")
-        assert await store.log.turn("default", "c1", "m2") is None
-        assert await store.log.turn("default", "c2", "m1") is None
-        assert await store.log.turn("other", "c1", "m1") is None
-
-    async def test_the_first_answer_to_a_message_id_stands(self, store: Store) -> None:
+    async def test_a_turn_is_found_by_its_message_id_as_it_was_answered_first(
+        self, store: Store
+    ) -> None:
         await store.log.append("default", [turn_entry("m1", "k1", turn=1)])
         await store.log.append("default", [turn_entry("m1", "k2", turn=2), entry("after")])
         found = await store.log.turn("default", "c1", "m1")
         assert found is not None
-        assert found.turn.turn == 1
+        assert (found.digest, found.turn.message_id, found.turn.turn) == ("d1", "m1", 1)
+        for place in (("default", "c1", "m2"), ("default", "c2", "m1"), ("other", "c1", "m1")):
+            assert await store.log.turn(*place) is None
         assert len(await store.log.transcript("default", "c1", None, 10)) == 1
 
     async def test_exchanges_are_read_on_conversation_by_conversation(self, store: Store) -> None:
         elsewhere = entry("b1").model_copy(update={"conversation": "c0"})
-        approval_of_bob = entry("p").model_copy(update={"conversation": None, "recipient": "bob"})
-        await store.log.append(
-            "default", [entry("1"), entry("2", "route"), elsewhere, approval_of_bob]
-        )
+        of_bob = entry("p").model_copy(update={"conversation": None, "recipient": "bob"})
+        await store.log.append("default", [entry("1"), entry("2", "route"), elsewhere, of_bob])
         await store.log.append("default", [turn_entry("m1"), entry("3")])
         await store.log.append("other", [entry("of another tenant")])
-        seen: list[LogEntry] = []
+        seen: list[str] = []
         after = None
         while page := await store.log.exchanges("default", after, 2):
-            seen += page
+            seen += [e.key for e in page]
             after = (page[-1].conversation or "", page[-1].sequence or 0)
-        assert [e.key for e in seen] == ["b1", "1", "turn:m1", "3"]
-
-    async def test_nothing_to_append_is_fine(self, store: Store) -> None:
-        await store.log.append("default", [])
+        assert seen == ["b1", "1", "turn:m1", "3"]
 
     async def test_a_reader_who_follows_a_conversation_misses_nothing(self, store: Store) -> None:
         """Numbers become visible in order, though many append at once."""
@@ -235,20 +213,12 @@ MINUTE = timedelta(minutes=1)
 
 
 def mailbox(subject: str = "c1", **more: Any) -> Mailbox:
-    whole: dict[str, Any] = {
-        "tenant": "t",
-        "face": "slack",
-        "kind": "conversation",
-        "subject": subject,
-        "place": {"channel": "C1"},
-        "due": AT,
-    }
-    return Mailbox.model_validate(whole | more)
+    whole = {"tenant": "t", "face": "slack", "kind": "conversation", "subject": subject}
+    return Mailbox.model_validate({**whole, "place": {"channel": "C1"}, "due": AT, **more})
 
 
 def posted(key: str, **more: Any) -> LogEntry:
-    whole: dict[str, Any] = {"key": key, "kind": "turn", "at": AT, "conversation": "c1"}
-    return LogEntry.model_validate(whole | {"data": {}} | more)
+    return entry(key, "turn").model_copy(update=more)
 
 
 async def claimed(store: Store, now: datetime = AT, *faces: str) -> list[Mailbox]:

@@ -1,12 +1,11 @@
 """What is erased, and the audit trail that stays, on both databases."""
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import Connection, Row, delete, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from router.domain.locale import Localised
@@ -15,7 +14,6 @@ from router.domain.records import (
     ApprovalRecord,
     AuditEntry,
     AuditFilter,
-    AuditRecord,
     ConversationRecord,
     FileRecord,
     HistoryLine,
@@ -30,6 +28,7 @@ from router.store import tables
 from router.store.database import Database
 from router.store.retention import PersonErasure
 from router.store.store import Store
+from tests.integration.store import test_store
 
 NOW = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=400)
@@ -41,48 +40,38 @@ COMMENT = "玩得开心"
 def run(name: str, requester: str, status: str = "completed", **more: Any) -> RunRecord:
     began = HistoryLine(at=NOW, state="details", event="began", by=requester, comment=WORDS)
     decided = HistoryLine(at=NOW, state="manager", event="approve", by="bob", comment=COMMENT)
-    values = {
-        "id": name,
-        "tenant": "default",
-        "workflow_id": f"leave_request/default/{name}",
-        "run_id": "x",
-        "flow": "leave_request",
-        "title": TITLE,
-        "version": 1,
-        "status": status,
+    values: dict[str, Any] = {
+        "events": 5,
         "state": "approved",
+        "status": status,
         "slots": {"reason": WORDS},
         "requester": requester,
         "conversation": f"of-{requester}",
         "history": [began, decided],
-        "events": 5,
         "created_at": NOW,
         "updated_at": NOW,
         "readers": ["carol"],
         "files": {"f1": f"{WORDS}.pdf"},
         "remedy": Remedy(definition="d", done=[], results={"said": WORDS}),
-        **more,
     }
-    return RunRecord.model_validate(values)
+    return test_store.run(name, **{**values, **more})
 
 
 def approval(of: RunRecord, person: str, verdict: str | None = "approve") -> ApprovalRecord:
-    return ApprovalRecord(
-        id=f"{of.id}-{person}",
-        tenant="default",
+    return test_store.approval(
+        f"{of.id}-{person}",
         run=of.id,
-        workflow_id=of.workflow_id,
-        flow=of.flow,
         person=person,
         requester=of.requester,
-        title=TITLE,
         summary={"reason": Localised(zh=WORDS, en=WORDS)},
         labels={"reason": Localised(zh="事由", en="Reason")},
-        digest="d",
-        since=NOW,
         verdict=verdict,
         comment=COMMENT if verdict else None,
     )
+
+
+async def erase(database: Database, person: str = "alice", pseudonym: str = "erased-1") -> None:
+    await PersonErasure(database, "default", person).erase(pseudonym)
 
 
 def said(by: str, text: str, at: datetime = NOW, **more: Any) -> LogEntry:
@@ -110,36 +99,26 @@ async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
     await store.results.keep("default", person, "look", WORDS)
     await store.keys.claim("default", person, "k1", "d")
     await store.spending.add("default", person, date(2026, 11, 18), Usage(llm_calls=2))
-    called = AuditRecord(
-        at=NOW,
-        person=person,
-        tool="look",
-        digest="d",
-        decision="admitted",
-        detail=WORDS,
-        key=f"leave_request/default/run-{person}:record:1",
-    )
-    await store.audit.note("default", called)
-    for key in (f"default/{person}/1", called.key):
-        await store.ledger.begin(key, "look", "d")
-        await store.ledger.finish(key, WORDS)
+    called = test_store.audited(0, person, "look", "admitted")
+    key = f"leave_request/default/run-{person}:record:1"
+    await store.audit.note("default", called.model_copy(update={"detail": WORDS, "key": key}))
+    for each in (f"default/{person}/1", key):
+        await store.ledger.begin(each, "look", "d")
+        await store.ledger.finish(each, WORDS)
     for kind, subject in (("person", person), ("conversation", f"of-{person}")):
         box = {"tenant": "default", "face": "slack", "kind": kind, "subject": subject}
         await store.mailboxes.open(Mailbox.model_validate({**box, "place": {}, "due": at}))
     own = run(f"run-{person}", person)
     notice = said(person, WORDS, at, kind="approval", recipient="bob")
-    about_it = {"flow_run": own.id, "requester": person, "title": TITLE.model_dump()}
+    about_it = {"flow_run": own.id, "requester": person, "title": own.title.model_dump()}
     notice = notice.model_copy(update={"conversation": None, "data": about_it, "key": own.id})
     await store.runs.publish(own, [approval(own, "bob")], [notice])
 
 
 async def all_rows(database: Database) -> str:
-    def read(connection: Any) -> list[Sequence[Any]]:
-        return [
-            tuple(row)
-            for table in tables.metadata.sorted_tables
-            for row in connection.execute(select(table))
-        ]
+    def read(connection: Connection) -> list[Row[Any]]:
+        every = tables.metadata.sorted_tables
+        return [row for table in every for row in connection.execute(select(table))]
 
     return "\n".join(
         str([value.decode() if isinstance(value, bytes) else value for value in row])
@@ -149,13 +128,12 @@ async def all_rows(database: Database) -> str:
 
 async def test_what_is_a_persons_goes_and_nobody_elses(store: Store, database: Database) -> None:
     await furnish(store, "alice")
-    erasing = PersonErasure(database, "default", "alice")
-    await erasing.erase("erased-1")
+    await erase(database)
     left = await all_rows(database)
     assert not [word for word in (WORDS, COMMENT, "'alice'") if word in left]
     await furnish(store, "frank")
     before = (await all_rows(database)).count("frank")
-    await erasing.erase("erased-2")
+    await erase(database, pseudonym="erased-2")
     after = await all_rows(database)
     assert after.count("frank") == before
     assert WORDS in after
@@ -163,13 +141,11 @@ async def test_what_is_a_persons_goes_and_nobody_elses(store: Store, database: D
 
 async def test_decisions_stay_under_a_pseudonym(store: Store, database: Database) -> None:
     await furnish(store, "alice")
-    await PersonErasure(database, "default", "alice").erase("erased-1")
-    kept = await store.runs.find("default", "run-alice")
-    assert kept is not None
+    await erase(database)
+    kept = await test_store.kept(store, "run-alice")
     assert (kept.requester, kept.status, kept.slots) == ("erased-1", "completed", {})
     assert [(line.event, line.by) for line in kept.history] == [
-        ("began", "erased-1"),
-        ("approve", "bob"),
+        *(("began", "erased-1"), ("approve", "bob"))
     ]
     decided = await store.runs.find_approval("default", "run-alice-bob")
     assert decided is not None
@@ -183,12 +159,10 @@ async def test_an_approvers_name_and_words_go_and_the_request_stays(
     store: Store, database: Database
 ) -> None:
     await furnish(store, "alice")
-    await PersonErasure(database, "default", "bob").erase("erased-9")
+    await erase(database, "bob", "erased-9")
     left = await all_rows(database)
-    assert "'bob'" not in left
-    assert COMMENT not in left
-    kept = await store.runs.find("default", "run-alice")
-    assert kept is not None
+    assert not [word for word in ("'bob'", COMMENT) if word in left]
+    kept = await test_store.kept(store, "run-alice")
     assert (kept.requester, kept.slots) == ("alice", {"reason": WORDS})
     decided = await store.runs.find_approval("default", "run-alice-bob")
     assert decided is not None
@@ -199,10 +173,9 @@ async def test_a_publication_that_comes_too_late_brings_nothing_back(
     store: Store, database: Database
 ) -> None:
     await store.runs.publish(run("r1", "alice", "waiting_approval"), [])
-    await PersonErasure(database, "default", "alice").erase("erased-1")
+    await erase(database)
     await store.runs.publish(run("r1", "alice", "completed", events=99), [])
-    kept = await store.runs.find("default", "r1")
-    assert kept is not None
+    kept = await test_store.kept(store)
     assert (kept.requester, kept.status) == ("erased-1", "cancelled")
 
 
@@ -214,11 +187,8 @@ async def test_what_there_is_is_counted_and_what_waits_for_them_is_named(
     await store.runs.publish(going_on, [approval(going_on, "alice", None)])
     there = await PersonErasure(database, "default", "alice").holdings()
     assert there.counts["conversations"] == there.counts["files"] == there.counts["runs"] == 1
-    assert set(there.workflows) == {
-        "conversation/default/of-alice",
-        "leave_request/default/run-alice",
-    }
-    assert (there.awaited, there.named) == (["r2-alice"], ["r2"])
+    own = {"conversation/default/of-alice", "leave_request/default/run-alice"}
+    assert (set(there.workflows), there.awaited, there.named) == (own, ["r2-alice"], ["r2"])
     nobody = await PersonErasure(database, "other", "alice").holdings()
     assert (nobody.counts, nobody.workflows) == ({}, [])
 
@@ -239,7 +209,7 @@ async def test_nothing_of_what_was_deleted_is_in_a_sqlite_file(
     if database.dialect != "sqlite":
         pytest.skip("PostgreSQL's files are its own; it overwrites when it vacuums")
     await furnish(store, "alice")
-    await PersonErasure(database, "default", "alice").erase("erased-1")
+    await erase(database)
     file = Path(database_url.removeprefix("sqlite:///"))
     content = b"".join(each.read_bytes() for each in file.parent.glob("router.db*"))
     assert WORDS.encode() not in content
@@ -316,16 +286,13 @@ async def test_each_filter_narrows_them(store: Store, wanted: dict[str, Any]) ->
 @pytest.mark.parametrize(
     "change",
     [
-        delete(trail),
-        update(trail).values(at=NOW + timedelta(days=1)),
-        update(trail).values(who="bob"),
-        update(trail).values(act="run.retry"),
-        update(trail).values(subject="r2"),
-        update(trail).values(reason="another"),
+        delete(trail), update(trail).values(at=NOW + timedelta(days=1)),
+        update(trail).values(who="bob"), update(trail).values(act="run.retry"),
+        update(trail).values(subject="r2"), update(trail).values(reason="another"),
         update(trail).values(tenant="acme"),
     ],
     ids=["deleted", "at", "who", "act", "subject", "reason", "tenant"],
-)
+)  # fmt: skip
 async def test_the_database_itself_keeps_a_line_as_it_is(
     store: Store, database: Database, change: Any
 ) -> None:
@@ -350,11 +317,10 @@ async def test_who_is_erased_leaves_the_act_and_a_pseudonym(
     await store.trail.note(deed("looked", reason="alice asked"))
     await store.trail.note(deed("passed", whose="frank", detail="alice ▸ carol"))
     await store.trail.note(deed("own", who="alice", whose="bob", reason="why"))
-    await PersonErasure(database, "default", "alice").erase("erased-0a")
+    await erase(database, pseudonym="erased-0a")
     found, _ = await store.trail.listed("default", AuditFilter(), None, 5)
-    lines = {each.id: each for each in found}
-    assert (lines["looked"].who, lines["looked"].whose) == ("olga", "erased-0a")
-    assert (lines["own"].who, lines["own"].whose) == ("erased-0a", "bob")
+    lines = {each.id: (each.who, each.whose) for each in found}
+    assert (lines["looked"], lines["own"]) == (("olga", "erased-0a"), ("erased-0a", "bob"))
     assert "alice" not in str(found)
 
 
@@ -380,9 +346,12 @@ async def test_runs_that_wait_for_an_operator_are_found(
 ) -> None:
     assert is_held(status, events) is held
     await store.runs.publish(run("r1", "alice", status, history=events), [])
-    narrowed = RunFilter(held=True)
+    assert await narrowed_to(store, RunFilter(held=True)) == ({"r1"} if held else set())
+
+
+async def narrowed_to(store: Store, narrowed: RunFilter) -> set[str]:
     found, _ = await store.runs.listed("default", None, None, None, None, 5, narrowed=narrowed)
-    assert [each.id for each in found] == (["r1"] if held else [])
+    return {each.id for each in found}
 
 
 @pytest.mark.parametrize(
@@ -403,5 +372,4 @@ async def test_runs_are_narrowed_by_people_and_times(
     second = run("r2", "frank", "waiting_approval", created_at=later, updated_at=later)
     await store.runs.publish(first, [approval(first, "bob", None)])
     await store.runs.publish(second, [approval(second, "carol", "approve")])
-    found, _ = await store.runs.listed("default", None, None, None, None, 5, narrowed=narrowed)
-    assert {each.id for each in found} == expected
+    assert await narrowed_to(store, narrowed) == expected

@@ -15,14 +15,11 @@ CALENDAR = WorkCalendar.load()
 
 # The State Council's notice for 2026: what is off, and the weekend days worked for it.
 OFF_2026 = [
-    *((1, day) for day in (1, 2, 3)),
-    *((2, day) for day in range(15, 24)),
-    *((4, day) for day in (4, 5, 6)),
-    *((5, day) for day in range(1, 6)),
-    *((6, day) for day in (19, 20, 21)),
-    *((9, day) for day in (25, 26, 27)),
+    *((1, day) for day in (1, 2, 3)), *((2, day) for day in range(15, 24)),
+    *((4, day) for day in (4, 5, 6)), *((5, day) for day in range(1, 6)),
+    *((6, day) for day in (19, 20, 21)), *((9, day) for day in (25, 26, 27)),
     *((10, day) for day in range(1, 8)),
-]
+]  # fmt: skip
 WORKED_2026 = [(1, 4), (2, 14), (2, 28), (5, 9), (9, 20), (10, 10)]
 
 
@@ -43,21 +40,15 @@ def test_a_swap_across_new_year_counts_in_december() -> None:
     assert CALENDAR.is_workday(d("2006-12-30"))
 
 
-def test_what_is_announced_is_told_from_what_is_guessed() -> None:
-    assert CALENDAR.announced(2026)
-    assert not CALENDAR.announced(2090)
-
-
 def test_of_an_unknown_year_weekends_and_the_laws_holidays_are_off_and_it_says_so(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     calendar = WorkCalendar.load()
+    days = ("2040-10-01", "2040-10-02", "2040-10-03", "2040-03-03", "2040-03-05")
     with caplog.at_level(logging.WARNING, "router.calendar"):
-        national_day = [calendar.is_workday(date(2040, 10, day)) for day in (1, 2, 3)]
-        saturday, plain = calendar.is_workday(d("2040-03-03")), calendar.is_workday(d("2040-03-05"))
-    assert national_day == [False, False, False]
-    assert (saturday, plain) == (False, True)
+        assert [calendar.is_workday(d(each)) for each in days] == [*[False] * 4, True]
     assert [record.getMessage()[:24] for record in caplog.records] == ["the days off of 2040 are"]
+    assert (calendar.announced(2026), calendar.announced(2090)) == (True, False)
 
 
 class TestOverrides:
@@ -65,22 +56,29 @@ class TestOverrides:
         (folder / "mine.yaml").write_text(text, encoding="utf-8")
         return WorkCalendar.load(folder / "mine.yaml")
 
-    def test_a_company_adds_days_of_its_own(self, tmp_path: Path) -> None:
-        calendar = self.load(tmp_path, "off: [2026-11-20]\nwork: [2026-11-21, 2026-10-01]\n")
-        assert not calendar.is_workday(d("2026-11-20"))
-        assert calendar.is_workday(d("2026-11-21"))
-        assert calendar.is_workday(d("2026-10-01"))
-        assert not calendar.is_workday(d("2026-10-02"))
-
-    def test_an_announced_year_is_taken_from_the_file_alone(self, tmp_path: Path) -> None:
-        calendar = self.load(tmp_path, "announced: [2040]\noff: [2040-10-02]\nwork: [2040-10-06]\n")
-        assert calendar.announced(2040)
-        assert calendar.is_workday(d("2040-10-01"))
-        assert not calendar.is_workday(d("2040-10-02"))
-        assert calendar.is_workday(d("2040-10-06"))
-
-    def test_an_empty_file_changes_nothing(self, tmp_path: Path) -> None:
-        assert not self.load(tmp_path, "# later\n").is_workday(d("2026-10-01"))
+    @pytest.mark.parametrize(
+        ("text", "worked", "off"),
+        [
+            (
+                "off: [2026-11-20]\nwork: [2026-11-21, 2026-10-01]\n",
+                ["2026-11-21", "2026-10-01"],
+                ["2026-11-20", "2026-10-02"],
+            ),
+            (
+                "announced: [2040]\noff: [2040-10-02]\nwork: [2040-10-06]\n",
+                ["2040-10-01", "2040-10-06"],
+                ["2040-10-02"],
+            ),
+            ("# later\n", [], ["2026-10-01"]),
+        ],
+        ids=["days of one's own", "an announced year is the file's alone", "an empty file"],
+    )
+    def test_a_company_has_days_of_its_own(
+        self, tmp_path: Path, text: str, worked: list[str], off: list[str]
+    ) -> None:
+        calendar = self.load(tmp_path, text)
+        assert [day for day in worked + off if calendar.is_workday(d(day))] == worked
+        assert calendar.announced(2040) is ("announced" in text)
 
     @pytest.mark.parametrize(
         ("text", "said"),
@@ -150,10 +148,7 @@ def test_a_duration_ends_on_a_day(start: str, duration: Any, end: str) -> None:
     assert last_workday(CALENDAR, d(start), duration) == d(end)
 
 
-@given(
-    start=st.dates(d("2025-01-01"), d("2026-06-01")),
-    halves=st.integers(1, 60),
-)
+@given(start=st.dates(d("2025-01-01"), d("2026-06-01")), halves=st.integers(1, 60))
 def test_a_duration_and_the_days_up_to_its_end_agree(start: date, halves: int) -> None:
     end = last_workday(CALENDAR, start, {"days": halves / 2})
     assert workdays(CALENDAR, start, end) == Decimal((halves + 1) // 2)
@@ -162,34 +157,18 @@ def test_a_duration_and_the_days_up_to_its_end_agree(start: date, halves: int) -
 @pytest.mark.parametrize(
     "duration",
     [
-        None,
-        "2 days",
-        {},
-        {"days": 1, "weeks": 1},
-        {"months": 1},
-        {"days": 0},
-        {"days": -1},
-        {"days": float("nan")},
-        {"days": float("inf")},
-        {"days": "many"},
-        {"days": None},
-        {"days": [1]},
-        {"days": 10**30},
-        {"days": 1829},
-        {"weeks": 300},
-        {"hours": 10**6},
+        None, "2 days", {}, {"days": 1, "weeks": 1}, {"months": 1}, {"days": 0}, {"days": -1},
+        {"days": float("nan")}, {"days": float("inf")}, {"days": "many"}, {"days": None},
+        {"days": [1]}, {"days": 10**30}, {"days": 1829}, {"weeks": 300}, {"hours": 10**6},
     ],
-)
+)  # fmt: skip
 def test_what_is_no_duration_is_refused(duration: Any) -> None:
     with pytest.raises(ArgumentsToolError, match=r"duration|five years"):
         last_workday(CALENDAR, d("2026-11-23"), duration)
 
 
-def test_the_last_years_there_are_can_be_counted_through() -> None:
+def test_the_last_years_there_are_can_be_counted_through_and_five_at_most() -> None:
     assert last_workday(CALENDAR, d("2098-12-31"), {"days": 1000}).year == 2102
-
-
-def test_a_range_over_five_years_is_refused() -> None:
     with pytest.raises(ArgumentsToolError, match="longer than five years"):
         workdays(CALENDAR, d("2026-01-01"), d("2036-01-01"))
 

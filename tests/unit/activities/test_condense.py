@@ -42,22 +42,18 @@ async def condensed(
 @pytest.mark.parametrize(
     ("locale", "rules"), [("en", "You keep the notes"), ("zh", "你替他做笔记")]
 )
-async def test_a_model_makes_one_note_of_it_in_the_employees_language(
+async def test_a_model_makes_one_note_of_it_in_the_employees_language_unwatched(
     locale: Locale, rules: str
 ) -> None:
     async with ModelServer([says(" By train. ")]) as server:
         told = await condensed(server, given(locale))
-        system, asked = server.chats[0]["messages"]
+        (chat,) = server.chats
+    system, asked = chat["messages"]
     assert (told.text, told.usage.llm_calls) == ("By train.", 1)
     assert rules in system["content"]
     assert "by train" in asked["content"]
-    assert "tools" not in server.chats[0]
-
-
-async def test_it_is_never_streamed_to_whoever_reads_the_conversation() -> None:
-    async with ModelServer([says("By train.")]) as server:
-        await condensed(server, given())
-    assert not server.chats[0].get("stream")
+    assert "tools" not in chat
+    assert not chat.get("stream")
 
 
 @pytest.mark.parametrize(
@@ -77,8 +73,7 @@ async def test_a_spent_budget_asks_no_model() -> None:
     async with ModelServer([]) as server:
         with pytest.raises(ApplicationError, match="budget of the turn") as failure:
             await condensed(server, given(), Budgets(turn=Budget(calls=0)))
-    assert failure.value.non_retryable
-    assert server.chats == []
+    assert (failure.value.non_retryable, server.chats) == (True, [])
 
 
 async def test_without_any_model_it_fails_at_once() -> None:

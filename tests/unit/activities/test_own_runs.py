@@ -3,7 +3,7 @@
 import pytest
 
 from activities.builtin.standing import run_meant
-from router.domain.errors import ArgumentsToolError, PermanentToolError, SeveralFit
+from router.domain.errors import ArgumentOffer, ArgumentsToolError, PermanentToolError, SeveralFit
 from router.domain.records import RunRecord
 from router.store.database import Database
 from router.store.store import Store
@@ -14,12 +14,20 @@ from tests.unit.activities.tools.conftest import ALICE, KINDS
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-async def found(database: Database, name: str, *runs: RunRecord, **narrowed: bool) -> str:
+async def found(database: Database, name: str, *runs: RunRecord) -> str:
     store = Store(database)
     for one in runs:
         await store.runs.publish(one, [])
     ctx = ToolContext(caller=ALICE, now=NOW, logger=None)  # type: ignore[arg-type]
-    return (await run_meant(name, ctx, store.runs, KINDS, **narrowed)).id
+    return (await run_meant(name, ctx, store.runs, KINDS)).id
+
+
+async def offered(database: Database, name: str, *runs: RunRecord) -> ArgumentOffer:
+    """What is offered where several fit."""
+    with pytest.raises(SeveralFit) as left_open:
+        await found(database, name, *runs)
+    assert left_open.value.offered is not None
+    return left_open.value.offered
 
 
 @pytest.mark.parametrize(
@@ -36,17 +44,13 @@ async def test_kind_and_days_narrow(database: Database, name: str, id_: str) -> 
     if id_:
         assert await found(database, name, *ALL) == id_
     else:
-        with pytest.raises(SeveralFit):
-            await found(database, name, *ALL)
+        assert await offered(database, name, *ALL)
 
 
 async def test_where_several_fit_they_are_offered_and_no_others(database: Database) -> None:
-    with pytest.raises(SeveralFit) as left_open:
-        await found(database, "出差", *ALL)
-    offered = left_open.value.offered
-    assert offered is not None
-    assert (offered.argument, offered.ask.zh) == ("request", "是哪一个申请？")
-    labels = {one.value: (one.label.zh, one.label.en) for one in offered.offers}
+    several = await offered(database, "出差", *ALL)
+    assert (several.argument, several.ask.zh) == ("request", "是哪一个申请？")
+    labels = {one.value: (one.label.zh, one.label.en) for one in several.offers}
     assert labels == {
         "trip2": (
             "出差申请（12月21日 至 12月22日）：审批中",
@@ -60,17 +64,13 @@ async def test_where_several_fit_they_are_offered_and_no_others(database: Databa
 
 
 async def test_where_the_days_fit_none_those_of_the_kind_are_offered(database: Database) -> None:
-    with pytest.raises(SeveralFit) as left_open:
-        await found(database, "5月3日的请假", *ALL)
-    offered = left_open.value.offered
-    assert offered is not None
-    assert {one.value for one in offered.offers} == {"mon", "past"}
-    assert "没有找到" in offered.ask.zh
+    several = await offered(database, "5月3日的请假", *ALL)
+    assert {one.value for one in several.offers} == {"mon", "past"}
+    assert "没有找到" in several.ask.zh
 
 
 async def test_the_only_one_is_never_taken_for_one_of_other_days(database: Database) -> None:
-    with pytest.raises(SeveralFit):
-        await found(database, "12月21日的请假", MONDAY)
+    assert await offered(database, "12月21日的请假", MONDAY)
 
 
 async def test_where_there_is_none_that_is_said(database: Database) -> None:

@@ -9,16 +9,15 @@ from router.contracts import activities
 from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
 from router.contracts.conversation import ConversationState
 from router.contracts.payload import ActivityStub
-from router.domain.locale import Localised
 from router.domain.messages import Route, Turn
-from router.domain.records import ApprovalRecord, LogEntry, RunRecord
+from router.domain.records import LogEntry
 from router.store.database import Database
 from router.store.store import Store
+from tests.integration.store.test_store import approval, run
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 NOW = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)
-TITLE = Localised(zh="请假", en="Leave")
 TURN = Turn(message_id="m1", turn=1, route=Route(kind="reply", by="fallback"))
 ENTRY = LogEntry(
     key="turn:m1",
@@ -29,38 +28,7 @@ ENTRY = LogEntry(
     data={"digest": "d", "turn": TURN.model_dump(mode="json")},
 )
 NOTICE = LogEntry(key="n1", kind="approval", at=NOW, recipient="bob", data={"flow_run": "r1"})
-RUN = RunRecord(
-    id="r1",
-    tenant="default",
-    workflow_id="leave_request/default/r1",
-    run_id="x",
-    flow="leave_request",
-    title=TITLE,
-    version=1,
-    status="waiting_approval",
-    state="manager",
-    slots={},
-    requester="alice",
-    conversation="c1",
-    history=[],
-    events=1,
-    created_at=NOW,
-    updated_at=NOW,
-)
-APPROVAL = ApprovalRecord(
-    id="a1",
-    tenant="default",
-    run="r1",
-    workflow_id="leave_request/default/r1",
-    flow="leave_request",
-    person="bob",
-    requester="alice",
-    title=TITLE,
-    summary={},
-    labels={},
-    digest="d",
-    since=NOW,
-)
+RUN, APPROVAL = run(status="waiting_approval"), approval()
 
 
 @pytest.fixture

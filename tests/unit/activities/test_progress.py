@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 
 import pytest
@@ -13,7 +14,7 @@ from router.domain.progress import Progress
 from router.domain.records import LogEntry
 from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChain
-from router.llm.types import TextDelta
+from router.llm.types import OnText, TextDelta
 from router.store.event_log import EventLog
 from tests.fakes.audience import Audience
 from tests.fakes.model_server import ModelServer, drips, drops, says, waits
@@ -27,9 +28,8 @@ def audience() -> Audience:
     return Audience()
 
 
-@pytest.fixture
-def telling(audience: Audience) -> ProgressPublisher:
-    return ProgressPublisher(audience)
+def text_for(audience: Audience) -> AbstractAsyncContextManager[OnText]:
+    return ProgressPublisher(audience).of("t", "c", "m")
 
 
 def shown(told: list[Progress]) -> str:
@@ -48,33 +48,25 @@ def pieces(text: str, attempt: int = 1) -> Iterator[TextDelta]:
     return (TextDelta(attempt=attempt, text=letter) for letter in text)
 
 
-async def test_all_of_the_text_is_told_by_the_end(
-    telling: ProgressPublisher, audience: Audience
-) -> None:
-    async with telling.of("t", "c", "m") as on_text:
-        for piece in pieces("你好, this is quick"):
-            await on_text(piece)
-    assert shown(audience.told) == "你好, this is quick"
-    assert {(p.tenant, p.conversation, p.message_id, p.type) for p in audience.told} == {
-        ("t", "c", "m", "text_delta")
-    }
-
-
-async def test_the_first_piece_is_told_at_once(
-    telling: ProgressPublisher, audience: Audience
-) -> None:
-    async with telling.of("t", "c", "m") as on_text:
-        await on_text(TextDelta(attempt=1, text="a"))
+async def test_the_first_piece_is_told_at_once_and_all_by_the_end(audience: Audience) -> None:
+    async with text_for(audience) as on_text:
+        first, *rest = pieces("你好, this is quick")
+        await on_text(first)
         for _ in range(3):
             await asyncio.sleep(0)
-        assert [one.data["text"] for one in audience.told] == ["a"]
+        assert [one.data["text"] for one in audience.told] == ["你"]
+        for piece in rest:
+            await on_text(piece)
+    assert shown(audience.told) == "你好, this is quick"
+    told = {(p.tenant, p.conversation, p.message_id, p.type) for p in audience.told}
+    assert told == {("t", "c", "m", "text_delta")}
 
 
 async def test_a_text_of_a_thousand_tokens_is_told_about_twenty_times_a_second(
-    telling: ProgressPublisher, audience: Audience
+    audience: Audience,
 ) -> None:
     began = time.perf_counter()
-    async with telling.of("t", "c", "m") as on_text:
+    async with text_for(audience) as on_text:
         for piece in pieces("长" * 1000):
             await on_text(piece)
             await asyncio.sleep(0.0002)
@@ -83,11 +75,9 @@ async def test_a_text_of_a_thousand_tokens_is_told_about_twenty_times_a_second(
     assert 1 < len(audience.told) <= took / EVERY + 2
 
 
-async def test_a_model_never_waits_for_those_who_read(
-    telling: ProgressPublisher, audience: Audience
-) -> None:
+async def test_a_model_never_waits_for_those_who_read(audience: Audience) -> None:
     audience.door.clear()
-    async with telling.of("t", "c", "m") as on_text:
+    async with text_for(audience) as on_text:
         for piece in pieces("a" * 100):
             async with asyncio.timeout(1):
                 await on_text(piece)
@@ -97,10 +87,8 @@ async def test_a_model_never_waits_for_those_who_read(
     assert len(audience.told) == 2
 
 
-async def test_another_attempt_begins_the_text_anew(
-    telling: ProgressPublisher, audience: Audience
-) -> None:
-    async with telling.of("t", "c", "m") as on_text:
+async def test_another_attempt_begins_the_text_anew(audience: Audience) -> None:
+    async with text_for(audience) as on_text:
         for piece in (*pieces("broken o", 1), *pieces("whole", 2)):
             await on_text(piece)
             await asyncio.sleep(EVERY / 4)
@@ -108,18 +96,15 @@ async def test_another_attempt_begins_the_text_anew(
     assert len({p.data["attempt"] for p in audience.told}) == 2
 
 
-async def test_what_was_not_told_of_an_earlier_attempt_never_is(
-    telling: ProgressPublisher, audience: Audience
-) -> None:
-    async with telling.of("t", "c", "m") as on_text:
+async def test_what_was_not_told_of_an_earlier_attempt_never_is(audience: Audience) -> None:
+    async with text_for(audience) as on_text:
         for piece in (*pieces("old", 1), *pieces("new", 2)):
             await on_text(piece)
     assert [p.data["text"] for p in audience.told] == ["new"]
 
 
-async def test_an_activity_tried_again_begins_the_text_anew(
-    telling: ProgressPublisher, audience: Audience
-) -> None:
+async def test_an_activity_tried_again_begins_the_text_anew(audience: Audience) -> None:
+    telling = ProgressPublisher(audience)
     for _ in range(2):
         async with telling.of("t", "c", "m") as on_text:
             for piece in pieces("again"):
@@ -127,19 +112,17 @@ async def test_an_activity_tried_again_begins_the_text_anew(
     assert shown(audience.told) == "again"
 
 
-async def test_no_text_tells_nothing(telling: ProgressPublisher, audience: Audience) -> None:
-    async with telling.of("t", "c", "m"):
+async def test_no_text_tells_nothing(audience: Audience) -> None:
+    async with text_for(audience):
         pass
     assert audience.told == []
 
 
-async def test_an_error_passes_as_it_is_and_leaves_nothing_running(
-    telling: ProgressPublisher, audience: Audience
-) -> None:
+async def test_an_error_passes_as_it_is_and_leaves_nothing_running(audience: Audience) -> None:
     before = asyncio.all_tasks()
 
     async def fail() -> None:
-        async with telling.of("t", "c", "m") as on_text:
+        async with text_for(audience) as on_text:
             await on_text(TextDelta(attempt=1, text="a"))
             raise KeyError("model")
 
@@ -152,12 +135,12 @@ class TestModels:
     """Real answers over HTTP, as they drip in."""
 
     async def test_the_text_is_read_while_it_is_still_being_written(
-        self, telling: ProgressPublisher, audience: Audience
+        self, audience: Audience
     ) -> None:
         rest = asyncio.Event()
         async with ModelServer([waits(rest, before=3, then=says("你还有 15 天年假。"))]) as server:
             model = ChatModel(server.url, "scripted")
-            async with telling.of("t", "c", "m") as on_text, audience.listen("t", "c") as events:
+            async with text_for(audience) as on_text, audience.listen("t", "c") as events:
                 answering = asyncio.create_task(FallbackChain([model]).answer(ASKED, 10, on_text))
                 first = await anext(events)
                 assert not answering.done()
@@ -168,7 +151,7 @@ class TestModels:
         assert shown(audience.told) == "你还有 15 天年假。"
 
     async def test_a_model_that_breaks_off_is_replaced_by_the_next(
-        self, telling: ProgressPublisher, audience: Audience
+        self, audience: Audience
     ) -> None:
         broken, whole = says("This is the first model, which"), says("The second one is whole.")
         async with (
@@ -176,7 +159,7 @@ class TestModels:
             ModelServer([drips(whole, 0.0001)]) as second,
         ):
             models = [ChatModel(first.url, "first"), ChatModel(second.url, "second")]
-            async with telling.of("t", "c", "m") as on_text:
+            async with text_for(audience) as on_text:
                 await FallbackChain(models).answer(ASKED, 10, on_text)
             for model in models:
                 await model.aclose()
@@ -187,9 +170,9 @@ class TestModels:
 class Scribe(EventLog):
     """A log that remembers what it was given; while `door` is shut, whoever appends waits."""
 
-    def __init__(self, *failures: Exception) -> None:
+    def __init__(self) -> None:
         self.appended: list[tuple[str, list[str]]] = []
-        self.failures = list(failures)
+        self.failures: list[Exception] = []
         self.door = asyncio.Event()
         self.door.set()
 
@@ -204,8 +187,18 @@ class Scribe(EventLog):
         return [key for _, keys in self.appended for key in keys]
 
 
-def row(key: str) -> LogEntry:
-    return LogEntry(key=key, kind="thinking", at=datetime.now(UTC), conversation="c", data={})
+def row(key: object) -> LogEntry:
+    return LogEntry(key=str(key), kind="thinking", at=datetime.now(UTC), conversation="c", data={})
+
+
+@pytest.fixture
+def scribe() -> Scribe:
+    return Scribe()
+
+
+@pytest.fixture
+def recording(scribe: Scribe) -> Recording:
+    return Recording(scribe)
 
 
 async def written(event: asyncio.Event) -> None:
@@ -213,21 +206,18 @@ async def written(event: asyncio.Event) -> None:
         await event.wait()
 
 
-async def test_what_is_noted_is_written_in_its_order() -> None:
-    scribe = Scribe()
-    recording = Recording(scribe)
-    for number in range(250):
-        last = recording.note("t", row(str(number)))
+async def test_what_is_noted_is_written_in_its_order(scribe: Scribe, recording: Recording) -> None:
+    *_, last = [recording.note("t", row(number)) for number in range(250)]
     await written(last)
     assert scribe.keys == [str(number) for number in range(250)]
     assert len(scribe.appended) == 3
 
 
-async def test_noting_never_waits_for_a_database_that_does() -> None:
-    scribe = Scribe()
+async def test_noting_never_waits_for_a_database_that_does(
+    scribe: Scribe, recording: Recording
+) -> None:
     scribe.door.clear()
-    recording = Recording(scribe)
-    noted = [recording.note("t", row(str(number))) for number in range(3)]
+    noted = [recording.note("t", row(number)) for number in range(3)]
     await asyncio.sleep(0)
     assert scribe.appended == []
     scribe.door.set()
@@ -235,55 +225,47 @@ async def test_noting_never_waits_for_a_database_that_does() -> None:
     assert all(event.is_set() for event in noted)
 
 
-async def test_rows_of_several_tenants_are_kept_apart() -> None:
-    scribe = Scribe()
-    recording = Recording(scribe)
-    for tenant in ("a", "a", "b", "a"):
-        last = recording.note(tenant, row("k"))
+async def test_rows_of_several_tenants_are_kept_apart(scribe: Scribe, recording: Recording) -> None:
+    *_, last = [recording.note(tenant, row("k")) for tenant in ("a", "a", "b", "a")]
     await written(last)
     assert scribe.appended == [("a", ["k", "k"]), ("b", ["k"]), ("a", ["k"])]
 
 
-async def test_rows_outlast_a_database_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_rows_outlast_a_database_that_is_away(
+    scribe: Scribe, recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("activities.progress.RETRY_SECONDS", 0.0)
-    scribe = Scribe(Unavailable("down"), Unavailable("down"))
-    recording = Recording(scribe)
+    scribe.failures = [Unavailable("down"), Unavailable("down")]
     await written(recording.note("t", row("1")))
     assert scribe.keys == ["1"]
 
 
 async def test_what_can_never_be_written_keeps_nothing_back(
-    caplog: pytest.LogCaptureFixture,
+    scribe: Scribe, recording: Recording, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scribe = Scribe(ValueError("no such row"))
-    recording = Recording(scribe)
+    scribe.failures = [ValueError("no such row")]
     lost = recording.note("t", row("1"), at_once=True)
     while scribe.failures:  # noqa: ASYNC110 - the writer's doing
         await asyncio.sleep(0)
     await written(recording.note("t", row("2")))
-    assert scribe.keys == ["2"]
-    assert not lost.is_set()
+    assert (scribe.keys, lost.is_set()) == (["2"], False)
     assert "1 rows can't be written" in caplog.text
 
 
-async def test_of_too_many_rows_the_oldest_are_given_up() -> None:
-    scribe = Scribe()
+async def test_of_too_many_rows_the_oldest_are_given_up(
+    scribe: Scribe, recording: Recording
+) -> None:
     scribe.door.clear()
-    recording = Recording(scribe)
-    for number in range(MOST_WAITING + 2):
-        last = recording.note("t", row(str(number)))
+    *_, last = [recording.note("t", row(number)) for number in range(MOST_WAITING + 2)]
     scribe.door.set()
     await written(last)
-    assert scribe.keys[0] == "2"
-    assert len(scribe.keys) == MOST_WAITING
+    assert (scribe.keys[0], len(scribe.keys)) == ("2", MOST_WAITING)
 
 
 async def test_a_beginning_waits_for_its_end_and_goes_with_it_in_one_transaction(
-    monkeypatch: pytest.MonkeyPatch,
+    scribe: Scribe, recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("activities.progress.LINGER", 60.0)
-    scribe = Scribe()
-    recording = Recording(scribe)
     recording.note("t", row("begun"))
     await asyncio.sleep(0)
     assert scribe.appended == []

@@ -23,16 +23,12 @@ JPEG = b"\xff\xd8\xff\xe0"
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"%PDF-1.7\n", "application/pdf"),
-        (PNG, "image/png"),
-        (JPEG, "image/jpeg"),
-        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
-        (b"GIF87a", "image/gif"),
-        (b"GIF89a", "image/gif"),
-        (b"\x00\x00\x00\x18ftypheic", "image/heic"),
+        (b"%PDF-1.7\n", "application/pdf"), (PNG, "image/png"), (JPEG, "image/jpeg"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"), (b"GIF87a", "image/gif"),
+        (b"GIF89a", "image/gif"), (b"\x00\x00\x00\x18ftypheic", "image/heic"),
         (b"\x00\x00\x00\x18ftypmif1", "image/heic"),
     ],
-)
+)  # fmt: skip
 def test_a_document_is_known_by_its_first_bytes(content: bytes, expected: str) -> None:
     kind = document_kind(content)
     assert kind is not None
@@ -43,18 +39,11 @@ def test_a_document_is_known_by_its_first_bytes(content: bytes, expected: str) -
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
-        b"<!DOCTYPE html><html>",
-        b"MZ\x90\x00",
-        b"PK\x03\x04",
-        b"\n%PDF-1.7",
-        b"\x89PN",
-        b"RIFF\x00\x00\x00\x00WAVE",
-        b"\x00\x00\x00\x18ftypisom",
-        b"BM\x00\x00",
+        b"", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"<!DOCTYPE html><html>", b"MZ\x90\x00",
+        b"PK\x03\x04", b"\n%PDF-1.7", b"\x89PN", b"RIFF\x00\x00\x00\x00WAVE",
+        b"\x00\x00\x00\x18ftypisom", b"BM\x00\x00",
     ],
-)
+)  # fmt: skip
 def test_anything_else_is_no_document(content: bytes) -> None:
     assert document_kind(content) is None
 
@@ -80,24 +69,16 @@ def test_a_type_that_bytes_do_not_tell_is_what_was_said_if_it_is_one(
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("receipt.pdf", b"%PDF-1", "receipt.pdf"),
-        ("发票 3月.PNG", PNG, "发票 3月.PNG"),
-        ("photo.jpeg", JPEG, "photo.jpeg"),
-        ("../../etc/passwd", b"", "passwd"),
-        ("C:\\Users\\alice\\r.pdf", b"%PDF-1", "r.pdf"),
-        ("..", b"", "file"),
-        ("", PNG, "file.png"),
-        (" . ", b"", "file"),
-        (".bashrc", b"", "bashrc"),
+        ("receipt.pdf", b"%PDF-1", "receipt.pdf"), ("发票 3月.PNG", PNG, "发票 3月.PNG"),
+        ("photo.jpeg", JPEG, "photo.jpeg"), ("../../etc/passwd", b"", "passwd"),
+        ("C:\\Users\\alice\\r.pdf", b"%PDF-1", "r.pdf"), ("..", b"", "file"), ("", PNG, "file.png"),
+        (" . ", b"", "file"), (".bashrc", b"", "bashrc"),
         ("a\x00b\r\nc\x1b[31m.pdf", b"%PDF-1", "ab c[31m.pdf"),
-        ("gpj\u202egpj.exe", b"", "gpjgpj.exe"),
-        ("e\u0301.pdf", b"%PDF-1", "é.pdf"),
-        ("half \ud800.pdf", b"%PDF-1", "half .pdf"),
-        ('a"b<c>|?*.pdf', b"%PDF-1", "a_b_c____.pdf"),
-        ("a%2Fb.pdf", b"%PDF-1", "a_2Fb.pdf"),
-        ("run.html", PNG, "run.html.png"),
+        ("gpj\u202egpj.exe", b"", "gpjgpj.exe"), ("e\u0301.pdf", b"%PDF-1", "é.pdf"),
+        ("half \ud800.pdf", b"%PDF-1", "half .pdf"), ('a"b<c>|?*.pdf', b"%PDF-1", "a_b_c____.pdf"),
+        ("a%2Fb.pdf", b"%PDF-1", "a_2Fb.pdf"), ("run.html", PNG, "run.html.png"),
     ],
-)
+)  # fmt: skip
 def test_a_name_becomes_one_that_is_safe(name: str, content: bytes, expected: str) -> None:
     assert safe_name(name, content) == expected
 
@@ -150,17 +131,11 @@ def test_a_mention_is_read_as_it_was_written() -> None:
         {"file": {**SHAPE["file"], "url": "https://evil.example/a"}},
         {"file": {**SHAPE["file"], "url": f"//evil.example/v1/files/{'a' * 24}"}},
         {"file": {**SHAPE["file"], "id": "../../readyz"}},
-        {"file": {**SHAPE["file"], "size": "20"}},
-        {"file": {**SHAPE["file"], "more": 1}},
-        {"file": {"id": "a" * 24}},
-        {"file": SHAPE["file"], "more": 1},
-        {"file": "a.md"},
-        {"file": None},
-        [SHAPE],
-        "file",
-        None,
+        {"file": {**SHAPE["file"], "size": "20"}}, {"file": {**SHAPE["file"], "more": 1}},
+        {"file": {"id": "a" * 24}}, {"file": SHAPE["file"], "more": 1}, {"file": "a.md"},
+        {"file": None}, [SHAPE], "file", None,
     ],
-)
+)  # fmt: skip
 def test_what_only_looks_like_a_mention_is_none(value: Any) -> None:
     assert mentioned(value) is None
 

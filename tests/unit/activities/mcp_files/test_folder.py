@@ -37,39 +37,13 @@ def folder(root: Path) -> ServedFolder:
 
 
 HOSTILE = [
-    "../secret.txt",
-    "notes/../../secret.txt",
-    "notes/..",
-    "/etc/passwd",
-    "//etc/passwd",
-    "~/.ssh/id_rsa",
-    "link.txt",
-    "up/secret.txt",
-    "up/root/notes/plan.md",
-    "notes/plan.md/..",
-    "notes/plan.md/x",
-    "..\\secret.txt",
-    "C:\\secret.txt",
-    "notes\x00.md",
-    "notes/plan.md\x00.png",
-    "notes\n/plan.md",
-    "",
-    ".",
-    "..",
-    "/",
-    "notes//plan.md",
-    "notes/",
-    " /x",
-    ".env",
-    "notes/.hidden",
-    "raw.bin/../../secret.txt",
-    "pipe",
-    "notes",
-    "x" * 300,
-    "/".join(["d"] * 20),
-    "x/" * 400 + "y",
-    "\ud800",
-]
+    "../secret.txt", "notes/../../secret.txt", "notes/..", "/etc/passwd", "//etc/passwd",
+    "~/.ssh/id_rsa", "link.txt", "up/secret.txt", "up/root/notes/plan.md", "notes/plan.md/..",
+    "notes/plan.md/x", "..\\secret.txt", "C:\\secret.txt", "notes\x00.md", "notes/plan.md\x00.png",
+    "notes\n/plan.md", "", ".", "..", "/", "notes//plan.md", "notes/", " /x", ".env",
+    "notes/.hidden", "raw.bin/../../secret.txt", "pipe", "notes", "x" * 300, "/".join(["d"] * 20),
+    "x/" * 400 + "y", "\ud800",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", HOSTILE)

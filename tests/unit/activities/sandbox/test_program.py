@@ -26,14 +26,11 @@ def test_the_first_line_says_it_or_else_the_suffix(path: str, content: bytes, pr
 @pytest.mark.parametrize(
     ("path", "content"),
     [
-        ("scripts/a", b"print(1)"),
-        ("scripts/a.js", b"console.log(1)"),
-        ("scripts/a.py", b"#!/usr/bin/env node\n"),
-        ("scripts/a", b"#!/usr/bin/env pythonesque\n"),
-        ("scripts/a", b"\x7fELF"),
-        ("scripts/a", b"\n#!/bin/sh"),
+        ("scripts/a", b"print(1)"), ("scripts/a.js", b"console.log(1)"),
+        ("scripts/a.py", b"#!/usr/bin/env node\n"), ("scripts/a", b"#!/usr/bin/env pythonesque\n"),
+        ("scripts/a", b"\x7fELF"), ("scripts/a", b"\n#!/bin/sh"),
     ],
-)
+)  # fmt: skip
 def test_what_is_neither_python_nor_a_shell_is_refused(path: str, content: bytes) -> None:
     with pytest.raises(ArgumentsToolError, match="neither Python nor sh"):
         program_of(path, content)

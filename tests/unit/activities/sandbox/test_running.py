@@ -104,21 +104,11 @@ async def test_there_is_no_network(address: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/etc/passwd",
-        "/etc/hosts",
-        "/proc/self/environ",
-        "/proc/1/cmdline",
-        "/sys/kernel",
-        "/var/log",
-        "/home",
-        "/run",
-        str(Path.home() / ".bashrc"),
-        str(Path.home() / ".ssh"),
-        str(REPOSITORY / "pyproject.toml"),
-        str(REPOSITORY),
-        "/skill/../etc/passwd",
+        "/etc/passwd", "/etc/hosts", "/proc/self/environ", "/proc/1/cmdline", "/sys/kernel",
+        "/var/log", "/home", "/run", str(Path.home() / ".bashrc"), str(Path.home() / ".ssh"),
+        str(REPOSITORY / "pyproject.toml"), str(REPOSITORY), "/skill/../etc/passwd",
     ],
-)
+)  # fmt: skip
 async def test_nothing_of_the_machine_can_be_read(path: str) -> None:
     ran = await run(f"import os; print(os.path.lexists({path!r}))")
     assert ran.output == "False\n"

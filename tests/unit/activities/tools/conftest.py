@@ -47,12 +47,14 @@ KINDS = _Kinds()
 
 
 class Desk:
-    """Calls tools for people."""
+    """Calls tools for people and flows."""
+
+    store: Store
 
     def __init__(self) -> None:
+        self.now = NOW
         self.registry = Registry().discover(activities.builtin, activities.tools)
         self.directory = FileDirectory.load()
-        self.store: Store | None = None
         self.dependencies = Dependencies()
         self.dependencies.provide(provided.directory, self.directory)
         self.dependencies.provide(provided.request_kinds, KINDS)
@@ -64,23 +66,28 @@ class Desk:
         return found
 
     async def ask(
-        self,
-        tool: str,
-        caller: Principal = ALICE,
-        spoken: Locale | None = None,
-        **arguments: Any,
+        self, tool: str, caller: Principal = ALICE, spoken: Locale | None = None, **arguments: Any
     ) -> Any:
         """The result of a tool that only reads, and needs no ledger, as JSON."""
-        call = ToolCall(tool=tool, arguments=arguments, caller=caller, locale=spoken, now=NOW)
+        call = ToolCall(tool=tool, arguments=arguments, caller=caller, locale=spoken, now=self.now)
         return await run_tool(self.registry, None, self.dependencies, call)  # type: ignore[arg-type]
 
     async def write(self, tool: str, caller: Principal, key: str = "k", **arguments: Any) -> Any:
         """The result of a write that the caller has confirmed, as JSON."""
-        assert self.store is not None
-        call = ToolCall(tool=tool, arguments=arguments, caller=caller, key=key, now=NOW)
-        return await run_tool(
-            self.registry, self.store.ledger, self.dependencies, call, confirmed=True
-        )
+        call = ToolCall(tool=tool, arguments=arguments, caller=caller, key=key, now=self.now)
+        return await self._write(call, confirmed=True)
+
+    async def flow(
+        self, tool: str, key: str, arguments: Any, undoes: str = "", caller: Principal = ALICE
+    ) -> Any:
+        """The result of a write of a flow, as JSON."""
+        about = {"tool": tool, "arguments": arguments, "caller": caller, "now": self.now}
+        by_flow = {"key": key, "undoes": undoes, "flow_run": "f/default/r1"}
+        return await self._write(ToolCall.model_validate({**about, **by_flow}))
+
+    async def _write(self, call: ToolCall, *, confirmed: bool = False) -> Any:
+        ledger = self.store.ledger
+        return await run_tool(self.registry, ledger, self.dependencies, call, confirmed)
 
 
 @pytest.fixture

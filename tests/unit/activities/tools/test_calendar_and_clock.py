@@ -5,22 +5,21 @@ from typing import Any
 import pytest
 
 from router.domain.errors import ArgumentsToolError
+from router.domain.principals import Principal
 from tests.unit.activities.tools.conftest import ALICE, FRANK, Desk
 
 
 class TestCountWorkdays:
-    async def test_holidays_are_left_out_and_swapped_days_counted(self, desk: Desk) -> None:
-        assert await desk.ask("count_workdays", start="2026-09-28", end="2026-10-12") == {
-            "start": "2026-09-28",
-            "end": "2026-10-12",
-            "workdays": 7,
-            "days": 15,
-            "announced": True,
-        }
-
-    async def test_a_year_that_is_not_announced_is_said_to_be_so(self, desk: Desk) -> None:
-        found = await desk.ask("count_workdays", start="2040-03-05", end="2040-03-05")
-        assert (found["workdays"], found["announced"]) == (1, False)
+    @pytest.mark.parametrize(
+        ("start", "end", "workdays", "days", "announced"),
+        [("2026-09-28", "2026-10-12", 7, 15, True), ("2040-03-05", "2040-03-05", 1, 1, False)],
+    )
+    async def test_holidays_are_left_out_and_swapped_days_counted(
+        self, desk: Desk, start: str, end: str, workdays: int, days: int, announced: bool
+    ) -> None:
+        counted = {"workdays": workdays, "days": days, "announced": announced}
+        found = await desk.ask("count_workdays", start=start, end=end)
+        assert found == {"start": start, "end": end, **counted}
 
     @pytest.mark.parametrize(
         ("start", "end", "said"),
@@ -46,19 +45,15 @@ class TestCountWorkdays:
 
 
 class TestWorkdays:
-    async def test_today_is_the_callers_today(self, desk: Desk) -> None:
-        assert await desk.ask("is_workday", ALICE) == {
-            "day": "2026-11-21",
-            "weekday": "星期六",
-            "workday": False,
-            "announced": True,
-        }
-        theirs = await desk.ask("is_workday", FRANK)
-        assert (theirs["day"], theirs["weekday"], theirs["workday"]) == (
-            "2026-11-20",
-            "Friday",
-            True,
-        )
+    @pytest.mark.parametrize(
+        ("caller", "day", "weekday", "workday"),
+        [(ALICE, "2026-11-21", "星期六", False), (FRANK, "2026-11-20", "Friday", True)],
+    )
+    async def test_today_is_the_callers_today(
+        self, desk: Desk, caller: Principal, day: str, weekday: str, workday: bool
+    ) -> None:
+        today = {"day": day, "weekday": weekday, "workday": workday, "announced": True}
+        assert await desk.ask("is_workday", caller) == today
 
     @pytest.mark.parametrize(
         ("after", "day"),
@@ -96,36 +91,36 @@ class TestWorkdays:
 
 
 class TestCurrentTime:
-    async def test_it_is_the_callers(self, desk: Desk) -> None:
-        assert await desk.ask("get_current_time", ALICE) == {
-            "time": "2026-11-21T02:30:15+08:00",
-            "weekday": "星期六",
-            "timezone": "Asia/Shanghai",
-        }
-        assert (await desk.ask("get_current_time", FRANK))["time"] == "2026-11-20T13:30:15-05:00"
-
-    async def test_it_is_another_places_where_one_is_named(self, desk: Desk) -> None:
-        assert await desk.ask("get_current_time", FRANK, timezone="Asia/Kolkata") == {
-            "time": "2026-11-21T00:00:15+05:30",
-            "weekday": "Saturday",
-            "timezone": "Asia/Kolkata",
-        }
+    @pytest.mark.parametrize(
+        ("caller", "named", "zone", "time", "weekday"),
+        [
+            (ALICE, {}, "Asia/Shanghai", "2026-11-21T02:30:15+08:00", "星期六"),
+            (FRANK, {}, "America/New_York", "2026-11-20T13:30:15-05:00", "Friday"),
+            (
+                FRANK,
+                {"timezone": "Asia/Kolkata"},
+                "Asia/Kolkata",
+                "2026-11-21T00:00:15+05:30",
+                "Saturday",
+            ),
+        ],
+    )
+    async def test_it_is_the_callers_or_another_places_where_one_is_named(
+        self, desk: Desk, caller: Principal, named: Any, zone: str, time: str, weekday: str
+    ) -> None:
+        found = await desk.ask("get_current_time", caller, **named)
+        assert found == {"time": time, "weekday": weekday, "timezone": zone}
 
     @pytest.mark.parametrize(
         ("timezone", "said"),
         [
-            ("tokyo", r"did you mean Asia/Tokyo\?"),
-            ("Asia/Beijing_", "isn't an IANA time zone"),
-            ("New York", r"did you mean America/New_York\?"),
-            ("UTC+8", "isn't an IANA time zone"),
-            ("Asia", "isn't an IANA time zone"),
-            ("../../etc/passwd", "isn't an IANA time zone"),
-            ("/etc/localtime", "isn't an IANA time zone"),
-            ("~", "write one like Europe/Berlin"),
-            ("x" * 65, "at most 64"),
-            ("Asia/\x00", "control characters"),
+            ("tokyo", r"did you mean Asia/Tokyo\?"), ("Asia/Beijing_", "isn't an IANA time zone"),
+            ("New York", r"did you mean America/New_York\?"), ("UTC+8", "isn't an IANA time zone"),
+            ("Asia", "isn't an IANA time zone"), ("../../etc/passwd", "isn't an IANA time zone"),
+            ("/etc/localtime", "isn't an IANA time zone"), ("~", "write one like Europe/Berlin"),
+            ("x" * 65, "at most 64"), ("Asia/\x00", "control characters"),
         ],
-    )
+    )  # fmt: skip
     async def test_what_is_no_zone_is_refused_with_the_nearest(
         self, desk: Desk, timezone: str, said: str
     ) -> None:

@@ -33,25 +33,18 @@ class TestUnits:
     @pytest.mark.parametrize(
         ("value", "source", "target", "result"),
         [
-            (5, "miles", "公里", "8.04672"),
-            (3, "feet", "cm", "91.44"),
+            (5, "miles", "公里", "8.04672"), (3, "feet", "cm", "91.44"),
             (180, "磅", "斤", "163.2932532"),
             (80, "KG", "pounds", "176.3698097479020645783790410760216"),
             (100, "°F", "°C", "37.77777777777777777777777777777778"),
-            (-40, "华氏度", "摄氏", "-40"),
-            (0, "K", "°C", "-273.15"),
-            (20, "GiB", "GB", "21.47483648"),
-            (100, "Mb", "MB", "12.5"),
-            (1, "亩", "平方米", "666.6666666666666666666666666666667"),
-            (15, "亩", "ha", "1"),
-            (1.5, "hours", "minutes", "90"),
-            (2, " square   feet ", "m2", "0.18580608"),
-            (90, "km/h", "m/s", "25"),
-            (1, "度电", "kJ", "3600"),
-            (0.1, "m", "cm", "10"),
+            (-40, "华氏度", "摄氏", "-40"), (0, "K", "°C", "-273.15"),
+            (20, "GiB", "GB", "21.47483648"), (100, "Mb", "MB", "12.5"),
+            (1, "亩", "平方米", "666.6666666666666666666666666666667"), (15, "亩", "ha", "1"),
+            (1.5, "hours", "minutes", "90"), (2, " square   feet ", "m2", "0.18580608"),
+            (90, "km/h", "m/s", "25"), (1, "度电", "kJ", "3600"), (0.1, "m", "cm", "10"),
             (1, "gallon", "升", "3.785411784"),
         ],
-    )
+    )  # fmt: skip
     async def test_it_is_what_it_is(
         self, desk: Desk, value: float, source: str, target: str, result: str
     ) -> None:
@@ -61,21 +54,15 @@ class TestUnits:
     async def test_it_says_which_units_were_read_and_whether_digits_were_lost(
         self, desk: Desk
     ) -> None:
-        assert await desk.ask(
-            "convert_units", FRANK, value=10, from_unit="尺", to_unit="meters"
-        ) == {
-            "value": "10",
-            "from_unit": "尺",
-            "result": "3.333333333333333333333333333333333",
-            "to_unit": "m",
-            "rounded": True,
-        }
+        asked: dict[str, Any] = {"value": 10, "from_unit": "尺", "to_unit": "meters"}
+        found = await desk.ask("convert_units", FRANK, **asked)
+        result = {"result": "3.333333333333333333333333333333333", "rounded": True}
+        assert found == {"value": "10", "from_unit": "尺", "to_unit": "m", **result}
 
     @given(st.decimals(-(10**9), 10**9, places=3), st.sampled_from(sorted(_EXACT)))
     def test_there_and_back_is_where_it_began(self, value: Decimal, name: str) -> None:
         source = unit_called(name, "from_unit")
-        kin = {unit for unit in _EXACT.values() if unit.dimension == source.dimension}
-        for target in kin:
+        for target in {unit for unit in _EXACT.values() if unit.dimension == source.dimension}:
             try:
                 there, _ = converted(value, source, target)
             except ArgumentsToolError:
@@ -122,10 +109,9 @@ def says(text: str, status: int = 200) -> Callable[..., Reply]:
 
 
 class TestCurrencies:
-    async def ask(self, desk: Desk, server: WebServer, **changed: Any) -> Any:
-        desk.dependencies.provide(
-            exchange_rates, ExchangeRates(f"{server.origin}/rates?key=secret")
-        )
+    async def ask(self, desk: Desk, url: str | None, **changed: Any) -> Any:
+        source = url and f"{url}/rates?key=secret"
+        desk.dependencies.provide(exchange_rates, ExchangeRates(source))
         asked = {"amount": 100, "from_currency": "USD", "to_currency": "CNY", **changed}
         return await desk.ask("convert_currency", **asked)
 
@@ -134,36 +120,25 @@ class TestCurrencies:
         self, desk: Desk, answer: Callable[..., Reply]
     ) -> None:
         async with WebServer(answer) as server:
-            assert await self.ask(desk, server) == {
-                "amount": "100",
-                "from_currency": "USD",
-                "result": "722.22",
-                "to_currency": "CNY",
-                "rate": "7.2222222",
-                "rates_of": "2026-11-20",
-                "source": "127.0.0.1",
-            }
+            found = await self.ask(desk, server.origin)
+        rate = {"rate": "7.2222222", "rates_of": "2026-11-20", "source": "127.0.0.1"}
+        asked = {"amount": "100", "from_currency": "USD", "to_currency": "CNY"}
+        assert found == {**asked, **rate, "result": "722.22"}
 
     @pytest.mark.parametrize(
         ("amount", "source", "target", "result"),
         [
-            (50, "欧元", "美元", "54.00"),
-            (3000, "日元", "人民币", "139.29"),
-            ("10", "usd", "jpy", "1556"),
-            (0, "EUR", "USD", "0.00"),
-            (7, "EUR", "EUR", "7.00"),
-            (0.1, "$", "$", "0.10"),
-            (999999999999999, "USD", "USD", "999999999999999.00"),
+            (50, "欧元", "美元", "54.00"), (3000, "日元", "人民币", "139.29"),
+            ("10", "usd", "jpy", "1556"), (0, "EUR", "USD", "0.00"), (7, "EUR", "EUR", "7.00"),
+            (0.1, "$", "$", "0.10"), (999999999999999, "USD", "USD", "999999999999999.00"),
         ],
-    )
+    )  # fmt: skip
     async def test_currencies_go_by_code_sign_and_name(
         self, desk: Desk, amount: Any, source: str, target: str, result: str
     ) -> None:
+        asked = {"amount": amount, "from_currency": source, "to_currency": target}
         async with WebServer(says(ECB)) as server:
-            found = await self.ask(
-                desk, server, amount=amount, from_currency=source, to_currency=target
-            )
-        assert found["result"] == result
+            assert (await self.ask(desk, server.origin, **asked))["result"] == result
 
     async def test_rates_are_fetched_once_a_day_however_many_ask(self) -> None:
         async with WebServer(says(ECB)) as server:
@@ -187,11 +162,9 @@ class TestCurrencies:
                 await rates.latest(NOW + timedelta(days=8))
 
     async def test_without_a_source_it_says_so(self, desk: Desk) -> None:
-        desk.dependencies.provide(exchange_rates, ExchangeRates(None))
-        with pytest.raises(
-            PermanentToolError, match=r"no source of exchange rates .*ROUTER_RATES_URL"
-        ):
-            await desk.ask("convert_currency", amount=1, from_currency="USD", to_currency="CNY")
+        said = r"no source of exchange rates .*ROUTER_RATES_URL"
+        with pytest.raises(PermanentToolError, match=said):
+            await self.ask(desk, None)
 
     @pytest.mark.parametrize(
         ("answer", "error", "said"),
@@ -213,15 +186,14 @@ class TestCurrencies:
     ) -> None:
         async with WebServer(answer) as server:
             with pytest.raises(error, match=said) as raised:
-                await self.ask(desk, server)
+                await self.ask(desk, server.origin)
         assert "secret" not in str(raised.value)
 
     async def test_a_source_that_is_away_may_come_back(self, desk: Desk) -> None:
         async with WebServer(says(ECB)) as server:
-            gone = ExchangeRates(f"{server.origin}/?key=secret")
-        desk.dependencies.provide(exchange_rates, gone)
+            gone = server.origin
         with pytest.raises(TransientToolError, match="can't be had right now") as raised:
-            await desk.ask("convert_currency", amount=1, from_currency="USD", to_currency="CNY")
+            await self.ask(desk, gone)
         assert "secret" not in str(raised.value)
 
     def test_rates_that_are_none_are_left_out(self) -> None:
@@ -260,4 +232,4 @@ class TestCurrencies:
     ) -> None:
         async with WebServer(says(ECB)) as server:
             with pytest.raises(ArgumentsToolError, match=said):
-                await self.ask(desk, server, **changed)
+                await self.ask(desk, server.origin, **changed)

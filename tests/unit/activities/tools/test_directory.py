@@ -33,28 +33,14 @@ async def test_it_tells_name_department_and_manager_and_no_more(desk: Desk) -> N
 @pytest.mark.parametrize(
     ("name", "people"),
     [
-        ("王丽", ["王丽 Alice"]),
-        ("王", ["王丽 Alice"]),
-        ("ＡＬＩＣＥ", ["王丽 Alice"]),
-        (" novak  frank ", ["Frank Novak"]),
-        ("F. Novak", ["Frank Novak"]),
-        ("hug", ["Dave Hughes"]),
-        ("gina", ["吉娜 Gina"]),
-        ("trova", ["Olga Petrova"]),
-        ("王\u200b丽", ["王丽 Alice"]),
-        ("A\u0301lice", []),
-        ("nobody", []),
-        ("bob OR 1=1", []),
-        ("*", []),
-        ("hr", []),
-        ("director", []),
-        ("sales", []),
-        ("Asia/Shanghai", []),
-        ("Alice Novak", []),
-        ("%", []),
-        (".*", []),
+        ("王丽", ["王丽 Alice"]), ("王", ["王丽 Alice"]), ("ＡＬＩＣＥ", ["王丽 Alice"]),
+        (" novak  frank ", ["Frank Novak"]), ("F. Novak", ["Frank Novak"]),
+        ("hug", ["Dave Hughes"]), ("gina", ["吉娜 Gina"]), ("trova", ["Olga Petrova"]),
+        ("王\u200b丽", ["王丽 Alice"]), ("A\u0301lice", []), ("nobody", []), ("bob OR 1=1", []),
+        ("*", []), ("hr", []), ("director", []), ("sales", []), ("Asia/Shanghai", []),
+        ("Alice Novak", []), ("%", []), (".*", []),
     ],
-)
+)  # fmt: skip
 async def test_parts_of_names_and_ids_find_people(desk: Desk, name: str, people: list[str]) -> None:
     assert await found(desk, name) == people
 
@@ -83,29 +69,17 @@ async def test_ten_at_most_are_shown_and_the_others_counted(desk: Desk) -> None:
 async def test_another_tenants_people_are_not_found(desk: Desk) -> None:
     desk.dependencies.provide(provided.directory, named("Anna", tenant="other"))
     assert await found(desk, "anna") == []
-    assert (
-        await desk.ask("find_colleague", ALICE.model_copy(update={"tenant": "other"}), name="anna")
-    )["people"]
+    colleague = ALICE.model_copy(update={"tenant": "other"})
+    assert (await desk.ask("find_colleague", colleague, name="anna"))["people"]
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "",
-        " ",
-        ".",
-        "　",
-        "\u200b",
-        "...",
-        "x" * 101,
-        "a\x00b",
-        "a\ud800",
-        "\x1b[31m",
-        7,
-        None,
+        "", " ", ".", "　", "\u200b", "...", "x" * 101, "a\x00b", "a\ud800", "\x1b[31m", 7, None,
         ["a"],
     ],
-)
+)  # fmt: skip
 async def test_what_has_no_name_in_it_is_refused(desk: Desk, name: Any) -> None:
     with pytest.raises(ArgumentsToolError, match="name: "):
         await desk.ask("find_colleague", name=name)

@@ -79,16 +79,12 @@ class TestAsking:
     @pytest.mark.parametrize(
         ("asked", "said"),
         [
-            ({"category": "yacht"}, "category: "),
-            ({"category": ""}, "category: "),
-            ({"grade": "emperor"}, "grade: "),
-            ({"grade": ["staff"]}, "grade: "),
-            ({"city": "x" * 61}, "city: "),
-            ({"city": "a\x00"}, "control characters"),
-            ({"city": 7}, "city: "),
-            ({"amount": 10**9}, "amount: "),
+            ({"category": "yacht"}, "category: "), ({"category": ""}, "category: "),
+            ({"grade": "emperor"}, "grade: "), ({"grade": ["staff"]}, "grade: "),
+            ({"city": "x" * 61}, "city: "), ({"city": "a\x00"}, "control characters"),
+            ({"city": 7}, "city: "), ({"amount": 10**9}, "amount: "),
         ],
-    )
+    )  # fmt: skip
     async def test_what_there_are_no_limits_for_is_refused_by_name(
         self, desk: Desk, asked: dict[str, Any], said: str
     ) -> None:

@@ -19,156 +19,150 @@ BOOK = PolicyBook.load()
 """Knows words alone."""
 
 Questions = list[tuple[str, str, str]]
+"""A question, the file that answers it, and words of the heading that it stands under."""
 
 MONTHS = {"12", "3"}
 """Chinese writes months in digits, and English in words."""
 
-# A question, the file that answers it, and words of the heading that it stands under.
-IN_CHINESE = [
-    ("一年有几天年假？", "leave", "各种假每年"),
-    ("年假没休完怎么办", "leave", "没休完"),
-    ("请假三天以上谁审批", "leave", "由谁"),
-    ("病假要不要证明", "leave", "病假证明"),
-    ("病假工资怎么发", "leave", "病假证明"),
-    ("可以补请假吗", "leave", "提前多久"),
-    ("请半天假怎么算", "leave", "怎样算"),
-    ("婚假有多少天", "leave", "各种假"),
-    ("年假可以顺延到明年吗", "leave", "没休完"),
-    ("报销超过一万要谁批", "expenses", "额度"),
-    ("发票丢了怎么办", "expenses", "发票要求"),
-    ("报销多久到账", "expenses", "到账"),
-    ("请客户吃饭每人标准是多少", "expenses", "招待"),
-    ("话费能报多少", "expenses", "话费"),
-    ("外币怎么报销", "expenses", "外币"),
-    ("加班打车可以报销吗", "expenses", "打车"),
-    ("报销期限是多久", "expenses", "期限"),
-    ("出差住酒店一晚上最多多少钱", "travel", "酒店"),
-    ("上海酒店标准", "travel", "酒店"),
-    ("出差可以坐商务舱吗", "travel", "机票"),
-    ("高铁能坐一等座吗", "travel", "机票"),
-    ("出差每天餐补多少", "travel", "餐费"),
-    ("出国出差谁同意", "travel", "出差审批"),
-    ("电脑多久换一次", "equipment", "换一次"),
-    ("笔记本电脑丢了怎么办", "equipment", "丢失"),
-    ("可以自己买键盘吗", "equipment", "自己购买"),
-    ("离职要还电脑吗", "equipment", "离职"),
-    ("几点上班", "working-hours", "上班时间"),
-    ("一周可以在家办公几天", "working-hours", "远程"),
-    ("加班费怎么算", "working-hours", "加班费"),
-    ("周末加班给调休吗", "working-hours", "加班费"),
-    ("加班要审批吗", "working-hours", "要不要审批"),
-    ("迟到扣工资吗", "working-hours", "迟到"),
-    ("密码要多少位", "information-security", "密码"),
-    ("可以把客户资料发给 ChatGPT 吗", "information-security", ""),
-    ("收到钓鱼邮件怎么办", "information-security", "钓鱼"),
-    ("VPN 什么时候要用", "information-security", "VPN"),
-    ("能用 U 盘吗", "information-security", "软件"),
-]
-IN_ENGLISH = [
-    ("How many days of annual leave do I have?", "leave", "Days of"),
-    ("how many vacation days", "leave", "Days of"),
-    ("does unused annual leave carry over", "leave", "Unused"),
-    ("who approves leave of four days", "leave", "Who approves"),
-    ("do I need a doctor's note when sick", "leave", "Doctor"),
-    ("is sick leave paid", "leave", ""),
-    ("can I take half a day off", "leave", "counted"),
-    ("who approves an expense claim over 10,000", "expenses", "Who approves"),
-    ("I lost my receipt", "expenses", "Invoices"),
-    ("when will I get reimbursed", "expenses", ""),
-    ("how much may I spend on a client dinner per person", "expenses", "Meals"),
-    ("phone bill reimbursement limit", "expenses", "Phone"),
-    ("how do I claim dollars", "expenses", ""),
-    ("hotel limit per night in Shanghai", "travel", "Hotels"),
-    ("can I fly business class", "travel", "Flights"),
-    ("per diem for meals on a trip", "travel", "Meals"),
-    ("who agrees to a trip abroad", "travel", "Consent"),
-    ("when do I get a new laptop", "equipment", ""),
-    ("my laptop was stolen", "equipment", ""),
-    ("can I buy a keyboard myself", "equipment", "Buying"),
-    ("can I take a monitor home", "equipment", "home"),
-    ("when do I have to be in the office", "working-hours", ""),
-    ("can I work from home", "working-hours", "Remote"),
-    ("overtime pay on public holidays", "working-hours", "Overtime pay"),
-    ("maximum overtime per month", "working-hours", "Consent"),
-    ("what happens if I'm late", "working-hours", "late"),
-    ("how long must my password be", "information-security", "Passwords"),
-    ("may I paste source code into an AI tool", "information-security", ""),
-    ("I clicked on a phishing link", "information-security", "Phishing"),
-    ("do I need the VPN on public wifi", "information-security", "VPN"),
-    ("may I use a USB stick", "information-security", "software"),
-]
+
+def by_policy(questions: dict[str, list[tuple[str, str]]]) -> Questions:
+    return [(asked, file, words) for file, rows in questions.items() for asked, words in rows]
+
+
+IN_CHINESE = by_policy({
+    "leave": [
+        ("一年有几天年假？", "各种假每年"), ("年假没休完怎么办", "没休完"),
+        ("请假三天以上谁审批", "由谁"), ("病假要不要证明", "病假证明"),
+        ("病假工资怎么发", "病假证明"), ("可以补请假吗", "提前多久"), ("请半天假怎么算", "怎样算"),
+        ("婚假有多少天", "各种假"), ("年假可以顺延到明年吗", "没休完"),
+    ],
+    "expenses": [
+        ("报销超过一万要谁批", "额度"), ("发票丢了怎么办", "发票要求"), ("报销多久到账", "到账"),
+        ("请客户吃饭每人标准是多少", "招待"), ("话费能报多少", "话费"), ("外币怎么报销", "外币"),
+        ("加班打车可以报销吗", "打车"), ("报销期限是多久", "期限"),
+    ],
+    "travel": [
+        ("出差住酒店一晚上最多多少钱", "酒店"), ("上海酒店标准", "酒店"),
+        ("出差可以坐商务舱吗", "机票"), ("高铁能坐一等座吗", "机票"), ("出差每天餐补多少", "餐费"),
+        ("出国出差谁同意", "出差审批"),
+    ],
+    "equipment": [
+        ("电脑多久换一次", "换一次"), ("笔记本电脑丢了怎么办", "丢失"),
+        ("可以自己买键盘吗", "自己购买"), ("离职要还电脑吗", "离职"),
+    ],
+    "working-hours": [
+        ("几点上班", "上班时间"), ("一周可以在家办公几天", "远程"), ("加班费怎么算", "加班费"),
+        ("周末加班给调休吗", "加班费"), ("加班要审批吗", "要不要审批"), ("迟到扣工资吗", "迟到"),
+    ],
+    "information-security": [
+        ("密码要多少位", "密码"), ("可以把客户资料发给 ChatGPT 吗", ""),
+        ("收到钓鱼邮件怎么办", "钓鱼"), ("VPN 什么时候要用", "VPN"), ("能用 U 盘吗", "软件"),
+    ],
+})  # fmt: skip
+IN_ENGLISH = by_policy({
+    "leave": [
+        ("How many days of annual leave do I have?", "Days of"),
+        ("how many vacation days", "Days of"), ("does unused annual leave carry over", "Unused"),
+        ("who approves leave of four days", "Who approves"),
+        ("do I need a doctor's note when sick", "Doctor"), ("is sick leave paid", ""),
+        ("can I take half a day off", "counted"),
+    ],
+    "expenses": [
+        ("who approves an expense claim over 10,000", "Who approves"),
+        ("I lost my receipt", "Invoices"), ("when will I get reimbursed", ""),
+        ("how much may I spend on a client dinner per person", "Meals"),
+        ("phone bill reimbursement limit", "Phone"), ("how do I claim dollars", ""),
+    ],
+    "travel": [
+        ("hotel limit per night in Shanghai", "Hotels"), ("can I fly business class", "Flights"),
+        ("per diem for meals on a trip", "Meals"), ("who agrees to a trip abroad", "Consent"),
+    ],
+    "equipment": [
+        ("when do I get a new laptop", ""), ("my laptop was stolen", ""),
+        ("can I buy a keyboard myself", "Buying"), ("can I take a monitor home", "home"),
+    ],
+    "working-hours": [
+        ("when do I have to be in the office", ""), ("can I work from home", "Remote"),
+        ("overtime pay on public holidays", "Overtime pay"),
+        ("maximum overtime per month", "Consent"), ("what happens if I'm late", "late"),
+    ],
+    "information-security": [
+        ("how long must my password be", "Passwords"),
+        ("may I paste source code into an AI tool", ""),
+        ("I clicked on a phishing link", "Phishing"), ("do I need the VPN on public wifi", "VPN"),
+        ("may I use a USB stick", "software"),
+    ],
+})  # fmt: skip
 
 # The same in words that the policies don't have.
-OTHERWISE_IN_CHINESE = [
-    ("生孩子能休息多久", "leave", "各种假"),
-    ("老婆生了我能歇几天", "leave", "各种假"),
-    ("家里老人去世了可以休息几天", "leave", "各种假"),
-    ("今年没休完的假会作废吗", "leave", "没休完"),
-    ("发烧了第二天才补手续行吗", "leave", "提前多久"),
-    ("钱什么时候打到我卡里", "expenses", "到账"),
-    ("垫付的美元怎么算", "expenses", "外币"),
-    ("深夜回家坐出租车公司给钱吗", "expenses", "打车"),
-    ("小票弄丢了还能报吗", "expenses", "发票"),
-    ("考证书的钱公司出吗", "expenses", "培训"),
-    ("出门住宿一晚预算多少", "travel", "酒店"),
-    ("动车坐哪个等级", "travel", "机票"),
-    ("住在亲戚家有补贴吗", "travel", "酒店"),
-    ("手机用了几年可以换新的", "equipment", "换"),
-    ("把水洒在电脑上要赔吗", "equipment", "损坏"),
-    ("走人的时候设备怎么办", "equipment", "离职"),
-    ("早上晚到半小时会怎样", "working-hours", "迟到"),
-    ("礼拜六干活有双倍工资吗", "working-hours", "加班费"),
-    ("怀孕可以上夜班吗", "working-hours", ""),
-    ("居家上班有名额吗", "working-hours", "远程"),
-    ("点了奇怪的链接怎么补救", "information-security", "钓鱼"),
-    ("咖啡馆的无线网络能用来处理工作吗", "information-security", "VPN"),
-    ("口令设多长", "information-security", "密码"),
-    ("想装个新软件找谁", "information-security", "软件"),
-]
-OTHERWISE_IN_ENGLISH = [
-    ("how long may a new mother stay away", "leave", "Days"),
-    ("my grandmother died, how much time off do I get", "leave", "Days"),
-    ("will I lose vacation I did not use", "leave", "Unused"),
-    ("I got sick yesterday, can I still file it", "leave", "early"),
-    ("when does the money arrive in my bank account", "expenses", "money"),
-    ("I paid in yen, what now", "expenses", "Foreign"),
-    ("cab home late at night", "expenses", "Taxis"),
-    ("taking customers out to eat", "expenses", "Meals"),
-    ("will the company pay for a certification exam", "expenses", "Training"),
-    ("lodging budget for a business trip", "travel", "Hotels"),
-    ("do I get money for sleeping at my cousin's", "travel", "Hotels"),
-    ("which seat class on long haul", "travel", "Flights"),
-    ("my phone is three years old, may I have a new one", "equipment", "replaced"),
-    ("spilled coffee over my computer, must I pay", "equipment", "Damage"),
-    ("giving back my things on the last day", "equipment", "Returning"),
-    ("arriving at half past ten", "working-hours", "late"),
-    ("double salary on Saturday", "working-hours", "Overtime pay"),
-    ("expecting a baby, may I do night shifts", "working-hours", "Pregnancy"),
-    ("telecommuting", "working-hours", "Remote"),
-    ("I opened a weird attachment", "information-security", "Phishing"),
-    ("working from a cafe's wifi", "information-security", "VPN"),
-    ("somebody from support wants my login code", "information-security", "Passwords"),
-    ("where do I get new programs", "information-security", "Installing"),
-    ("can a chatbot see customer records", "information-security", "AI"),
-]
+OTHERWISE_IN_CHINESE = by_policy({
+    "leave": [
+        ("生孩子能休息多久", "各种假"), ("老婆生了我能歇几天", "各种假"),
+        ("家里老人去世了可以休息几天", "各种假"), ("今年没休完的假会作废吗", "没休完"),
+        ("发烧了第二天才补手续行吗", "提前多久"),
+    ],
+    "expenses": [
+        ("钱什么时候打到我卡里", "到账"), ("垫付的美元怎么算", "外币"),
+        ("深夜回家坐出租车公司给钱吗", "打车"), ("小票弄丢了还能报吗", "发票"),
+        ("考证书的钱公司出吗", "培训"),
+    ],
+    "travel": [
+        ("出门住宿一晚预算多少", "酒店"), ("动车坐哪个等级", "机票"),
+        ("住在亲戚家有补贴吗", "酒店"),
+    ],
+    "equipment": [
+        ("手机用了几年可以换新的", "换"), ("把水洒在电脑上要赔吗", "损坏"),
+        ("走人的时候设备怎么办", "离职"),
+    ],
+    "working-hours": [
+        ("早上晚到半小时会怎样", "迟到"), ("礼拜六干活有双倍工资吗", "加班费"),
+        ("怀孕可以上夜班吗", ""), ("居家上班有名额吗", "远程"),
+    ],
+    "information-security": [
+        ("点了奇怪的链接怎么补救", "钓鱼"), ("咖啡馆的无线网络能用来处理工作吗", "VPN"),
+        ("口令设多长", "密码"), ("想装个新软件找谁", "软件"),
+    ],
+})  # fmt: skip
+OTHERWISE_IN_ENGLISH = by_policy({
+    "leave": [
+        ("how long may a new mother stay away", "Days"),
+        ("my grandmother died, how much time off do I get", "Days"),
+        ("will I lose vacation I did not use", "Unused"),
+        ("I got sick yesterday, can I still file it", "early"),
+    ],
+    "expenses": [
+        ("when does the money arrive in my bank account", "money"),
+        ("I paid in yen, what now", "Foreign"), ("cab home late at night", "Taxis"),
+        ("taking customers out to eat", "Meals"),
+        ("will the company pay for a certification exam", "Training"),
+    ],
+    "travel": [
+        ("lodging budget for a business trip", "Hotels"),
+        ("do I get money for sleeping at my cousin's", "Hotels"),
+        ("which seat class on long haul", "Flights"),
+    ],
+    "equipment": [
+        ("my phone is three years old, may I have a new one", "replaced"),
+        ("spilled coffee over my computer, must I pay", "Damage"),
+        ("giving back my things on the last day", "Returning"),
+    ],
+    "working-hours": [
+        ("arriving at half past ten", "late"), ("double salary on Saturday", "Overtime pay"),
+        ("expecting a baby, may I do night shifts", "Pregnancy"), ("telecommuting", "Remote"),
+    ],
+    "information-security": [
+        ("I opened a weird attachment", "Phishing"), ("working from a cafe's wifi", "VPN"),
+        ("somebody from support wants my login code", "Passwords"),
+        ("where do I get new programs", "Installing"), ("can a chatbot see customer records", "AI"),
+    ],
+})  # fmt: skip
 
 
 UNANSWERED = [
-    "今天天气怎么样",
-    "帮我写一首诗",
-    "谁是美国总统",
-    "股票期权怎么行权",
-    "推荐一部电影",
-    "食堂今天吃什么",
-    "what is the weather today",
-    "who won the world cup",
-    "tell me a joke",
-    "stock options vesting",
-    "can I bring my dog",
-    "translate hello into French",
-    "?!",
-    "🦄",
-]
+    "今天天气怎么样", "帮我写一首诗", "谁是美国总统", "股票期权怎么行权", "推荐一部电影",
+    "食堂今天吃什么", "what is the weather today", "who won the world cup", "tell me a joke",
+    "stock options vesting", "can I bring my dog", "translate hello into French", "?!", "🦄",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

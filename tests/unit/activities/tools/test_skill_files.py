@@ -118,37 +118,14 @@ async def test_without_a_path_or_with_that_of_a_folder_files_are_listed(skill: S
 
 
 HOSTILE = [
-    "../SKILL.md",
-    "references/../../etc/passwd",
-    "references/../references/限额.md",
-    "/etc/passwd",
-    "//etc/passwd",
-    "~/.ssh/id_rsa",
-    "file:///etc/passwd",
-    "/proc/self/environ",
-    "/dev/zero",
-    "references\\限额.md",
-    "..\\..\\etc\\passwd",
-    "%2e%2e/%2e%2e/etc/passwd",
-    "references%2f限额.md",
-    "..%c0%af..%c0%afetc/passwd",
-    "\u2025/etc/passwd",
-    "．．/etc/passwd",
-    "references／限额.md",
-    "references/限额.md ",
-    "references/限额.md/",
-    "references/限额.md/..",
-    "REFERENCES/限额.md",
-    "././references/限额.md",
-    "references//限额.md",
-    "SKILL.md",
-    "C:\\Windows",
-    "$HOME",
-    "`id`",
-    "*",
-    "references/\u202e限额.md",
-    "a" * 200,
-]
+    "../SKILL.md", "references/../../etc/passwd", "references/../references/限额.md", "/etc/passwd",
+    "//etc/passwd", "~/.ssh/id_rsa", "file:///etc/passwd", "/proc/self/environ", "/dev/zero",
+    "references\\限额.md", "..\\..\\etc\\passwd", "%2e%2e/%2e%2e/etc/passwd",
+    "references%2f限额.md", "..%c0%af..%c0%afetc/passwd", "\u2025/etc/passwd", "．．/etc/passwd",
+    "references／限额.md", "references/限额.md ", "references/限额.md/", "references/限额.md/..",
+    "REFERENCES/限额.md", "././references/限额.md", "references//限额.md", "SKILL.md",
+    "C:\\Windows", "$HOME", "`id`", "*", "references/\u202e限额.md", "a" * 200,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", HOSTILE)
@@ -206,16 +183,11 @@ async def test_a_script_of_another_language_is_refused(skill: SkillDesk) -> None
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"arguments": "a"},
-        {"arguments": ["a\0"]},
-        {"arguments": ["a"] * 31},
-        {"arguments": ["a" * 2001]},
-        {"input": "a" * 20_001},
-        {"input": "\x04"},
-        {"skill": "other-skill"},
-        {"files": []},
+        {"arguments": "a"}, {"arguments": ["a\0"]}, {"arguments": ["a"] * 31},
+        {"arguments": ["a" * 2001]}, {"input": "a" * 20_001}, {"input": "\x04"},
+        {"skill": "other-skill"}, {"files": []},
     ],
-)
+)  # fmt: skip
 async def test_arguments_that_do_not_fit_are_refused(
     skill: SkillDesk, arguments: dict[str, Any]
 ) -> None:

@@ -59,7 +59,6 @@ async def test_a_text_cannot_end_the_section_it_stands_in(desk: Desk, model: Mod
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_it_is_paid_for_by_whoever_asks(kept: Desk) -> None:
-    assert kept.store is not None
     spending = kept.store.spending
     async with model_desk(says("Hello")) as open_desk:
         budgets = Budgets(user=Budget(calls=1))
