@@ -62,7 +62,12 @@ def after_working(
         raise ArgumentsToolError(f"start: {start.isoformat()} is in no year with a calendar")
     at = next(begins for begins, _ in _shifts(calendar, person, local))
     for _ in range(days):
-        at = datetime.combine(_next_workday(calendar, at.date()), at.time(), at.tzinfo)
+        day = at.date()
+        day += _DAY
+        while not calendar.is_workday(day):
+            day += _DAY
+        next_workday = day
+        at = datetime.combine(next_workday, at.time(), at.tzinfo)
     left = timedelta(hours=hours)
     if not left:
         return at.astimezone(UTC)
@@ -86,13 +91,6 @@ def _shifts(
                 if ends > since:
                     yield max(begins, since), ends
         day += _DAY
-
-
-def _next_workday(calendar: Workdays, day: date) -> date:
-    day += _DAY
-    while not calendar.is_workday(day):
-        day += _DAY
-    return day
 
 
 def _amounts(duration: JsonValue) -> tuple[int, float]:

@@ -269,7 +269,8 @@ class Bubblewrap:
             try:
                 return await self._heard_out(process, script)
             finally:
-                await _gone(process)
+                _kill(process)
+                await asyncio.shield(process.wait())
 
     async def probe(self) -> str:
         """What the sandbox is; raises `MisconfiguredError` where it can't be had or isn't one."""
@@ -380,11 +381,6 @@ def _kill(process: Process) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-
-
-async def _gone(process: Process) -> None:
-    _kill(process)
-    await asyncio.shield(process.wait())
 
 
 def _text(raw: bytes) -> str:

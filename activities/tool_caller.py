@@ -219,7 +219,10 @@ class ToolCaller:
             raise
         except Exception as error:
             # Around the tool, not in it: what becomes of the call is told and audited all the same.
-            failure = self._unforeseen(call, error)
+            name = call.tool
+            title = self.registry[name].title.zh if name in self.registry else name
+            failure = unforeseen(error, name, title, _log)
+            failure.__cause__ = error
             await self._note_failure(call, failure, admitted=admitted is not None)
             raise failure from error
         await self._audit.note(call.caller.tenant, _record(call, "admitted", outcome, ""))
@@ -282,13 +285,6 @@ class ToolCaller:
             else _record(call, "refused", "", why)
         )
         await self._audit.note(call.caller.tenant, record)
-
-    def _unforeseen(self, call: ToolCall, error: Exception) -> RouterError:
-        name = call.tool
-        title = self.registry[name].title.zh if name in self.registry else name
-        failure = unforeseen(error, name, title, _log)
-        failure.__cause__ = error
-        return failure
 
     async def _note_stop(self, call: ToolCall, tool: Tool) -> None:
         """A stopped read has found nothing; what a stopped write has done, nobody can tell."""

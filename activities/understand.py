@@ -12,7 +12,7 @@ from router.contracts import activities
 from router.domain.commands import CallTool, Command, Repeat, ReplyText
 from router.domain.locale import Localised
 from router.domain.messages import Route
-from router.domain.principals import Capability, Principal
+from router.domain.principals import Capability
 from router.entities.normalisation import normalise
 from router.flow.paused import Situation
 from router.understanding.dialogue_acts import greets, thanks
@@ -68,15 +68,11 @@ class Understander:
             plainly=self._alone,
         )
         if understood.route is None and self._alone and given.caller is not None:
-            return self._greeted(understood, given, given.caller)
+            caller = given.caller
+            usable = self._capabilities.visible_to(caller)
+            answer = greeting(given.message.text or "", given.situation, usable)
+            if answer is None:
+                return understood
+            route, commands = answer
+            return understood.model_copy(update={"route": route, "commands": commands})
         return understood
-
-    def _greeted(
-        self, understood: activities.Understood, given: activities.Understand, caller: Principal
-    ) -> activities.Understood:
-        usable = self._capabilities.visible_to(caller)
-        answer = greeting(given.message.text or "", given.situation, usable)
-        if answer is None:
-            return understood
-        route, commands = answer
-        return understood.model_copy(update={"route": route, "commands": commands})

@@ -323,7 +323,15 @@ class ConversationWorkflow:
             status: Literal["cancelled", "failed"] = "cancelled" if stopped else "failed"
             turn = turns.ended_early(message, self._number, status, flow)
             await self._skills.gone()
-            return self._with_stopped(turn)
+            # The turn with what it and its sub-agents had done; the last can be gone on with.
+            calls, usage = [*turn.tool_calls, *self._skills.calls], turn.usage
+            for start, outcome in self._skills.stopped:
+                calls, usage = [*calls, *outcome.calls], usage + outcome.usage
+                skill = memory.open_skill(start, outcome)
+                self._state = self._state.model_copy(update={"skill": skill})
+            self._skills.stopped.clear()
+            self._skills.calls.clear()
+            return turn.model_copy(update={"tool_calls": calls, "usage": usage})
         finally:
             self._running = None
 
@@ -338,7 +346,9 @@ class ConversationWorkflow:
             decided = activities.RoutingDecision(route=route, commands=[])
         else:
             decided, outcome = await self._decided(message)
-            self._heard_in_turn(outcome)
+            # Let news that a turn took as its own not be told a second time.
+            for news in outcome.heard:
+                self._unheard.remove(news)
         self._state = outcome.state
         return turns.of(message, self._number, decided, outcome)
 
@@ -366,11 +376,6 @@ class ConversationWorkflow:
             outcome.replies.insert(0, message.says(said))
         return decided, outcome
 
-    def _heard_in_turn(self, outcome: TurnOutcome) -> None:
-        """Let news that a turn took as its own not be told a second time."""
-        for news in outcome.heard:
-            self._unheard.remove(news)
-
     def _runner(self, message: TurnContext, state: ConversationState) -> CommandRunner:
         return CommandRunner(message, state, self._skills, self._unheard)
 
@@ -382,17 +387,6 @@ class ConversationWorkflow:
     def _number(self) -> int:
         """Of the turn that is being taken."""
         return self._state.turns + 1
-
-    def _with_stopped(self, turn: Turn) -> Turn:
-        """The turn with what it and its sub-agents had done; the last can be gone on with."""
-        calls, usage = [*turn.tool_calls, *self._skills.calls], turn.usage
-        for start, outcome in self._skills.stopped:
-            calls, usage = [*calls, *outcome.calls], usage + outcome.usage
-            skill = memory.open_skill(start, outcome)
-            self._state = self._state.model_copy(update={"skill": skill})
-        self._skills.stopped.clear()
-        self._skills.calls.clear()
-        return turn.model_copy(update={"tool_calls": calls, "usage": usage})
 
     def _show(self, route: Route) -> None:
         """Let the Temporal UI say where the last message went."""

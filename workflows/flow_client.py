@@ -88,7 +88,9 @@ class TellClient:
             return (await self._heard_out(telling)).answer
         except ActivityError as error:
             if first and not is_cancelled_exception(error):
-                await _stop(id_)
+                # Stop a run that nobody heard begin: the turn will say that nothing was done.
+                with suppress(FailureError):  # it may never have begun
+                    await workflow.get_external_workflow_handle(id_).signal(STOP)
             raise
 
     async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
@@ -105,12 +107,6 @@ class TellClient:
                 raise
             self.stopped = True
             return await answering
-
-
-async def _stop(id_: str) -> None:
-    """Stop a run that nobody heard begin: the turn will say that nothing was done."""
-    with suppress(FailureError):  # it may never have begun
-        await workflow.get_external_workflow_handle(id_).signal(STOP)
 
 
 def event_of(command: Command, active: FlowView, message: TurnContext) -> Told:

@@ -120,7 +120,17 @@ class SkillWorkflow:
         try:
             while (ended := await self._agent.step()) is None:
                 if isinstance(self._agent, PlanAgent) and self._agent.unplanned:
-                    self._go_without_plan(self._agent.unplanned)
+                    # From here on step by step: a model that can't plan may still find an answer.
+                    workflow.logger.warning(
+                        "%s goes on without a plan: %s",
+                        self._start.task.skill.name,
+                        self._agent.unplanned,
+                    )
+                    task = self._start.task
+                    skill = task.skill.model_copy(update={"mode": "react"})
+                    wiser = {"task": task.model_copy(update={"skill": skill})}
+                    self._start = self._carried.model_copy(update=wiser)
+                    self._agent = SubAgent(self._start, self._ends)
                 if self._full:
                     workflow.continue_as_new(self._carried)
         except (asyncio.CancelledError, ActivityError) as error:
@@ -141,15 +151,6 @@ class SkillWorkflow:
         most = self._start.continue_after
         long = workflow.info().is_continue_as_new_suggested() or (most and steps >= most)
         return bool(long) and not self._agent.is_steered
-
-    def _go_without_plan(self, why: str) -> None:
-        """From here on step by step: a model that can't plan may still find an answer."""
-        workflow.logger.warning("%s goes on without a plan: %s", self._start.task.skill.name, why)
-        task = self._start.task
-        skill = task.skill.model_copy(update={"mode": "react"})
-        wiser = {"task": task.model_copy(update={"skill": skill})}
-        self._start = self._carried.model_copy(update=wiser)
-        self._agent = SubAgent(self._start, self._ends)
 
     @property
     def _carried(self) -> SkillStart:

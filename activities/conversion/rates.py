@@ -81,19 +81,17 @@ class ExchangeRates:
             raise PermanentToolError(_NO_SOURCE)
         async with self._fetching:
             if self._kept is None or now >= self._due:
-                await self._renew(self._address, now)
+                address = self._address
+                try:
+                    self._kept = now, read_rates(await self._fetched(address))
+                    self._due = now + FRESH
+                except RouterError as error:
+                    if self._kept is None or now - self._kept[0] >= USABLE:
+                        raise
+                    self._due = now + AGAIN
+                    _log.warning("rates of %s are used on: %s", self._kept[1].day, error)
             assert self._kept is not None  # noqa: S101 - or it would have raised
             return self._kept[1]
-
-    async def _renew(self, address: str, now: datetime) -> None:
-        try:
-            self._kept = now, read_rates(await self._fetched(address))
-            self._due = now + FRESH
-        except RouterError as error:
-            if self._kept is None or now - self._kept[0] >= USABLE:
-                raise
-            self._due = now + AGAIN
-            _log.warning("rates of %s are used on: %s", self._kept[1].day, error)
 
     async def _fetched(self, address: str) -> str:
         try:

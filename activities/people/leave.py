@@ -225,19 +225,15 @@ class AdjustmentBook:
             _adjustments_of(owner), _adjustments.c.key == row["key"]
         )
         if (known := connection.execute(same_key).first()) is None:
-            self._change(connection, change, row, balance_of(connection, *which))
+            before = balance_of(connection, *which)
+            _check_left(before, change)
+            entitled = half_days_of(before.entitled)
+            connection.execute(_adjustments.insert(), {**row, "entitled_before": entitled})
+            granted = {**row, "half_days": entitled + row["half_days"]}
+            columns = {column.name for column in _entitlements.c}
+            connection.execute(self._entitle, {k: v for k, v in granted.items() if k in columns})
             known = connection.execute(same_key).one()
         return _read_adjustment(known), balance_of(connection, *which)
-
-    def _change(
-        self, connection: Connection, change: Change, row: dict[str, Any], before: Balance
-    ) -> None:
-        _check_left(before, change)
-        entitled = half_days_of(before.entitled)
-        connection.execute(_adjustments.insert(), {**row, "entitled_before": entitled})
-        granted = {**row, "half_days": entitled + row["half_days"]}
-        columns = {column.name for column in _entitlements.c}
-        connection.execute(self._entitle, {k: v for k, v in granted.items() if k in columns})
 
 
 def _check_left(before: Balance, change: Change) -> None:

@@ -256,17 +256,12 @@ class _Shelf:
         if vector is not None and self.meaning is not None:
             near = self.meaning.nearness(vector)
             fits = np.full(len(near), bool(fits.any()) or self.meaning.is_meant(near, asked))
-            scores = _added(scores, near, float(words.covered.max()))
+            covered = float(words.covered.max())
+            every = np.full(len(scores), fill_value=True)
+            both = covered**2 * standardised(scores, every) + _MEANING * standardised(near, every)
+            scores = np.asarray(both, np.float32)
         order = np.argsort(-scores, kind="stable")
         return [self.passages[slot] for slot in order if fits[slot]]
-
-
-def _added(
-    words: NDArray[np.float32], near: NDArray[np.float32], covered: float
-) -> NDArray[np.float32]:
-    every = np.full(len(words), fill_value=True)
-    both = covered**2 * standardised(words, every) + _MEANING * standardised(near, every)
-    return np.asarray(both, np.float32)
 
 
 def _words(passage: Passage) -> list[str]:

@@ -93,7 +93,11 @@ async def decide(
         InvalidInput: `to` names nobody.
         Conflict: it was decided before, or what is decided on has changed.
     """
-    await _check_person(services, caller, body.to)
+    to = body.to
+    if to is not None and await services.directory.find(caller.tenant, to) is None:
+        raise InvalidInput(
+            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
+        )
     await claim(services, caller, key, f"decide {record.id}", body.model_dump(mode="json"))
     event = Decided(
         by=caller.id,
@@ -128,10 +132,3 @@ async def settle(
                 raise
         await asyncio.sleep(pause)
     raise Unavailable("The run is being taken up again after a fault; decide once more.")
-
-
-async def _check_person(services: Services, caller: Principal, to: str | None) -> None:
-    if to is not None and await services.directory.find(caller.tenant, to) is None:
-        raise InvalidInput(
-            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
-        )

@@ -27,7 +27,9 @@ async def standing(
     open_one = await live_standing(temporal, tenant, conversation)
     if open_one is not None:
         return open_one
-    return _left_behind(await conversations.load_snapshot(tenant, conversation))
+    snapshot = await conversations.load_snapshot(tenant, conversation)
+    state = ConversationState.model_validate_json(snapshot) if snapshot else ConversationState()
+    return memory.status(state, running=[])
 
 
 async def live_standing(
@@ -50,11 +52,6 @@ async def live_standing(
             return status
     except (NotFound, WorkflowQueryRejectedError):
         return None
-
-
-def _left_behind(snapshot: str | None) -> ConversationStatus:
-    state = ConversationState.model_validate_json(snapshot) if snapshot else ConversationState()
-    return memory.status(state, running=[])
 
 
 async def thread(

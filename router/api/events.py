@@ -265,7 +265,14 @@ class HubInbox:
     def put(self, happened: Happened) -> None:
         """Add it; never waits."""
         if len(self._waiting) >= WAITING:
-            self._make_room()
+            # Give up the oldest text; where there is only what the log has, all of it.
+            texts = (at for at, one in enumerate(self._waiting) if not one.row)
+            oldest = next(texts, None)
+            if oldest is not None:
+                del self._waiting[oldest]
+            else:
+                self._waiting.clear()
+                self.lost = True
         self._waiting.append(happened)
         self._filled.set()
 
@@ -290,16 +297,6 @@ class HubInbox:
         """Nothing more will come."""
         self.closed = True
         self._filled.set()
-
-    def _make_room(self) -> None:
-        """Give up the oldest text; where there is only what the log has, all of it."""
-        texts = (at for at, one in enumerate(self._waiting) if not one.row)
-        oldest = next(texts, None)
-        if oldest is not None:
-            del self._waiting[oldest]
-        else:
-            self._waiting.clear()
-            self.lost = True
 
 
 class Channel:
@@ -397,7 +394,9 @@ class Hub:
         Raises:
             Unavailable: the database is out of reach.
         """
-        channel = self._channel(feed)
+        channel = self._channels.get(feed.key)
+        if channel is None or channel.over:
+            channel = self._channels[feed.key] = Channel(feed)
         channel.readers += 1
         inbox = None
         try:
@@ -423,12 +422,6 @@ class Hub:
         for channel in self._channels.values():
             for inbox in channel.inboxes:
                 inbox.close()
-
-    def _channel(self, feed: Feed) -> Channel:
-        channel = self._channels.get(feed.key)
-        if channel is None or channel.over:
-            channel = self._channels[feed.key] = Channel(feed)
-        return channel
 
 
 PING = event("ping", {})

@@ -6,7 +6,7 @@ from email.message import Message as Headers
 
 from fastapi import HTTPException, Request
 from pydantic import BaseModel
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.types import Message, Receive
 
 from router.api.dependencies import Caller, Services
@@ -40,18 +40,6 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
         InvalidInput: there is no such field, or the file is neither PDF nor picture.
     """
     del caller
-    _check_media_type(request)
-    bounded = Request(request.scope, _bounded(request))
-    async with bounded.form(max_files=1, max_fields=8, max_part_size=ENVELOPE) as form:
-        file = _only_file(form)
-        upload = Upload(file.filename or "", await file.read())
-    if len(upload.content) > MOST_BYTES:
-        raise _too_large()
-    check_kind(upload.content)
-    return upload
-
-
-def _check_media_type(request: Request) -> None:
     declared = request.headers.get("content-type", "")
     header = Headers()
     header["content-type"] = declared
@@ -59,6 +47,19 @@ def _check_media_type(request: Request) -> None:
         raise HTTPException(
             415, f"The body is {declared[:80]!r}; send multipart/form-data with the field {FIELD}."
         )
+    bounded = Request(request.scope, _bounded(request))
+    async with bounded.form(max_files=1, max_fields=8, max_part_size=ENVELOPE) as form:
+        others = sorted(name for name in form if name != FIELD)
+        if others:
+            raise _unusable(others[0][:40], f"isn't known here; send the field {FIELD} alone")
+        file = form.get(FIELD)
+        if not isinstance(file, UploadFile):
+            raise _unusable(FIELD, "there is no file in it; send one, as multipart/form-data does")
+        upload = Upload(file.filename or "", await file.read())
+    if len(upload.content) > MOST_BYTES:
+        raise _too_large()
+    check_kind(upload.content)
+    return upload
 
 
 def _bounded(request: Request) -> Receive:
@@ -78,16 +79,6 @@ def _bounded(request: Request) -> Receive:
         return message
 
     return receive
-
-
-def _only_file(form: FormData) -> UploadFile:
-    others = sorted(name for name in form if name != FIELD)
-    if others:
-        raise _unusable(others[0][:40], f"isn't known here; send the field {FIELD} alone")
-    file = form.get(FIELD)
-    if not isinstance(file, UploadFile):
-        raise _unusable(FIELD, "there is no file in it; send one, as multipart/form-data does")
-    return file
 
 
 def check_kind(content: bytes, field: str = FIELD) -> None:

@@ -138,9 +138,14 @@ def describe(document: Json) -> Json:
         **_of_texts(),
     }
     for schema in _each_object(document):
-        _refer(schema)
+        if params.IS_SCHEMA in schema:
+            schema["$ref"] = REF.format(model=schema.pop(params.IS_SCHEMA))
         _require_discriminator(schema, document)
-    _link(document)
+    paths = document["paths"]
+    for link in LINKS:
+        answer = paths[link.of.path][link.of.method]["responses"][str(link.status)]
+        target = paths[link.to.path][link.to.method]
+        answer.setdefault("links", {})[link.name] = _shown(link, target["operationId"])
     return document
 
 
@@ -195,11 +200,6 @@ def _each_object(value: Any) -> Iterator[Json]:
         yield from _each_object(one)
 
 
-def _refer(schema: Json) -> None:
-    if params.IS_SCHEMA in schema:
-        schema["$ref"] = REF.format(model=schema.pop(params.IS_SCHEMA))
-
-
 def _require_discriminator(schema: Json, document: Json) -> None:
     """A model with a default for its tag doesn't ask for it; a union of such models does."""
     tag = schema.get("discriminator")
@@ -209,14 +209,6 @@ def _require_discriminator(schema: Json, document: Json) -> None:
         model = document["components"]["schemas"][ref.rpartition("/")[2]]
         name = tag["propertyName"]
         model["required"] = [name, *(other for other in model.get("required", ()) if other != name)]
-
-
-def _link(document: Json) -> None:
-    paths = document["paths"]
-    for link in LINKS:
-        answer = paths[link.of.path][link.of.method]["responses"][str(link.status)]
-        target = paths[link.to.path][link.to.method]
-        answer.setdefault("links", {})[link.name] = _shown(link, target["operationId"])
 
 
 def _shown(link: OperationLink, operation: str) -> Json:

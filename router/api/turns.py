@@ -271,7 +271,13 @@ class Turns:
         waiting = self._open.get(delivery.workflow_id, {})
         if (under_way := waiting.get(delivery.update_id)) is not None:
             return under_way
-        _refuse_seventh(waiting, delivery.message_id)
+        message_id = delivery.message_id
+        messages = {_message_of(update) for update in waiting}
+        if message_id not in messages and len(messages) >= MAX_OPEN_TURNS:
+            raise TooManyRequests(
+                f"{MAX_OPEN_TURNS} turns of this conversation wait or run; wait for one to end.",
+                retry_after=BUSY_RETRY,
+            )
         if self._backlog is not None:
             self._backlog.check()
         task = asyncio.create_task(_observed(delivery))
@@ -331,12 +337,3 @@ def outcome(task: asyncio.Task[Turn]) -> Turn:
 
 def _message_of(update: str) -> str:
     return update.rpartition(":")[0]
-
-
-def _refuse_seventh(waiting: dict[str, asyncio.Task[Turn]], message_id: str) -> None:
-    messages = {_message_of(update) for update in waiting}
-    if message_id not in messages and len(messages) >= MAX_OPEN_TURNS:
-        raise TooManyRequests(
-            f"{MAX_OPEN_TURNS} turns of this conversation wait or run; wait for one to end.",
-            retry_after=BUSY_RETRY,
-        )

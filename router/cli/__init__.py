@@ -103,7 +103,11 @@ def _status(words: list[str]) -> int:
     try:
         return app(words, prog_name="intent-router", standalone_mode=False) or 0
     except typer.TyperException as error:
-        return _usage(error)
+        typer.echo(f"error: {error.format_message()}", err=True)
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            typer.echo(f"try: {context.command_path} --help", err=True)
+        return USAGE
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
@@ -117,11 +121,3 @@ def _status(words: list[str]) -> int:
             raise
         typer.echo(f"error: {error}", err=True)
         return 1
-
-
-def _usage(error: typer.TyperException) -> int:
-    typer.echo(f"error: {error.format_message()}", err=True)
-    context = getattr(error, "ctx", None)
-    if context is not None:
-        typer.echo(f"try: {context.command_path} --help", err=True)
-    return USAGE

@@ -119,7 +119,9 @@ class Evaluator:
             return await self.dry_run.routed(*said), False
         except ModelUnavailable as error:
             _check_access(error)
-            await asyncio.sleep(min(_wait(error), LONGEST_WAIT))
+            await asyncio.sleep(
+                min(1.0 if error.retry_after is None else error.retry_after, LONGEST_WAIT)
+            )
         failures: list[ModelUnavailable] = []
         routed = await self.dry_run.routed(*said, failures.append)
         return routed, bool(failures)
@@ -135,10 +137,6 @@ def _check_access(error: ModelUnavailable) -> None:
     for failure in failures:
         if isinstance(failure.error, AccessRefused):
             raise error
-
-
-def _wait(error: ModelUnavailable) -> float:
-    return 1.0 if error.retry_after is None else error.retry_after
 
 
 def _offered(commands: Sequence[Command]) -> tuple[str, ...]:
@@ -173,7 +171,13 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
             f"{database} has no message that was asked about and answered with a choice: "
             f"label some by hand, one a line: {json.dumps({'text': '…', 'label': '…'})}"
         )
-    _write_lines(file, lines)
+    # What people wrote is theirs: nobody else on this machine may read it.
+    try:
+        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InvalidInput(f"{file} can't be written ({error.strerror}): name another") from None
+    with os.fdopen(opened, "w", encoding="utf-8") as writing:
+        writing.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     left = f", {len(choices) - len(lines)} left out" if len(choices) > len(lines) else ""
     return f"{len(lines)} lines from the log written to {file}{left}\n"
 
@@ -219,16 +223,6 @@ def _lines(
                 "user": user,
                 "now": choice.at.isoformat(timespec="microseconds"),
             }
-
-
-def _write_lines(file: Path, lines: Iterable[dict[str, str]]) -> None:
-    """What people wrote is theirs: nobody else on this machine may read it."""
-    try:
-        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise InvalidInput(f"{file} can't be written ({error.strerror}): name another") from None
-    with os.fdopen(opened, "w", encoding="utf-8") as writing:
-        writing.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
 def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argument of a call

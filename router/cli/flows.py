@@ -54,7 +54,15 @@ async def drawn(
     if run is None:
         return _WRITERS[picture](graph, None)
     record = await _record(settings, run)
-    _check_same(definition, record)
+    # A way is drawn on what was walked, or not at all.
+    if record.flow != definition.flow:
+        raise Conflict(f"the run {record.id} is of {record.flow}: draw that one")
+    if record.version != definition.version:
+        raise Conflict(
+            f"the run {record.id} began with version {record.version} of {record.flow}, "
+            f"and this is version {definition.version}: draw the earlier file, or "
+            f"GET /v1/flow-runs/{record.id}/graph"
+        )
     everyone = {one.id: one for one in people_of(settings).everyone()}
     requester = everyone.get(record.requester)
     zone = ZoneInfo(requester.timezone if requester else "UTC")
@@ -92,18 +100,6 @@ def _check_there(settings: Settings) -> None:
     path = make_url(settings.database_url).database
     if settings.uses_sqlite and not Path(path or "").exists():
         raise NotFound(f"there are no runs at {path} yet: set ROUTER_DATABASE_URL, or name --data")
-
-
-def _check_same(definition: FlowDefinition, record: RunRecord) -> None:
-    """A way is drawn on what was walked, or not at all."""
-    if record.flow != definition.flow:
-        raise Conflict(f"the run {record.id} is of {record.flow}: draw that one")
-    if record.version != definition.version:
-        raise Conflict(
-            f"the run {record.id} began with version {record.version} of {record.flow}, "
-            f"and this is version {definition.version}: draw the earlier file, or "
-            f"GET /v1/flow-runs/{record.id}/graph"
-        )
 
 
 @dataclass(frozen=True)

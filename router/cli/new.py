@@ -76,15 +76,13 @@ def _check_form(what: What, name: str) -> None:
     )
     if not form.fullmatch(name) or len(name) > LONGEST[what]:
         remedy = f"write up to {LONGEST[what]} {written}"
-        near = _near(what, name)
+        # What might be meant by a name of another form: `Desk Lamp` is desk_lamp.
+        parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name) if name.isascii() else []
+        near = ("-" if what == "skill" else "_").join(part.lower() for part in parts)[
+            : LONGEST[what]
+        ]
         meant = f", such as {near}" if near and form.fullmatch(near) else ""
         raise InvalidInput(f"a {what} can't be called {name[:80]!r}: {remedy}{meant}")
-
-
-def _near(what: What, name: str) -> str:
-    """What might be meant by a name of another form: `Desk Lamp` is desk_lamp."""
-    parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name) if name.isascii() else []
-    return ("-" if what == "skill" else "_").join(part.lower() for part in parts)[: LONGEST[what]]
 
 
 def _words(option: str, written: str) -> str:

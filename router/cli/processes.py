@@ -164,22 +164,15 @@ def serve(
 WORK = ("turns", "models", "tools")
 
 
-def _kinds(written: str) -> list[str]:
-    wanted = [kind.strip() for kind in written.split(",") if kind.strip()]
-    if not wanted or not set(wanted) <= set(WORK):
-        raise typer.BadParameter(
-            f"{written!r}: choose among {', '.join(WORK)}, with commas between"
-        )
-    return wanted
-
-
 def worker(
     queues: Annotated[
         str, typer.Option(help="The kinds of work that it does, where they have queues.")
     ] = ",".join(WORK),
 ) -> None:
     """Run a worker alone. Needs PostgreSQL and a Temporal server."""
-    kinds = _kinds(queues)
+    kinds = [kind.strip() for kind in queues.split(",") if kind.strip()]
+    if not kinds or not set(kinds) <= set(WORK):
+        raise typer.BadParameter(f"{queues!r}: choose among {', '.join(WORK)}, with commas between")
 
     settings = Settings.load()
     settings.check_shareable()

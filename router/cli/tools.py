@@ -236,18 +236,13 @@ def call_tool(
     data: DataFolder = None,
 ) -> None:
     """Call one tool through the gate, as USER, and print its result as JSON."""
-    given = _object(arguments)
+    try:
+        given = strict_json(arguments)
+    except ValueError as error:
+        raise typer.BadParameter(f"JSON {arguments!r} isn't JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise typer.BadParameter(f'JSON {arguments!r} is no object: write {{"name": value}}')
 
     settings = settings_in(data)
     result = asyncio.run(call(settings, name, given, user=user, confirmed=yes))
     typer.echo(json.dumps(result, ensure_ascii=False))
-
-
-def _object(written: str) -> dict[str, Any]:
-    try:
-        value = strict_json(written)
-    except ValueError as error:
-        raise typer.BadParameter(f"JSON {written!r} isn't JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise typer.BadParameter(f'JSON {written!r} is no object: write {{"name": value}}')
-    return value

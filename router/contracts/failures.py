@@ -87,20 +87,18 @@ def from_failure(failure: BaseException | None) -> errors.RouterError | None:
     """
     while failure is not None:
         if isinstance(failure, ApplicationError) and failure.type in _BY_NAME:
-            return _error(failure)
+            kind, said = _BY_NAME[failure.type or ""], _said(failure)
+            if kind is errors.AnswersNeeded:
+                asked = [Elicitation.model_validate(e) for e in failure.details if not _is_said(e)]
+                return errors.AnswersNeeded(said, asked)
+            if kind is errors.SeveralFit:
+                offered = [
+                    ArgumentOffer.model_validate(e) for e in failure.details if not _is_said(e)
+                ]
+                return errors.SeveralFit(said, offered[0] if offered else None)
+            return kind(said)
         failure = failure.cause if isinstance(failure, FailureError) else failure.__cause__
     return None
-
-
-def _error(failure: ApplicationError) -> errors.RouterError:
-    kind, said = _BY_NAME[failure.type or ""], _said(failure)
-    if kind is errors.AnswersNeeded:
-        asked = [Elicitation.model_validate(e) for e in failure.details if not _is_said(e)]
-        return errors.AnswersNeeded(said, asked)
-    if kind is errors.SeveralFit:
-        offered = [ArgumentOffer.model_validate(e) for e in failure.details if not _is_said(e)]
-        return errors.SeveralFit(said, offered[0] if offered else None)
-    return kind(said)
 
 
 def _said(failure: ApplicationError) -> Localised | str:

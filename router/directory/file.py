@@ -236,17 +236,15 @@ def _field_problems(error: ValidationError, raw: Any, line: int, file: str) -> I
             remedy = nearest(name, known) or f"there are {', '.join(known)}"
             yield Problem(file, where, f"there is no key {name}", remedy)
             continue
-        yield Problem(file, where, f"{name}{given} can't be used", _remedy(fault["msg"]))
+        yield Problem(
+            file, where, f"{name}{given} can't be used", fault["msg"].removeprefix("Value error, ")
+        )
 
 
 def _line_of(raw: Any, loc: tuple[int | str, ...], otherwise: int) -> int:
     if isinstance(raw, CommentedMap) and loc and loc[0] in raw:
         return int(raw.lc.key(loc[0])[0]) + 1
     return otherwise
-
-
-def _remedy(message: str) -> str:
-    return message.removeprefix("Value error, ")
 
 
 _Ids = set[tuple[Any, Any]]

@@ -98,14 +98,10 @@ def _too_many(most: int) -> Fault:
     return Fault(what, "split it, or write less by alias")
 
 
-def _line_of(error: MarkedYAMLError) -> int:
-    mark = error.problem_mark or error.context_mark
-    return mark.line + 1 if mark else 1
-
-
 def _syntax_fault(error: MarkedYAMLError, text: str) -> tuple[int, Fault]:
     """The line and what is wrong there: of a full-width colon the reader notices too late."""
-    line = _line_of(error)
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 1
     lines = text.splitlines()
     for number in range(line, max(line - 2, 0), -1):
         if number <= len(lines) and _FULL_WIDTH_COLON.match(lines[number - 1]):

@@ -41,15 +41,12 @@ def refused(source: str, as_written: str | None = None) -> Fault | None:
     try:
         compiled(source)
     except re2.error as error:
-        return _explained(source if as_written is None else as_written, error)
+        written = source if as_written is None else as_written
+        for sign, fault in BEYOND_RE2.items():
+            if found := re.search(sign, written):
+                where = f"at character {found.start() + 1} {fault.what}"
+                return Fault(f"isn't RE2: {where}", fault.remedy)
+        raw = error.args[0] if error.args else ""
+        why = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
+        return Fault(f"isn't RE2: {why}", SYNTAX)
     return None
-
-
-def _explained(written: str, error: Exception) -> Fault:
-    for sign, fault in BEYOND_RE2.items():
-        if found := re.search(sign, written):
-            where = f"at character {found.start() + 1} {fault.what}"
-            return Fault(f"isn't RE2: {where}", fault.remedy)
-    raw = error.args[0] if error.args else ""
-    why = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
-    return Fault(f"isn't RE2: {why}", SYNTAX)

@@ -101,22 +101,18 @@ def safe_name(name: str, content: bytes = b"") -> str:
     kind = document_kind(content)
     if kind is not None and not plain.lower().endswith(kind.extensions):
         plain += kind.extensions[0]
-    return _shortened(plain)
+    # The name with its end, cut in the middle where it is too long.
+    if len(plain) <= LONGEST_NAME:
+        return plain
+    found = _EXTENSION.search(plain)
+    end = found[0] if found else ""
+    return plain[: LONGEST_NAME - len(end)].rstrip(". ") + end
 
 
 def _can_be_seen(character: str) -> bool:
     """False for controls, halves of characters, other directions of writing, unknown ones."""
     category = unicodedata.category(character)
     return category not in {"Zl", "Zp"} and (category[0] != "C" or character in "\t\n")
-
-
-def _shortened(name: str) -> str:
-    """The name with its end, cut in the middle where it is too long."""
-    if len(name) <= LONGEST_NAME:
-        return name
-    found = _EXTENSION.search(name)
-    end = found[0] if found else ""
-    return name[: LONGEST_NAME - len(end)].rstrip(". ") + end
 
 
 class FileMention(NamedTuple):

@@ -177,7 +177,10 @@ def _edges(name: str, state: State, locale: Locale) -> Iterator[Edge]:
     for exit_, branches in state.exits().items():
         for target in dict.fromkeys(branch.to for branch in branches):
             leading = [branch for branch in branches if branch.to == target]
-            label = _label(exit_, _conditions(leading, len(branches) > 1, locale), locale)
+            conditions = _conditions(leading, len(branches) > 1, locale)
+            joined = (" 或 " if locale == "zh" else " or ").join(conditions)
+            event = named(EXITS, exit_, locale)
+            label = ("：" if locale == "zh" else ": ").join(filter(None, (event, joined)))
             yield Edge(name, exit_, target, label)
     for branch in state.batch.branches if state.batch else ():
         yield Edge(name, "parallel", branch, BRANCH.within(locale))
@@ -187,12 +190,6 @@ def _conditions(leading: Iterable[Branch], several: bool, locale: Locale) -> lis
     otherwise = OTHERWISE.within(locale) if several else ""
     said_ones = (" ".join((b.condition or otherwise).split()) for b in leading)
     return [condition for condition in said_ones if condition]
-
-
-def _label(exit_: str, conditions: list[str], locale: Locale) -> str:
-    joined = (" 或 " if locale == "zh" else " or ").join(conditions)
-    event = named(EXITS, exit_, locale)
-    return ("：" if locale == "zh" else ": ").join(filter(None, (event, joined)))
 
 
 MOVES = frozenset({"began", "changed", "asked_back"})
@@ -237,19 +234,15 @@ def journey_of(
     taken: Counter[Exit] = Counter()
     here: str | None = None
     for line in history:
-        is_exit = _leads(definition, here, line)
+        state = definition.states.get(here or "")
+        branches = state.exits().get(line.event, ()) if state is not None else ()
+        is_exit = any(branch.to == line.state for branch in branches)
         if line.state != here or line.event in MOVES or is_exit:
             visits.setdefault(line.state, []).append(line.at.astimezone(zone))
         if is_exit:
             taken[(str(here), line.event, line.state)] += 1
         here = line.state
     return Journey(visits, dict(taken), here)
-
-
-def _leads(definition: FlowDefinition, here: str | None, line: HistoryLineView) -> bool:
-    state = definition.states.get(here or "")
-    branches = state.exits().get(line.event, ()) if state is not None else ()
-    return any(branch.to == line.state for branch in branches)
 
 
 STYLES = {

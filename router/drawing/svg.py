@@ -216,17 +216,13 @@ def _wrapped_lines(text: str, size: float, room: float) -> Iterator[str]:
             line = ""
         line += piece if line else piece.lstrip()
         while width(line.rstrip(), size) > room and len(line) > 1:
-            fitting = _fitting(line, size, room)
+            # How many characters of a word that is too long go on one line: one at least.
+            lengths = range(len(line), 1, -1)
+            fitting = next((n for n in lengths if width(line[:n], size) <= room), 1)
             yield line[:fitting]
             line = line[fitting:]
     if line.strip():
         yield line.rstrip()
-
-
-def _fitting(line: str, size: float, room: float) -> int:
-    """How many characters of a word that is too long go on one line: one at least."""
-    lengths = range(len(line), 1, -1)
-    return next((n for n in lengths if width(line[:n], size) <= room), 1)
 
 
 def _pieces(text: str) -> Iterator[str]:

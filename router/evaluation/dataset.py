@@ -271,17 +271,13 @@ def _wrong(line: LabelledLine, known: KnownLabels) -> Iterator[tuple[str, str]]:
     if line.label is not None and line.label not in {*known.slots, *TARGETLESS}:
         yield f"label {line.label[:60]!r} is nothing that can be done here", _meant(line, known)
     elif line.slots:
-        yield from _wrong_slots(line, known)
+        there = known.slots.get(line.label or "", frozenset())
+        for name in line.slots:
+            if name.split(".")[0] not in there:
+                has = f"{line.label} has {_list(there)}" if there else f"{line.label} has no slots"
+                yield f"slot {name[:60]!r} isn't one of {line.label}", has
     if line.user is not None and line.user not in known.users:
         yield f"user {line.user[:60]!r} isn't in the directory", f"it has {_list(known.users)}"
-
-
-def _wrong_slots(line: LabelledLine, known: KnownLabels) -> Iterator[tuple[str, str]]:
-    there = known.slots.get(line.label or "", frozenset())
-    for name in line.slots:
-        if name.split(".")[0] not in there:
-            has = f"{line.label} has {_list(there)}" if there else f"{line.label} has no slots"
-            yield f"slot {name[:60]!r} isn't one of {line.label}", has
 
 
 def _meant(line: LabelledLine, known: KnownLabels) -> str:

@@ -49,7 +49,14 @@ class Withdrawals:
             Conflict: it can't be taken back, or that is under way, or done.
             Unavailable: Temporal or its worker is out of reach.
         """
-        remedy = await self._remedy(run)
+        if run.status == "cancelled" and run.withdrawn_by is not None:
+            raise Conflict("The run has been taken back already.")
+        other = await self.under_way(run)
+        if other is not None and other.status not in ENDED:
+            raise Conflict(f"The run is being taken back already: see flow run {other.id}.")
+        if run.status != "completed" or run.remedy is None:
+            raise _cannot(run)
+        remedy = run.remedy
         kept = await self.runs.definition(remedy.definition)
         if kept is None:
             raise _cannot(run)
@@ -65,16 +72,6 @@ class Withdrawals:
             return None
         other = await self.runs.find(run.tenant, run.withdrawn_by)
         return RunStanding(id=other.id, status=other.status, state=other.state) if other else None
-
-    async def _remedy(self, run: RunRecord) -> Remedy:
-        if run.status == "cancelled" and run.withdrawn_by is not None:
-            raise Conflict("The run has been taken back already.")
-        other = await self.under_way(run)
-        if other is not None and other.status not in ENDED:
-            raise Conflict(f"The run is being taken back already: see flow run {other.id}.")
-        if run.status != "completed" or run.remedy is None:
-            raise _cannot(run)
-        return run.remedy
 
     async def _tell(self, start: FlowStart, run: str, word: str) -> FlowAnswer:
         id_ = flow.workflow_id(start.definition.flow, start.requester.tenant, run)

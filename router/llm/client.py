@@ -404,7 +404,13 @@ class ChatModel:
         async with self._protocol.post(client, asking, outgoing()) as response:
             pieces = response.iter_bytes()
             if "text/event-stream" in response.headers.get("content-type", ""):
-                body = await _streamed(pieces, self._protocol.Partial(), telling)
+                answer = self._protocol.Partial()
+                async for event in events(pieces):
+                    answer.add(event)
+                    await telling.tell(answer)
+                body = answer.body()
+                if not answer.is_complete and "error" not in body:
+                    raise BrokenOff("the stream ended before the answer did")
             else:
                 body = await whole(pieces)
         self._connection.refuse_error(body)
@@ -425,18 +431,6 @@ class TextRelay:
         """Tell what can be said of the answer by now and wasn't told before."""
         if self._on_text and (text := self._speech.more(answer)):
             await self._on_text(TextDelta(attempt=self._attempt, text=text))
-
-
-async def _streamed(
-    pieces: AsyncIterator[bytes], answer: PartialAnswer, telling: TextRelay
-) -> dict[str, Any]:
-    async for event in events(pieces):
-        answer.add(event)
-        await telling.tell(answer)
-    body = answer.body()
-    if not answer.is_complete and "error" not in body:
-        raise BrokenOff("the stream ended before the answer did")
-    return body
 
 
 def _lesson(error: openai.APIStatusError, asking: Sending) -> Feature:

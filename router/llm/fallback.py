@@ -63,7 +63,12 @@ class CircuitBreaker:
         Raises:
             ModelUnavailable: the breaker is open, or another call is trying; with the wait.
         """
-        is_trial = self._enter()
+        state = self.state
+        if state == "open" or (state == "half-open" and self._is_tried):
+            wait = max(0.0, (self._until or 0.0) - self._clock())
+            raise ModelUnavailable("not asked, for it failed just now", wait or self._rest)
+        self._is_tried = state == "half-open"
+        is_trial = self._is_tried
         try:
             yield
         except Crowded:
@@ -82,14 +87,6 @@ class CircuitBreaker:
         finally:
             if is_trial:
                 self._is_tried = False
-
-    def _enter(self) -> bool:
-        state = self.state
-        if state == "open" or (state == "half-open" and self._is_tried):
-            wait = max(0.0, (self._until or 0.0) - self._clock())
-            raise ModelUnavailable("not asked, for it failed just now", wait or self._rest)
-        self._is_tried = state == "half-open"
-        return self._is_tried
 
     def _failed(self, retry_after: float | None, is_trial: bool) -> None:
         self._failures += 1

@@ -122,7 +122,10 @@ def _mended(text: str, error: NotJson, cut: bool) -> Any:
     tokens = _tokens(text)
     if not tokens:
         raise error
-    _check_words(tokens, error)
+    # Two values side by side: a quote within quotes, so that where a string ends is a guess.
+    for left, right in pairwise(tokens):
+        if left not in "{}[],:" and right not in "{}[],:":
+            raise error
     balanced = _balanced(tokens, cut)
     if balanced is None:
         raise error
@@ -148,13 +151,6 @@ def _as_json(match: re.Match[str]) -> str:
     if word := match["word"]:
         return _WORDS.get(word, word)
     return match["double"] or match["sign"]
-
-
-def _check_words(tokens: list[str], error: NotJson) -> None:
-    """Two values side by side: a quote within quotes, so that where a string ends is a guess."""
-    for left, right in pairwise(tokens):
-        if left not in "{}[],:" and right not in "{}[],:":
-            raise error
 
 
 def _balanced(tokens: list[str], cut: bool) -> list[str] | None:

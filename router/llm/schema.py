@@ -282,17 +282,13 @@ def _restored(resolver: Resolver, value: Any, node: Schema, level: int) -> Any:
             items = resolver.resolved(node.get("items"))
             return [_restored(resolver, entry, items, level + 1) for entry in value]
         case "either", _:
-            return _either(resolver, value, node, level)
+            # By the first alternative that has the form of what was given.
+            for one in map(resolver.resolved, alternatives(node)):
+                if _has_form(value, one):
+                    return _restored(resolver, value, one, level_of(one, level))
+            return value
         case _:
             return value
-
-
-def _either(resolver: Resolver, value: Any, node: Schema, level: int) -> Any:
-    """By the first alternative that has the form of what was given."""
-    for one in map(resolver.resolved, alternatives(node)):
-        if _has_form(value, one):
-            return _restored(resolver, value, one, level_of(one, level))
-    return value
 
 
 def _has_form(value: Any, node: Schema) -> bool:

@@ -142,16 +142,13 @@ class Speech:
         # As the whole answer will be read: a NUL before a mark doesn't make it any less of one.
         content = answer.content.replace("\0", "")
         if self._is_json and content.lstrip().startswith("{"):
-            return self._said_in_decision(content)
+            opening = _OPENING.match(content)
+            return self._said_by(opening["name"], content[opening.end() :]) if opening else ""
         if sayable := sayable_content(content):
             return sayable
         if answer.calls and isinstance(answer.calls[0]["arguments"], str):
             return self._said_by(answer.calls[0]["name"], answer.calls[0]["arguments"])
         return ""
-
-    def _said_in_decision(self, content: str) -> str:
-        opening = _OPENING.match(content)
-        return self._said_by(opening["name"], content[opening.end() :]) if opening else ""
 
     def _said_by(self, function: str, arguments: str) -> str:
         argument = self._spoken.get(function)

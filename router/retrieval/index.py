@@ -275,7 +275,11 @@ class CapabilityIndex:
             wanted = {(c.kind, c.name): c for c in capabilities}
             removed = [slot for key, slot in self._shelf.slots() if key not in wanted]
             for slot in removed:
-                self._drop(slot)
+                self._shelf.drop(slot)
+                self._lexical.remove(slot)
+                self._unencoded.discard(slot)
+                if self._dense is not None:
+                    self._dense.remove(slot)
             added, changed = self._shelve(wanted.values())
             if self._dense is not None:
                 self._dense.make_room(len(self._shelf))
@@ -314,7 +318,12 @@ class CapabilityIndex:
         if self._dense is not None and vector is not None:
             vectors = self._dense.search(vector, may & encoded)
         scores, known, needs_tool = _evidence(words, vectors, may, encoded)
-        order = _best(scores, may, max(most * 4, 50))
+        # The slots of the `count` highest scores, the highest first.
+        count = max(most * 4, 50)
+        slots = np.flatnonzero(may)
+        if len(slots) > count:
+            slots = slots[np.argpartition(-scores[slots], count)[:count]]
+        order = slots[np.argsort(-scores[slots], kind="stable")]
         signs = Signs(known, needs_tool, _margin(scores[order]))
         ranked = [self._shelf.at(int(slot)) for slot in order]
         kept = [self._shelf.at(slot) for slot in self._shelf.named(always) if may[slot]]
@@ -360,13 +369,6 @@ class CapabilityIndex:
                 self._lexical.put(slot, now.words)
                 self._unencoded.add(slot)
         return added, changed
-
-    def _drop(self, slot: int) -> None:
-        self._shelf.drop(slot)
-        self._lexical.remove(slot)
-        self._unencoded.discard(slot)
-        if self._dense is not None:
-            self._dense.remove(slot)
 
     async def _encode_missing(self) -> None:
         if self._cards is None:
@@ -438,14 +440,6 @@ def _evidence(
     both = share * lexical + (1 - share) * vectors.scores
     scores = np.where(encoded, both, lexical)
     return scores, max(vectors.known, covered), vectors.needs_tool
-
-
-def _best(scores: NDArray[np.float32], may: NDArray[np.bool_], count: int) -> NDArray[np.intp]:
-    """The slots of the `count` highest scores, the highest first."""
-    slots = np.flatnonzero(may)
-    if len(slots) > count:
-        slots = slots[np.argpartition(-scores[slots], count)[:count]]
-    return slots[np.argsort(-scores[slots], kind="stable")]
 
 
 def _margin(best: NDArray[np.float32]) -> float:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -206,7 +206,13 @@ def read_thresholds(path: Path) -> Thresholds:
     if not isinstance(content, dict):
         raise _unusable(path, f"holds {type(content).__name__}, not an object")
     for name, value in content.items():
-        _check(path, name, value)
+        if name not in _NAMES:
+            raise _unusable(path, f"has {name!r}, and there are {', '.join(_NAMES)}")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= MOST:
+            raise _unusable(
+                path, f"has {name} = {str(value)[:40]}, which has to be a number, 0 to {MOST}"
+            )
     return Thresholds(**{name: float(value) for name, value in content.items()})
 
 
@@ -224,16 +230,6 @@ def write_thresholds(path: Path, thresholds: Thresholds) -> None:
         raise MisconfiguredError(
             f"{path} can't be written ({error.strerror}): set ROUTER_THRESHOLDS to a file that can"
         ) from None
-
-
-def _check(path: Path, name: str, value: Any) -> None:
-    if name not in _NAMES:
-        raise _unusable(path, f"has {name!r}, and there are {', '.join(_NAMES)}")
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= MOST:
-        raise _unusable(
-            path, f"has {name} = {str(value)[:40]}, which has to be a number, 0 to {MOST}"
-        )
 
 
 def _unusable(path: Path, what: str) -> MisconfiguredError:

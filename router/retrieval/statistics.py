@@ -303,7 +303,9 @@ def _descended(
     biases: _Single = np.zeros(capabilities, np.float32)
     ahead_rows, ahead_biases, speed = rows, biases, 1.0
     for _ in range(STEPS):
-        wrong = _shares(points @ ahead_rows.T + ahead_biases)
+        logits = points @ ahead_rows.T + ahead_biases
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        wrong: _Single = powers / powers.sum(axis=1, keepdims=True)
         wrong[np.arange(count), owners] -= 1
         slope: _Single = wrong.T @ points / np.float32(count) + held * ahead_rows
         next_rows = ahead_rows - step * slope
@@ -325,12 +327,6 @@ def _largest(points: _Single) -> float:
         length = float(np.linalg.norm(direction))
         direction /= max(length, 1e-12)
     return 1.1 * length
-
-
-def _shares(logits: _Single) -> _Single:
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares: _Single = powers / powers.sum(axis=1, keepdims=True)
-    return shares
 
 
 def _spread(logits: Floats | _Single) -> float:

@@ -62,7 +62,13 @@ def interpret(answer: ChatAnswer, offer: Offer) -> Interpretation:
     """The commands that an answer asks for, tidied, and what of it can't be used."""
     read = Interpretation(problems=list(answer.problems))
     for call in answer.calls:
-        _take(call, offer, read)
+        try:
+            if call.name == offered.FIND and offer.may_search:
+                read.search = _text(call, "query")
+            else:
+                read.commands.append(_command(call, offer))
+        except _Unusable as unusable:
+            read.problems.append(f"{call.name}: {unusable}")
     said = shown(answer.text) or shown(answer.refusal or "")
     if not answer.calls and said:
         read.commands.append(ReplyText(text=said))
@@ -72,34 +78,20 @@ def interpret(answer: ChatAnswer, offer: Offer) -> Interpretation:
     return read
 
 
-def _take(call: FunctionCall, offer: Offer, read: Interpretation) -> None:
-    try:
-        if call.name == offered.FIND and offer.may_search:
-            read.search = _text(call, "query")
-        else:
-            read.commands.append(_command(call, offer))
-    except _Unusable as unusable:
-        read.problems.append(f"{call.name}: {unusable}")
-
-
 class _Unusable(Exception):
     """A call that can't be carried out; says why."""
 
 
 def _command(call: FunctionCall, offer: Offer) -> Command:
     if call.name in offer.tools:
-        return _tool_call(call, offer)
+        tool = offer.tools[call.name]
+        arguments = known(tool, call.arguments)
+        if wrong := problem(tool, arguments):
+            raise _Unusable(wrong)
+        return CallTool(id=call.id, tool=call.name, arguments=arguments)
     if call.name not in _READERS:
         raise _Unusable("there is no such function; call one of those that are offered")
     return _READERS[call.name](call, offer)
-
-
-def _tool_call(call: FunctionCall, offer: Offer) -> Command:
-    tool = offer.tools[call.name]
-    arguments = known(tool, call.arguments)
-    if wrong := problem(tool, arguments):
-        raise _Unusable(wrong)
-    return CallTool(id=call.id, tool=call.name, arguments=arguments)
 
 
 def _start(call: FunctionCall, offer: Offer) -> Command:

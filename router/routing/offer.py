@@ -44,7 +44,15 @@ class Offer:
         skills = [_to_skill(sorted(self.skills))] if self.skills else []
         search = [function(FIND, "Find what else can be done here.", query=TEXT)]
         passing = [*self._active_functions(), *(search if self.may_search else [])]
-        return (*_always(), *to_flows, *skills, *tools, *passing)
+        options = {"type": "array", "items": TEXT, "maxItems": 6}
+        always = [
+            function(RESPOND, "Only talk: greetings, thanks, small talk.", text=TEXT),
+            function(CLARIFY, "Ask which of several things is meant.", text=TEXT, options=options),
+            function(
+                HAND_OFF, "No other function does what is wanted: point to a person.", reason=TEXT
+            ),
+        ]
+        return (*always, *to_flows, *skills, *tools, *passing)
 
     def _active_functions(self) -> Sequence[Function]:
         if self.active is None or not self.active.asking:
@@ -73,17 +81,6 @@ def described(capabilities: Sequence[Capability]) -> str:
         f"{_such_as(c.examples)}"
         for c in listed
     )
-
-
-def _always() -> Sequence[Function]:
-    options = {"type": "array", "items": TEXT, "maxItems": 6}
-    return [
-        function(RESPOND, "Only talk: greetings, thanks, small talk.", text=TEXT),
-        function(CLARIFY, "Ask which of several things is meant.", text=TEXT, options=options),
-        function(
-            HAND_OFF, "No other function does what is wanted: point to a person.", reason=TEXT
-        ),
-    ]
 
 
 def dispatch(flows: Sequence[FlowDefinition]) -> Function:

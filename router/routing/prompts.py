@@ -95,17 +95,14 @@ class Prompts:
     def of(self, job: Job, conversation: str, locale: Locale) -> Prompt:
         """What this conversation's questions are asked with."""
         shares = self._shares[job]
-        drawn = _drawn(f"{job}:{conversation}", sum(shares.values()))
+        drawn = int.from_bytes(
+            hashlib.sha256((f"{job}:{conversation}").encode()).digest()[:8]
+        ) % sum(shares.values())
         for version, share in shares.items():
             drawn -= share
             if drawn < 0:
                 return Prompt(version, self._texts[version].within(locale))
         raise AssertionError("shares add up to more than was drawn")
-
-
-def _drawn(text: str, total: int) -> int:
-    """A number below `total`, the same for the same text in every process."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % total
 
 
 def _shares_of(

@@ -52,7 +52,11 @@ def resolved(schema: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:
         elif (only := _only_option(here)) is not None:
             here = {**only, **rest}
         else:
-            return _without_null_type(here)
+            kinds = here.get("type")
+            if not isinstance(kinds, list):
+                return here
+            real = [kind for kind in kinds if kind != "null"]
+            return {**here, "type": real[0] if len(real) == 1 else "several"}
     return {}
 
 
@@ -71,14 +75,6 @@ def _as_number(options: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None
     numbers = [option for option in options if option.get("type") == "number"]
     written = [option for option in options if option.get("type") == "string"]
     return numbers[0] if len(numbers) == 1 and len(written) == len(options) - 1 else None
-
-
-def _without_null_type(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    kinds = schema.get("type")
-    if not isinstance(kinds, list):
-        return schema
-    real = [kind for kind in kinds if kind != "null"]
-    return {**schema, "type": real[0] if len(real) == 1 else "several"}
 
 
 def _referred(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -248,18 +244,15 @@ def _list(
     item = slot_of(name, schema["items"], required=True, within=whole, depth=DEEPEST)
     label: Localised = about["label"]
     if not item.fields:
-        item = item.model_copy(update={"label": label, "ask": _several(label)})
+        ask = _question(label)
+        several = Localised(
+            zh=f"{ask.zh}（几项可以一起说：甲、乙、丙）",
+            en=f"{ask.en} (Several may be named at once: a, b and c.)",
+        )
+        item = item.model_copy(update={"label": label, "ask": several})
     least = max(1, _count(schema.get("minItems"), 1))
     most = min(LONGEST_LIST, max(least, _count(schema.get("maxItems"), 20)))
     return Slot(type="list", of=item, min=least, max=most, **about)
-
-
-def _several(label: Localised) -> Localised:
-    ask = _question(label)
-    return Localised(
-        zh=f"{ask.zh}（几项可以一起说：甲、乙、丙）",
-        en=f"{ask.en} (Several may be named at once: a, b and c.)",
-    )
 
 
 def _count(value: object, otherwise: int) -> int:
@@ -374,7 +367,16 @@ def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[s
     if tool.asks_first:
         states |= _confirmation(tool)
     if tool.asks_first and tool.check:
-        states["check"] = _check(tool, given, amendable=bool(slots))
+        amendable = bool(slots)
+        on_error = [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if amendable else "sorry"
+        check = {
+            "check": tool.name,
+            "with": given,
+            "=save": "about",
+            "next": "review",
+            "on_error": on_error,
+        }
+        states["check"] = check
     if slots:
         states["details"] = {"collect": list(slots), "next": _first(states)}
     return {name: State.model_validate(state) for name, state in states.items()}
@@ -392,17 +394,6 @@ def _call(tool: Tool, given: dict[str, str]) -> dict[str, Any]:
     on_error = [{"if": UNKNOWN, "to": "unsure"}, {"to": "sorry"}]
     unsure = {"say": _unsure(tool), "end": "failed"}
     return {"call": {**call, "on_error": on_error}, **_TOLD, "unsure": unsure}
-
-
-def _check(tool: Tool, given: dict[str, str], *, amendable: bool) -> dict[str, Any]:
-    on_error = [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if amendable else "sorry"
-    return {
-        "check": tool.name,
-        "with": given,
-        "=save": "about",
-        "next": "review",
-        "on_error": on_error,
-    }
 
 
 def _confirmation(tool: Tool) -> dict[str, Any]:
@@ -509,7 +500,14 @@ def _slot(name: str, schema: Any, *, required: bool) -> Slot | None:
     if not isinstance(schema, dict):
         return None
     words = schema.get("title") or schema.get("description") or name
-    choices = _titled_choices(schema)
+    # Values that have titles, in the old way of saying so or the new one.
+    options = schema.get("oneOf")
+    if isinstance(options, list):
+        titled = [(o.get("const"), o.get("title")) for o in options if isinstance(o, dict)]
+    else:
+        titled = list(zip(schema.get("enum") or (), schema.get("enumNames") or (), strict=False))
+    labels = {str(value): plain(str(title or value)) for value, title in titled}
+    choices = {value: Choice(label=Localised(zh=text, en=text)) for value, text in labels.items()}
     if not choices:
         try:
             return slot_of(name, {**schema, "description": words}, required=required)
@@ -518,14 +516,3 @@ def _slot(name: str, schema: Any, *, required: bool) -> Slot | None:
     label = Localised(zh=plain(str(words)), en=plain(str(words)))
     ask = Localised(zh=f"{label.zh}？", en=f"{label.en}?")
     return Slot(type="choice", choices=choices, label=label, ask=ask, required=required)
-
-
-def _titled_choices(schema: dict[str, Any]) -> dict[str, Choice]:
-    """Values that have titles, in the old way of saying so or the new one."""
-    options = schema.get("oneOf")
-    if isinstance(options, list):
-        titled = [(o.get("const"), o.get("title")) for o in options if isinstance(o, dict)]
-    else:
-        titled = list(zip(schema.get("enum") or (), schema.get("enumNames") or (), strict=False))
-    labels = {str(value): plain(str(title or value)) for value, title in titled}
-    return {value: Choice(label=Localised(zh=text, en=text)) for value, text in labels.items()}

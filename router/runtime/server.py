@@ -30,7 +30,6 @@ from router.channels.registry import MountedPlatforms, mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.runtime.composition import Parts
-from router.settings import Settings
 from router.store.flow_runs import Runs
 from router.telemetry.metrics import APPROVALS, CONVERSATIONS, OLDEST_APPROVAL
 
@@ -99,7 +98,11 @@ def create_app(services: Services) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.shared = state
-    _surround(app, services.settings)
+    # Add what every request passes through; the last one added is the first it meets.
+    app.add_middleware(BodyLimit, others=routes.bodies())
+    app.add_middleware(CodecOrigin, prefix=codec.PREFIX, origin=services.settings.temporal_ui)
+    app.add_middleware(SafeHeaders)
+    app.add_middleware(ObservabilityMiddleware)
     if services.settings.auth == "dev":
         app.include_router(people.sign_in)
     for router in platforms.routers:
@@ -137,14 +140,6 @@ def _lifespan(
         await state.turns.close()
 
     return lifespan
-
-
-def _surround(app: FastAPI, settings: Settings) -> None:
-    """Add what every request passes through; the last one added is the first it meets."""
-    app.add_middleware(BodyLimit, others=routes.bodies())
-    app.add_middleware(CodecOrigin, prefix=codec.PREFIX, origin=settings.temporal_ui)
-    app.add_middleware(SafeHeaders)
-    app.add_middleware(ObservabilityMiddleware)
 
 
 LOOPBACK = "127.0.0.1"

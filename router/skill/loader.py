@@ -390,15 +390,14 @@ def remarks(
     More may be `coming`, whose names begin so.
     """
     for found in loaded.found:
-        yield from _too_long(found)
+        count = len(found.skill.instructions.splitlines())
+        if count > MOST_LINES:
+            what, remedy = (
+                f"the instructions have {count} lines",
+                "move what is long into references/",
+            )
+            yield Problem(str(found.file), found.begins, what, remedy)
         yield from _unknown(found, names, coming)
-
-
-def _too_long(found: FoundSkill) -> Iterator[Problem]:
-    count = len(found.skill.instructions.splitlines())
-    if count > MOST_LINES:
-        what, remedy = f"the instructions have {count} lines", "move what is long into references/"
-        yield Problem(str(found.file), found.begins, what, remedy)
 
 
 def _unknown(

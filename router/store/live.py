@@ -40,7 +40,8 @@ class LiveInbox:
         if progress.type == "recorded" and self._waiting and self._waiting[-1] == progress:
             return
         if len(self._waiting) >= WAITING:
-            self._give_up_one()
+            texts = (at for at, it in enumerate(self._waiting) if it.type == "text_delta")
+            del self._waiting[next(texts, 0)]
         self._waiting.append(progress)
         self._filled.set()
 
@@ -52,10 +53,6 @@ class LiveInbox:
             self._filled.clear()
             await self._filled.wait()
         return self._waiting.popleft()
-
-    def _give_up_one(self) -> None:
-        texts = (at for at, it in enumerate(self._waiting) if it.type == "text_delta")
-        del self._waiting[next(texts, 0)]
 
 
 class Readers:
@@ -250,14 +247,11 @@ def payloads(progress: Progress) -> Iterator[str]:
     if len(payload.encode()) <= PAYLOAD_BYTES:
         yield payload
     elif progress.type == "text_delta":
-        for half in _halves(progress):
+        said = str(progress.data["text"])
+        middle = len(said) // 2
+        parts = (said[:middle], said[middle:])
+        halves = [progress.model_copy(update={"data": {**progress.data, "text": p}}) for p in parts]
+        for half in halves:
             yield from payloads(half)
     else:
         _log.warning("%s is too long to be told: %d characters", progress.type, len(payload))
-
-
-def _halves(progress: Progress) -> list[Progress]:
-    said = str(progress.data["text"])
-    middle = len(said) // 2
-    parts = (said[:middle], said[middle:])
-    return [progress.model_copy(update={"data": {**progress.data, "text": p}}) for p in parts]

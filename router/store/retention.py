@@ -283,10 +283,7 @@ class PersonErasure:
         wordless = {"detail": "", "key": "", "conversation": None}
         called = update(audit).where(*self._theirs(audit, "person"))
         connection.execute(called.values(person=pseudonym, **wordless))
-        self._rename_in_trail(connection, pseudonym)
-
-    def _rename_in_trail(self, connection: Connection, pseudonym: str) -> None:
-        """That it was done stays, and by whom; not to whom, nor what was said about it."""
+        # That it was done stays, and by whom; not to whom, nor what was said about it.
         trail = tables.audit_trail
         for column in ("subject", "who", "whose"):
             theirs = update(trail).where(*self._theirs(trail, column))

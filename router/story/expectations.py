@@ -77,21 +77,17 @@ def judge(step: Expectation, seen: Seen) -> Mismatch | None:
     """
     match step:
         case BotSays():
-            return _said(step, seen)
+            whole = "\n".join(seen.said)
+            for number, pattern in enumerate(step.patterns):
+                end = end_of(pattern, whole, seen.heard)
+                if end is None:
+                    return _unsaid(pattern, step.patterns[:number], whole, seen.heard)
+                seen.heard = end
+            return None
         case RunStands():
             return _stands(step, seen.standing_of(step.wanted.get("flow")))
         case ToolCalled():
             return _called(step, seen.calls)
-
-
-def _said(step: BotSays, seen: Seen) -> Mismatch | None:
-    whole = "\n".join(seen.said)
-    for number, pattern in enumerate(step.patterns):
-        end = end_of(pattern, whole, seen.heard)
-        if end is None:
-            return _unsaid(pattern, step.patterns[:number], whole, seen.heard)
-        seen.heard = end
-    return None
 
 
 def _unsaid(pattern: str, before: Sequence[str], whole: str, heard: int) -> Mismatch:

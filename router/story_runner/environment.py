@@ -230,7 +230,9 @@ class Watched:
         book.note(self.tool, arguments, context.key)
         how = book.failing.get(self.tool, "no")
         if how != "no":
-            raise _ERRORS[how](_failed(self.tool))
+            raise _ERRORS[how](
+                Localised(zh=f"{self.tool} 在这个故事里失败", en=f"{self.tool} fails in this story")
+            )
         return await self.behind.call(arguments, context, dependencies)
 
 
@@ -242,10 +244,6 @@ def watch(registry: Registry, books: Books) -> None:
         groups[registry.group_of(tool.name)].append(double)
     for group, tools in groups.items():
         registry.replace(group, tools)
-
-
-def _failed(tool: str) -> Localised:
-    return Localised(zh=f"{tool} 在这个故事里失败", en=f"{tool} fails in this story")
 
 
 NAME = "temporal-test-server"

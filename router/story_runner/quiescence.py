@@ -85,15 +85,12 @@ class HistoryAccount:
             self.task = False
         self.begun += (kind in _BEGIN) - (kind in _END)
         self.over = self.over or kind in _OVER
-        self._note_timer(event)
-        self._note_child(event)
-
-    def _note_timer(self, event: HistoryEvent) -> None:
         begun = event.timer_started_event_attributes
         if begun.timer_id and begun.start_to_fire_timeout.ToTimedelta() <= SOON:
             self.timers.add(begun.timer_id)
         self.timers.discard(event.timer_fired_event_attributes.timer_id)
         self.timers.discard(event.timer_canceled_event_attributes.timer_id)
+        self._note_child(event)
 
     def _note_child(self, event: HistoryEvent) -> None:
         begun = event.child_workflow_execution_started_event_attributes

@@ -57,7 +57,14 @@ def screen(registry: Registry, attempt: Attempt) -> Admitted:
         ArgumentsToolError: The arguments don't fit its schema; each field is named.
     """
     tool = registry[attempt.tool]
-    _check_caller(tool, attempt)
+    if not allows(tool, attempt.caller, by_flow=attempt.flow_run is not None):
+        roles = sorted(tool.roles)
+        raise Forbidden(
+            Localised(
+                zh=f"{attempt.caller.id} 不能用“{tool.title.zh}”，它只给 {' 或 '.join(roles)} 用",
+                en=f"{attempt.caller.id} may not call {tool.name}; it is for {' or '.join(roles)}",
+            )
+        )
     _check_arguments(tool, attempt.arguments)
     return Admitted(tool, attempt.arguments)
 
@@ -71,7 +78,14 @@ def admit(registry: Registry, attempt: Attempt) -> Admitted:
         ArgumentsToolError: It takes a call back, and nobody says which.
     """
     tool = screen(registry, attempt).tool
-    _check_confirmation(tool, attempt)
+    if lacks_confirmation(tool, attempt):
+        raise Forbidden(
+            Localised(
+                zh=f"“{tool.title.zh}”要等 {attempt.caller.id} 看过参数并确认之后才会执行",
+                en=f"{tool.name} runs once {attempt.caller.id} has seen its arguments and "
+                "confirmed them",
+            )
+        )
     _check_keys(tool, attempt)
     return Admitted(tool, attempt.arguments)
 
@@ -94,32 +108,10 @@ def _check_keys(tool: Tool, attempt: Attempt) -> None:
         )
 
 
-def _check_caller(tool: Tool, attempt: Attempt) -> None:
-    if not allows(tool, attempt.caller, by_flow=attempt.flow_run is not None):
-        roles = sorted(tool.roles)
-        raise Forbidden(
-            Localised(
-                zh=f"{attempt.caller.id} 不能用“{tool.title.zh}”，它只给 {' 或 '.join(roles)} 用",
-                en=f"{attempt.caller.id} may not call {tool.name}; it is for {' or '.join(roles)}",
-            )
-        )
-
-
 def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
     """True where the caller has yet to be asked."""
     # A flow asks for confirmation itself, in the words of its own file, before it calls.
     return tool.asks_first and attempt.flow_run is None and not attempt.confirmed
-
-
-def _check_confirmation(tool: Tool, attempt: Attempt) -> None:
-    if lacks_confirmation(tool, attempt):
-        raise Forbidden(
-            Localised(
-                zh=f"“{tool.title.zh}”要等 {attempt.caller.id} 看过参数并确认之后才会执行",
-                en=f"{tool.name} runs once {attempt.caller.id} has seen its arguments and "
-                "confirmed them",
-            )
-        )
 
 
 def _check_arguments(tool: Tool, arguments: Mapping[str, JsonValue]) -> None:

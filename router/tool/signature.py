@@ -124,7 +124,10 @@ class ParameterReader:
                 f"write its type, as in `{parameter.name}: str`",
             )
         elif hint is ToolContext:
-            self._take_context(parameter.name)
+            name = parameter.name
+            if self.context is not None:
+                self.wrong("asks for its context twice", f"leave out the parameter {name!r}")
+            self.context = name
         elif (provider := provider_of(hint)) is not None:
             self.injected[parameter.name] = provider
         elif _mentions_context(hint):
@@ -135,11 +138,6 @@ class ParameterReader:
         else:
             self.take_own(parameter, hint)
 
-    def _take_context(self, name: str) -> None:
-        if self.context is not None:
-            self.wrong("asks for its context twice", f"leave out the parameter {name!r}")
-        self.context = name
-
 
 class _Reader(ParameterReader):
     """Reads the signature of a tool function."""
@@ -149,7 +147,13 @@ class _Reader(ParameterReader):
         self.fields: dict[str, Any] = {}
 
     def read(self) -> Signature:
-        self._check_function()
+        if not inspect.iscoroutinefunction(self.function):
+            self.wrong(
+                "isn't asynchronous and would hold up every other call",
+                "write `async def`, with asyncio.to_thread around what blocks",
+            )
+        if not inspect.getdoc(self.function):
+            self.wrong("has no docstring", "say in one what it does: people and models read it")
         hints = self.read_parameters()
         if "return" not in hints:
             self.wrong(
@@ -167,15 +171,6 @@ class _Reader(ParameterReader):
             )
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         self.fields[parameter.name] = (hint, default)
-
-    def _check_function(self) -> None:
-        if not inspect.iscoroutinefunction(self.function):
-            self.wrong(
-                "isn't asynchronous and would hold up every other call",
-                "write `async def`, with asyncio.to_thread around what blocks",
-            )
-        if not inspect.getdoc(self.function):
-            self.wrong("has no docstring", "say in one what it does: people and models read it")
 
     def _signature(self, returned: Any) -> Signature:
         try:

@@ -128,7 +128,11 @@ def _pressed(
 ) -> tuple[Route, Command] | None:
     """A button of a question that is open: a way on from it, something offered, or an answer."""
     if _is_offered(action, situation):
-        return _offered(action, situation, flows, index)
+        # A flow that the router itself offered; None where that is something else.
+        flow = flows.get(str(action.value))
+        if flow is None or not may_start(flow, situation):
+            return None
+        return route_reasons.pressed(flow, situation.locale), start_offered(flow, situation, index)
     way = _way_out(action, situation)
     return way or _chosen(action, situation) or _unasked(action, situation)
 
@@ -255,19 +259,6 @@ def _is_offered(action: ChooseAction, situation: Situation) -> bool:
 def _asking(situation: Situation) -> FlowView | None:
     view = situation.active
     return view if view is not None and view.asking else None
-
-
-def _offered(
-    action: ChooseAction,
-    situation: Situation,
-    flows: Mapping[str, FlowDefinition],
-    index: PatternIndex,
-) -> tuple[Route, Command] | None:
-    """A flow that the router itself offered; None where that is something else."""
-    flow = flows.get(str(action.value))
-    if flow is None or not may_start(flow, situation):
-        return None
-    return route_reasons.pressed(flow, situation.locale), start_offered(flow, situation, index)
 
 
 def _chosen(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:

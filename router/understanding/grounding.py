@@ -156,7 +156,8 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
     the message names none that rules could read.
     """
     utterance = Utterance.of(text, now)
-    named = _names_days(utterance)
+    entities = entities_of(utterance.normalised, utterance.things)
+    named = any(entity.type in ("date", "date_range") for entity in entities)
     read = _less_reckoned(prefill(view.fillable, utterance), given, view, named=named)
     asked = {_head(name) for name in view.awaiting}
     said = {name for name in read if not view.fillable[name].kind.is_text}
@@ -192,11 +193,6 @@ def _understood(
         for name, kind in rest.items()
         if (days if kind.takes is Days else kind.made_of == "choices" and not about_it)
     }
-
-
-def _names_days(utterance: Utterance) -> bool:
-    entities = entities_of(utterance.normalised, utterance.things)
-    return any(entity.type in ("date", "date_range") for entity in entities)
 
 
 def _less_reckoned(

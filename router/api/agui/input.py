@@ -351,17 +351,15 @@ async def _take_verdict(
         return
     key = derived_id("ag-ui decision", run.thread_id, run.run_id, record.id)
     if not await claimed(services, caller, key):
-        _check_open(record, verdict.body)
+        if record.verdict is not None:
+            raise Conflict(f"It is decided already: {record.verdict}.")
+        if record.due is not None and record.due <= datetime.now(UTC):
+            raise Conflict("This approval has expired; ask again what waits for you.")
+        if verdict.body.digest != record.digest:
+            raise Conflict(
+                "What is to be approved has changed since it was shown; look at it again."
+            )
     plan.decisions.append(PlannedDecision(record, verdict.body, key))
-
-
-def _check_open(record: ApprovalRecord, body: DecisionBody) -> None:
-    if record.verdict is not None:
-        raise Conflict(f"It is decided already: {record.verdict}.")
-    if record.due is not None and record.due <= datetime.now(UTC):
-        raise Conflict("This approval has expired; ask again what waits for you.")
-    if body.digest != record.digest:
-        raise Conflict("What is to be approved has changed since it was shown; look at it again.")
 
 
 def _result(message: ToolMessage) -> Message:

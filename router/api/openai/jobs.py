@@ -102,7 +102,9 @@ def answer(asked: Completion, headers: Mapping[str, str], locale: Locale) -> str
     if job is None:
         return None
     if job == "title":
-        return _title(asked, prompt, locale)
+        title = _shortened(_first_words(asked.dialogue, prompt)) or UNTITLED.within(locale)
+        in_json = _wants_json(asked) or re.search(r'"title"\s*:', prompt)
+        return json.dumps({"title": title}, ensure_ascii=False) if in_json else title
     return _EMPTY.get(job) or NOT_DONE.within(locale)
 
 
@@ -138,12 +140,6 @@ def _recognised(prompt: str) -> Job | None:
 def _instructed(asked: Completion) -> Job | None:
     systems = (m.words.strip() for m in asked.messages if m.role in {"system", "developer"})
     return "tool_calls" if any(_CHOOSING_TOOLS.search(words) for words in systems) else None
-
-
-def _title(asked: Completion, prompt: str, locale: Locale) -> str:
-    title = _shortened(_first_words(asked.dialogue, prompt)) or UNTITLED.within(locale)
-    in_json = _wants_json(asked) or re.search(r'"title"\s*:', prompt)
-    return json.dumps({"title": title}, ensure_ascii=False) if in_json else title
 
 
 def _wants_json(asked: Completion) -> bool:

@@ -87,7 +87,8 @@ class Completion(ClientModel):
             asked = cls.model_validate(body)
         except ValidationError as error:
             raise _unusable(_faults(error)) from None
-        _check(asked)
+        if asked.n not in {None, 1}:
+            raise _unusable([FieldProblem("n", "there is one answer to a message; leave it out")])
         return asked
 
     @property
@@ -135,11 +136,6 @@ def words_of(content: Content) -> str:
 def plain_lines(text: str) -> str:
     """The text with each line's end the same, wherever it was typed."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _check(asked: Completion) -> None:
-    if asked.n not in {None, 1}:
-        raise _unusable([FieldProblem("n", "there is one answer to a message; leave it out")])
 
 
 def check_said(asked: Completion) -> None:

@@ -42,7 +42,7 @@ from router.domain.messages import (
 )
 from router.domain.principals import Principal
 from router.domain.progress import Progress
-from router.domain.records import ConversationRecord, FileRecord
+from router.domain.records import ConversationRecord
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -268,7 +268,7 @@ class Exchanges:
             elif not words:
                 raise _of_no_use(asked)
             else:
-                note = _kept(about, record)
+                note = KEPT.within(record.locale).format(name=about.name, id=about.id)
             await store.files.keep(about, file.content)
         return Exchange(self.services, record, self._submission(id_, message), note)
 
@@ -288,10 +288,6 @@ class Exchanges:
         definition = self.services.offered.startable(flow.name, self.speaker)
         slots = (definition.slot_at(path) for path in flow.awaiting[:1]) if definition else ()
         return any(slot is not None and slot.kind.is_file for slot in slots)
-
-
-def _kept(file: FileRecord, record: ConversationRecord) -> str:
-    return KEPT.within(record.locale).format(name=file.name, id=file.id)
 
 
 def _of_no_use(asked: Completion) -> InvalidInput:

@@ -94,24 +94,19 @@ async def show(
     request: Request, services: Given, record: Annotated[FileRecord, Depends(_read_file)]
 ) -> Response:
     """Fetch a file's content, as an attachment."""
-    headers = _headers(record)
-    if request.headers.get("if-none-match") == headers["ETag"]:
-        return Response(status_code=304, headers=headers)
-    content = await services.store.files.content(record.tenant, record.id)
-    if content is None:
-        raise NotFound("There is no such file.")
-    return Response(content, headers={**headers, "Content-Type": record.type})
-
-
-def _headers(record: FileRecord) -> dict[str, str]:
-    """A browser may keep it for this person alone, and asks each time whether they still may."""
-    return {
+    headers = {
         "Content-Disposition": disposition(record.name),
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "private, no-cache",
         "Vary": "Authorization",
         "ETag": f'"{record.sha256}"',
     }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    content = await services.store.files.content(record.tenant, record.id)
+    if content is None:
+        raise NotFound("There is no such file.")
+    return Response(content, headers={**headers, "Content-Type": record.type})
 
 
 def disposition(name: str) -> str:

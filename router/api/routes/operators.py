@@ -116,7 +116,10 @@ def page_of(found: Sequence[RoutedTurn], limit: int) -> TurnPage:
 
 async def with_reasons(services: Services, found: RoutedTurn) -> TurnWithReasons:
     """The turn with its reasons, as far as operators may read them."""
-    person = await _person(services, found)
+    known = await services.directory.find(found.tenant, found.person)
+    person = known or Principal(
+        id=found.person, name=found.person, tenant=found.tenant, roles=frozenset()
+    )
     text = await services.store.routed.said(person.tenant, found.conversation, found.message_id)
     reading = _read_again(services, found, person, text)
     words = services.settings.operators_read_words
@@ -127,13 +130,6 @@ async def with_reasons(services: Services, found: RoutedTurn) -> TurnWithReasons
         entities=_entities(reading, words=words),
         text=text if words else None,
         replies=found.turn.replies if words else None,
-    )
-
-
-async def _person(services: Services, found: RoutedTurn) -> Principal:
-    known = await services.directory.find(found.tenant, found.person)
-    return known or Principal(
-        id=found.person, name=found.person, tenant=found.tenant, roles=frozenset()
     )
 
 

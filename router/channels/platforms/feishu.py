@@ -371,9 +371,7 @@ class FeishuRoutes:
         header = body.get("header")
         header = header if isinstance(header, dict) else {}
         self._check_token(header.get("token"))
-        return await self._dealt_with(str(header.get("event_type")), body)
-
-    async def _dealt_with(self, kind: str, body: dict[str, Any]) -> Response:
+        kind = str(header.get("event_type"))
         inbound = {MESSAGE: message_of, PRESS: press_of}.get(kind, _nothing)(body)
         if inbound is None:
             return JSONResponse({})

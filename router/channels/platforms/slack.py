@@ -200,7 +200,11 @@ def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
     place = _place(channel, message.get("thread_ts"))
     event = f"{ts} {action.get('action_id')} {action.get('action_ts')}"
     thread = ":".join(place.values())
-    return Inbound(event, user, thread, place, button=button, comment=_given_comment(payload)), ts
+    found: object = payload
+    for name in ("state", "values", COMMENT, COMMENT, "value"):
+        found = found.get(name) if isinstance(found, dict) else None
+    given_comment = found if isinstance(found, str) else ""
+    return Inbound(event, user, thread, place, button=button, comment=given_comment), ts
 
 
 def plain(text: str) -> str:
@@ -215,18 +219,14 @@ def plain(text: str) -> str:
 def _shown(marked: re.Match[str]) -> str:
     to, label = marked["to"], marked["label"] or ""
     if (sign := _SIGNS.get(to[0])) is None:
-        return _link(to, label)
+        scheme, _, address = to.partition(":")
+        if scheme in {"mailto", "tel"}:
+            return label or address
+        return f"{label} ({to})" if label and label not in to else to
     # A group's command carries its name after a ^; an id says nothing to whoever reads it.
     said = label or (to[1:] if to[0] == "!" and "^" not in to else "")
     as_it_is = not said or said.startswith(sign) or to.startswith("!date")
     return said if as_it_is else f"{sign}{said}"
-
-
-def _link(to: str, label: str) -> str:
-    scheme, _, address = to.partition(":")
-    if scheme in {"mailto", "tel"}:
-        return label or address
-    return f"{label} ({to})" if label and label not in to else to
 
 
 def _place(channel: str, thread: object) -> Place:
@@ -236,13 +236,6 @@ def _place(channel: str, thread: object) -> Place:
 def _id_in(payload: dict[str, Any], name: str) -> str:
     named = payload.get(name)
     found = named.get("id") if isinstance(named, dict) else None
-    return found if isinstance(found, str) else ""
-
-
-def _given_comment(payload: dict[str, Any]) -> str:
-    found: object = payload
-    for name in ("state", "values", COMMENT, COMMENT, "value"):
-        found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, str) else ""
 
 

@@ -163,17 +163,13 @@ def set_anew(context: StepContext, timers: list[TimerName]) -> None:
         for name, due in moments(context, ask, "", context.now, timers).items():
             context.set_timer(name, due)
     elif not context.run.departs:
-        _reschedule_later(context, timers)
-
-
-def _reschedule_later(context: StepContext, timers: list[TimerName]) -> None:
-    run = context.run
-    passed_up = run.pending if isinstance(run.pending, Escalating) else None
-    waiting = passed_up.then if passed_up else run.pending
-    earlier = waiting.timers if isinstance(waiting, Rescheduling) else []
-    both = list(dict.fromkeys([*earlier, *timers]))
-    then = Rescheduling(timers=both, since=context.now)
-    run.pending = passed_up.model_copy(update={"then": then}) if passed_up else then
+        run = context.run
+        passed_up = run.pending if isinstance(run.pending, Escalating) else None
+        waiting = passed_up.then if passed_up else run.pending
+        earlier = waiting.timers if isinstance(waiting, Rescheduling) else []
+        both = list(dict.fromkeys([*earlier, *timers]))
+        then = Rescheduling(timers=both, since=context.now)
+        run.pending = passed_up.model_copy(update={"then": then}) if passed_up else then
 
 
 def pass_up(context: StepContext) -> None:
@@ -295,22 +291,19 @@ def decide(context: StepContext, decided: Decided) -> None:
         return
     mine.verdict, mine.comment, mine.at = decided.verdict, decided.comment, context.now
     if decided.verdict == "delegate" and decided.to:
-        _delegate(context, approval, mine, decided.to)
+        to = decided.to
+        via: Via = "added" if mine.via == "added" else "delegated"
+        other = assignee(context, Approver(to), via)
+        approval.assignees.insert(approval.assignees.index(mine) + 1, other)
+        approval.pass_on(mine, other)
+        next_turn(context)
+        tell_if_awaited(context, other, "delegated")
     else:
         _conclude(context, approval, decided, known)
 
 
 def _noted(decided: Decided) -> str:
     return f"{decided.verdict} {decided.position}" if decided.position else decided.verdict
-
-
-def _delegate(context: StepContext, approval: Approval, mine: Assignee, to: str) -> None:
-    via: Via = "added" if mine.via == "added" else "delegated"
-    other = assignee(context, Approver(to), via)
-    approval.assignees.insert(approval.assignees.index(mine) + 1, other)
-    approval.pass_on(mine, other)
-    next_turn(context)
-    tell_if_awaited(context, other, "delegated")
 
 
 def _add(context: StepContext, approval: Approval, mine: Assignee, decided: Decided) -> None:
@@ -330,16 +323,12 @@ def _add(context: StepContext, approval: Approval, mine: Assignee, decided: Deci
         _remember(context, approval, mine.person)
         approval.assignees.insert(place + 1, other)
         approval.pass_on(mine, other)
-        _hold_the_next(approval, other)
+        # In sequence, have whoever would be next wait for the one who was put in between.
+        still = [a for a in approval.asked if a.open]
+        if approval.mode == "sequential" and still:
+            still[0].behind = other.id
     next_turn(context)
     tell(context, [other.person], "added")
-
-
-def _hold_the_next(approval: Approval, added: Assignee) -> None:
-    """In sequence, have whoever would be next wait for the one who was put in between."""
-    still = [a for a in approval.asked if a.open]
-    if approval.mode == "sequential" and still:
-        still[0].behind = added.id
 
 
 def _remember(context: StepContext, approval: Approval, person: str) -> None:
@@ -364,16 +353,12 @@ def go_on(
     if approval.agreed:
         settle(context, "approve", by, comment)
     else:
-        _next_in_line(context, approval, known)
-
-
-def _next_in_line(context: StepContext, approval: Approval, known: list[str]) -> None:
-    """Tell whoever's turn has come by this; those who were awaited before know."""
-    awaited = approval.waiting_for()
-    turn = approval.mode == "sequential" or any(a.behind for a in awaited)
-    if turn:
-        next_turn(context)
-        tell(context, [a.person for a in awaited if a.id not in known], "asked")
+        # Tell whoever's turn has come by this; those who were awaited before know.
+        awaited = approval.waiting_for()
+        turn = approval.mode == "sequential" or any(a.behind for a in awaited)
+        if turn:
+            next_turn(context)
+            tell(context, [a.person for a in awaited if a.id not in known], "asked")
 
 
 def settle(context: StepContext, verdict: str, by: str, comment: str | None = None) -> None:

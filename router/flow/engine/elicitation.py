@@ -33,7 +33,13 @@ def with_options(definition: FlowDefinition, run: Run) -> FlowDefinition:
 
 def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
     """Have it asked which is meant; False where nobody here can be asked for that argument."""
-    name = _slot_for(context, offered.argument)
+    # The one slot that the state's tool is given as this argument, where it can be chosen for.
+    argument = offered.argument
+    source = context.state.gives.get(argument)
+    read = expressions.slots_read(source) if source else frozenset()
+    slots = context.definition.slots
+    fits = [n for n in read if slots[n].choices or slots[n].kind.is_text]
+    name = fits[0] if len(read) == len(fits) == 1 else None
     if name is None or not offered.offers or not _is_asked_for(context, name):
         return False
     run = context.run
@@ -41,15 +47,6 @@ def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
     run.slots = {slot: value for slot, value in run.slots.items() if slot != name}
     context.definition = with_options(context.definition, run)
     return True
-
-
-def _slot_for(context: StepContext, argument: str) -> str | None:
-    """The one slot that the state's tool is given as this argument, where it can be chosen for."""
-    source = context.state.gives.get(argument)
-    read = expressions.slots_read(source) if source else frozenset()
-    slots = context.definition.slots
-    fits = [n for n in read if slots[n].choices or slots[n].kind.is_text]
-    return fits[0] if len(read) == len(fits) == 1 else None
 
 
 def _is_asked_for(context: StepContext, name: str) -> bool:

@@ -15,7 +15,6 @@ from router.flow.definition import SlotValues
 from router.flow.engine import changes
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext, rendered
-from router.flow.engine.run import Run
 from router.flow.engine.slots import (
     amended,
     at,
@@ -202,7 +201,11 @@ def take_offered(context: StepContext) -> None:
             context.say(say)
     stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]
     context.refused += [path for path in stays if root(path) in refused]
-    _count_miss(run, refused)
+    # What is asked was missed where it was refused itself; answered where nothing was.
+    if root(run.asked or "") in refused:
+        run.miss()
+    elif not refused:
+        run.misses = 0
 
 
 def _leave_out_failing(
@@ -221,14 +224,6 @@ def _leave_out_failing(
         after.pop(name, None)
 
 
-def _count_miss(run: Run, refused: Collection[str]) -> None:
-    """What is asked was missed where it was refused itself; answered where nothing was."""
-    if root(run.asked or "") in refused:
-        run.miss()
-    elif not refused:
-        run.misses = 0
-
-
 def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]:
     """The offered values by slot, in the shape that slots keep; and why the others don't fit."""
     taken: SlotValues = {}
@@ -239,7 +234,12 @@ def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]
         if slot is None or path.endswith(".more"):
             continue
         if not slot.is_fillable:
-            refused[name] = _worked_out(name, slot)
+            label = slot.label or Localised(zh=name, en=name)
+            worked_out = Localised(
+                zh=f"“{label.zh}”是算出来的，不能自己填。",
+                en=f'"{label.en}" is worked out and can\'t be filled in.',
+            )
+            refused[name] = worked_out
             continue
         try:
             whole = placed(taken.get(name, context.run.slots.get(name)), path.split(".")[1:], value)
@@ -266,14 +266,6 @@ def _check_files(context: StepContext, slot: Slot, value: JsonValue) -> None:
                 )
             )
         run.files[file] = name
-
-
-def _worked_out(name: str, slot: Slot) -> Localised:
-    label = slot.label or Localised(zh=name, en=name)
-    return Localised(
-        zh=f"“{label.zh}”是算出来的，不能自己填。",
-        en=f'"{label.en}" is worked out and can\'t be filled in.',
-    )
 
 
 def _close_lists(context: StepContext, slots: SlotValues) -> None:

@@ -358,7 +358,9 @@ def advance(context: StepContext) -> None:
     for _ in range(MOST_MOVES):
         try:
             if not _move(context):
-                _word_question(context)
+                # Find now that the question can't be worded, not when somebody wants to read it.
+                if not context.run.tasks:
+                    question.question(context.definition, context.run)
                 return
         except LookupNeeded as need:
             context.ask_world(need)
@@ -371,12 +373,6 @@ def advance(context: StepContext) -> None:
     context.run.done = []
     context.note("failed", comment=f"more than {MOST_MOVES} moves without waiting")
     context.end("failed")
-
-
-def _word_question(context: StepContext) -> None:
-    """Find now that the question can't be worded, not when somebody wants to read it."""
-    if not context.run.tasks:
-        question.question(context.definition, context.run)
 
 
 def _move(context: StepContext) -> bool:

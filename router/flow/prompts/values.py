@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from router.domain.file_types import FileMention, mentioned
 from router.domain.locale import Locale, Localised
-from router.domain.records import READ_ON, ResultPage, page_in
+from router.domain.records import READ_ON, page_in
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.flow.slot_types.slot import plain
 
@@ -56,20 +56,16 @@ def _readable_object(value: dict[str, JsonValue], locale: Locale) -> str:
     if (file := mentioned(value)) is not None:
         return linked(file, locale)
     if (page := page_in(value)) is not None:
-        return _leafed(page, locale)
+        # A page's text, which of how many it is, and what to call for the next one.
+        zh, en = f"第 {page.page} 页，共 {page.pages} 页", f"page {page.page} of {page.pages}"
+        if page.read_more is not None:
+            following = page.page + 1
+            zh += f"；接着读第 {following} 页：{READ_ON}，续读编号 {page.read_more}"
+            en += f"; for page {following}: {READ_ON} with the handle {page.read_more}"
+        return f"{page.text}\n（{zh}）" if locale == "zh" else f"{page.text}\n({en})"
     lines = (_line(name, inner, locale) for name, inner in value.items())
     said = "\n".join(line for line in lines if line)
     return said or {"zh": "（没有查到内容）", "en": "(nothing was found)"}[locale]
-
-
-def _leafed(page: ResultPage, locale: Locale) -> str:
-    """A page's text, which of how many it is, and what to call for the next one."""
-    zh, en = f"第 {page.page} 页，共 {page.pages} 页", f"page {page.page} of {page.pages}"
-    if page.read_more is not None:
-        following = page.page + 1
-        zh += f"；接着读第 {following} 页：{READ_ON}，续读编号 {page.read_more}"
-        en += f"; for page {following}: {READ_ON} with the handle {page.read_more}"
-    return f"{page.text}\n（{zh}）" if locale == "zh" else f"{page.text}\n({en})"
 
 
 def linked(file: FileMention, locale: Locale) -> str:

@@ -137,7 +137,12 @@ class DatetimeType(DateType):
         if isinstance(day, str) and len(clocks) == 1:
             zone = utterance.now.tzinfo
             return datetime.combine(date.fromisoformat(day), clocks[0].value, zone).isoformat()
-        return _written_moment(utterance)
+        try:
+            moment = datetime.fromisoformat(utterance.normalised.typed.strip())
+        except ValueError:
+            return None
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=utterance.now.tzinfo)
+        return aware.isoformat()
 
     def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
         """A moment whose offset is known."""
@@ -155,15 +160,6 @@ class DatetimeType(DateType):
 
     in_brackets = SlotType.in_brackets
     examples = SlotType.examples
-
-
-def _written_moment(utterance: Utterance) -> str | None:
-    try:
-        moment = datetime.fromisoformat(utterance.normalised.typed.strip())
-    except ValueError:
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=utterance.now.tzinfo)
-    return aware.isoformat()
 
 
 @registered

@@ -127,7 +127,15 @@ class MoneyType(SlotType):
     def coerce(self, slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
         """Also of a bare number, and of an amount that is written as a form has it."""
         if isinstance(value, dict):
-            return _shaped(value)
+            amount = parse_number(str(value.get("amount", "")))
+            currency = value.get("currency") or DEFAULT_CURRENCY
+            if (
+                amount is None
+                or not isinstance(currency, str)
+                or not set(value) <= {"amount", "currency"}
+            ):
+                return value
+            return _exactly(amount, currency.upper()) or str(value["amount"])
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _exactly(Decimal(str(value)), DEFAULT_CURRENCY) or str(value)
         return super().coerce(slot, value, now)
@@ -161,14 +169,6 @@ class MoneyType(SlotType):
 def _exactly(amount: Decimal, currency: str) -> dict[str, JsonValue] | None:
     """An amount in its shape; None where it has more decimals than money has."""
     return dict(Money(amount, currency).value()) if is_exact(amount) else None
-
-
-def _shaped(value: dict[str, JsonValue]) -> JsonValue:
-    amount = parse_number(str(value.get("amount", "")))
-    currency = value.get("currency") or DEFAULT_CURRENCY
-    if amount is None or not isinstance(currency, str) or not set(value) <= {"amount", "currency"}:
-        return value
-    return _exactly(amount, currency.upper()) or str(value["amount"])
 
 
 def money(value: JsonValue, locale: Locale) -> str:

@@ -40,7 +40,13 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
             continue
         yield from _unknown_members(draft, written)
         if written.certain:
-            yield from _perhaps_empty(draft, written)
+            read = expressions.slots_read(written.source) & draft.slots
+            for name in sorted(read - expressions.slots_guarded(written.source) - draft.filled):
+                yield complaint(
+                    written.place,
+                    f"the expression {written.source!r} reads slots.{name}, which may be empty",
+                    f"write has(slots.{name}) && …, or has(slots.{name}) ? slots.{name} : null",
+                )
 
 
 def written_in(draft: Draft) -> Iterator[WrittenExpression]:
@@ -116,16 +122,6 @@ def _unknown_members(draft: Draft, written: WrittenExpression) -> Iterator[Compl
             yield complaint(written.place, f"{what}, which isn't there", remedy)
 
 
-def _perhaps_empty(draft: Draft, written: WrittenExpression) -> Iterator[Complaint]:
-    read = expressions.slots_read(written.source) & draft.slots
-    for name in sorted(read - expressions.slots_guarded(written.source) - draft.filled):
-        yield complaint(
-            written.place,
-            f"the expression {written.source!r} reads slots.{name}, which may be empty",
-            f"write has(slots.{name}) && …, or has(slots.{name}) ? slots.{name} : null",
-        )
-
-
 def text_complaints(draft: Draft) -> Iterator[Complaint]:
     """Everything wrong with every text of the flow."""
     for place, text in templates_in(draft):
@@ -141,20 +137,16 @@ def text_complaints(draft: Draft) -> Iterator[Complaint]:
 def templates_in(draft: Draft) -> Iterator[tuple[Place, Localised]]:
     """Every text that values are filled into."""
     for place, slot in draft.each_slot():
-        yield from _of_slot(place, slot)
+        if slot.ask is not None:
+            yield (*place, "ask"), slot.ask
+        if slot.more is not None:
+            yield (*place, "more"), slot.more
+        for number, check in enumerate(slot.check):
+            yield (*place, "check", number, "say"), check.say
     for place, state in draft.each_state():
         yield from (((*place, *within), text) for within, text in state.texts.items())
     if draft.definition.withdrawal is not None:
         yield ("withdrawal", "approve", "title"), draft.definition.withdrawal.approve.title
-
-
-def _of_slot(place: Place, slot: Slot) -> Iterator[tuple[Place, Localised]]:
-    if slot.ask is not None:
-        yield (*place, "ask"), slot.ask
-    if slot.more is not None:
-        yield (*place, "more"), slot.more
-    for number, check in enumerate(slot.check):
-        yield (*place, "check", number, "say"), check.say
 
 
 def _labels(draft: Draft) -> Iterator[tuple[Place, Localised]]:

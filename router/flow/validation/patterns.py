@@ -96,8 +96,14 @@ def word_complaints(draft: Draft) -> Iterator[Complaint]:
     triggers = draft.definition.triggers
     good = words_sound(triggers.words)
     for place, source in _words_of(triggers):
-        yield from _badly_named(place)
-        yield from _refused(place, source, good)
+        name = str(place[-1])
+        if not NAME.match(name):
+            remedy = "use capitals, digits and _, and a capital first"
+            yield complaint(place, f"{name!r} can't be a word's name", remedy)
+        if good.keys() >= set(references(source)) and (
+            fault := refused(written_out(source, good), blanked(source))
+        ):
+            yield complaint(place, f"the word {place[-1]} {fault.what}", fault.remedy)
     if not _mended(draft):
         # An unused word is often the one that a wrong name was meant to be: said of it alone.
         yield from [*_too_early(triggers), *_unknown(triggers)] or _unused(triggers)
@@ -106,20 +112,6 @@ def word_complaints(draft: Draft) -> Iterator[Complaint]:
 def _words_of(triggers: Triggers) -> Iterator[tuple[Place, str]]:
     for name, source in triggers.words.items():
         yield ("triggers", "words", name), source
-
-
-def _badly_named(place: Place) -> Iterator[Complaint]:
-    name = str(place[-1])
-    if not NAME.match(name):
-        remedy = "use capitals, digits and _, and a capital first"
-        yield complaint(place, f"{name!r} can't be a word's name", remedy)
-
-
-def _refused(place: Place, source: str, good: Mapping[str, str]) -> Iterator[Complaint]:
-    if good.keys() >= set(references(source)) and (
-        fault := refused(written_out(source, good), blanked(source))
-    ):
-        yield complaint(place, f"the word {place[-1]} {fault.what}", fault.remedy)
 
 
 def _mended(draft: Draft) -> bool:

@@ -51,7 +51,9 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
     yield from _names(draft)
     yield from _unknown(("start",), draft.definition.start, draft.states, "state")
     for place, state in draft.each_state():
-        yield from _slots(draft, place, state)
+        for key, names in (("collect", state.collects), ("forget", state.forgets)):
+            for number, name in enumerate(names):
+                yield from _unknown((*place, key, number), name, draft.slots, "slot")
         yield from _targets(draft, place, state)
         yield from _tools(draft.tools, place, state)
 
@@ -73,30 +75,22 @@ def _names(draft: Draft) -> Iterator[Complaint]:
     named += [(place, str(place[-1])) for place, _ in draft.each_slot() if place[-1] != "of"]
     named += [((*place, "save"), state.saves) for place, state in draft.each_state() if state.saves]
     for place, name in named:
-        yield from _badly_named(place, name)
-
-
-def _badly_named(place: Place, name: str) -> Iterator[Complaint]:
-    if not NAME.match(name) and name != UNSAID:
-        yield complaint(
-            place,
-            f"{name!r} can't be a name here",
-            "use small letters, digits and _, and a letter first",
-        )
-    if (name in TAKEN and "slots" in place) or (name in (DECISION, ERROR) and place[-1] == "save"):
-        yield complaint(place, f"{name} has a meaning of its own here", "choose another name")
+        if not NAME.match(name) and name != UNSAID:
+            yield complaint(
+                place,
+                f"{name!r} can't be a name here",
+                "use small letters, digits and _, and a letter first",
+            )
+        if (name in TAKEN and "slots" in place) or (
+            name in (DECISION, ERROR) and place[-1] == "save"
+        ):
+            yield complaint(place, f"{name} has a meaning of its own here", "choose another name")
 
 
 def _unknown(place: Place, name: str, known: Collection[str], kind: str) -> Iterator[Complaint]:
     if name not in known and name != UNSAID:
         remedy = nearest(name, known) or f"there are {', '.join(sorted(known)) or 'none'}"
         yield complaint(place, f"there is no {kind} {name}", remedy)
-
-
-def _slots(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:
-    for key, names in (("collect", state.collects), ("forget", state.forgets)):
-        for number, name in enumerate(names):
-            yield from _unknown((*place, key, number), name, draft.slots, "slot")
 
 
 def _targets(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:

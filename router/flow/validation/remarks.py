@@ -20,7 +20,14 @@ def remarks(draft: Draft) -> Iterator[Complaint]:
     read = slots_read(draft)
     for name, slot in draft.definition.slots.items():
         yield from _slot(draft, name, slot, name in read)
-    yield from _silent_expiry(draft)
+    for place, state in draft.each_state():
+        ask = state.asks
+        if ask is not None and ask.expire_after is not None and "expired" not in state.exits():
+            yield complaint(
+                (*place, "approve", "expire_after"),
+                f"when nobody decides on {place[-1]} in time, the flow ends without a word",
+                "add expired: <state>, with a say that tells the requester",
+            )
 
 
 def unheld_roles(draft: Draft, held: Collection[str]) -> Iterator[Complaint]:
@@ -82,14 +89,3 @@ def _groups(draft: Draft) -> set[str]:
     words = words_sound(triggers.words)
     sources = (written_out(source, words) for source in triggers.patterns)
     return {group for source in sources for group in compiled(source).groupindex}
-
-
-def _silent_expiry(draft: Draft) -> Iterator[Complaint]:
-    for place, state in draft.each_state():
-        ask = state.asks
-        if ask is not None and ask.expire_after is not None and "expired" not in state.exits():
-            yield complaint(
-                (*place, "approve", "expire_after"),
-                f"when nobody decides on {place[-1]} in time, the flow ends without a word",
-                "add expired: <state>, with a say that tells the requester",
-            )

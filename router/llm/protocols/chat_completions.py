@@ -87,9 +87,19 @@ class _Writer:
         self._body: dict[str, Any] = {"model": model, "messages": self._messages()}
 
     def write(self, stream: bool) -> Sending:
-        self._write_limits()
+        # `max_tokens` first: who doesn't know it says so, while servers that don't know
+        # `max_completion_tokens` ignore it and write without end.
+        name = "max_tokens" if self._may("max_tokens") else "max_completion_tokens"
+        self._body[name] = self._request.max_tokens
+        if self._request.temperature is not None:
+            self._use("temperature", temperature=self._request.temperature)
         if self._how == "functions":
-            self._write_functions()
+            self._may("tools")
+            strict = {"strict": True} if self._may("strict") else {}
+            self._body["tools"] = [_function(one, strict) for one in self._request.functions]
+            self._write_choice()
+            several = self._request.max_calls > 1
+            self._use("parallel_tool_calls", parallel_tool_calls=several)
         elif self._how == "json_schema":
             self._write_schema()
         elif self._how == "json_object":
@@ -116,22 +126,6 @@ class _Writer:
             return [_message(message) for message in request.messages]
         rules = told(request.functions, request.max_calls) if request.functions else ""
         return _plainly(request.messages, rules)
-
-    def _write_limits(self) -> None:
-        # `max_tokens` first: who doesn't know it says so, while servers that don't know
-        # `max_completion_tokens` ignore it and write without end.
-        name = "max_tokens" if self._may("max_tokens") else "max_completion_tokens"
-        self._body[name] = self._request.max_tokens
-        if self._request.temperature is not None:
-            self._use("temperature", temperature=self._request.temperature)
-
-    def _write_functions(self) -> None:
-        self._may("tools")
-        strict = {"strict": True} if self._may("strict") else {}
-        self._body["tools"] = [_function(one, strict) for one in self._request.functions]
-        self._write_choice()
-        several = self._request.max_calls > 1
-        self._use("parallel_tool_calls", parallel_tool_calls=several)
 
     def _write_choice(self) -> None:
         choices: list[Feature] = ["tool_choice=required", "tool_choice=auto"]

@@ -393,7 +393,11 @@ class EndpointReader:
         body = self._body((*self._place, "body"), entry.body) if body_type else None
         if body_type == FORM and not isinstance(body, dict):
             self._wrong("body", "the body is no form", "write an object of names and values")
-        self._check_unused()
+        for name in self._properties:
+            if name not in self._used:
+                place = (*self._place[:-1], "parameters", "properties", name)
+                remedy = f"put {{{name}}} into url, query_params, headers or body"
+                self._add(place, Fault(f"the parameter {name} is used nowhere", remedy))
         if address is None:
             return None
         headers = [each for each in headers if each.name.lower() != "content-type"]
@@ -504,13 +508,6 @@ class EndpointReader:
             yield Fault(f"{hole} stands in the path and may be left out", "make it required")
         if isinstance(schema, dict) and schema.get("type") in ("array", "object"):
             yield Fault(f"{hole} stands in the path and is no single value", "make it a string")
-
-    def _check_unused(self) -> None:
-        for name in self._properties:
-            if name not in self._used:
-                place = (*self._place[:-1], "parameters", "properties", name)
-                remedy = f"put {{{name}}} into url, query_params, headers or body"
-                self._add(place, Fault(f"the parameter {name} is used nowhere", remedy))
 
     @property
     def _properties(self) -> dict[str, Any]:

@@ -302,18 +302,14 @@ def _content(endpoint: Endpoint, value: Values) -> bytes | None:
     if body is _DROPPED:
         return None
     if endpoint.body_type == FORM:
-        return _form(body)
+        fields = body.items() if isinstance(body, dict) else ()
+        pairs = [
+            (name, one if isinstance(one, str) else json.dumps(one))
+            for name, given in fields
+            for one in (given if isinstance(given, list) else [given])
+        ]
+        return urlencode(pairs).encode()
     return json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
-
-
-def _form(body: object) -> bytes:
-    fields = body.items() if isinstance(body, dict) else ()
-    pairs = [
-        (name, one if isinstance(one, str) else json.dumps(one))
-        for name, given in fields
-        for one in (given if isinstance(given, list) else [given])
-    ]
-    return urlencode(pairs).encode()
 
 
 def _filled(body: Body, value: Values) -> object:

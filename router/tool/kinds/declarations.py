@@ -189,7 +189,11 @@ class _File:
         for number, data in enumerate(document.data if several else [document.data]):
             found += self._entry((number,) if several else (), data, into)
         for declared in found:
-            self._check_origin(declared)
+            objection = self.sender.guard.objection(declared.endpoint.origin)
+            if objection:
+                what, _, remedy = objection.partition("; ")
+                fault = Fault(f"{declared.name}: {what}", remedy)
+                self.complaints.append(Complaint(("endpoint", "url"), fault))
         problems = problems_in(str(self.path), document, self.complaints)
         if problems:
             raise DefinitionError(problems)
@@ -232,13 +236,6 @@ class _File:
         assert isinstance(entry, HttpToolEntry)  # noqa: S101 - there are these two
         declared, complaints = declared_tool(entry, place, environment)
         return [declared] if declared else [], complaints
-
-    def _check_origin(self, declared: Declared) -> None:
-        objection = self.sender.guard.objection(declared.endpoint.origin)
-        if objection:
-            what, _, remedy = objection.partition("; ")
-            fault = Fault(f"{declared.name}: {what}", remedy)
-            self.complaints.append(Complaint(("endpoint", "url"), fault))
 
     def _tool(self, declared: Declared, document: Document) -> Tool:
         call = declared.call

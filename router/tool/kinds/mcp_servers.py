@@ -91,15 +91,12 @@ class Servers:
         if listing is not None:
             entry = self.connections[name].entry
             self._tools[name] = ServerOffer(name, entry, listing, connections, self._source).tools()
-            await self._publish_changed(name)
-
-    async def _publish_changed(self, name: str) -> None:
-        """This server's tools, and those of others that are called otherwise beside them."""
-        for server, tools in told_apart(self._tools).items():
-            titles = [tool.title for tool in tools]
-            if server == name or titles != self._titles.get(server):
-                self._titles[server] = titles
-                await self._publish(server, tools)
+            # This server's tools, and those of others that are called otherwise beside them.
+            for server, tools in told_apart(self._tools).items():
+                titles = [tool.title for tool in tools]
+                if server == name or titles != self._titles.get(server):
+                    self._titles[server] = titles
+                    await self._publish(server, tools)
 
     def _ways(self, name: str) -> list[McpConnection]:
         """The server, what stands in for it, and what for that in turn; each once."""

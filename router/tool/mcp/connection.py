@@ -341,7 +341,10 @@ class McpConnection:
 
     async def _while_up(self, client: Client, listing: Listing) -> None:
         self._client = client
-        self._note_up(listing)
+        level = logging.INFO if self._why is None else logging.WARNING
+        told = "the MCP server %s is there, with %d tools"
+        self._log.log(level, told, self.name, len(listing.tools))
+        self._why = None
         await self._take(listing)
         self.tried.set()
         async with anyio.create_task_group() as tasks:
@@ -427,12 +430,6 @@ class McpConnection:
 
     def _complaint(self) -> str:
         return f"; it last said: {visible(self._said, 200)}" if self._said else ""
-
-    def _note_up(self, listing: Listing) -> None:
-        level = logging.INFO if self._why is None else logging.WARNING
-        told = "the MCP server %s is there, with %d tools"
-        self._log.log(level, told, self.name, len(listing.tools))
-        self._why = None
 
     def _note_away(
         self, why: str, remedy: str = "it is tried again; `intent-router doctor` says more"

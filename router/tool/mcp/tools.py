@@ -350,21 +350,15 @@ async def _get_prompt(
 ) -> object:
     """Its wording; what it needs and wasn't given, the person is asked for."""
     name, given = arguments["name"], arguments.get("arguments") or {}
-    lacking = await _lacking(client, name, given)
+    # What the prompt needs beside what is given; nothing of one that isn't there.
+    listed = (await client.list_prompts()).prompts
+    takes = next((each.arguments for each in listed if each.name == name), None)
+    lacking = [each for each in takes or [] if each.required and each.name not in given]
     answered = _answered(name, lacking, interview) if lacking else {}
     prompt = await client.get_prompt(name, {**given, **answered} or None)
     parts = contents([message.content for message in prompt.messages])
     roles = [message.role for message in prompt.messages]
     return [{"role": role, "content": part} for role, part in zip(roles, parts, strict=False)]
-
-
-async def _lacking(
-    client: Client, prompt: str, given: Mapping[str, str]
-) -> list[types.PromptArgument]:
-    """What the prompt needs beside what is given; nothing of one that isn't there."""
-    listed = (await client.list_prompts()).prompts
-    takes = next((each.arguments for each in listed if each.name == prompt), None)
-    return [each for each in takes or [] if each.required and each.name not in given]
 
 
 def _answered(
@@ -482,7 +476,12 @@ class ServerOffer:
         except ValueError as error:
             _log.warning("the tool %s is left out, for its arguments' schema: %s", name, error)
             return None
-        _warn_of_strangers(name, entry, schema)
+        # What a server's arguments are called is known only once it is there.
+        there = schema.schema["properties"]
+        known = list(there) if isinstance(there, dict) else []
+        for stranger in sorted(set(entry.labels) - set(known)):
+            listed = ", ".join(known) or "none"
+            _log.warning("%s has no argument %s to be labelled; it has: %s", name, stranger, listed)
         shown = _Shown(
             _title(tool), wording(tool.description or "") or wording(tool.name, LONGEST_TITLE)
         )
@@ -559,15 +558,6 @@ def _marked(title: Localised, server: str, shared: Mapping[Locale, set[str]]) ->
 class _Shown:
     title: Localised
     description: str
-
-
-def _warn_of_strangers(name: str, entry: ToolEntry, schema: ArgumentSchema) -> None:
-    """What a server's arguments are called is known only once it is there."""
-    there = schema.schema["properties"]
-    known = list(there) if isinstance(there, dict) else []
-    for stranger in sorted(set(entry.labels) - set(known)):
-        listed = ", ".join(known) or "none"
-        _log.warning("%s has no argument %s to be labelled; it has: %s", name, stranger, listed)
 
 
 def _is_destructive(tool: types.Tool) -> bool:

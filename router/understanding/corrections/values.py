@@ -285,7 +285,7 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     if len(meant) != 1:
         return None
     end, path, slot = meant[0]
-    tail = _tail(utterance, end)
+    tail = utterance.part(max([end, *_marks(utterance)]), len(utterance.text))
     if slot.kind.takes is bool:
         return switched(view, utterance.text)
     value = None if is_fault(tail.text) else _value(view, slot, tail)
@@ -297,11 +297,6 @@ def _paths(view: FlowView) -> Iterator[tuple[str, Slot, list[str]]]:
     for name, slot in view.fillable.items():
         if not slot.is_itemised:
             yield name, slot, words_of(name, slot)
-
-
-def _tail(utterance: Utterance, after: int) -> Utterance:
-    """What stands after the last `改成` or `to` that follows the slot's name."""
-    return utterance.part(max([after, *_marks(utterance)]), len(utterance.text))
 
 
 def _marks(utterance: Utterance) -> list[int]:
@@ -316,18 +311,14 @@ def _marks(utterance: Utterance) -> list[int]:
 
 def _value(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
     if slot.kind.takes is Days:
-        return _date(view, slot, tail)
+        # A day for this slot: an end is read as a day after the start.
+        parts = range_slots(view.fillable)
+        start = view.slots.get(parts.get("start", ""))
+        if slot.part_of_range == "end" and isinstance(start, str):
+            return _end(tail, date.fromisoformat(start))
+        days = only(Days, tail.meant)
+        return days[-1].value.last.isoformat() if days else None
     return read_as(slot, tail)
-
-
-def _date(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
-    """A day for this slot: an end is read as a day after the start."""
-    parts = range_slots(view.fillable)
-    start = view.slots.get(parts.get("start", ""))
-    if slot.part_of_range == "end" and isinstance(start, str):
-        return _end(tail, date.fromisoformat(start))
-    days = only(Days, tail.meant)
-    return days[-1].value.last.isoformat() if days else None
 
 
 def _end(tail: Utterance, start: date) -> JsonValue:

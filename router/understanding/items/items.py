@@ -360,7 +360,8 @@ def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
 
 def described(slot: Slot, utterance: Utterance) -> tuple[list[Item], list[Found[ItemValue]]]:
     """Whatever the sentence says of items, even a date alone, and every value in order."""
-    papers = _papers(slot)
+    fields = slot.of.fields if slot.of else {}
+    papers = [name for name, field in fields.items() if field.reference]
     numbers = _numbers(slot, papers)
     placed = numbers.of_items(utterance) if numbers else []
     found = sorted(_fields(slot, utterance, papers, placed), key=lambda f: f.start)
@@ -376,11 +377,6 @@ def described(slot: Slot, utterance: Utterance) -> tuple[list[Item], list[Found[
 def _is_date(slot: Slot, item: Item) -> bool:
     fields = slot.of.fields if slot.of else {}
     return all(fields[name].kind.takes is Days for name in item)
-
-
-def _papers(slot: Slot) -> list[str]:
-    fields = slot.of.fields if slot.of else {}
-    return [name for name, field in fields.items() if field.reference]
 
 
 def _numbers(slot: Slot, papers: list[str]) -> Documents | None:

@@ -278,22 +278,20 @@ def _with_siblings(
     if asked is None:
         asked = _read_field(slot, utterance)
     if asked is None:
-        return _new_of_item(view, prefix, items, utterance)
+        # What is said of the item though not what was asked: kept, and that is asked again.
+        known = at(view.slots, prefix)
+        if (
+            len(items) != 1
+            or not isinstance(known, dict | None)
+            or _QUESTION.search(utterance.text)
+        ):
+            return None
+        new = {k: value for k, value in items[0].items() if known is None or known.get(k) is None}
+        return {f"{prefix}.{key}": value for key, value in new.items()} or None
     following = _following(view, prefix, items[1:])
     if following is None:
         return None
     return {f"{prefix}.{key}": value for key, value in {**first, name: asked}.items()} | following
-
-
-def _new_of_item(
-    view: FlowView, prefix: str, items: list[dict[str, JsonValue]], utterance: Utterance
-) -> dict[str, JsonValue] | None:
-    """What is said of the item though not what was asked: kept, and that is asked again."""
-    known = at(view.slots, prefix)
-    if len(items) != 1 or not isinstance(known, dict | None) or _QUESTION.search(utterance.text):
-        return None
-    new = {k: value for k, value in items[0].items() if known is None or known.get(k) is None}
-    return {f"{prefix}.{key}": value for key, value in new.items()} or None
 
 
 def _following(
