@@ -176,7 +176,7 @@ class TestReads:
             (float("nan"), "a number that is no JSON: nan"),
         ],
     )
-    async def test_a_result_is_bounded_and_json(
+    async def test_a_result_is_short_and_json(
         self, bench: Bench, result: JsonValue, said: str
     ) -> None:
         async def odd(ctx: ToolContext) -> JsonValue:
@@ -193,7 +193,7 @@ class TestWrites:
         assert [await bench.run(name) for _ in range(3)] == [{"by": "alice"}] * 3
         assert [ctx.key for ctx in bench.world.calls] == ["k"]
 
-    async def test_a_crash_before_the_result_was_noted_repeats_with_the_same_key(
+    async def test_a_crash_before_it_was_noted_repeats_with_the_same_key(
         self, bench: Bench
     ) -> None:
         await bench.crash("put")
@@ -209,7 +209,7 @@ class TestWrites:
         assert len(bench.world.calls) == 1
 
     @pytest.mark.parametrize("raised", [KeyError("bug"), Unavailable("down"), None])
-    async def test_what_it_may_have_done_is_unknown(
+    async def test_what_it_has_done_is_unknown(
         self, bench: Bench, raised: Exception | None
     ) -> None:
         bench.world.behaviour = bench.world.slowly
@@ -361,7 +361,7 @@ class TestActivity:
         assert "failed 3 times" in failure.message
         assert len(bench.world.calls) == 3
 
-    async def test_an_activity_that_nobody_knows_fails_with_its_name(
+    async def test_what_nobody_knows_fails_by_its_name(
         self, temporal: Client, bench: Bench
     ) -> None:
         unknown = await self.failure(temporal, bench, "nothing")
@@ -382,7 +382,7 @@ class TestWatched:
             await TestActivity().execute(temporal, bench, name, **where)
         return bench.audience.told
 
-    async def test_a_call_starts_and_ends_whatever_was_tried_in_between(
+    async def test_it_starts_and_ends_once_however_tried(
         self, temporal: Client, bench: Bench
     ) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
@@ -419,13 +419,11 @@ class TestWatched:
         assert [one.type for one in told] == ["tool_started", "tool_finished"]
         assert told[-1].data["status"] == status
 
-    async def test_a_flow_that_goes_on_by_itself_is_watched_without_a_message(
+    async def test_a_flow_is_watched_without_a_message(
         self, temporal: Client, bench: Bench
     ) -> None:
         told = await self.watched(temporal, bench, message_id="")
         assert [one.message_id for one in told] == ["", ""]
 
-    async def test_outside_of_conversations_nobody_watches(
-        self, temporal: Client, bench: Bench
-    ) -> None:
+    async def test_outside_conversations_none_watches(self, temporal: Client, bench: Bench) -> None:
         assert await self.watched(temporal, bench, conversation=None) == []

@@ -97,9 +97,7 @@ class TestAudit:
         assert await house.audited("dave") == [("look", "admitted", "done")]
         assert await house.audited() == [("look", "refused", ""), ("destroy", "refused", "")]
 
-    async def test_what_is_wrong_with_arguments_is_a_refusal_with_its_reason(
-        self, house: House
-    ) -> None:
+    async def test_what_is_wrong_with_arguments_is_refused_with_reason(self, house: House) -> None:
         with pytest.raises(ArgumentsToolError):
             await house.made().call(call(arguments={"where": "here"}))
         (record,) = await house.records()
@@ -154,7 +152,7 @@ class TestCheck:
 
         return house.made(check=full, confirm=True, per_minute=1)
 
-    async def test_it_calls_nothing_and_is_audited_as_what_it_is(
+    async def test_it_calls_nothing_and_is_audited(
         self, house: House, refusing: ToolCaller
     ) -> None:
         for _ in range(3):
@@ -179,7 +177,7 @@ class TestCheck:
             await refusing.check(asked)
         assert await house.audited() == [(asked.tool, "refused", "")]
 
-    async def test_nobody_is_asked_to_confirm_what_would_be_refused(
+    async def test_nobody_confirms_what_is_refused(
         self, house: House, refusing: ToolCaller
     ) -> None:
         with pytest.raises(PermanentToolError, match="no room"):
@@ -188,7 +186,7 @@ class TestCheck:
             await refusing.call(call("room"))
         assert house.asked == []
 
-    async def test_a_call_that_was_confirmed_is_checked_once_more(
+    async def test_what_was_confirmed_is_checked_again(
         self, house: House, refusing: ToolCaller
     ) -> None:
         with pytest.raises(PermanentToolError, match="no room"):
@@ -202,9 +200,7 @@ class TestCheck:
         with pytest.raises(TransientToolError, match="look failed unexpectedly; the log"):
             await house.made(check=broken).check(call())
 
-    async def test_a_repeated_write_is_not_refused_for_what_it_did_itself(
-        self, house: House
-    ) -> None:
+    async def test_a_repeated_write_is_not_refused_for_what_it_did(self, house: House) -> None:
         async def once_only(what: str) -> None:
             if what in house.asked:
                 raise PermanentToolError(f"{what} is taken")
@@ -246,9 +242,7 @@ class TestCache:
         assert house.asked == ["x", "y", "x"]
         assert ("look", "admitted", "cached") in await house.audited()
 
-    async def test_what_was_found_in_one_language_is_not_given_in_another(
-        self, house: House
-    ) -> None:
+    async def test_what_was_found_in_one_language_stays_in_it(self, house: House) -> None:
         caller = house.made(cache="1m")
         for locale in ("zh", "en", None, "en"):
             await caller.call(call("x", locale=locale))
@@ -258,9 +252,7 @@ class TestCache:
         caller = house.made()
         assert await caller.call(call("x")) != await caller.call(call("x"))
 
-    async def test_what_is_remembered_is_still_refused_to_whoever_may_not(
-        self, house: House
-    ) -> None:
+    async def test_what_is_remembered_is_refused_to_whoever_may_not(self, house: House) -> None:
         caller = house.made(cache="1m", roles=["hr"])
         await caller.call(call(caller=ALICE.model_copy(update={"roles": frozenset({"hr"})})))
         with pytest.raises(Forbidden):
@@ -298,7 +290,7 @@ class TestPages:
         with pytest.raises(ArgumentsToolError):
             await self.read_on(caller, await caller.call(call()), page)
 
-    async def test_a_page_behind_the_last_is_refused_with_how_many_there_are(
+    async def test_a_page_behind_the_last_is_told_how_many_there_are(
         self, caller: ToolCaller
     ) -> None:
         first: Any = await caller.call(call())
@@ -343,7 +335,7 @@ class TestFiles:
         assert await house.store.files.content("default", kept.id) == CSV.content
 
     @pytest.mark.parametrize("remembering", [{"permission": "write"}, {"cache": "1m"}])
-    async def test_a_call_that_is_repeated_gives_the_same_file(
+    async def test_repeated_it_gives_the_same_file(
         self, house: House, remembering: dict[str, Any]
     ) -> None:
         house.answering = give_csv
@@ -352,9 +344,7 @@ class TestFiles:
         assert await caller.call(one, confirmed=True) == await caller.call(one, confirmed=True)
         assert len(house.asked) == 1
 
-    async def test_a_write_whose_file_is_too_large_says_that_it_was_done(
-        self, house: House
-    ) -> None:
+    async def test_a_write_whose_file_is_too_large_says_it_was_done(self, house: House) -> None:
         async def too_large(_: ToolContext, __: str) -> Any:
             return ToolFile("a.bin", "", b"0" * (MOST_BYTES + 1))
 
@@ -365,9 +355,7 @@ class TestFiles:
             assert found["note"].startswith("已经办成了，只是结果给不出来：“Look”给出的文件")
         assert len(house.asked) == 1
 
-    async def test_the_largest_file_is_kept_and_one_byte_more_keeps_none(
-        self, house: House
-    ) -> None:
+    async def test_the_largest_file_is_kept_and_a_byte_more_keeps_none(self, house: House) -> None:
         async def several(_: ToolContext, what: str) -> Any:
             return [CSV, ToolFile("a.bin", "", b"0" * (MOST_BYTES + int(what)))]
 

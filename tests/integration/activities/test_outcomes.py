@@ -77,7 +77,7 @@ async def test_a_write_that_was_answered_is_done_and_sent_once(
 
 
 @pytest.mark.parametrize("body", [DEEP, DEEPER, "1e999"])
-async def test_a_read_whose_answer_is_no_use_says_so_in_both_languages(
+async def test_a_read_of_no_use_is_told_in_two_languages(
     bench: Bench, tmp_path: Path, body: str
 ) -> None:
     async with WebServer(answers(body)) as server:
@@ -106,7 +106,7 @@ async def test_a_code_tool_is_no_different(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"), [("many", int), ({"n": 1}, list[int]), (object(), Any), (b"\xff", Any)]
 )
-async def test_a_result_of_another_type_than_declared_is_told_as_that(
+async def test_a_result_of_another_type_is_told_as_that(
     bench: Bench, value: Any, kind: Any
 ) -> None:
     said = "isn't of the type that the tool declares"
@@ -116,7 +116,7 @@ async def test_a_result_of_another_type_than_declared_is_told_as_that(
     assert said in done["note"]
 
 
-async def test_what_breaks_around_a_tool_is_audited_and_told_by_a_reference(
+async def test_what_breaks_around_it_is_audited(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(key: str, result: Any) -> None:

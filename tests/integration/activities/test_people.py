@@ -38,7 +38,7 @@ def item(invoice: str, amount: str = "58.00", currency: str = "CNY") -> ClaimIte
 
 
 class TestTables:
-    async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(
+    async def test_migrations_make_the_tables(
         self, people: PeopleSystem, database: Database
     ) -> None:
         def differences(connection: Connection) -> list[object]:
@@ -63,18 +63,14 @@ class TestLeave:
             balance = await people.leave.balance(ALICE, leave_type, 2026)
             assert [balance.entitled, balance.used, balance.days] == [days, Decimal(0), days]
 
-    async def test_a_grant_of_ones_own_takes_the_place_of_the_usual_one(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_a_grant_of_ones_own_replaces_the_usual_one(self, people: PeopleSystem) -> None:
         await people.leave.entitle(ALICE, "annual", 2026, Decimal("7.5"))
         await people.leave.entitle(ALICE, "annual", 2026, Decimal("8.5"))
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == Decimal("8.5")
         assert (await people.leave.balance(ALICE, "annual", 2027)).days == 15
         assert (await people.leave.balance(BOB, "annual", 2026)).days == 15
 
-    async def test_a_recorded_leave_is_charged_to_the_year_it_starts_in(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_a_leave_is_charged_to_the_year_it_starts_in(self, people: PeopleSystem) -> None:
         across = leave("3.5", "2026-12-30", end=date(2027, 1, 5), end_half="am", reason="回家")
         record = await people.leave.record(ALICE, "k", across)
         assert record.model_dump(exclude={"id", "status"}) == across.model_dump()
@@ -89,25 +85,19 @@ class TestLeave:
         assert records == [await people.leave.record(ALICE, "k", leave("8"))] * 10
         assert (await people.leave.balance(ALICE, "annual", 2026)).used == 8
 
-    async def test_more_than_is_left_is_refused_with_what_is_left(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_more_than_is_left_is_refused_with_the_rest(self, people: PeopleSystem) -> None:
         await people.leave.record(ALICE, "k1", leave("14.5"))
         with pytest.raises(PermanentToolError, match=r"1 days of annual.*the 0\.5 .*2026"):
             await people.leave.record(ALICE, "k2", leave("1"))
         await people.leave.record(ALICE, "k3", leave("0.5"))
 
-    async def test_twenty_at_once_with_a_balance_for_three_are_three(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_twenty_at_once_with_days_for_three_are_three(self, people: PeopleSystem) -> None:
         recording = (people.leave.record(ALICE, f"k{number}", leave("5")) for number in range(20))
         ends = await asyncio.gather(*recording, return_exceptions=True)
         assert sum(isinstance(end, PermanentToolError) for end in ends) == 17
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == 0
 
-    async def test_a_leave_of_ones_own_is_reverted_and_frees_its_days_once(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_only_ones_own_is_reverted_and_freed_once(self, people: PeopleSystem) -> None:
         record = await people.leave.record(ALICE, "k", leave())
         assert await people.leave.revert(BOB, "k") is None
         assert await people.leave.revert(ALICE, "another") is None
@@ -138,9 +128,7 @@ class TestLeave:
 
 
 class TestAdjustments:
-    async def test_a_change_moves_what_is_granted_and_stays_on_record(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_a_change_moves_the_grant_and_stays_on_record(self, people: PeopleSystem) -> None:
         more, less = change("2.5"), change("-1", reason="typed wrong")
         await people.adjustments.adjust(ALICE, "k1", more)
         made, balance = await people.adjustments.adjust(ALICE, "k2", less)
@@ -170,7 +158,7 @@ class TestAdjustments:
         assert sum(isinstance(end, PermanentToolError) for end in ends) == 9
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == 3
 
-    async def test_the_database_itself_keeps_entitlements_above_zero(
+    async def test_the_database_keeps_above_zero(
         self, people: PeopleSystem, database: Database
     ) -> None:
         made, _ = await people.adjustments.adjust(ALICE, "k1", change("1"))
@@ -204,9 +192,7 @@ class TestClaims:
         assert not await people.claims.claimed("default", "INV-2")
         assert not await people.claims.claimed("other", "INV-1")
 
-    async def test_of_twenty_claims_at_once_for_one_invoice_one_stands(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_of_twenty_claims_for_one_invoice_one_stands(self, people: PeopleSystem) -> None:
         def items(number: int) -> list[ClaimItem]:
             three = [item(f"INV-{number}"), item("SHARED"), item(f"INV-{number}-B")]
             return three[:: (-1) ** number]
@@ -215,9 +201,7 @@ class TestClaims:
         ends = await asyncio.gather(*claiming, return_exceptions=True)
         assert sum(isinstance(end, PermanentToolError) for end in ends) == 19
 
-    async def test_the_database_itself_keeps_an_invoice_to_one_standing_claim(
-        self, people: PeopleSystem, database: Database
-    ) -> None:
+    async def test_the_database_claims_once(self, people: PeopleSystem, database: Database) -> None:
         claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
         row = {"tenant": "default", "claim": claim.id, "position": 1, "category": "travel"}
         row |= {"cents": 1, "date": date(2026, 11, 1), "invoice": "INV-1", "standing": True}
@@ -225,9 +209,7 @@ class TestClaims:
             await database.write(lambda c: c.execute(tables.claim_items.insert(), row))
 
     @pytest.mark.parametrize("end", ["rejected", "withdrawn", "settled then withdrawn"])
-    async def test_a_claims_end_sets_its_invoices_free(
-        self, people: PeopleSystem, end: str
-    ) -> None:
+    async def test_a_claims_end_frees_its_invoices(self, people: PeopleSystem, end: str) -> None:
         claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
         if end.startswith("settled"):
             await people.claims.settle(ALICE, claim.id)

@@ -42,9 +42,7 @@ class TestTrips:
         assert (first.status, first.estimate.amount) == ("booked", Decimal("800.50"))
 
     @pytest.mark.parametrize("days", [("2026-12-16", "2026-12-17"), ("2026-12-01", "2026-12-31")])
-    async def test_two_trips_share_no_day(
-        self, people: PeopleSystem, days: tuple[str, str]
-    ) -> None:
+    async def test_trips_share_no_day(self, people: PeopleSystem, days: tuple[str, str]) -> None:
         await people.trips.book(ALICE, "k", trip())
         with pytest.raises(PermanentToolError, match="Berlin from 2026-12-14 to 2026-12-16"):
             await people.trips.check(ALICE, trip(*days))
@@ -66,9 +64,7 @@ class TestTrips:
             await people.trips.book(ALICE, "k", backwards)
         assert await people.trips.of(ALICE) == []
 
-    async def test_called_off_by_its_owner_its_days_are_free_however_often(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_called_off_by_its_owner_its_days_are_free(self, people: PeopleSystem) -> None:
         booked = await people.trips.book(ALICE, "k", trip())
         assert await people.trips.cancel(BOB, "k") is None
         assert await people.trips.cancel(ELSEWHERE, "k") is None
@@ -107,9 +103,7 @@ class TestStock:
             assert back.status == "released"
             assert await people.stock.left("default", "projector") == ALL
 
-    async def test_of_two_at_once_for_the_last_piece_one_gets_it(
-        self, people: PeopleSystem
-    ) -> None:
+    async def test_of_two_at_once_for_the_last_one_gets_it(self, people: PeopleSystem) -> None:
         await people.stock.reserve(ALICE, "k", wanted(ALL - 1), NOW)
         both = [people.stock.reserve(BOB, key, wanted(), NOW) for key in ("k1", "k2")]
         found = await asyncio.gather(*both, return_exceptions=True)

@@ -24,7 +24,7 @@ from tests.e2e.chaos.house import Wire
 from tests.postgres import make_database
 
 
-async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(
+async def test_the_migrations_make_exactly_the_tables_in_use(
     database: Database,
 ) -> None:
     def differences(connection: Connection) -> list[object]:
@@ -65,7 +65,7 @@ async def test_a_database_of_a_newer_version_is_refused(database: Database) -> N
         ("query_only = ON", "readonly database; let this user write to the file and its folder"),
     ],
 )
-async def test_a_file_that_cannot_be_written_is_out_of_reach_with_a_remedy(
+async def test_a_file_that_takes_nothing_has_a_remedy(
     tmp_path: Path, trouble: str, said: str
 ) -> None:
     database = Database(f"sqlite:///{tmp_path}/router.db")

@@ -151,9 +151,7 @@ class TestLog:
         assert numbers == sorted(set(numbers))
         assert entries[0] == entry("1").model_copy(update={"sequence": entries[0].sequence})
 
-    async def test_a_transcript_of_messages_is_read_on_from_a_sequence_number(
-        self, store: Store
-    ) -> None:
+    async def test_a_transcript_of_messages_is_read_on_from_a_number(self, store: Store) -> None:
         await store.log.append("default", [entry(str(n)) for n in range(5)])
         await store.log.append("default", [entry("route", "route"), turn_entry("m1")])
         await store.log.append("other", [entry("1")])
@@ -162,9 +160,7 @@ class TestLog:
         assert [e.key for e in first + rest] == ["0", "1", "2", "3", "4"]
         assert len(await store.log.transcript("other", "c1", None, 10)) == 1
 
-    async def test_a_turn_is_found_by_its_message_id_as_it_was_answered_first(
-        self, store: Store
-    ) -> None:
+    async def test_a_turn_is_found_by_its_id_as_answered_first(self, store: Store) -> None:
         await store.log.append("default", [turn_entry("m1", "k1", turn=1)])
         await store.log.append("default", [turn_entry("m1", "k2", turn=2), entry("after")])
         found = await store.log.turn("default", "c1", "m1")

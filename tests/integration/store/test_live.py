@@ -169,7 +169,7 @@ class TestPayloads:
         assert "".join(str(part.data["text"]) for part in read) == said
         assert {part.data["attempt"] for part in read} == {1}
 
-    def test_what_is_no_text_and_too_long_is_passed_over_with_a_word(
+    def test_what_is_too_long_is_passed_over_with_a_word(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         with caplog.at_level(logging.WARNING):
@@ -187,16 +187,12 @@ class TestPostgres:
             await database.read(lambda c: c.execute(HANG_UP).scalar())
             assert (await _told_until_heard(others, events)).data["text"] == "again"
 
-    async def test_one_connection_listens_for_all_readers(
-        self, live: Live, database: Database
-    ) -> None:
+    async def test_one_connection_hears_for_all(self, live: Live, database: Database) -> None:
         async with live.listen("t", "c1"), live.listen("t", "c2"), live.listen("t", "c3"):
             assert await database.read(lambda c: c.execute(HANG_UP).scalar()) == 1
 
     @pytest.mark.parametrize("payload", STRANGE)
-    async def test_what_cannot_be_read_is_passed_over(
-        self, live: Live, database: Database, payload: str
-    ) -> None:
+    async def test_garbage_is_skipped(self, live: Live, database: Database, payload: str) -> None:
         strange = text("SELECT pg_notify(:channel, :payload)")
         async with live.listen("t", "c1") as events:
             given = {"channel": CHANNEL, "payload": payload}

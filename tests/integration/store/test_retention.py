@@ -155,9 +155,7 @@ async def test_decisions_stay_under_a_pseudonym(store: Store, database: Database
     assert everybody.llm_calls == 2
 
 
-async def test_an_approvers_name_and_words_go_and_the_request_stays(
-    store: Store, database: Database
-) -> None:
+async def test_an_approver_goes_and_the_request_stays(store: Store, database: Database) -> None:
     await furnish(store, "alice")
     await erase(database, "bob", "erased-9")
     left = await all_rows(database)
@@ -169,9 +167,7 @@ async def test_an_approvers_name_and_words_go_and_the_request_stays(
     assert (decided.person, decided.verdict) == ("erased-9", "approve")
 
 
-async def test_a_publication_that_comes_too_late_brings_nothing_back(
-    store: Store, database: Database
-) -> None:
+async def test_what_comes_too_late_brings_nothing_back(store: Store, database: Database) -> None:
     await store.runs.publish(run("r1", "alice", "waiting_approval"), [])
     await erase(database)
     await store.runs.publish(run("r1", "alice", "completed", events=99), [])
@@ -179,9 +175,7 @@ async def test_a_publication_that_comes_too_late_brings_nothing_back(
     assert (kept.requester, kept.status) == ("erased-1", "cancelled")
 
 
-async def test_what_there_is_is_counted_and_what_waits_for_them_is_named(
-    store: Store, database: Database
-) -> None:
+async def test_it_is_counted_and_what_waits_is_named(store: Store, database: Database) -> None:
     await furnish(store, "alice")
     going_on = run("r2", "frank", "waiting_approval")
     await store.runs.publish(going_on, [approval(going_on, "alice", None)])
@@ -203,7 +197,7 @@ async def test_strange_ids_are_nobody_elses(store: Store, database: Database, pe
     assert await all_rows(database) == before
 
 
-async def test_nothing_of_what_was_deleted_is_in_a_sqlite_file(
+async def test_nothing_deleted_is_in_the_file(
     store: Store, database: Database, database_url: str
 ) -> None:
     if database.dialect != "sqlite":
@@ -293,9 +287,7 @@ async def test_each_filter_narrows_them(store: Store, wanted: dict[str, Any]) ->
     ],
     ids=["deleted", "at", "who", "act", "subject", "reason", "tenant"],
 )  # fmt: skip
-async def test_the_database_itself_keeps_a_line_as_it_is(
-    store: Store, database: Database, change: Any
-) -> None:
+async def test_the_database_keeps_lines(store: Store, database: Database, change: Any) -> None:
     await store.trail.note(deed("d1", reason="it hung"))
     with pytest.raises(DBAPIError, match="never changed"):
         await database.write(lambda connection: connection.execute(change))
@@ -311,9 +303,7 @@ async def test_lines_are_not_emptied_at_once(store: Store, database: Database) -
         await database.write(lambda c: c.execute(text("TRUNCATE audit_trail")))
 
 
-async def test_who_is_erased_leaves_the_act_and_a_pseudonym(
-    store: Store, database: Database
-) -> None:
+async def test_who_is_erased_leaves_act_and_pseudonym(store: Store, database: Database) -> None:
     await store.trail.note(deed("looked", reason="alice asked"))
     await store.trail.note(deed("passed", whose="frank", detail="alice ▸ carol"))
     await store.trail.note(deed("own", who="alice", whose="bob", reason="why"))
@@ -365,9 +355,7 @@ async def narrowed_to(store: Store, narrowed: RunFilter) -> set[str]:
         (RunFilter(held=False), {"r1", "r2"}),
     ],
 )
-async def test_runs_are_narrowed_by_people_and_times(
-    store: Store, narrowed: RunFilter, expected: set[str]
-) -> None:
+async def test_runs_are_narrowed(store: Store, narrowed: RunFilter, expected: set[str]) -> None:
     first, later = run("r1", "alice", "waiting_approval"), NOW + timedelta(hours=2)
     second = run("r2", "frank", "waiting_approval", created_at=later, updated_at=later)
     await store.runs.publish(first, [approval(first, "bob", None)])

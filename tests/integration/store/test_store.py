@@ -79,9 +79,7 @@ async def kept(store: Store, name: str = "r1") -> RunRecord:
 
 
 class TestConversations:
-    async def test_a_conversation_comes_back_as_it_went_in_to_its_tenant(
-        self, store: Store
-    ) -> None:
+    async def test_a_conversation_comes_back_as_it_went_in(self, store: Store) -> None:
         await store.conversations.create(conversation())
         again = await store.conversations.create(conversation(owner="mallory"))
         assert again == await store.conversations.find("default", "c1") == conversation()
@@ -89,9 +87,7 @@ class TestConversations:
         assert await store.conversations.find("other", "c1") is None
         assert await store.conversations.owned_by("other", "alice", None, 10) == ([], None)
 
-    async def test_pages_are_newest_first_and_lose_nothing_where_times_are_equal(
-        self, store: Store
-    ) -> None:
+    async def test_pages_are_newest_first_and_lose_nothing(self, store: Store) -> None:
         for name, minute in (("c1", 0), ("c2", 1), ("c3", 1), ("c4", 1), ("c5", 2), ("c6", 3)):
             await store.conversations.create(conversation(name, minute))
         await store.conversations.create(conversation("of-bob", 3, owner="bob"))
@@ -136,9 +132,7 @@ class TestRuns:
         await asyncio.gather(*(store.runs.publish(each, [approval()]) for each in at_once))
         assert (await kept(store)).state == "25"
 
-    async def test_an_approval_that_is_no_longer_published_waits_for_nobody(
-        self, store: Store
-    ) -> None:
+    async def test_an_approval_no_longer_published_waits_for_nobody(self, store: Store) -> None:
         await store.runs.publish(run("r2"), [approval("b1", run="r2")])
         await store.runs.publish(run(events=1), [approval("a1"), approval("a2", person="carol")])
         await store.runs.publish(run(events=2), [approval("a2", person="carol")])
@@ -156,9 +150,7 @@ class TestRuns:
         assert await store.runs.showing("other", "f1") == []
         assert await store.runs.concerned("default", "r1") == {"bob", "gina"}
 
-    async def test_what_becomes_of_a_completed_run_is_noted_with_it_once(
-        self, store: Store
-    ) -> None:
+    async def test_what_becomes_of_a_completed_run_is_noted_once(self, store: Store) -> None:
         await store.runs.publish(run(status="completed"), [])
         noted = noting("withdrawn", 0, "r2").model_copy(update={"status": "cancelled"})
         for each in (noted, noted, noted.model_copy(update={"run": "nothing"})):

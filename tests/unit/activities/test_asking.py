@@ -66,9 +66,7 @@ async def bank(tmp_path: Path, behaviour: Behaviour) -> AsyncIterator[Bank]:
 
 
 @pytest.mark.parametrize("budgets", [Budgets(), Budgets(user=Budget(tokens=10**6))])
-async def test_what_an_answer_cost_is_counted_for_who_asked_and_not_its_estimate(
-    bank: Bank, budgets: Budgets
-) -> None:
+async def test_what_an_answer_cost_is_counted_for_who_asked(bank: Bank, budgets: Budgets) -> None:
     usage = await bank.ask(budgets)
     assert usage.llm_calls == 1
     assert await bank.spent() == (usage, usage, usage)

@@ -40,7 +40,7 @@ def test_a_swap_across_new_year_counts_in_december() -> None:
     assert CALENDAR.is_workday(d("2006-12-30"))
 
 
-def test_of_an_unknown_year_weekends_and_the_laws_holidays_are_off_and_it_says_so(
+def test_of_an_unknown_year_weekends_and_holidays_are_guessed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     calendar = WorkCalendar.load()
@@ -92,9 +92,7 @@ class TestOverrides:
             ("- 2026-01-05", "mine.yaml"),
         ],
     )
-    def test_a_file_that_cannot_be_used_is_refused_by_name(
-        self, tmp_path: Path, text: str, said: str
-    ) -> None:
+    def test_what_is_no_calendar_is_refused(self, tmp_path: Path, text: str, said: str) -> None:
         with pytest.raises(MisconfiguredError, match=said):
             self.load(tmp_path, text)
 

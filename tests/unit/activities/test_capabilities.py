@@ -66,9 +66,7 @@ def limits(**options: Any) -> CallLimits:
 @pytest.mark.parametrize(
     ("timeout", "silent"), [("100ms", 1.5), ("1500ms", 1.5), ("3s", 3), ("10s", 5), ("10m", 5)]
 )
-def test_a_dead_worker_is_noticed_within_the_tools_own_time_or_a_few_seconds(
-    timeout: str, silent: float
-) -> None:
+def test_a_dead_worker_is_noticed_within_a_few_seconds(timeout: str, silent: float) -> None:
     assert limits(timeout=timeout).heartbeat == timedelta(seconds=silent)
 
 
@@ -78,7 +76,7 @@ def test_a_workflow_waits_longer_than_the_worker_which_keeps_the_time_itself() -
 
 @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (3, 4), (None, 0)])
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_what_became_of_a_write_is_asked_again_even_where_it_is_never_sent_again(
+def test_what_became_of_a_write_is_asked(
     idempotent: bool, retries: int | None, attempts: int
 ) -> None:
     assert limits(idempotent=idempotent, retries=retries).attempts == attempts
@@ -119,7 +117,7 @@ def of_folder(paths: list[str], allowed: list[str] | None, *, boxed: bool = True
         (["scripts/a.py"], [], {READ_FILE}),
     ],
 )
-def test_a_skill_reads_what_it_has_and_runs_what_it_does_not_rule_out(
+def test_a_skill_reads_and_runs(
     paths: list[str], allowed: list[str] | None, tools: set[str]
 ) -> None:
     assert of_folder(paths, allowed) == tools

@@ -42,9 +42,7 @@ async def condensed(
 @pytest.mark.parametrize(
     ("locale", "rules"), [("en", "You keep the notes"), ("zh", "你替他做笔记")]
 )
-async def test_a_model_makes_one_note_of_it_in_the_employees_language_unwatched(
-    locale: Locale, rules: str
-) -> None:
+async def test_a_model_makes_one_note_in_the_employees_language(locale: Locale, rules: str) -> None:
     async with ModelServer([says(" By train. ")]) as server:
         told = await condensed(server, given(locale))
         (chat,) = server.chats
@@ -60,9 +58,7 @@ async def test_a_model_makes_one_note_of_it_in_the_employees_language_unwatched(
     ("behaviour", "type_"),
     [(says(" \x00 "), "Silence"), (fails(400), "NoModelAnswered"), (fails(401), "NoModelAnswered")],
 )
-async def test_where_no_model_writes_it_nobody_tries_again(
-    behaviour: Behaviour, type_: str
-) -> None:
+async def test_where_no_model_writes_nobody_tries_again(behaviour: Behaviour, type_: str) -> None:
     async with ModelServer([behaviour]) as server:
         with pytest.raises(ApplicationError) as failure:
             await condensed(server, given())

@@ -65,9 +65,7 @@ async def ask(look_ups: LookUps, name: str, *arguments: Any, requester: Principa
 
 
 @pytest.mark.parametrize("name", ["manager", "names", "role", "stand_ins", "file_name"])
-def test_every_lookup_of_the_engine_has_an_answer_of_its_arity(
-    name: str, database_url: str
-) -> None:
+def test_every_lookup_of_the_engine_has_its_answer(name: str, database_url: str) -> None:
     method = getattr(LookUps, name)
     parameters = list(inspect.signature(method).parameters)
     assert inspect.iscoroutinefunction(method)
@@ -97,9 +95,7 @@ BOB_HIMSELF = {"id": "bob", "name": "Bob"}
     ("person", "manager"),
     [("alice", "bob"), (BOB_HIMSELF, "carol"), ("carol", None), (None, None), ("nobody", None)],
 )
-async def test_a_manager_is_looked_up_by_id_or_person(
-    look_ups: LookUps, person: Any, manager: str | None
-) -> None:
+async def test_a_manager_is_looked_up(look_ups: LookUps, person: Any, manager: str | None) -> None:
     assert await ask(look_ups, "manager", person) == manager
     assert await ask(look_ups, "manager", person, requester=ELSEWHERE) is None
 
@@ -169,9 +165,7 @@ async def test_working_days_are_numbers(look_ups: LookUps) -> None:
     assert await ask(look_ups, "last_workday", "2026-11-20", {"days": 2}) == "2026-11-23"
 
 
-async def test_an_invoice_is_claimed_while_its_claim_stands(
-    look_ups: LookUps, people: PeopleSystem
-) -> None:
+async def test_an_invoice_is_claimed_by_a_claim(look_ups: LookUps, people: PeopleSystem) -> None:
     owner = Owner(tenant="default", person="bob")
     money = MoneyAmount(amount=Decimal(1), currency="CNY")
     item = ClaimItem(category="meals", amount=money, date=date(2026, 1, 1), invoice="INV-1")

@@ -44,9 +44,7 @@ def records(store: Store) -> Records:
 @pytest.mark.parametrize(
     "stub", [activities.RECALL, activities.KEEP, activities.WRITE, activities.PUBLISH]
 )
-def test_each_is_named_and_typed_as_its_stub(
-    stub: ActivityStub[Any, Any], database_url: str
-) -> None:
+def test_each_is_typed_as_its_stub(stub: ActivityStub[Any, Any], database_url: str) -> None:
     method = getattr(Records, stub.name)
     hints = get_type_hints(method)
     gives = hints.pop("return")

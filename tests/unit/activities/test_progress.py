@@ -62,7 +62,7 @@ async def test_the_first_piece_is_told_at_once_and_all_by_the_end(audience: Audi
     assert told == {("t", "c", "m", "text_delta")}
 
 
-async def test_a_text_of_a_thousand_tokens_is_told_about_twenty_times_a_second(
+async def test_a_long_text_is_told_about_twenty_times_a_second(
     audience: Audience,
 ) -> None:
     began = time.perf_counter()
@@ -134,9 +134,7 @@ async def test_an_error_passes_as_it_is_and_leaves_nothing_running(audience: Aud
 class TestModels:
     """Real answers over HTTP, as they drip in."""
 
-    async def test_the_text_is_read_while_it_is_still_being_written(
-        self, audience: Audience
-    ) -> None:
+    async def test_the_text_is_read_while_it_is_being_written(self, audience: Audience) -> None:
         rest = asyncio.Event()
         async with ModelServer([waits(rest, before=3, then=says("你还有 15 天年假。"))]) as server:
             model = ChatModel(server.url, "scripted")
@@ -150,9 +148,7 @@ class TestModels:
         assert str(first.data["text"])
         assert shown(audience.told) == "你还有 15 天年假。"
 
-    async def test_a_model_that_breaks_off_is_replaced_by_the_next(
-        self, audience: Audience
-    ) -> None:
+    async def test_a_model_that_breaks_off_is_followed_by_one(self, audience: Audience) -> None:
         broken, whole = says("This is the first model, which"), says("The second one is whole.")
         async with (
             ModelServer([drops(drips(broken, 0.0005), pieces=1200)]) as first,
@@ -213,9 +209,7 @@ async def test_what_is_noted_is_written_in_its_order(scribe: Scribe, recording: 
     assert len(scribe.appended) == 3
 
 
-async def test_noting_never_waits_for_a_database_that_does(
-    scribe: Scribe, recording: Recording
-) -> None:
+async def test_noting_never_waits_for_the_database(scribe: Scribe, recording: Recording) -> None:
     scribe.door.clear()
     noted = [recording.note("t", row(number)) for number in range(3)]
     await asyncio.sleep(0)
@@ -252,9 +246,7 @@ async def test_what_can_never_be_written_keeps_nothing_back(
     assert "1 rows can't be written" in caplog.text
 
 
-async def test_of_too_many_rows_the_oldest_are_given_up(
-    scribe: Scribe, recording: Recording
-) -> None:
+async def test_of_too_many_rows_the_oldest_are_lost(scribe: Scribe, recording: Recording) -> None:
     scribe.door.clear()
     *_, last = [recording.note("t", row(number)) for number in range(MOST_WAITING + 2)]
     scribe.door.set()

@@ -57,7 +57,7 @@ STATED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("text", "given", "expected"), STATED.values(), ids=STATED)
-def test_a_leave_starts_with_what_its_message_states(
+def test_a_leave_starts_as_stated(
     text: str, given: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     found = stated(LEAVE.slots, given, text, NOW)
@@ -75,9 +75,7 @@ def test_items_have_what_rules_read_and_what_only_the_model_knows() -> None:
 
 @pytest.mark.parametrize("value", [None, [], {}, 7, "", "\u0000", "x" * 10_000, [None], [[1]]])
 @pytest.mark.parametrize("name", ["start", "items", "leave_type", "reason", "nobody"])
-def test_whatever_a_model_gives_is_shaped_or_left_for_the_flow_to_refuse(
-    name: str, value: Any
-) -> None:
+def test_whatever_a_model_gives_is_shaped_or_left_to_the_flow(name: str, value: Any) -> None:
     assert isinstance(stated({**LEAVE.slots, **CLAIM}, {name: value}, "明天打车 36 块", NOW), dict)
 
 
@@ -107,7 +105,7 @@ ANSWERED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("text", "given", "expected"), ANSWERED.values(), ids=ANSWERED)
-def test_the_flow_that_asks_takes_what_the_message_says(
+def test_an_answer_is_what_is_said(
     text: str, given: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     found = changed(shown(LEAVE, leave_type="annual"), given, text, NOW)
@@ -127,9 +125,7 @@ def shown(definition: FlowDefinition, **slots: Any) -> FlowView:
         ("该算医生让歇的那一类", {"leave_type": "sick"}),
     ],
 )
-def test_a_correction_is_as_the_model_understood_it_where_rules_read_none(
-    text: str, given: dict[str, Any]
-) -> None:
+def test_a_correction_is_the_models_where_rules_read_none(text: str, given: dict[str, Any]) -> None:
     slots = {"leave_type": "annual", "start": "2026-11-25", "end": "2026-11-26", "reason": "搬家"}
     assert changed(shown(LEAVE, **slots), given, text, NOW) == given
 
@@ -154,7 +150,7 @@ async def pay(what: str, amount: int, urgent: bool) -> str:
         ("it is for 2026-11-24", {"amount": 24}, {}),
     ],
 )
-def test_numbers_and_yes_or_no_are_corrected_where_the_message_says_them(
+def test_numbers_are_corrected_as_said(
     text: str, given: dict[str, Any], taken: dict[str, Any]
 ) -> None:
     definition = form_of(pay)

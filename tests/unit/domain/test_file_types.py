@@ -60,9 +60,7 @@ def test_anything_else_is_no_document(content: bytes) -> None:
         ("text/" + "x" * 100, "application/octet-stream"),
     ],
 )
-def test_a_type_that_bytes_do_not_tell_is_what_was_said_if_it_is_one(
-    said: str, expected: str
-) -> None:
+def test_a_type_that_bytes_do_not_tell_is_what_was_said(said: str, expected: str) -> None:
     assert type_of(b"a,b\n", said) == expected
 
 

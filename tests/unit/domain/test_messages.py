@@ -117,9 +117,7 @@ def spent(calls: int = 0, tokens: int = 0) -> Usage:
         (Budget(tokens=100), spent(1, 120), 0, "120 of 100 tokens are spent"),
     ],
 )
-def test_a_budget_says_why_it_could_not_pay(
-    budget: Budget, before: Usage, tokens: int, why: str | None
-) -> None:
+def test_a_budget_says_why_not(budget: Budget, before: Usage, tokens: int, why: str | None) -> None:
     assert budget.why_spent(before, tokens) == why
 
 

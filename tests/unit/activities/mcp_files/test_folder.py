@@ -53,9 +53,7 @@ def test_nothing_outside_is_read(folder: ServedFolder, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", HOSTILE)
-def test_nothing_outside_is_written(
-    folder: ServedFolder, root: Path, outside: Path, path: str
-) -> None:
+def test_nobody_writes_outside(folder: ServedFolder, root: Path, outside: Path, path: str) -> None:
     before = sorted(outside.parent.rglob("*"))
     with pytest.raises(FolderRefused):
         folder.save(path, "mine now", overwrite=True)
@@ -109,9 +107,7 @@ def test_a_file_is_saved_with_the_folders_it_needs(folder: ServedFolder, root: P
     assert (root / "a/b/c.txt").read_text(encoding="utf-8") == "茶"
 
 
-def test_a_file_that_is_there_is_replaced_only_where_that_is_asked_for(
-    folder: ServedFolder, root: Path
-) -> None:
+def test_a_file_is_replaced_only_where_that_is_asked_for(folder: ServedFolder, root: Path) -> None:
     with pytest.raises(FolderRefused, match="is there already"):
         folder.save("notes/plan.md", "new")
     folder.save("notes/plan.md", "new", overwrite=True)

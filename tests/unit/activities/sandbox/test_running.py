@@ -195,9 +195,7 @@ async def test_a_run_that_is_cancelled_is_ended_at_once() -> None:
     await gone()
 
 
-async def test_nothing_is_left_in_the_file_system(
-    for_all: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nothing_is_left_in_the_files(for_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(for_all))
     await run("print(1)")
     await failure("1 / 0")

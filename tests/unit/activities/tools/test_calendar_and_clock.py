@@ -37,7 +37,7 @@ class TestCountWorkdays:
             ("2026-11-\x0020", "2026-11-21", "control characters"),
         ],
     )
-    async def test_days_that_make_no_sense_are_refused_by_name(
+    async def test_senseless_days_are_refused(
         self, desk: Desk, start: Any, end: Any, said: str
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
@@ -64,9 +64,7 @@ class TestWorkdays:
             ({"after": "2026-10-09"}, "2026-10-10"),
         ],
     )
-    async def test_the_next_one_comes_after_the_holidays(
-        self, desk: Desk, after: dict[str, Any], day: str
-    ) -> None:
+    async def test_next_skips_holidays(self, desk: Desk, after: dict[str, Any], day: str) -> None:
         found = await desk.ask("next_workday", **after)
         assert (found["day"], found["workday"]) == (day, True)
 
@@ -79,7 +77,7 @@ class TestWorkdays:
             "２０２６-１１-２０", "", " ", "\u200b", "x" * 10_000, True, [], {}, -1e300, 1e12,
         ],
     )  # fmt: skip
-    async def test_what_is_no_day_of_the_calendar_is_refused_by_name(
+    async def test_what_is_no_day_is_refused(
         self, desk: Desk, tool: str, field: str, day: Any
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=f"{tool}: {field}: "):
@@ -121,8 +119,6 @@ class TestCurrentTime:
             ("x" * 65, "at most 64"), ("Asia/\x00", "control characters"),
         ],
     )  # fmt: skip
-    async def test_what_is_no_zone_is_refused_with_the_nearest(
-        self, desk: Desk, timezone: str, said: str
-    ) -> None:
+    async def test_what_is_no_zone_is_refused(self, desk: Desk, timezone: str, said: str) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
             await desk.ask("get_current_time", timezone=timezone)

@@ -51,9 +51,7 @@ class TestUnits:
         found = await desk.ask("convert_units", value=value, from_unit=source, to_unit=target)
         assert found["result"] == result
 
-    async def test_it_says_which_units_were_read_and_whether_digits_were_lost(
-        self, desk: Desk
-    ) -> None:
+    async def test_it_says_which_units_it_read_and_what_was_lost(self, desk: Desk) -> None:
         asked: dict[str, Any] = {"value": 10, "from_unit": "尺", "to_unit": "meters"}
         found = await desk.ask("convert_units", FRANK, **asked)
         result = {"result": "3.333333333333333333333333333333333", "rounded": True}
@@ -116,7 +114,7 @@ class TestCurrencies:
         return await desk.ask("convert_currency", **asked)
 
     @pytest.mark.parametrize("answer", [says(ECB), lambda _: json_reply(FRANKFURTER)])
-    async def test_an_amount_comes_with_the_rate_and_its_day(
+    async def test_an_amount_comes_with_the_rate(
         self, desk: Desk, answer: Callable[..., Reply]
     ) -> None:
         async with WebServer(answer) as server:

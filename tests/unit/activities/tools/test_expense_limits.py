@@ -55,9 +55,7 @@ class TestAsking:
     async def test_a_listed_city_has_the_limits_of_what_is_around_it(self, desk: Desk) -> None:
         assert await amounts(desk, category="trip_meals", city="北京") == [("trip_meals", "100")]
 
-    async def test_of_a_city_that_is_not_listed_all_that_may_hold_are_told(
-        self, desk: Desk
-    ) -> None:
+    async def test_of_an_unlisted_city_all_that_may_hold_are_told(self, desk: Desk) -> None:
         found = await desk.ask("get_expense_limits", category="hotel", city="Chengdu")
         assert not found["city_is_listed"]
         assert [(one["place"], one["amount"]) for one in found["limits"]] == [
@@ -85,7 +83,7 @@ class TestAsking:
             ({"city": 7}, "city: "), ({"amount": 10**9}, "amount: "),
         ],
     )  # fmt: skip
-    async def test_what_there_are_no_limits_for_is_refused_by_name(
+    async def test_what_is_no_limit_is_refused(
         self, desk: Desk, asked: dict[str, Any], said: str
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
@@ -116,9 +114,7 @@ class TestAgreement:
             assert {Decimal(figure.replace(",", "")) for figure in written} == figures, where
 
     @pytest.mark.parametrize("locale", LOCALES)
-    def test_each_stands_in_the_row_of_its_place_and_the_column_of_its_grade(
-        self, locale: Locale
-    ) -> None:
+    def test_each_stands_in_row_of_place_and_column_of_grade(self, locale: Locale) -> None:
         for limit in (one for one in LIMITS.limits if one.grades):
             assert limit.place is not None
             place = LIMITS.places[limit.place].label.within(locale)
@@ -154,9 +150,7 @@ class TestFiles:
             ("currency: !!python/object/apply:os.system ['id']", r"limits\.yaml:"),
         ],
     )
-    def test_a_file_that_cannot_be_used_is_refused_with_its_line(
-        self, tmp_path: Path, text: str, said: str
-    ) -> None:
+    def test_a_faulty_file_is_told_by_line(self, tmp_path: Path, text: str, said: str) -> None:
         (tmp_path / "limits.yaml").write_text(text, "utf-8")
         with pytest.raises(MisconfiguredError, match=said):
             ExpenseLimits.load(tmp_path)

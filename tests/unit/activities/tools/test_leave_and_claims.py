@@ -56,9 +56,7 @@ async def test_a_leave_is_recorded_charged_listed_and_taken_back(desk: Desk) -> 
     assert await left() == 15.0
 
 
-async def test_a_crash_between_recording_and_noting_it_records_once(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_crashes_records_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     async def crash(key: str, result: Any) -> None:
         raise SystemExit
 
@@ -119,9 +117,7 @@ async def test_nobody_records_anything_by_themselves(desk: Desk) -> None:
         ({"reason": "x" * 1001}, "reason"), ({"end": "2026-11-01"}, "end"),
     ],
 )  # fmt: skip
-async def test_leave_that_makes_no_sense_is_refused(
-    desk: Desk, changed: dict[str, Any], field: str
-) -> None:
+async def test_senseless_leave_is_refused(desk: Desk, changed: dict[str, Any], field: str) -> None:
     with pytest.raises(ArgumentsToolError, match=f"{field}: "):
         await desk.flow("record_leave", "k", {**LEAVE, **changed})
 
@@ -140,9 +136,7 @@ async def test_leave_that_makes_no_sense_is_refused(
         (claim(*[str(n) for n in range(101)]), "items"),
     ],
 )
-async def test_a_claim_that_makes_no_sense_is_refused(
-    desk: Desk, arguments: Any, field: str
-) -> None:
+async def test_a_senseless_claim_is_refused(desk: Desk, arguments: Any, field: str) -> None:
     with pytest.raises(ArgumentsToolError, match=f"{field}: "):
         await desk.flow("submit_claim", "k", arguments)
 

@@ -215,7 +215,7 @@ async def score(book: PolicyBook, questions: Questions) -> tuple[int, list[str]]
 
 
 @pytest.mark.parametrize("questions", [IN_CHINESE, IN_ENGLISH], ids=["zh", "en"])
-async def test_every_question_is_answered_among_three_and_nine_of_ten_by_the_first(
+async def test_nine_of_ten_are_answered_by_the_first_and_all_by_three(
     questions: Questions,
 ) -> None:
     first, missed = await score(BOOK, questions)
@@ -239,9 +239,7 @@ class TestMeaning:
     """With the encoder that is installed: what is found beyond the words."""
 
     @pytest.mark.parametrize("questions", [IN_CHINESE, IN_ENGLISH], ids=["zh", "en"])
-    async def test_it_finds_all_that_words_find(
-        self, learned: PolicyBook, questions: Questions
-    ) -> None:
+    async def test_it_finds_what_words_do(self, learned: PolicyBook, questions: Questions) -> None:
         first, missed = await score(learned, questions)
         assert missed == []
         assert first >= 0.94 * len(questions)
@@ -262,7 +260,7 @@ class TestMeaning:
     async def test_what_no_policy_is_about_still_finds_nothing(self, learned: PolicyBook) -> None:
         assert {q: found for q in UNANSWERED if (found := await learned.search(q, 3))} == {}
 
-    async def test_an_encoder_that_fails_costs_only_what_the_meaning_finds(
+    async def test_an_encoder_that_fails_leaves_words(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         book = PolicyBook.load(None, Unreachable())
@@ -315,15 +313,11 @@ class TestFiles:
             ("# Pets\n\nNo dogs.", "pets.en.md: write a line"),
         ],
     )
-    def test_a_file_that_is_no_policy_is_refused_by_name(
-        self, tmp_path: Path, text: str, said: str
-    ) -> None:
+    def test_what_is_no_policy_is_refused(self, tmp_path: Path, text: str, said: str) -> None:
         with pytest.raises(MisconfiguredError, match=said):
             PolicyBook.load(self.write(tmp_path, text))
 
-    def test_a_file_that_is_no_text_and_a_folder_without_any_are_refused(
-        self, tmp_path: Path
-    ) -> None:
+    def test_no_text_and_a_folder_without_any_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(MisconfiguredError, match="no policy in it"):
             PolicyBook.load(tmp_path)
         (tmp_path / "pets.en.md").write_bytes(b"\xff\xfe")

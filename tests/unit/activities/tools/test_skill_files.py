@@ -130,7 +130,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("path", HOSTILE)
 @pytest.mark.parametrize("tool", ["read_skill_file", "run_skill_script"])
-async def test_no_path_leads_to_anything_but_the_skills_own_files(
+async def test_no_path_leads_out_of_the_skills_files(
     skill: SkillDesk, tool: str, path: str
 ) -> None:
     with pytest.raises(ArgumentsToolError, match="path: there is no "):
@@ -138,9 +138,7 @@ async def test_no_path_leads_to_anything_but_the_skills_own_files(
 
 
 @pytest.mark.parametrize("path", ["a\0b", "references/限额.md\0.png", "a\x1b", "a" * 201, 3, None])
-async def test_what_is_no_path_at_all_does_not_come_through_the_gate(
-    skill: SkillDesk, path: object
-) -> None:
+async def test_what_is_no_path_is_refused_by_the_gate(skill: SkillDesk, path: object) -> None:
     with pytest.raises(ArgumentsToolError, match="path: "):
         await skill.ask("read_skill_file", path=path)
 
@@ -188,8 +186,6 @@ async def test_a_script_of_another_language_is_refused(skill: SkillDesk) -> None
         {"skill": "other-skill"}, {"files": []},
     ],
 )  # fmt: skip
-async def test_arguments_that_do_not_fit_are_refused(
-    skill: SkillDesk, arguments: dict[str, Any]
-) -> None:
+async def test_unfit_arguments_are_refused(skill: SkillDesk, arguments: dict[str, Any]) -> None:
     with pytest.raises(ArgumentsToolError):
         await skill.ask("run_skill_script", path="scripts/sum.py", **arguments)

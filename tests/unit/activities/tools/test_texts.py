@@ -31,9 +31,7 @@ async def model(desk: Desk) -> AsyncIterator[ModelDesk]:
         yield open_desk
 
 
-async def test_a_translation_is_what_the_model_writes_and_no_more(
-    desk: Desk, model: ModelDesk
-) -> None:
+async def test_a_translation_is_what_the_model_writes_alone(desk: Desk, model: ModelDesk) -> None:
     assert await desk.ask("translate", **HELLO) == "Hello, world"
     (asked,) = model.server.chats
     system, user = asked["messages"]
@@ -42,9 +40,7 @@ async def test_a_translation_is_what_the_model_writes_and_no_more(
     assert "tools" not in asked
 
 
-async def test_a_summary_is_asked_for_in_so_many_words_and_the_callers_prompt(
-    desk: Desk, model: ModelDesk
-) -> None:
+async def test_a_summary_is_asked_for_in_so_many_words(desk: Desk, model: ModelDesk) -> None:
     await desk.ask("summarise", FRANK, text="A long report.", words=40)
     (asked,) = model.server.chats
     assert "You summarise" in asked["messages"][0]["content"]
