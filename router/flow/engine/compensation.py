@@ -205,11 +205,7 @@ def reached(context: StepContext, state: str) -> int:
 
 
 def _take_back(context: StepContext, done: Done) -> None:
-    id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
-    # Runs that were started hand over what they did under the names of their own states.
-    so_far = context.run.done[: context.run.done.index(done) + 1]
-    alike = sum(_place(other) == _place(done) for other in so_far)
-    id_ += f"#{alike}" if alike > 1 else ""
+    id_ = done.task or _undo_id(context.run, done)
     context.run.tasks[id_] = Task(
         id=id_,
         kind="undo",
@@ -220,8 +216,13 @@ def _take_back(context: StepContext, done: Done) -> None:
     )
 
 
-def _place(done: Done) -> tuple[str, int, int | None]:
-    return done.state, done.visit, done.part
+def _undo_id(run: Run, done: Done) -> str:
+    id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
+    # Runs that were started hand over what they did under the names of their own states.
+    place = done.state, done.visit, done.part
+    so_far = run.done[: run.done.index(done) + 1]
+    alike = sum((other.state, other.visit, other.part) == place for other in so_far)
+    return f"{id_}#{alike}" if alike > 1 else id_
 
 
 def taken_back(

@@ -152,7 +152,7 @@ LEFT = Localised(
 def put_off_undo(context: StepContext, task: Task, kind: FailureKind) -> None:
     """Keep what an undo couldn't take back, and say so, though not with every try."""
     run = context.run
-    run.done = [_failed(done, kind) if done.key == task.undoes else done for done in run.done]
+    run.done = [_failed(done, task, kind) if done.key == task.undoes else done for done in run.done]
     here = next(done for done in run.done if done.key == task.undoes)
     owes: Literal["later", "operator"] = "later" if _passes(here) else "operator"
     if owes == "operator" and run.owes != owes:
@@ -223,8 +223,8 @@ def _passes(done: Done) -> bool:
     return done.failed in WORTH_ANOTHER_TRY and done.tries < MOST_TRIES
 
 
-def _failed(done: Done, kind: FailureKind) -> Done:
-    return done.model_copy(update={"failed": kind, "tries": done.tries + 1})
+def _failed(done: Done, task: Task, kind: FailureKind) -> Done:
+    return done.model_copy(update={"task": task.id, "failed": kind, "tries": done.tries + 1})
 
 
 def _anew(done: Done) -> Done:

@@ -343,6 +343,8 @@ class Done(BaseModel, frozen=True):
     part: int | None = None
     undo: str
     """The tool that takes it back."""
+    task: str | None = None
+    """The task that tried to: whatever is gone by the next try, it keeps its id."""
     failed: FailureKind | None = None
     """Why it couldn't be taken back, until that is tried again."""
     tries: int = 0

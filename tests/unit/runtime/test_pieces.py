@@ -142,10 +142,9 @@ class TestTasks:
         task.cancel()
 
 
-def server_in(folder: Path) -> psutil.Process:
-    """The Temporal server of this folder; other tests of this process may run others."""
-    children = psutil.Process().children()
-    return next(c for c in children if any(str(folder) in word for word in c.cmdline()))
+def children() -> set[psutil.Process]:
+    """Processes that this one started; by what they are called a new one can't be told for a while."""
+    return set(psutil.Process().children())
 
 
 class TestTemporalServer:
@@ -158,15 +157,18 @@ class TestTemporalServer:
             temporal_server.binary()
 
     async def test_goes_when_the_block_ends(self, tmp_path: Path) -> None:
+        before = children()
         with claimed(tmp_path) as folder:
             async with temporal_server.running(folder, free_ports(), "default", {}):
-                child = server_in(tmp_path)
+                (child,) = children() - before
             assert not child.is_running()
 
     async def test_that_dies_says_so(self, tmp_path: Path) -> None:
+        before = children()
         with claimed(tmp_path) as folder:
             async with temporal_server.running(folder, free_ports(), "default", {}) as server:
-                server_in(tmp_path).kill()
+                (child,) = children() - before
+                child.kill()
                 with pytest.raises(Unavailable, match=r"ended with status -9; .*temporal\.log"):
                     await process.unless_one_ends([server], asyncio.sleep(30))
 
