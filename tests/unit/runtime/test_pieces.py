@@ -143,7 +143,7 @@ class TestTasks:
 
 
 def children() -> set[psutil.Process]:
-    """Processes that this one started; by what they are called a new one can't be told for a while."""
+    """Processes that this one started; right after its start one has no command line yet."""
     return set(psutil.Process().children())
 
 
