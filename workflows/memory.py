@@ -102,10 +102,7 @@ def remembering(
         SpokenLine(role="assistant", text=answered[:LINE_LENGTH]),
     ]
     return state.model_copy(
-        update={
-            "history": lines[-LINES:],
-            "gists": [*state.gists, gist][-GISTS - LINES // 2 :],
-        }
+        update={"history": lines[-LINES:], "gists": [*state.gists, gist][-GISTS - LINES // 2 :]}
     )
 
 

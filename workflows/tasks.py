@@ -48,10 +48,7 @@ from workflows.tool_calls import why
 async def looked_up(task: Task, run: Run) -> LookedUp:
     """What the lookup came to; raises `ActivityError` where it fails for good."""
     given = activities.LookUp(
-        name=task.name,
-        arguments=task.positional,
-        requester=run.requester,
-        now=workflow.now(),
+        name=task.name, arguments=task.positional, requester=run.requester, now=workflow.now()
     )
     answer = await perform(activities.LOOK_UP, given, summary=task.name)
     return LookedUp(task=task.id, value=answer.value)

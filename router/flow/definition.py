@@ -111,8 +111,7 @@ def _branches(value: Any) -> Any:
 
 
 Next = Annotated[
-    tuple[Branch, ...],
-    BeforeValidator(_branches, json_schema_input_type=str | tuple[Branch, ...]),
+    tuple[Branch, ...], BeforeValidator(_branches, json_schema_input_type=str | tuple[Branch, ...])
 ]
 
 

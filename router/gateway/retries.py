@@ -187,9 +187,7 @@ async def is_polled(client: Client, queue: str) -> bool:
     for kind in KINDS:
         answer = await client.workflow_service.describe_task_queue(
             DescribeTaskQueueRequest(
-                namespace=client.namespace,
-                task_queue=TaskQueue(name=queue),
-                task_queue_type=kind,
+                namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
             ),
             timeout=PATIENCE,
         )

@@ -28,10 +28,18 @@ from router.settings import Settings
 from tests.fakes.model_server import Behaviour, ModelServer, PlanningModel, calls, drawn, says
 from tests.replays.histories import FOLDER, keep
 from tests.temporal import dev_server
-from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, person, register_attributes, run_of
+from tests.workflow.desk import (
+    QUEUE,
+    Approver,
+    Talk,
+    becomes,
+    flow_of,
+    person,
+    register_attributes,
+    run_of,
+)
 from tests.workflow.long_runs import COUNTED, COUNTING, Archive, archive, histories, reads
 from tests.workflow.skill_histories import runs
-from tests.workflow.test_flow import becomes
 from tests.workflow.test_plans import CHOOSE, PLANNER, STEPS, TOOLS, accepts, found_by_steps
 from tests.workflow.tooled import talking
 
@@ -176,10 +184,7 @@ class SkillStories:
 
     @asynccontextmanager
     async def _house(self, script: list[Behaviour] | Behaviour) -> AsyncIterator[Archive]:
-        async with (
-            ModelServer(script) as model,
-            archive(self.client, self.parts, model) as house,
-        ):
+        async with archive(self.client, self.parts, script) as house:
             yield house
 
     async def _counting(self, house: Archive) -> WorkflowHandle[Any, SkillOutcome]:

@@ -1,7 +1,9 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 
+import httpx
 import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
@@ -13,9 +15,15 @@ from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
+from router.story_runner.runner import skip
+from tests.fakes.model_server import ModelServer
 from tests.temporal import dev_server, skipping_server
 from tests.workflow.desk import QUEUE, Approver, Talk, person, register_attributes
+from tests.workflow.test_streaming import served
 from tests.workflow.tooled import Tooled, talking
+
+Passing = Callable[..., Awaitable[None]]
+"""Lets time pass, as much as a `timedelta` of the same arguments."""
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +54,24 @@ async def real_client(parts: Parts) -> AsyncIterator[Client]:
         await register_attributes(environment.client)
         async with build_worker(environment.client, parts, QUEUE):
             yield environment.client
+
+
+@pytest.fixture
+def passing(environment: WorkflowEnvironment) -> Passing:
+    return lambda **time: skip(environment, timedelta(**time))
+
+
+@pytest.fixture
+async def api(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncClient]:
+    """Alice's connection to the API."""
+    async with served(parts, real_client, QUEUE) as client:
+        yield client
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
 
 
 @pytest.fixture

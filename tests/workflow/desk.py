@@ -1,14 +1,20 @@
 """Talking to workflows as the API does, without HTTP in between."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
-from temporalio.client import Client, WithStartWorkflowOperation, WorkflowHandle
+from temporalio.client import (
+    Client,
+    WithStartWorkflowOperation,
+    WorkflowExecutionStatus,
+    WorkflowHandle,
+)
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
 from router.contracts import conversation, flow
@@ -23,7 +29,8 @@ from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
-from router.flow.engine.events import Decided
+from router.flow.engine.events import Cancelled, Decided
+from router.gateway import run_updates
 from router.runtime.composition import Parts
 from tests.fakes.model_server import ModelServer
 
@@ -55,6 +62,14 @@ def flow_of(turn: Turn) -> FlowSummary:
     """The run that the turn was about."""
     assert turn.flow is not None, turn
     return turn.flow
+
+
+def texts(turn: Turn) -> list[str]:
+    return [reply.text for reply in turn.replies]
+
+
+def words(turn: Turn) -> str:
+    return "\n".join(texts(turn))
 
 
 @dataclass
@@ -91,6 +106,11 @@ class Talk:
             )
         )
         return self
+
+    async def another(self, who: str = "alice", locale: Locale = "zh") -> "Talk":
+        """A conversation of somebody's, with the same house."""
+        speaker, id_ = await person(self.parts, who), uuid4().hex[:12]
+        return await replace(self, person=speaker, locale=locale, id=id_).open()
 
     async def say(self, text: str, message_id: str = "", **more: Any) -> Turn:
         return await self.send(Message(text=text), message_id, **more)
@@ -167,3 +187,33 @@ async def run_of(parts: Parts, run: str) -> RunRecord:
     found = await parts.store.runs.find(DEFAULT_TENANT, run)
     assert found is not None
     return found
+
+
+async def becomes(parts: Parts, run: str, fits: Callable[[RunRecord], bool]) -> RunRecord:
+    for _ in range(300):
+        if fits(found := await run_of(parts, run)):
+            return found
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"still {found.status} in {found.state}: {found.history}")
+
+
+async def heard(talk: Talk, text: str) -> None:
+    for _ in range(300):
+        if any(text in line for line in await talk.texts()):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"never heard {text!r}: {await talk.texts()}")
+
+
+async def closed(talk: Talk) -> None:
+    for _ in range(200):
+        if (await talk.handle.describe()).status == WorkflowExecutionStatus.COMPLETED:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("the conversation is still open")
+
+
+async def withdrawn(talk: Talk, run: str) -> run_updates.RunStanding:
+    """Take a run back from outside its conversation."""
+    record, event = await run_of(talk.parts, run), Cancelled(by=talk.person.id)
+    return await run_updates.tell(talk.client, record, talk.person, event, uuid4().hex)

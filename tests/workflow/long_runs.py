@@ -26,8 +26,7 @@ from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.model_server import Behaviour, ModelServer, calls, counts, says
 from tests.fakes.web_server import Received, Reply
-from tests.workflow.desk import person
-from tests.workflow.tooled import talking
+from tests.workflow.tooled import Models, talking
 
 NAME = Localised(zh="查档助手", en="Archivist")
 READER = Skill(
@@ -147,12 +146,12 @@ class Archive:
 
 
 @asynccontextmanager
-async def archive(client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Archive]:
+async def archive(client: Client, parts: Parts, model: Models) -> AsyncIterator[Archive]:
     """A house that nobody's budget ends."""
     unbounded = parts.settings.model_copy(update={"llm_budgets": Budgets(turn=Budget())})
     rich = replace(parts, settings=unbounded)
     async with talking(client, rich, [read_file, count_files], model, [READER]) as talk:
-        yield Archive(client, talk.queue, await person(parts, "alice"), model)
+        yield Archive(client, talk.queue, talk.person, talk.model)
 
 
 async def histories(client: Client, workflow_id: str) -> list[WorkflowHistory]:

@@ -37,9 +37,7 @@ async def _next_of(run: WorkflowHandle[Any, Any]) -> str:
 async def replays(talk: Talk) -> None:
     """What was lived through replays: nothing in it hung on chance."""
     replayer = Replayer(
-        workflows=[SkillWorkflow],
-        data_converter=pydantic_data_converter,
-        workflow_runner=sandbox(),
+        workflows=[SkillWorkflow], data_converter=pydantic_data_converter, workflow_runner=sandbox()
     )
     for run in await runs(talk):
         await replayer.replay_workflow(await run.fetch_history())

@@ -3,25 +3,15 @@
 from pathlib import Path
 
 import pytest
-from temporalio.client import Client
 
-from router.domain.locale import Locale
-from router.domain.messages import ChoicesReply, ConfirmReply, FormReply, TextReply, Turn
+from router.domain.messages import ChoicesReply, ConfirmReply, FormReply
 from router.flow.loader import load_flow
-from router.runtime.composition import Parts
-from tests.workflow.desk import Talk, flow_of, person, run_of
-from tests.workflow.tooled import talking
+from tests.workflow.desk import Talk, flow_of, run_of, words
+from tests.workflow.tooled import Tooled
 
 
-def words(turn: Turn) -> str:
-    return "\n".join(getattr(reply, "text", "") for reply in turn.replies)
-
-
-async def speaking(client: Client, parts: Parts, who: str, locale: Locale = "zh") -> Talk:
-    return await Talk(client, parts, await person(parts, who), locale=locale).open()
-
-
-async def test_help_explains_the_question_and_asks_it_again(talk: Talk) -> None:
+async def test_what_is_said_about_the_question_answers_it_and_asks_it_again(talk: Talk) -> None:
+    """Help, repetition, and a skip of what is needed, which never gives up."""
     asked = await talk.say("我要请假")
     turn = await talk.say("怎么填？")
     assert (turn.route.kind, turn.route.target, turn.route.by) == ("flow", "leave_request", "slot")
@@ -29,43 +19,29 @@ async def test_help_explains_the_question_and_asks_it_again(talk: Talk) -> None:
     assert "年假、病假" in words(turn)
     assert turn.replies[-1] == asked.replies[-1]
     assert turn.flow == asked.flow
-
-
-async def test_a_repetition_asks_the_same(talk: Talk) -> None:
-    asked = await talk.say("我要请假")
     assert (await talk.say("什么？")).replies == asked.replies
     assert (await talk.say("come again?")).replies == asked.replies
-
-
-async def test_a_skip_of_what_is_needed_says_so_each_time_and_never_gives_up(talk: Talk) -> None:
-    asked = await talk.say("我要请假")
     for _ in range(4):
         turn = await talk.say("跳过")
         assert "“假别”是必填的" in words(turn)
         assert turn.flow == asked.flow
 
 
-async def test_starting_over_while_it_waits_to_be_confirmed_asks_the_first_question(
-    client: Client, parts: Parts
-) -> None:
-    talk = await speaking(client, parts, "frank", "en")
+async def test_starting_over_at_the_confirmation_asks_the_first_question(talk: Talk) -> None:
+    talk = await talk.another("frank", "en")
     turn = await talk.say("I need annual leave from 7 December to 8 December, family")
     assert isinstance(turn.replies[-1], ConfirmReply)
-    run = turn.flow
+    run = flow_of(turn).id
     turn = await talk.say("start over")
     assert "from the beginning" in words(turn)
     assert isinstance(turn.replies[-1], ChoicesReply)
-    assert run is not None
-    assert (flow_of(turn).id, flow_of(turn).slots, flow_of(turn).awaiting) == (
-        run.id,
-        {},
-        ["leave_type"],
-    )
-    events = [line.event for line in (await run_of(parts, run.id)).history]
-    assert "started_over" in events
+    flow = flow_of(turn)
+    assert (flow.id, flow.slots, flow.awaiting) == (run, {}, ["leave_type"])
+    assert "started_over" in [line.event for line in (await run_of(talk.parts, run)).history]
 
 
 async def test_outside_of_flows_help_names_what_there_is_and_is_said_again(talk: Talk) -> None:
+    assert "还什么都没说" in words(await talk.say("再说一遍"))
     turn = await talk.say("你能做什么")
     assert (turn.route.kind, turn.route.by, turn.usage.llm_calls) == ("reply", "pattern", 0)
     assert "请假申请" in words(turn)
@@ -83,40 +59,26 @@ async def test_what_was_offered_can_still_be_chosen_once_it_was_said_again(talk:
     assert turn.flow is not None
 
 
-async def test_nothing_is_said_again_where_nothing_was_said(talk: Talk) -> None:
-    turn = await talk.say("再说一遍")
-    assert isinstance(turn.replies[0], TextReply)
-    assert "还什么都没说" in words(turn)
-
-
-async def test_how_a_request_stands_is_looked_up_in_the_middle_of_another(
-    client: Client, parts: Parts
-) -> None:
-    talk = await speaking(client, parts, "gina")
+async def test_how_a_request_stands_is_looked_up_in_the_middle_of_another(talk: Talk) -> None:
+    talk = await talk.another("gina")
     run = await talk.waiting_leave()
     asked = await talk.say("我要报销")
     turn = await talk.say("我的请假批了吗")
-    assert (turn.route.kind, turn.route.target, turn.route.by) == (
-        "tool",
-        "get_my_requests",
-        "pattern",
-    )
+    route = turn.route
+    assert (route.kind, route.target, route.by) == ("tool", "get_my_requests", "pattern")
     assert [(call.name, call.status) for call in turn.tool_calls] == [("get_my_requests", "done")]
     assert "请假申请" in words(turn)
     assert turn.replies[-1] == asked.replies[-1]
     assert turn.flow == asked.flow
     await talk.say("取消")
-    assert (await run_of(parts, run)).status == "waiting_approval"
+    assert (await run_of(talk.parts, run)).status == "waiting_approval"
     await talk.say("撤回")
 
 
 async def test_a_balance_is_told_for_the_kind_that_is_named(talk: Talk) -> None:
     turn = await talk.say("年假还剩几天")
-    assert (turn.route.kind, turn.route.target, turn.route.by) == (
-        "flow",
-        "get_leave_balance",
-        "pattern",
-    )
+    route = turn.route
+    assert (route.kind, route.target, route.by) == ("flow", "get_leave_balance", "pattern")
     assert (flow_of(turn).status, flow_of(turn).slots["leave_type"]) == ("completed", "annual")
 
 
@@ -140,12 +102,9 @@ states:
 """
 
 
-async def test_what_is_optional_is_asked_once_skipped_and_given_later(
-    client: Client, parts: Parts, tmp_path: Path
-) -> None:
-    file = tmp_path / "badge.yaml"
-    file.write_text(BADGE)
-    async with talking(client, parts, [], flows=[load_flow(file)]) as talk:
+async def test_what_is_optional_is_skipped_and_given_later(tooled: Tooled, tmp_path: Path) -> None:
+    (file := tmp_path / "badge.yaml").write_text(BADGE)
+    async with tooled([], flows=[load_flow(file)]) as talk:
         await talk.say("补办工牌")
         turn = await talk.say("掉河里了")
         (form,) = turn.replies
@@ -161,29 +120,26 @@ async def test_what_is_optional_is_asked_once_skipped_and_given_later(
 
 
 @pytest.mark.parametrize("said", ["撤回吧", "take it back"])
-async def test_what_waits_for_approval_is_withdrawn(talk: Talk, parts: Parts, said: str) -> None:
+async def test_what_waits_for_approval_is_withdrawn(talk: Talk, said: str) -> None:
     run = await talk.waiting_leave()
     turn = await talk.say(said)
     assert (turn.route.kind, turn.route.target) == ("cancel", "leave_request")
     assert (flow_of(turn).id, flow_of(turn).status) == (run, "cancelled")
-    assert (await run_of(parts, run)).status == "cancelled"
+    assert (await run_of(talk.parts, run)).status == "cancelled"
     assert (await talk.say(said)).route.kind != "cancel"
 
 
-async def test_another_kind_that_is_named_is_asked_about_first(
-    client: Client, parts: Parts
-) -> None:
-    talk = await speaking(client, parts, "erin")
+async def test_another_kind_that_is_named_is_asked_about_first(talk: Talk) -> None:
+    talk = await talk.another("erin")
     leave = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
-    claim = await talk.say("我要报销")
-    assert claim.flow is not None
+    await talk.say("我要报销")
     turn = await talk.say("取消我的请假")
     assert isinstance(turn.replies[-1], ConfirmReply), turn.replies
     assert (flow_of(turn).name, flow_of(turn).slots["request"]) == ("withdraw_request", "请假")
     turn = await talk.say("不")
     assert "我们回到费用报销" in words(turn)
     assert (await talk.status()).active_flow is not None
-    assert (await run_of(parts, leave)).status == "waiting_approval"
+    assert (await run_of(talk.parts, leave)).status == "waiting_approval"
     await talk.say("取消")
     assert (await talk.say("撤回")).route.kind == "cancel"
-    assert (await run_of(parts, leave)).status == "cancelled"
+    assert (await run_of(talk.parts, leave)).status == "cancelled"

@@ -8,22 +8,16 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from router.domain.messages import ChoicesReply, Turn
+from router.domain.messages import ChoicesReply
 from router.runtime.composition import Parts
 from router.tool.mcp.file import ToolEntry
 from tests.fakes.model_server import ModelServer, calls
 from tests.integration.tool.mcp.conftest import house_of, program
-from tests.workflow.desk import Talk, flow_of
+from tests.workflow.desk import Talk, flow_of, words
 from tests.workflow.tooled import Models, chosen, talking
 
 READS = ToolEntry(permission="read")
 WRITES = ToolEntry()
-
-
-@pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
 
 
 Opened = Callable[..., Awaitable[Talk]]
@@ -44,19 +38,15 @@ async def opened(real_client: Client, parts: Parts, tmp_path: Path) -> AsyncIter
         yield open_
 
 
-def said(turn: Turn) -> str:
-    return "\n".join(reply.text for reply in turn.replies)
-
-
 async def test_a_question_of_a_tool_is_asked_and_its_answer_handed_on(opened: Opened) -> None:
     talk = await opened(ask=WRITES)
     asked = await chosen(talk, "it__ask", "确认")
-    assert "Which seat for" in said(asked)
+    assert "Which seat for" in words(asked)
     assert (flow_of(asked).status, flow_of(asked).awaiting) == ("collecting", ["seat"])
     assert [call.status for call in asked.tool_calls] == ["skipped"]
     done = await talk.say("12A")
     assert flow_of(done).status == "completed"
-    assert '"content": {"seat": "12A"}' in said(done)
+    assert '"content": {"seat": "12A"}' in words(done)
 
 
 async def test_a_read_that_asks_back_becomes_a_question_of_the_conversation(
@@ -65,9 +55,9 @@ async def test_a_read_that_asks_back_becomes_a_question_of_the_conversation(
     talk = await opened(model, ask=READS)
     model.then(calls(("it__ask", {"text": "Ada"})))
     asked = await talk.say("is there a seat for Ada?")
-    assert "Which seat for Ada?" in said(asked)
+    assert "Which seat for Ada?" in words(asked)
     assert flow_of(asked).slots == {"text": "Ada"}
-    assert '"seat": "12A"' in said(await talk.say("12A"))
+    assert '"seat": "12A"' in words(await talk.say("12A"))
 
 
 async def test_each_field_is_asked_and_an_answer_the_server_refuses_asked_anew(
@@ -79,11 +69,11 @@ async def test_each_field_is_asked_and_an_answer_the_server_refuses_asked_anew(
     assert [option.label for option in which.options] == ["Cup", "Mug"]
     await talk.say("Mug")
     again = await talk.say("9")
-    assert "Which, and how many" in said(again)
+    assert "Which, and how many" in words(again)
     assert flow_of(again).status == "collecting"
     await talk.say("Cup")
     done = await talk.say("2")
-    assert '"content": {"size": "s", "count": 2}' in said(done)
+    assert '"content": {"size": "s", "count": 2}' in words(done)
 
 
 @pytest.mark.parametrize(("answer", "action"), [("是", "accept"), ("否", "decline")])
@@ -92,8 +82,8 @@ async def test_what_has_nothing_to_fill_in_is_answered_by_yes_or_no(
 ) -> None:
     talk = await opened(agree=WRITES)
     asked = await chosen(talk, "it__agree", "确认")
-    assert "It costs 5 yuan." in said(asked)
-    assert json.dumps({"action": action}) in said(await talk.say(answer))
+    assert "It costs 5 yuan." in words(asked)
+    assert json.dumps({"action": action}) in words(await talk.say(answer))
 
 
 async def test_cancelled_instead_of_answered_nothing_is_called_again(

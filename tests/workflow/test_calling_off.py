@@ -21,9 +21,17 @@ from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from router.story_runner.runner import skip
 from tests.temporal import skipping_server
-from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, register_attributes, run_of
-from tests.workflow.test_flow import becomes
-from tests.workflow.test_wider_flows import WENDY, child_of, withdrawn
+from tests.workflow.desk import (
+    QUEUE,
+    Approver,
+    Talk,
+    becomes,
+    flow_of,
+    register_attributes,
+    run_of,
+    withdrawn,
+)
+from tests.workflow.test_wider_flows import WENDY, child_of
 
 CANCELLED = "好的，已取消。"
 DEAR = "8000.00"

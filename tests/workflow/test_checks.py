@@ -42,12 +42,6 @@ async def book_room(room: str) -> str:
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
-
-
-@pytest.fixture
 async def talk(real_client: Client, parts: Parts) -> AsyncIterator[Talk]:
     async with talking(real_client, parts, [book_room]) as talk:
         yield talk

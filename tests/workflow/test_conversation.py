@@ -2,14 +2,14 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from temporalio.client import Client, WorkflowExecutionStatus, WorkflowUpdateFailedError
+from temporalio.client import Client, WorkflowUpdateFailedError
 from temporalio.testing import WorkflowEnvironment
 
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
 from router.runtime.composition import Parts
 from router.story_runner.runner import skip
-from tests.workflow.desk import Approver, Talk, flow_of, person, run_of
+from tests.workflow.desk import Approver, Talk, closed, flow_of, heard, person, run_of
 
 
 async def test_turns_that_arrive_at_once_are_answered_one_after_the_other(talk: Talk) -> None:
@@ -92,15 +92,6 @@ async def test_a_conversation_is_put_away_after_a_day_and_goes_on_where_it_was(
     assert await talk.say("我要请假", "m1") == first
 
 
-async def closed(talk: Talk) -> None:
-    for _ in range(200):
-        description = await talk.handle.describe()
-        if description.status == WorkflowExecutionStatus.COMPLETED:
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("the conversation is still open")
-
-
 async def test_news_wakes_a_conversation_that_was_put_away(
     environment: WorkflowEnvironment, talk: Talk, bob: Approver
 ) -> None:
@@ -111,17 +102,7 @@ async def test_news_wakes_a_conversation_that_was_put_away(
     await heard(talk, "批准")
 
 
-async def heard(talk: Talk, text: str) -> None:
-    for _ in range(300):
-        if any(text in line for line in await talk.texts()):
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"never heard {text!r}: {await talk.texts()}")
-
-
-async def test_another_flow_puts_the_first_aside_and_comes_back_to_its_question(
-    talk: Talk,
-) -> None:
+async def test_another_flow_puts_the_first_aside_and_comes_back_to_its_question(talk: Talk) -> None:
     await talk.say("我要请假")
     turn = await talk.say("我要报销")
     assert flow_of(turn).name == "reimbursement"

@@ -20,7 +20,7 @@ from router.tool.context import Depends, ToolContext
 from router.tool.results import ToolFile
 from router.tool.tool import tool
 from tests.fakes.model_server import calls, says
-from tests.workflow.desk import Talk, flow_of
+from tests.workflow.desk import Talk, flow_of, words
 from tests.workflow.tooled import Tooled, chosen
 
 MINE, BOBS = "a" * 24, "b" * 24
@@ -108,10 +108,6 @@ async def fill(talk: Talk, value: JsonValue) -> Turn:
     return await talk.send(Message(action=FormAction(type="form", values={"receipt": value})))
 
 
-def texts(turn: Turn) -> str:
-    return "\n".join(reply.text for reply in turn.replies)
-
-
 async def test_a_receipt_is_attached_shown_by_name_and_given_to_a_tool_by_id(
     tooled: Tooled, parts: Parts
 ) -> None:
@@ -122,11 +118,11 @@ async def test_a_receipt_is_attached_shown_by_name_and_given_to_a_tool_by_id(
         about: dict[str, JsonValue] = {"id": MINE, "name": "a.pdf", "type": "application/pdf"}
         turn = await fill(talk, {**about, "size": 15})
         assert flow_of(turn).slots == {"receipt": MINE}
-        assert texts(turn) == "交 alice.pdf？"
+        assert words(turn) == "交 alice.pdf？"
         turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
         said = [entry.data for entry in await talk.transcript() if entry.data["role"] == "user"]
-    assert texts(turn).startswith("stamped：盖章.pdf（23 B）：/v1/files/")
-    (id_,) = LINK.findall(texts(turn))
+    assert words(turn).startswith("stamped：盖章.pdf（23 B）：/v1/files/")
+    (id_,) = LINK.findall(words(turn))
     kept = await parts.store.files.find(DEFAULT_TENANT, id_)
     assert kept is not None
     assert (kept.owner, kept.type) == ("alice", "application/pdf")
@@ -145,7 +141,7 @@ async def test_what_is_no_file_of_ones_own_is_asked_for_anew(tooled: Tooled, val
         assert flow_of(turn).awaiting == ["receipt"]
         assert len(turn.replies) == 2
         assert "上传" in turn.replies[0].text
-        assert texts(await fill(talk, MINE)) == "交 alice.pdf？"
+        assert words(await fill(talk, MINE)) == "交 alice.pdf？"
 
 
 async def test_a_model_cannot_fill_in_somebody_elses_file(tooled: Tooled) -> None:
@@ -157,7 +153,7 @@ async def test_a_model_cannot_fill_in_somebody_elses_file(tooled: Tooled) -> Non
 
 async def test_a_file_that_a_tool_made_is_told_with_its_link(tooled: Tooled) -> None:
     async with tooled([export]) as talk:
-        said = texts(await chosen(talk, "export"))
+        said = words(await chosen(talk, "export"))
     assert re.search(r"table\.csv（4 B）：/v1/files/[0-9a-z]{24}", said)
 
 
@@ -165,5 +161,5 @@ async def test_a_model_that_forgets_the_link_is_helped_out(tooled: Tooled) -> No
     async with tooled([export], [calls(("export", {})), says("做好了。")]) as talk:
         turn = await talk.say("导出一下")
         shown = talk.model.chats[-1]["messages"][-1]["content"]
-    assert re.fullmatch(r"做好了。\ntable\.csv（4 B）：/v1/files/[0-9a-z]{24}", texts(turn))
-    assert LINK.findall(texts(turn))[0] in shown
+    assert re.fullmatch(r"做好了。\ntable\.csv（4 B）：/v1/files/[0-9a-z]{24}", words(turn))
+    assert LINK.findall(words(turn))[0] in shown

@@ -1,5 +1,3 @@
-import asyncio
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,20 +11,10 @@ from router.contracts.flow import FlowAnswer, Tell
 from router.domain.errors import Conflict, NotFound
 from router.domain.messages import ChooseAction, FormAction, Message, Reply
 from router.domain.principals import DEFAULT_TENANT
-from router.domain.records import RunRecord
 from router.flow.engine.events import Cancelled
 from router.runtime.composition import Parts
 from router.story_runner.runner import skip
-from tests.workflow.desk import Approver, Talk, flow_of, run_of
-from tests.workflow.test_conversation import heard
-
-
-async def becomes(parts: Parts, run: str, fits: Callable[[RunRecord], bool]) -> RunRecord:
-    for _ in range(300):
-        if fits(found := await run_of(parts, run)):
-            return found
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"still {found.status} in {found.state}: {found.history}")
+from tests.workflow.desk import Approver, Talk, becomes, flow_of, heard, run_of
 
 
 async def test_an_approver_is_reminded_then_the_request_goes_up_and_at_last_expires(

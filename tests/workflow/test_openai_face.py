@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -12,17 +12,14 @@ import pytest
 from openai import AsyncOpenAI, NotFoundError
 from temporalio.client import Client
 
-from router.llm.client import ChatModel
-from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.model_server import ModelServer, calls, drops, says, waits
-from tests.workflow.desk import QUEUE
 from tests.workflow.test_files import HAND_IN
 from tests.workflow.test_streaming import served
-from tests.workflow.tooled import furnished
+from tests.workflow.tooled import MODEL, furnished, modelled
 
-MODELLED, FILES = "openai-face", "openai-face-files"
+FILES = "openai-face-files"
 SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
 
 
@@ -47,47 +44,41 @@ class Chat:
         return [await self.say(text) for text in texts]
 
 
-def as_person(http: httpx.AsyncClient, name: str) -> AsyncOpenAI:
-    return AsyncOpenAI(base_url=f"{http.base_url}/v1", api_key=name, max_retries=0)
+def as_person(api: httpx.AsyncClient, name: str) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{api.base_url}/v1", api_key=name, max_retries=0)
 
 
 @pytest.fixture
-async def http(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncClient]:
-    async with served(parts, real_client, QUEUE) as client:
-        yield client
+def alice(api: httpx.AsyncClient) -> AsyncOpenAI:
+    return as_person(api, "alice")
 
 
 @pytest.fixture
-def alice(http: httpx.AsyncClient) -> AsyncOpenAI:
-    return as_person(http, "alice")
+def frank(api: httpx.AsyncClient) -> AsyncOpenAI:
+    return as_person(api, "frank")
 
 
-@pytest.fixture
-def frank(http: httpx.AsyncClient) -> AsyncOpenAI:
-    return as_person(http, "frank")
-
-
-async def decided(http: httpx.AsyncClient, decision: str) -> None:
+async def decided(api: httpx.AsyncClient, decision: str) -> None:
     """Have bob decide everything that waits for him."""
     bob = {"Authorization": "Bearer bob"}
-    for waiting in (await http.get("/v1/approvals", headers=bob)).json()["items"]:
+    for waiting in (await api.get("/v1/approvals", headers=bob)).json()["items"]:
         path = f"/v1/approvals/{waiting['id']}/decision"
-        await http.post(path, json={"decision": decision}, headers=bob)
+        await api.post(path, json={"decision": decision}, headers=bob)
 
 
-async def told(http: httpx.AsyncClient, text: str) -> None:
+async def told(api: httpx.AsyncClient, text: str) -> None:
     """Return once a run of alice's has said this by itself, in her latest conversation."""
-    latest = (await http.get("/v1/conversations")).json()["items"][0]["id"]
+    latest = (await api.get("/v1/conversations")).json()["items"][0]["id"]
     async with asyncio.timeout(20):
         while True:
-            shown = (await http.get(f"/v1/conversations/{latest}/messages")).json()
+            shown = (await api.get(f"/v1/conversations/{latest}/messages")).json()
             if any(text in line["text"] and "message_id" not in line for line in shown["items"]):
                 return
             await asyncio.sleep(0.05)
 
 
 async def test_leave_is_asked_for_in_chinese_and_the_decision_comes_with_the_next_answer(
-    http: httpx.AsyncClient, alice: AsyncOpenAI
+    api: httpx.AsyncClient, alice: AsyncOpenAI
 ) -> None:
     chat = Chat(alice)
     kinds, first_day, _, reason, card = await chat.say_all(
@@ -99,8 +90,8 @@ async def test_leave_is_asked_for_in_chinese_and_the_decision_comes_with_the_nex
     assert "请确认：\n事假" in card
     assert card.endswith("回复“确认”或“取消”。")
     assert "陈博 Bob" in await chat.say("确认")
-    await decided(http, "approve")
-    await told(http, "批准")
+    await decided(api, "approve")
+    await told(api, "批准")
     answer = await chat.say("谢谢")
     assert answer.startswith("（上次之后的消息）")
     assert "批准" in answer
@@ -142,7 +133,7 @@ async def test_two_chats_that_begin_alike_are_told_apart_by_what_was_said_since(
 
 
 async def test_a_repeat_of_yes_hands_nothing_in_twice(
-    http: httpx.AsyncClient, frank: AsyncOpenAI
+    api: httpx.AsyncClient, frank: AsyncOpenAI
 ) -> None:
     chat = Chat(frank)
     await chat.say("I want annual leave from 2026-12-29 to 2026-12-29, family visit")
@@ -153,7 +144,7 @@ async def test_a_repeat_of_yes_hands_nothing_in_twice(
     again = await chat.say("yes")
     later = await chat.say("yes")
     assert once == again != later
-    runs = await http.get("/v1/flow-runs", headers={"Authorization": "Bearer frank"})
+    runs = await api.get("/v1/flow-runs", headers={"Authorization": "Bearer frank"})
     started = [r for r in runs.json()["items"] if r["slots"].get("start") == "2026-12-29"]
     assert len(started) == 1
 
@@ -191,26 +182,16 @@ async def test_a_title_job_in_the_middle_of_a_flow_leaves_it_as_it_was(alice: As
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
-
-
-@pytest.fixture
-async def modelled(
+async def spoken(
     parts: Parts, real_client: Client, model: ModelServer
 ) -> AsyncIterator[AsyncOpenAI]:
     """Alice's client of a house whose worker asks the scripted model."""
-    known = {"llm_base_url": model.url, "llm_model": "scripted"}
-    chat = ChatModel(model.url, "scripted")
-    settings = parts.settings.model_copy(update=known)
-    house = replace(parts, chains=FallbackChains([chat]), settings=settings)
+    known = {"llm_base_url": model.url, "llm_model": MODEL}
     async with (
-        build_worker(real_client, house, MODELLED),
-        served(house, real_client, MODELLED) as http,
+        modelled(real_client, parts, model, **known) as talk,
+        served(talk.parts, real_client, talk.queue) as http,
     ):
         yield as_person(http, "alice")
-    await chat.aclose()
 
 
 async def streamed(client: AsyncOpenAI, text: str) -> AsyncIterator[Any]:
@@ -229,12 +210,12 @@ def written(chunks: list[Any]) -> str:
 
 
 async def test_what_a_model_writes_is_heard_while_it_writes_and_its_cost_comes_last(
-    modelled: AsyncOpenAI, model: ModelServer
+    spoken: AsyncOpenAI, model: ModelServer
 ) -> None:
     rest, chunks = asyncio.Event(), []
     balance = calls(("get_leave_balance", {"leave_type": "annual"}))
     model.then(balance, waits(rest, before=4, then=says(SAID)))
-    async for chunk in streamed(modelled, "我的年假还有多少来着"):
+    async for chunk in streamed(spoken, "我的年假还有多少来着"):
         chunks.append(chunk)
         if written(chunks):
             rest.set()
@@ -246,21 +227,21 @@ async def test_what_a_model_writes_is_heard_while_it_writes_and_its_cost_comes_l
 
 
 async def test_a_text_that_broke_off_is_followed_by_what_counts(
-    modelled: AsyncOpenAI, model: ModelServer
+    spoken: AsyncOpenAI, model: ModelServer
 ) -> None:
     reply = calls(("respond_message", {"text": SAID}))
     model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
-    text = written([chunk async for chunk in streamed(modelled, "你是谁呀")])
+    text = written([chunk async for chunk in streamed(spoken, "你是谁呀")])
     assert text.endswith(f"\n\n---\n\n以上作废，改为：\n\n{SAID}")
     assert text.startswith("早")
 
 
 async def test_a_skill_is_asked_as_a_model_of_its_own(
-    modelled: AsyncOpenAI, model: ModelServer
+    spoken: AsyncOpenAI, model: ModelServer
 ) -> None:
     model.then(calls(("done", {"result": "试用期可以休两天半。"})))
-    listed = [each.id async for each in modelled.models.list()]
-    answer = await Chat(modelled).say("我要请假", "intent-router/policy-advisor")
+    listed = [each.id async for each in spoken.models.list()]
+    answer = await Chat(spoken).say("我要请假", "intent-router/policy-advisor")
     assert {"intent-router", "intent-router/policy-advisor"} <= set(listed)
     assert answer == "试用期可以休两天半。"
     assert len(model.chats) == 1

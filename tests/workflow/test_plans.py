@@ -10,7 +10,6 @@ from temporalio.client import Client
 
 from router.contracts import conversation
 from router.domain.locale import Localised
-from router.domain.messages import Turn
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
@@ -27,7 +26,7 @@ from tests.fakes.model_server import (
     waits,
 )
 from tests.temporal import dev_server
-from tests.workflow.desk import Talk, register_attributes
+from tests.workflow.desk import Talk, register_attributes, texts
 from tests.workflow.skill_histories import (
     activities,
     finished,
@@ -100,10 +99,6 @@ async def talk(real_client: Client, parts: Parts, server: ModelServer) -> AsyncI
     async with talking(real_client, parts, TOOLS, server, [PLANNER]) as talk:
         yield talk
         await replays(talk)
-
-
-def texts(turn: Turn) -> list[str]:
-    return [reply.text for reply in turn.replies]
 
 
 def accepts(result: str) -> Behaviour:
@@ -204,10 +199,7 @@ async def test_a_step_is_tried_again_with_why_and_what_was_built_on_it_too(
     model.steps[TRAIN] += [says("G1"), says("G1, 500")]
     model.steps[SUM] += [says("unknown"), says("500")]
     model.steps[HOTEL] += [says("Peace")]
-    model.reflections += [
-        calls(("retry", {"step": "train", "why": "no price"})),
-        accepts("500。"),
-    ]
+    model.reflections += [calls(("retry", {"step": "train", "why": "no price"})), accepts("500。")]
     turn = await talk.say("帮我安排去上海")
     assert texts(turn) == ["500。"]
     assert "- no price" in told(model.asked[TRAIN][1])

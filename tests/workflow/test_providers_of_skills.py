@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from router.domain.locale import Localised
-from router.domain.messages import Turn
 from router.skill.skill import Mode, Skill
 from router.tool.tool import tool
 from tests.fakes.model_server import (
@@ -20,6 +19,7 @@ from tests.fakes.model_server import (
     says,
 )
 from tests.fakes.web_server import Received, Reply
+from tests.workflow.desk import texts
 from tests.workflow.skill_histories import replays
 from tests.workflow.tooled import MODEL, Tooled
 
@@ -73,10 +73,6 @@ def in_order(*behaviours: Behaviour) -> Behaviour:
 @pytest.fixture(autouse=True)
 def nothing_made() -> None:
     made.clear()
-
-
-def texts(turn: Turn) -> list[str]:
-    return [reply.text for reply in turn.replies]
 
 
 def told(body: dict[str, Any]) -> str:

@@ -81,10 +81,7 @@ async def test_models_are_asked_where_their_queue_is_polled(
     real_client: Client, parts: Parts
 ) -> None:
     own = with_queues(parts)
-    async with (
-        at_work(real_client, own, "turns"),
-        at_work(real_client, own, "models", "tools"),
-    ):
+    async with at_work(real_client, own, "turns"), at_work(real_client, own, "models", "tools"):
         turn = await asked(real_client, own, "queues3", "zebra crossing xylophone")
     assert (await queues_of(real_client, "queues3", turn))["decide"] == MODELS
 

@@ -1,30 +1,22 @@
 """Dialogues that go wrong and are put right, on a real server: no model is there."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
 
-from router.contracts import flow
-from router.contracts.flow import FlowAnswer, Tell
 from router.domain.locale import Locale
-from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
-from router.flow.engine.events import Cancelled
-from router.runtime.composition import Parts
-from router.story_runner.runner import skip
-from tests.workflow.desk import Talk, flow_of, person, run_of
-from tests.workflow.test_conversation import closed, heard
-from tests.workflow.test_flow import becomes
-
-
-def words(turn: Turn) -> str:
-    return "\n".join(reply.text for reply in turn.replies)
-
-
-async def speaking(client: Client, parts: Parts, who: str, locale: Locale) -> Talk:
-    return await Talk(client, parts, await person(parts, who), locale=locale).open()
+from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message
+from tests.workflow.conftest import Passing
+from tests.workflow.desk import (
+    Talk,
+    becomes,
+    closed,
+    flow_of,
+    heard,
+    run_of,
+    withdrawn,
+    words,
+)
 
 
 async def active(talk: Talk) -> str | None:
@@ -50,10 +42,10 @@ async def three_deep(talk: Talk) -> tuple[str, str]:
         ),
     ],
 )
-async def test_a_correction_at_the_confirmation_is_said_back_before_it_is_confirmed_anew(
-    client: Client, parts: Parts, locale: Locale, opening: str, correction: str, said: str
+async def test_a_correction_at_the_confirmation_is_said_back_first(
+    talk: Talk, locale: Locale, opening: str, correction: str, said: str
 ) -> None:
-    talk = await speaking(client, parts, "frank", locale)
+    talk = await talk.another("frank", locale)
     await talk.say(opening)
     turn = await talk.say(correction)
     assert turn.replies[0].text.startswith(said[:6]), words(turn)
@@ -71,15 +63,14 @@ async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) ->
     await talk.say("取消")
 
 
-async def test_a_correction_that_does_not_fit_keeps_what_was_and_says_what_would(
+async def test_a_correction_that_does_not_fit_changes_nothing_and_says_what_would(
     talk: Talk,
 ) -> None:
     before = await talk.say("我要请年假，12月7日到8日，家里有事")
     turn = await talk.say("结束日期改成12月4日")
     assert flow_of(turn).slots == flow_of(before).slots
-    assert "结束日期不能早于开始日期" in words(turn)
-    assert "结束还是" in words(turn)
-    assert "比如" in words(turn)
+    for said in ("结束日期不能早于开始日期", "结束还是", "比如"):
+        assert said in words(turn)
     await talk.say("取消")
 
 
@@ -106,11 +97,8 @@ async def test_none_of_several_is_an_answer_and_each_can_still_be_taken_up(talk:
     assert "都先放着" in words(turn)
     assert await active(talk) is None
     turn = await talk.say("回到报销")
-    assert (flow_of(turn).id, turn.route.kind, turn.route.target) == (
-        claim,
-        "flow",
-        "reimbursement",
-    )
+    assert (turn.route.kind, turn.route.target) == ("flow", "reimbursement")
+    assert flow_of(turn).id == claim
     turn = await talk.say("接着刚才的请假")
     assert flow_of(turn).id == leave
     assert [p.id for p in (await talk.status()).paused_flows] == [claim]
@@ -125,35 +113,27 @@ async def test_a_button_takes_up_what_it_names(talk: Talk) -> None:
     assert (flow_of(turn).id, turn.route.by) == (claim, "action")
 
 
-async def test_what_ended_behind_its_back_is_not_taken_up(
-    client: Client, parts: Parts, talk: Talk
-) -> None:
+async def test_what_ended_behind_its_back_is_not_taken_up(talk: Talk) -> None:
     leave, claim = await three_deep(talk)
-    where = (await run_of(parts, leave)).workflow_id
-    await client.get_workflow_handle(where).terminate("by an operator")
+    where = (await run_of(talk.parts, leave)).workflow_id
+    await talk.client.get_workflow_handle(where).terminate("by an operator")
     await talk.say("取消")
     turn = await talk.say("请假申请")
     assert "已经结束了" in words(turn)
     assert flow_of(turn).id == claim
 
 
-async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(
-    client: Client, parts: Parts, talk: Talk
-) -> None:
+async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(talk: Talk) -> None:
     _, claim = await three_deep(talk)
     current = (await talk.status()).active_flow
     assert current is not None
-    handle = client.get_workflow_handle((await run_of(parts, current.id)).workflow_id)
-    withdrawn = Tell(event=Cancelled(by="alice"), locale="zh", aside=True)
-    await handle.execute_update(flow.TELL, withdrawn, result_type=FlowAnswer)
+    await withdrawn(talk, current.id)
     await heard(talk, "还有几件没办完")
     turn = await talk.say("费用报销")
     assert flow_of(turn).id == claim
 
 
-async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
-    talk: Talk,
-) -> None:
+async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(talk: Talk) -> None:
     await talk.say("我要请年假")
     turns = [await talk.say("呜啦啦呜啦啦") for _ in range(5)]
     assert "没看明白" in words(turns[0])
@@ -173,11 +153,13 @@ async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
 
 
 async def test_after_a_day_a_message_hears_first_where_we_were(
-    environment: WorkflowEnvironment, talk: Talk
+    passing: Passing, talk: Talk
 ) -> None:
     await talk.say("我要请年假")
     asked = await talk.say("12月7日开始")
-    await skip(environment, timedelta(hours=25))
+    await passing(hours=20)
+    assert "上次" not in words(await talk.say("你好"))
+    await passing(hours=25)
     await closed(talk)
     turn = await talk.say("你好")
     assert turn.replies[0].text.startswith("我们上次办到请假申请（假别 年假，开始 ")
@@ -186,32 +168,22 @@ async def test_after_a_day_a_message_hears_first_where_we_were(
     assert "上次" not in words(again)
 
 
-async def test_an_answer_after_a_day_needs_a_line_alone(
-    environment: WorkflowEnvironment, client: Client, parts: Parts
-) -> None:
-    talk = await speaking(client, parts, "frank", "en")
+async def test_an_answer_after_a_day_needs_a_line_alone(passing: Passing, talk: Talk) -> None:
+    talk = await talk.another("frank", "en")
     await talk.say("I want annual leave")
-    await skip(environment, timedelta(hours=25))
+    await passing(hours=25)
     turn = await talk.say("7 December")
     assert turn.replies[0].text == "On with: Leave request."
     assert flow_of(turn).awaiting == ["end"]
 
 
-async def test_a_word_within_the_day_hears_no_reminder(
-    environment: WorkflowEnvironment, talk: Talk
-) -> None:
-    await talk.say("我要请年假")
-    await skip(environment, timedelta(hours=20))
-    assert "上次" not in words(await talk.say("你好"))
-
-
-async def silent(environment: WorkflowEnvironment, parts: Parts, talk: Talk, run: str) -> None:
+async def silent(passing: Passing, talk: Talk, run: str) -> None:
     """Have the run hear nothing until it expires."""
-    await skip(environment, timedelta(hours=73))
+    await passing(hours=73)
     await heard(talk, "还没办完，还在等你回答")
-    assert (await run_of(parts, run)).status == "collecting"
-    await skip(environment, timedelta(hours=25))
-    await becomes(parts, run, lambda record: record.status == "expired")
+    assert (await run_of(talk.parts, run)).status == "collecting"
+    await passing(hours=25)
+    await becomes(talk.parts, run, lambda record: record.status == "expired")
     await heard(talk, "先收起来了")
 
 
@@ -222,11 +194,11 @@ async def begun(talk: Talk) -> str:
 
 
 @pytest.mark.parametrize("said", ["继续刚才的请假", "接着办", "continue my leave request"])
-async def test_what_fell_silent_expires_and_is_taken_up_with_all_it_was_told(
-    environment: WorkflowEnvironment, parts: Parts, talk: Talk, said: str
+async def test_what_fell_silent_is_taken_up_as_it_was(
+    passing: Passing, talk: Talk, said: str
 ) -> None:
     run = await begun(talk)
-    await silent(environment, parts, talk, run)
+    await silent(passing, talk, run)
     assert await active(talk) is None
     turn = await talk.say(said)
     assert flow_of(turn).id != run
@@ -236,43 +208,39 @@ async def test_what_fell_silent_expires_and_is_taken_up_with_all_it_was_told(
     assert (await talk.say("继续刚才的请假")).route.by != "slot"
 
 
-async def test_its_notice_has_a_button_that_works_in_the_middle_of_another(
-    environment: WorkflowEnvironment, parts: Parts, talk: Talk
-) -> None:
+async def test_its_notice_has_a_button_that_works_meanwhile(passing: Passing, talk: Talk) -> None:
     run = await begun(talk)
-    await silent(environment, parts, talk, run)
-    (notice,) = [
-        line for line in await talk.transcript() if "一直没等到回答" in str(line.data["text"])
-    ]
-    told: Any = notice.data["replies"]
+    await silent(passing, talk, run)
+    lines: list[Any] = [line.data for line in await talk.transcript()]
+    (told,) = [line["replies"] for line in lines if "一直没等到回答" in line["text"]]
     (button,) = told[-1]["options"]
     assert button["label"] == "接着办请假申请"
     await talk.say("我要报销")
     pressed = ChooseAction(type="choose", value=button["value"])
     turn = await talk.send(Message(action=pressed))
-    assert (flow_of(turn).name, set(flow_of(turn).slots)) == (
+    assert (flow_of(turn).name, [*flow_of(turn).slots]) == (
         "leave_request",
-        {"leave_type", "start"},
+        ["leave_type", "start"],
     )
     turn = await talk.say("取消")
     assert "我们回到费用报销" in words(turn)
 
 
-async def test_of_a_paused_flow_the_silence_is_said_without_its_question(
-    environment: WorkflowEnvironment, talk: Talk
+async def test_a_paused_flows_silence_is_said_without_its_question(
+    passing: Passing, talk: Talk
 ) -> None:
     await begun(talk)
-    await skip(environment, timedelta(hours=48))
+    await passing(hours=48)
     await talk.say("我要报销")
-    await skip(environment, timedelta(hours=25))
+    await passing(hours=25)
     await heard(talk, "还没办完")
     (notice,) = [text for text in await talk.texts() if "还没办完" in text]
     assert "到哪天为止" not in notice
     assert await active(talk) == "reimbursement"
 
 
-async def test_three_deep_every_question_comes_back(client: Client, parts: Parts) -> None:
-    talk = await speaking(client, parts, "gina", "zh")
+async def test_three_deep_every_question_comes_back(talk: Talk) -> None:
+    talk = await talk.another("gina")
     handed_in = await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")
     first = await talk.say("我要请病假")
     second = await talk.say("我要报销")
@@ -282,5 +250,5 @@ async def test_three_deep_every_question_comes_back(client: Client, parts: Parts
     turn = await talk.say("取消")
     assert turn.replies[-1] == first.replies[-1]
     await talk.say("取消")
-    assert (await run_of(parts, handed_in)).status == "waiting_approval"
+    assert (await run_of(talk.parts, handed_in)).status == "waiting_approval"
     await talk.say("撤回")

@@ -8,12 +8,12 @@ import pytest
 
 from activities.builtin.skill_files import read_more
 from router.domain.locale import Localised
-from router.domain.messages import ConfirmAction, Message, StartAction, Turn
+from router.domain.messages import ConfirmAction, Message, StartAction
 from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.model_server import calls, says
 from tests.fakes.web_server import Received, Reply
-from tests.workflow.desk import flow_of
+from tests.workflow.desk import flow_of, texts
 from tests.workflow.tooled import Tooled, chosen
 
 ROWS = [{"note": f'row "{n}" 行\n' * 5} for n in range(2000)]
@@ -44,10 +44,6 @@ async def store_rows() -> dict[str, Any]:
 async def find_out() -> dict[str, str | None]:
     """What is known."""
     return {"name": None, "town": None}
-
-
-def texts(turn: Turn) -> list[str]:
-    return [reply.text for reply in turn.replies]
 
 
 async def test_a_person_reads_a_long_result_page_by_page(tooled: Tooled) -> None:

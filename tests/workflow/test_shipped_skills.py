@@ -6,7 +6,6 @@ answers what they say that it does.
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,13 @@ import pytest
 from temporalio.client import Client
 
 from router.domain.messages import Turn
-from router.llm.client import ChatModel
-from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
-from router.runtime.worker import build_worker
 from tests.fakes.model_server import Behaviour, ModelServer, calls
-from tests.workflow.desk import Talk, flow_of, person
+from tests.workflow.desk import Talk, flow_of
+from tests.workflow.tooled import modelled
 
 SKILLS = Path(__file__).parents[2] / "skills"
 
-QUEUE = "shipped-skills"
 CODE = """def save(order, log=[]):
     try:
         db.execute("insert into orders values ('" + order.name + "')")
@@ -32,36 +28,23 @@ CODE = """def save(order, log=[]):
     return log"""
 
 
-@pytest.fixture(scope="module")
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-async def desk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
-    chat = ChatModel(model.url, "scripted")
-    async with build_worker(real_client, replace(parts, chains=FallbackChains([chat])), QUEUE):
-        yield real_client
-    await chat.aclose()
+@pytest.fixture
+async def alice(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Talk]:
+    async with modelled(real_client, parts, model) as talk:
+        yield talk
 
 
 @pytest.fixture
-async def alice(desk: Client, parts: Parts) -> Talk:
-    return await Talk(desk, parts, await person(parts, "alice"), queue=QUEUE).open()
-
-
-@pytest.fixture
-async def frank(desk: Client, parts: Parts) -> Talk:
-    return await Talk(desk, parts, await person(parts, "frank"), "en", queue=QUEUE).open()
-
-
-def chooses(skill: str, request: str) -> Behaviour:
-    return calls(("dispatch_to_skill", {"skill_name": skill, "request": request}))
+async def frank(alice: Talk) -> Talk:
+    return await alice.another("frank", "en")
 
 
 def asks(text: str) -> Behaviour:
     return calls(("ask_user", {"text": text}))
+
+
+def chooses(skill: str, request: str) -> Behaviour:
+    return calls(("dispatch_to_skill", {"skill_name": skill, "request": request}))
 
 
 def ends(result: str) -> Behaviour:
@@ -96,9 +79,9 @@ TRIP = (
 
 class TestTripPlanner:
     async def test_it_plans_by_calendar_and_limits_and_ends_with_a_leave_request_filled_in(
-        self, alice: Talk, model: ModelServer
+        self, alice: Talk
     ) -> None:
-        model.then(
+        alice.model.then(
             chooses("trip-planner", "规划12月7日到9日去上海出差"),
             calls(*TRIP),
             calls(("calculate", {"expression": "2*600 + 3*100"})),
@@ -107,14 +90,14 @@ class TestTripPlanner:
         planned = await alice.say("12月7日到9日去上海见客户，帮我安排一下，后一天想留下陪家人")
         assert (planned.route.kind, planned.route.target) == ("skill", "trip-planner")
         assert {call.status for call in planned.tool_calls} == {"done"}
-        days, hotel, meals, consent, total = found(model)
+        days, hotel, meals, consent, total = found(alice.model)
         assert (days["workdays"], hotel["city_is_listed"]) == (3, True)
         assert [float(limit["amount"]) for limit in hotel["limits"]] == [600]
         assert [float(limit["amount"]) for limit in meals["limits"]] == [100]
         assert "出差审批" in [passage["heading"] for passage in consent["passages"]]
         assert float(total["value"]) == 1500
         day = "12月10日"
-        model.then(
+        alice.model.then(
             leaves("leave_request", leave_type="annual", start=day, end=day, reason="陪家人")
         )
         form = await alice.say("好的，填吧")
@@ -122,50 +105,46 @@ class TestTripPlanner:
         assert flow_of(form).slots["start"] == flow_of(form).slots["end"]
         assert str(flow_of(form).slots["start"]).endswith("-12-10")
         assert flow_of(form).slots["leave_type"] == "annual"
-        model.then(ends("请假已提交，等经理审批。住宿和车票还要自己订。"))
+        alice.model.then(ends("请假已提交，等经理审批。住宿和车票还要自己订。"))
         done = await alice.say("确认")
         assert last(done) == "请假已提交，等经理审批。住宿和车票还要自己订。"
-        told = model.chats[-1]["messages"][-1]["content"]
+        told = alice.model.chats[-1]["messages"][-1]["content"]
         assert told.startswith("The employee is done with the form: it is waiting_approval")
 
     async def test_what_was_paid_already_goes_into_a_claim_that_asks_nothing_more(
-        self, frank: Talk, model: ModelServer
+        self, frank: Talk
     ) -> None:
         paid = {"category": "transport", "amount": "553 CNY", "date": "yesterday", "invoice": "T1"}
-        model.then(
+        frank.model.then(
             chooses("trip-planner", "plan a trip to Shanghai; a train ticket is paid already"),
             calls(*TRIP),
             asks("Three working days, 1,500 CNY at most. Shall I fill in the claim for the train?"),
             leaves("reimbursement", items=[paid], reason="train to Shanghai"),
         )
-        await frank.say(
-            "I see a customer in Shanghai, 7 to 9 December, and have my ticket: plan it"
-        )
+        await frank.say("I see a customer in Shanghai, 7 to 9 December, have my ticket: plan it")
         form = await frank.say("good, go ahead with it")
         assert (flow_of(form).name, flow_of(form).status) == ("reimbursement", "confirming")
         filled = json.dumps(flow_of(form).slots)
         assert '"amount": {"amount": "553.00", "currency": "CNY"}' in filled
         assert flow_of(form).slots["reason"] == "train to Shanghai"
-        model.then(ends("You called the claim off; the rest of the plan stands."))
-        assert last(await frank.say("cancel")) == (
-            "You called the claim off; the rest of the plan stands."
-        )
+        frank.model.then(ends("You called the claim off; the rest stands."))
+        assert last(await frank.say("cancel")) == "You called the claim off; the rest stands."
 
 
 class TestBlogWriter:
     async def test_it_drafts_once_the_outline_is_agreed_to_and_looks_up_what_may_be_said(
-        self, alice: Talk, model: ModelServer
+        self, alice: Talk
     ) -> None:
-        model.then(
+        alice.model.then(
             chooses("blog-writer", "写一篇数据库迁移的文章"),
             asks("提纲：一、为什么换；二、怎么换。可以吗？"),
         )
         outlined = await alice.say("想写篇东西讲讲我们怎么换的数据库，发在对外的技术专栏")
         assert last(outlined) == "提纲：一、为什么换；二、怎么换。可以吗？"
         assert outlined.tool_calls == []
-        model.then(asks("提纲：一、为什么换；二、怎么换；三、教训。这样呢？"))
+        alice.model.then(asks("提纲：一、为什么换；二、怎么换；三、教训。这样呢？"))
         assert last(await alice.say("再加一节教训")).endswith("这样呢？")
-        model.then(
+        alice.model.then(
             calls(
                 ("search_policies", {"question": "数据分级"}),
                 ("read_skill_file", {"path": "references/checklist.md"}),
@@ -174,18 +153,18 @@ class TestBlogWriter:
         )
         drafted = await alice.say("就这么写")
         assert last(drafted) == "《换库记》……\n已核对：【待补：迁移耗时】"
-        passages = found_by(model, "search_policies")["passages"]
+        passages = found_by(alice.model, "search_policies")["passages"]
         assert "数据分级" in [passage["heading"] for passage in passages]
         checklist = (SKILLS / "blog-writer/references/checklist.md").read_text()
-        assert found_by(model, "read_skill_file")["text"] == checklist
-        assert "dispatch_to_flow" not in offered(model)
+        assert found_by(alice.model, "read_skill_file")["text"] == checklist
+        assert "dispatch_to_flow" not in offered(alice.model)
 
 
 class TestCodeReview:
     async def test_it_sees_the_code_as_it_was_pasted_whatever_the_request_says(
-        self, frank: Talk, model: ModelServer
+        self, frank: Talk
     ) -> None:
-        model.then(
+        frank.model.then(
             chooses("code-review", "review a Python function"),
             calls(("read_skill_file", {"path": "references/checklist.md"})),
             ends("Not to be merged as it is.\n- must: SQL put together from order.name"),
@@ -194,32 +173,30 @@ class TestCodeReview:
         assert last(turn).startswith("Not to be merged as it is.")
         assert [call.status for call in turn.tool_calls] == ["done"]
         checklist = (SKILLS / "code-review/references/checklist.md").read_text()
-        assert found_by(model, "read_skill_file")["text"] == checklist
-        opening = model.chats[-1]["messages"][1]["content"]
+        assert found_by(frank.model, "read_skill_file")["text"] == checklist
+        opening = frank.model.chats[-1]["messages"][1]["content"]
         assert CODE.replace("</", "<\\/") in opening
         assert opening.count("</request>") == 1
 
     async def test_it_has_nothing_to_run_code_with_and_asks_for_code_where_there_is_none(
-        self, frank: Talk, model: ModelServer
+        self, frank: Talk
     ) -> None:
-        model.then(
+        frank.model.then(
             chooses("code-review", "review code"),
             asks("Please paste the code, and say what it is meant to do."),
             ends("Good as it is."),
         )
         asked = await frank.say("could you check some code of mine")
         assert last(asked).startswith("Please paste the code")
-        assert {"calculate", "search_policies", "dispatch_to_flow"}.isdisjoint(offered(model))
+        assert {"calculate", "search_policies", "dispatch_to_flow"}.isdisjoint(offered(frank.model))
         assert last(await frank.say("def double(x):\n    return 2 * x")) == "Good as it is."
-        answer = model.chats[-1]["messages"][-1]
+        answer = frank.model.chats[-1]["messages"][-1]
         assert (answer["role"], answer["content"]) == ("tool", "def double(x):\n    return 2 * x")
 
 
 class TestWeeklyReport:
-    async def test_it_gathers_requests_and_leave_asks_once_and_reports(
-        self, desk: Client, parts: Parts, model: ModelServer
-    ) -> None:
-        gina = await Talk(desk, parts, await person(parts, "gina"), queue=QUEUE).open()
+    async def test_it_gathers_requests_and_leave_asks_once_and_reports(self, alice: Talk) -> None:
+        gina, model = await alice.another("gina"), alice.model
         run = await gina.waiting_leave()
         model.then(
             chooses("weekly-report", "写周报"),

@@ -1,5 +1,8 @@
 """Long runs of a skill: what the model is sent stays bounded, and nothing is lost on the way."""
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -8,12 +11,20 @@ from temporalio.client import Client, WorkflowHistory
 
 from router.routing.skill_context import STEP_TOKENS
 from router.runtime.composition import Parts
-from tests.fakes.model_server import Behaviour, ModelServer, fails, says
+from tests.fakes.model_server import Behaviour, fails, says
 from tests.fakes.web_server import Received, Reply
-from tests.workflow.long_runs import ANSWER, TOLD, archive, estimate, histories, reads
+from tests.workflow.long_runs import ANSWER, TOLD, Archive, archive, estimate, histories, reads
 
 PAYLOAD = 256 * 1024
 """Bytes of one payload, and so of one event, at most."""
+
+
+Opened = Callable[[Behaviour], AbstractAsyncContextManager[Archive]]
+
+
+@pytest.fixture
+def opened(real_client: Client, parts: Parts) -> Opened:
+    return partial(archive, real_client, parts)
 
 
 def dialogue(body: dict[str, Any]) -> list[Any]:
@@ -35,17 +46,14 @@ def of_type(history: WorkflowHistory, activity: str) -> int:
 
 
 async def test_a_run_that_continues_as_new_goes_on_without_the_model_noticing(
-    real_client: Client, parts: Parts
+    opened: Opened,
 ) -> None:
     asked = []
     for continue_after in (None, 2):
-        async with (
-            ModelServer(reads(5, size=200)) as model,
-            archive(real_client, parts, model) as house,
-        ):
+        async with opened(reads(5, size=200)) as house:
             outcome, id_ = await house.run(continue_after=continue_after)
             asked.append([dialogue(body) for body in house.steps])
-        runs = await histories(real_client, id_)
+        runs = await histories(house.client, id_)
         assert (outcome.text, outcome.usage.llm_calls) == (ANSWER, 6)
         assert len(outcome.calls) == 5
         assert len(runs) == (3 if continue_after else 1)
@@ -55,32 +63,24 @@ async def test_a_run_that_continues_as_new_goes_on_without_the_model_noticing(
         assert after[: len(before)] == before
 
 
-async def test_a_long_run_is_sent_a_bounded_question_and_the_rest_in_short(
-    real_client: Client, parts: Parts
-) -> None:
-    async with (
-        ModelServer(reads(30, at_once=4, size=800)) as model,
-        archive(real_client, parts, model) as house,
-    ):
+async def test_a_long_run_is_sent_a_bounded_question_and_the_rest_in_short(opened: Opened) -> None:
+    async with opened(reads(30, at_once=4, size=800)) as house:
         outcome, id_ = await house.run(context=6000)
         assert max(map(estimate, house.steps)) <= 6000 * 1.05
         assert TOLD in earlier(house.steps[-1])
         condensed = house.condensed
     assert (outcome.text, outcome.ending) == (ANSWER, "answered")
     assert outcome.usage.llm_calls == 31 + len(condensed)
-    (history,) = await histories(real_client, id_)
+    (history,) = await histories(house.client, id_)
     assert of_type(history, "condense") == len(condensed) >= 2
     assert TOLD in condensed[1]["messages"][1]["content"]
 
 
 @pytest.mark.parametrize("behaviour", [fails(400), says("")])
 async def test_where_no_model_condenses_the_calls_that_were_made_are_told(
-    real_client: Client, parts: Parts, behaviour: Behaviour
+    opened: Opened, behaviour: Behaviour
 ) -> None:
-    async with (
-        ModelServer(reads(12, at_once=4, size=800, condensing=behaviour)) as model,
-        archive(real_client, parts, model) as house,
-    ):
+    async with opened(reads(12, at_once=4, size=800, condensing=behaviour)) as house:
         outcome, _ = await house.run(context=6000)
         told = earlier(house.steps[-1])
     assert outcome.text == ANSWER
@@ -90,12 +90,9 @@ async def test_where_no_model_condenses_the_calls_that_were_made_are_told(
 
 @pytest.mark.parametrize(("per_token", "least"), [(3.0, 0.7), (1 / 3, 0.4)])
 async def test_what_a_step_is_sent_follows_what_the_server_counts(
-    real_client: Client, parts: Parts, per_token: float, least: float
+    opened: Opened, per_token: float, least: float
 ) -> None:
-    async with (
-        ModelServer(reads(30, size=4000, per_token=per_token)) as model,
-        archive(real_client, parts, model) as house,
-    ):
+    async with opened(reads(30, size=4000, per_token=per_token)) as house:
         outcome, _ = await house.run()
         counted = max(estimate(body) * per_token for body in house.steps)
     assert outcome.text == ANSWER
@@ -104,9 +101,7 @@ async def test_what_a_step_is_sent_follows_what_the_server_counts(
     assert least * STEP_TOKENS <= counted <= 1.05 * STEP_TOKENS
 
 
-async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(opened: Opened) -> None:
     reading = reads(20, size=3000)
 
     def short_sighted(received: Received) -> Reply:
@@ -114,10 +109,7 @@ async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(
             return fails(400, "too long", code="context_length_exceeded")(received)
         return reading(received)
 
-    async with (
-        ModelServer(short_sighted) as model,
-        archive(real_client, parts, model) as house,
-    ):
+    async with opened(short_sighted) as house:
         outcome, _ = await house.run()
         sizes = [estimate(body) for body in house.steps]
     assert (outcome.text, len(outcome.calls)) == (ANSWER, 20)
@@ -126,16 +118,13 @@ async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(
 
 @pytest.mark.slow
 async def test_sixty_model_calls_and_two_hundred_tool_calls_stay_within_all_limits(
-    real_client: Client, parts: Parts
+    opened: Opened,
 ) -> None:
-    async with (
-        ModelServer(reads(60, at_once=4, size=4000)) as model,
-        archive(real_client, parts, model) as house,
-    ):
+    async with opened(reads(60, at_once=4, size=4000)) as house:
         outcome, id_ = await house.run()
         asked = [dialogue(body) for body in house.steps]
         most = max(map(estimate, house.steps))
-    runs = await histories(real_client, id_)
+    runs = await histories(house.client, id_)
     sizes = [[event.ByteSize() for event in run.events] for run in runs]
     print(
         f"{len(asked)} steps, {len(runs)} runs, largest event {max(map(max, sizes))} bytes, "
@@ -151,9 +140,8 @@ async def test_sixty_model_calls_and_two_hundred_tool_calls_stay_within_all_limi
     # What a new run begins with is what the one before it had, and what its last step added.
     begins = [sum(of_type(run, "think") for run in runs[: n + 1]) for n in range(len(runs) - 1)]
     for first in begins:
-        assert (
-            answered(asked[first - 1]) == answered(asked[first])[: len(answered(asked[first - 1]))]
-        )
+        before = answered(asked[first - 1])
+        assert answered(asked[first])[: len(before)] == before
 
 
 def answered(messages: list[Any]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 from temporalio.api.enums.v1 import EventType
@@ -10,12 +9,11 @@ from temporalio.client import Client
 
 from router.contracts import conversation
 from router.domain.locale import Localised
-from router.domain.messages import Turn
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.model_server import Behaviour, ModelServer, calls, hangs, reaches, says
-from tests.workflow.desk import Talk, flow_of
+from tests.workflow.desk import Talk, flow_of, texts
 from tests.workflow.tooled import talking
 from tests.workflow.trip import book_seat, entered, leave, wait_long
 
@@ -40,12 +38,6 @@ async def find_train(to: str) -> str:
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
-
-
-@pytest.fixture
 async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Talk]:
     entered.clear()
     leave.clear()
@@ -56,18 +48,13 @@ async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIt
         yield talk
 
 
-def texts(turn: Turn) -> list[str]:
-    return [reply.text for reply in turn.replies]
-
-
 def asks(text: str) -> Behaviour:
     return calls(("ask_user", {"text": text}))
 
 
-def told(model: ModelServer) -> list[dict[str, Any]]:
-    """What the model was told last."""
-    messages: list[dict[str, Any]] = model.chats[-1]["messages"]
-    return messages
+def told(talk: Talk, role: str) -> list[str]:
+    """What the model was told last by these."""
+    return [m["content"] for m in talk.model.chats[-1]["messages"] if m["role"] == role]
 
 
 SIGNALLED = [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED]
@@ -105,41 +92,39 @@ async def taken_in(talk: Talk, messages: int) -> None:
                 return
 
 
-async def test_the_answer_to_its_question_goes_to_the_skill_at_no_other_call(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(CHOOSE, calls(("find_train", {"to": "上海"})), asks("几点走？"), says("G1 正好。"))
+async def test_the_answer_to_its_question_goes_to_the_skill_at_no_other_call(talk: Talk) -> None:
+    talk.model.then(
+        CHOOSE, calls(("find_train", {"to": "上海"})), asks("几点走？"), says("G1 正好。")
+    )
     assert texts(await talk.say("帮我安排去上海")) == ["几点走？"]
     turn = await talk.say("早上八点")
     assert texts(turn) == ["G1 正好。"]
     assert (turn.route.kind, turn.route.target, turn.route.by) == ("skill", "trip-helper", "slot")
     assert turn.usage.llm_calls == 1
-    assert [m["content"] for m in told(model) if m["role"] == "tool"] == [
+    assert told(talk, "tool") == [
         '"G1 to 上海"',
         "早上八点",
     ]
 
 
-async def test_once_it_has_answered_the_next_message_is_anybodys(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(CHOOSE, asks("几点走？"), says("好的。"), says("不客气。"))
+async def test_once_it_has_answered_the_next_message_is_anybodys(talk: Talk) -> None:
+    talk.model.then(CHOOSE, asks("几点走？"), says("好的。"), says("不客气。"))
     await talk.say("帮我安排去上海")
     await talk.say("早上八点")
     turn = await talk.say("谢谢")
     assert (turn.route.kind, turn.route.by) == ("reply", "llm")
 
 
-async def test_a_skill_that_is_called_off_asks_no_more(talk: Talk, model: ModelServer) -> None:
-    model.then(CHOOSE, asks("几点走？"), says("不客气。"))
+async def test_a_skill_that_is_called_off_asks_no_more(talk: Talk) -> None:
+    talk.model.then(CHOOSE, asks("几点走？"), says("不客气。"))
     await talk.say("帮我安排去上海")
     turn = await talk.say("算了")
     assert (turn.route.kind, turn.route.target) == ("cancel", "trip-helper")
     assert (await talk.say("谢谢")).route.kind == "reply"
 
 
-async def test_a_flow_in_between_leads_back_to_the_question(talk: Talk, model: ModelServer) -> None:
-    model.then(CHOOSE, asks("几点走？"), says("G1 正好。"))
+async def test_a_flow_in_between_leads_back_to_the_question(talk: Talk) -> None:
+    talk.model.then(CHOOSE, asks("几点走？"), says("G1 正好。"))
     await talk.say("帮我安排去上海")
     assert (await talk.say("我要请年假")).route.target == "leave_request"
     turn = await talk.say("取消")
@@ -147,36 +132,34 @@ async def test_a_flow_in_between_leads_back_to_the_question(talk: Talk, model: M
     assert texts(await talk.say("早上八点")) == ["G1 正好。"]
 
 
-async def test_what_is_not_for_the_skill_is_decided_anew_and_then_asked_again(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(CHOOSE, asks("几点走？"), calls(("hand_back", {})), says("食堂有面。"), says("好。"))
+async def test_what_is_not_for_the_skill_is_decided_anew_and_then_asked_again(talk: Talk) -> None:
+    talk.model.then(
+        CHOOSE, asks("几点走？"), calls(("hand_back", {})), says("食堂有面。"), says("好。")
+    )
     await talk.say("帮我安排去上海")
     turn = await talk.say("中午吃什么")
     assert texts(turn) == ["食堂有面。", "我们回到行程助手。几点走？"]
     assert (turn.route.kind, turn.usage.llm_calls) == ("reply", 2)
     await talk.say("早上八点")
-    assert [m["content"] for m in told(model) if m["role"] == "tool"] == ["中午吃什么", "早上八点"]
+    assert told(talk, "tool") == ["中午吃什么", "早上八点"]
 
 
-async def test_one_that_waits_keeps_waiting_while_another_comes_to_its_end(
-    talk: Talk, model: ModelServer
-) -> None:
+async def test_one_that_waits_keeps_waiting_while_another_comes_to_its_end(talk: Talk) -> None:
     other = calls(("dispatch_to_skill", {"skill_name": "cook", "request": "推荐个菜"}))
-    model.then(
+    talk.model.then(
         CHOOSE, asks("几点走？"), calls(("hand_back", {})), other, says("吃面。"), says("好。")
     )
     await talk.say("帮我安排去上海")
     turn = await talk.say("中午吃什么")
     assert texts(turn) == ["吃面。", "我们回到行程助手。几点走？"]
     await talk.say("早上八点")
-    assert [m["content"] for m in told(model) if m["role"] == "tool"] == ["中午吃什么", "早上八点"]
+    assert told(talk, "tool") == ["中午吃什么", "早上八点"]
 
 
 async def test_a_request_for_a_flow_is_not_heeded_by_a_skill_at_work_but_begun_after_it(
-    talk: Talk, model: ModelServer
+    talk: Talk,
 ) -> None:
-    model.then(CHOOSE, calls(("wait_long", {"number": 1})), says("好了。"))
+    talk.model.then(CHOOSE, calls(("wait_long", {"number": 1})), says("好了。"))
     working = asyncio.create_task(talk.say("帮我安排去上海"))
     await entered.wait()
     steering = asyncio.create_task(talk.say("我要请年假", on_busy="steer"))
@@ -187,35 +170,33 @@ async def test_a_request_for_a_flow_is_not_heeded_by_a_skill_at_work_but_begun_a
 
 
 async def test_it_leaves_for_a_form_that_is_confirmed_and_comes_back_with_what_became_of_it(
-    talk: Talk, model: ModelServer
+    talk: Talk,
 ) -> None:
-    model.then(CHOOSE, calls(BOOK), says("订好了，12A。"))
+    talk.model.then(CHOOSE, calls(BOOK), says("订好了，12A。"))
     asked = await talk.say("帮我安排去上海")
     assert (flow_of(asked).name, flow_of(asked).status) == ("book_seat", "confirming")
     done = await talk.say("确认")
     assert [call.name for call in done.tool_calls] == ["book_seat"]
     assert texts(done)[-1] == "订好了，12A。"
     assert done.route.kind == "flow"
-    (result,) = [m["content"] for m in told(model) if m["role"] == "tool"]
+    (result,) = told(talk, "tool")
     assert result.startswith("The employee is done with the form: it is completed")
 
 
-async def test_a_form_that_is_not_wanted_is_told_as_cancelled(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(CHOOSE, calls(BOOK), says("那就不订了。"))
+async def test_a_form_that_is_not_wanted_is_told_as_cancelled(talk: Talk) -> None:
+    talk.model.then(CHOOSE, calls(BOOK), says("那就不订了。"))
     await talk.say("帮我安排去上海")
     turn = await talk.say("取消")
     assert texts(turn)[-1] == "那就不订了。"
-    (result,) = [m["content"] for m in told(model) if m["role"] == "tool"]
+    (result,) = told(talk, "tool")
     assert "it is cancelled" in result
 
 
 async def test_words_while_it_works_land_at_the_next_boundary_and_what_is_not_begun_is_skipped(
-    talk: Talk, model: ModelServer
+    talk: Talk,
 ) -> None:
     waits = [("wait_long", {"number": n}) for n in range(6)]
-    model.then(CHOOSE, calls(*waits), says("改去北京了。"))
+    talk.model.then(CHOOSE, calls(*waits), says("改去北京了。"))
     working = asyncio.create_task(talk.say("帮我安排去上海"))
     await entered.wait()
     steering = asyncio.create_task(talk.say("改去北京", message_id="steer-1", on_busy="steer"))
@@ -224,26 +205,21 @@ async def test_words_while_it_works_land_at_the_next_boundary_and_what_is_not_be
     turn = await working
     assert texts(turn) == ["改去北京了。"]
     assert sorted(call.status for call in turn.tool_calls) == ["done"] * 4 + ["skipped"] * 2
-    *_, heard = told(model)
-    assert heard["content"] == "The employee says meanwhile: 改去北京"
-    results = [m["content"] for m in told(model) if m["role"] == "tool"]
+    assert told(talk, "user")[-1] == "The employee says meanwhile: 改去北京"
+    results = told(talk, "tool")
     assert results[4:] == ["skipped: the employee said something meanwhile"] * 2
     landed = await steering
     assert (landed.route.kind, landed.route.target) == ("skill", "trip-helper")
 
 
-async def test_words_that_come_too_late_are_a_message_like_any_other(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(says("你好。"))
+async def test_words_that_come_too_late_are_a_message_like_any_other(talk: Talk) -> None:
+    talk.model.then(says("你好。"))
     turn = await talk.say("你好", on_busy="steer")
     assert texts(turn) == ["你好。"]
 
 
-async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(
+async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(talk: Talk) -> None:
+    talk.model.then(
         CHOOSE,
         calls(("find_train", {"to": "上海"}), ("wait_long", {"number": 1})),
         CHOOSE,
@@ -257,21 +233,19 @@ async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(
     assert stopped.status == "cancelled"
     assert stopped.usage.llm_calls >= 1
     assert texts(await talk.say("接着安排吧")) == ["G1 正好。"]
-    assert [m["content"] for m in told(model) if m["role"] == "tool"] == [
+    assert told(talk, "tool") == [
         '"G1 to 上海"',
         "stopped by the employee before it ended",
     ]
 
 
-async def test_a_skill_that_is_stopped_beside_a_tool_is_heard_out(
-    talk: Talk, model: ModelServer
-) -> None:
+async def test_a_skill_that_is_stopped_beside_a_tool_is_heard_out(talk: Talk) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     both = calls(
         ("wait_long", {"number": 1}),
         ("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}),
     )
-    model.then(
+    talk.model.then(
         both, calls(("find_train", {"to": "上海"})), reaches(thinking, hangs(over)), says("好。")
     )
     working = asyncio.create_task(talk.say("等一下，再帮我安排去上海", message_id="to-stop"))
@@ -283,9 +257,9 @@ async def test_a_skill_that_is_stopped_beside_a_tool_is_heard_out(
     assert (await talk.say("谢谢")).tool_calls == []
 
 
-async def test_a_stopped_skill_ends_within_a_second(talk: Talk, model: ModelServer) -> None:
+async def test_a_stopped_skill_ends_within_a_second(talk: Talk) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
-    model.then(CHOOSE, reaches(thinking, hangs(over)))
+    talk.model.then(CHOOSE, reaches(thinking, hangs(over)))
     working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
     await thinking.wait()
     async with asyncio.timeout(5):

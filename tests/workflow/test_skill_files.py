@@ -26,12 +26,6 @@ SCRIPT = "import sys; print(sum(map(int, sys.argv[1:])), open('references/limits
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
-
-
-@pytest.fixture
 def skill(tmp_path: Path) -> Path:
     skill = write(tmp_path)
     beside(skill, "references/limits.md", "上海 600")
@@ -51,9 +45,9 @@ async def talk(
             yield talk
 
 
-def results(model: ModelServer) -> list[Any]:
+def results(talk: Talk) -> list[Any]:
     """What its calls came to, as the model was told last: JSON, or words."""
-    told = [m["content"] for m in model.chats[-1]["messages"] if m["role"] == "tool"]
+    told = [m["content"] for m in talk.model.chats[-1]["messages"] if m["role"] == "tool"]
     return [json.loads(text) if text.startswith("{") else text for text in told]
 
 
@@ -61,69 +55,63 @@ def shown(turn: Turn) -> list[tuple[str, str]]:
     return [(call.name, call.status) for call in turn.tool_calls]
 
 
-async def test_a_file_is_listed_read_and_shown_as_any_tools_call(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(CHOOSE, calls(LIMITS), says("六百。"))
+async def test_a_file_is_listed_read_and_shown_as_any_tools_call(talk: Talk) -> None:
+    talk.model.then(CHOOSE, calls(LIMITS), says("六百。"))
     turn = await talk.say("出差去上海怎么安排比较好")
     assert shown(turn) == [("read_skill_file", "done")]
-    assert results(model)[0]["text"] == "上海 600"
-    rules = model.chats[-1]["messages"][0]["content"]
+    assert results(talk)[0]["text"] == "上海 600"
+    rules = talk.model.chats[-1]["messages"][0]["content"]
     assert "read one by read_skill_file" in rules
     assert rules.endswith(f"\n- references/limits.md (10 B)\n- scripts/sum.py ({len(SCRIPT)} B)")
 
 
-async def test_the_model_names_a_path_and_never_the_skill(talk: Talk, model: ModelServer) -> None:
+async def test_the_model_names_a_path_and_never_the_skill(talk: Talk) -> None:
     other = {"path": "references/limits.md", "skill": "other", "files": [{"path": "/etc/passwd"}]}
     bad = ("read_skill_file", {"path": "../other/SKILL.md"})
-    model.then(CHOOSE, calls(("read_skill_file", other), bad), says("好。"))
+    talk.model.then(CHOOSE, calls(("read_skill_file", other), bad), says("好。"))
     turn = await talk.say("出差去上海怎么安排比较好")
     assert shown(turn) == [("read_skill_file", "done"), ("read_skill_file", "failed")]
-    first, second = results(model)
+    first, second = results(talk)
     assert first["text"] == "上海 600"
     assert "there is no '../other/SKILL.md' here" in second
 
 
-async def test_a_run_keeps_the_files_that_it_began_with(
-    talk: Talk, model: ModelServer, skill: Path
-) -> None:
-    model.then(CHOOSE, calls(("ask_user", {"text": "几天？"})))
+async def test_a_run_keeps_the_files_that_it_began_with(talk: Talk, skill: Path) -> None:
+    talk.model.then(CHOOSE, calls(("ask_user", {"text": "几天？"})))
     await talk.say("出差去上海怎么安排比较好")
     beside(skill, "references/limits.md", "上海 9000")
     changed = read_skill(skill)
     await talk.parts.store.skill_files.keep(changed.contents)
     talk.parts.offered.skills = SkillCatalog([changed.skill])
     shutil.rmtree(skill)
-    model.then(calls(LIMITS), says("六百。"))
+    talk.model.then(calls(LIMITS), says("六百。"))
     await talk.say("三天")
-    assert results(model)[-1]["text"] == "上海 600"
-    model.then(CHOOSE, calls(LIMITS), says("九千。"))
+    assert results(talk)[-1]["text"] == "上海 600"
+    talk.model.then(CHOOSE, calls(LIMITS), says("九千。"))
     await talk.say("出差去上海怎么安排比较好")
-    assert results(model)[-1]["text"] == "上海 9000"
+    assert results(talk)[-1]["text"] == "上海 9000"
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap isn't installed")
-async def test_a_script_runs_and_one_that_fails_is_an_error_for_the_model(
-    talk: Talk, model: ModelServer
-) -> None:
+async def test_a_script_runs_and_one_that_fails_is_an_error_for_the_model(talk: Talk) -> None:
     script = {"path": "scripts/sum.py", "arguments": ["2", "3"]}
     bad = {"path": "scripts/sum.py", "arguments": ["two"]}
-    model.then(CHOOSE, calls(("run_skill_script", script), ("run_skill_script", bad)), says("五。"))
+    talk.model.then(
+        CHOOSE, calls(("run_skill_script", script), ("run_skill_script", bad)), says("五。")
+    )
     turn = await talk.say("出差去上海怎么安排比较好")
     assert shown(turn) == [("run_skill_script", "done"), ("run_skill_script", "failed")]
-    first, second = results(model)
+    first, second = results(talk)
     assert first == {"output": "5 上海 600\n", "errors": ""}
     assert second.startswith("error: scripts/sum.py failed: status 1; ")
 
 
-async def test_a_skill_without_files_is_offered_neither_tool(
-    talk: Talk, model: ModelServer
-) -> None:
+async def test_a_skill_without_files_is_offered_neither_tool(talk: Talk) -> None:
     (with_files,) = talk.parts.offered.skills
     without = with_files.model_copy(update={"files": ()})
     talk.parts.offered.skills = SkillCatalog([without])
-    model.then(CHOOSE, calls(LIMITS), says("好。"))
+    talk.model.then(CHOOSE, calls(LIMITS), says("好。"))
     turn = await talk.say("出差去上海怎么安排比较好")
     assert [call.status for call in turn.tool_calls] == ["failed"]
-    assert results(model)[0].startswith("error: there is no tool 'read_skill_file'")
-    assert "Files that belong" not in model.chats[-1]["messages"][0]["content"]
+    assert results(talk)[0].startswith("error: there is no tool 'read_skill_file'")
+    assert "Files that belong" not in talk.model.chats[-1]["messages"][0]["content"]

@@ -9,15 +9,12 @@ from temporalio.client import Client, WorkflowExecutionStatus
 
 from router.contracts import conversation
 from router.domain.budgets import Budget, Budgets
-from router.domain.messages import Turn
-from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
-from router.runtime.worker import build_worker
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, hangs, reaches, says
-from tests.workflow.desk import Talk, flow_of, person
+from tests.workflow.desk import Talk, flow_of, texts
+from tests.workflow.tooled import MODEL, modelled, working
 
-SKILLED = "skilled"
 REQUEST = "试用期的人能不能休年假，能休几天？"
 CHOOSE = calls(
     ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "试用期能休几天年假"})
@@ -25,56 +22,32 @@ CHOOSE = calls(
 SEARCH = ("search_policies", {"question": "试用期 年假"})
 
 
-@pytest.fixture(scope="session")
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-async def skilled(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
-    chat = ChatModel(model.url, "small")
-    chains = FallbackChains([chat], lambda name: ChatModel(model.url, name), "big")
-    async with build_worker(real_client, replace(parts, chains=chains), SKILLED):
-        yield real_client
-    await chains.aclose()
+def adds(*numbers: int) -> list[Behaviour]:
+    """Steps that calculate something, each something else."""
+    return [calls(("calculate", {"expression": f"{n}+1"})) for n in numbers]
 
 
 @pytest.fixture
-async def talk(skilled: Client, parts: Parts) -> Talk:
-    return await Talk(skilled, parts, await person(parts, "alice"), queue=SKILLED).open()
+async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Talk]:
+    async with modelled(real_client, parts, model) as talk:
+        yield talk
 
 
-def texts(turn: Turn) -> list[str]:
-    return [reply.text for reply in turn.replies]
-
-
-async def test_a_skill_works_in_steps_and_its_answer_is_the_reply(
-    talk: Talk, model: ModelServer
-) -> None:
-    before = len(model.chats)
-    model.then(CHOOSE, calls(SEARCH, ("calculate", {"expression": "5*0.5"})), says("能休两天半。"))
+async def test_a_skill_works_in_steps_and_its_answer_is_the_reply(talk: Talk) -> None:
+    talk.model.then(CHOOSE, calls(SEARCH, ("calculate", {"expression": "5*0.5"})), says("两天半。"))
     turn = await talk.say(REQUEST)
-    assert (turn.route.kind, turn.route.target, turn.route.by) == (
-        "skill",
-        "policy-advisor",
-        "llm",
-    )
-    assert texts(turn) == ["能休两天半。"]
+    assert (turn.route.kind, turn.route.target, turn.route.by) == ("skill", "policy-advisor", "llm")
+    assert texts(turn) == ["两天半。"]
     assert [(c.name, c.status) for c in turn.tool_calls] == [
         ("search_policies", "done"),
         ("calculate", "done"),
     ]
     assert turn.usage.llm_calls == 3
-    router, *steps = model.chats[before:]
-    assert router["model"] == "small"
-    assert [chat["model"] for chat in steps] == ["big", "big"]
+    assert [chat["model"] for chat in talk.model.chats] == [MODEL, "big", "big"]
 
 
-async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(
+async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(talk: Talk) -> None:
+    talk.model.then(
         CHOOSE,
         calls(("find_colleague", {"name": "bob"}), ("record_leave", {}), SEARCH),
         calls(("done", {"result": "查过了。"})),
@@ -86,109 +59,93 @@ async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(
         ("find_colleague", "failed"),
         ("record_leave", "failed"),
     ]
-    offered = {function["function"]["name"] for function in model.chats[-1]["tools"]}
+    offered = {function["function"]["name"] for function in talk.model.chats[-1]["tools"]}
     assert {"find_colleague", "record_leave"}.isdisjoint(offered)
-    refused = [m["content"] for m in model.chats[-1]["messages"] if m["role"] == "tool"]
+    refused = [m["content"] for m in talk.model.chats[-1]["messages"] if m["role"] == "tool"]
     assert [text.startswith("error: there is no tool") for text in refused] == [True, True, False]
 
 
-async def test_a_skill_that_never_ends_is_stopped_and_says_what_it_has(
-    talk: Talk, model: ModelServer
-) -> None:
-    steps: list[Behaviour] = [calls(("calculate", {"expression": f"{n}+1"})) for n in range(6)]
-    model.then(CHOOSE, *steps)
+async def test_a_skill_that_never_ends_is_stopped_and_says_what_it_has(talk: Talk) -> None:
+    talk.model.then(CHOOSE, *adds(*range(6)))
     turn = await talk.say(REQUEST)
     (said,) = texts(turn)
     assert said.startswith("步数用完了，还没有得出结论。\n到目前为止查到：\n- 计算")
     assert "{" not in said
     assert [call.status for call in turn.tool_calls] == ["done"] * 5 + ["failed"]
     assert turn.usage.llm_calls == 7
-    assert "This is your last step" in model.chats[-1]["messages"][-1]["content"]
+    assert "This is your last step" in talk.model.chats[-1]["messages"][-1]["content"]
 
 
-async def test_a_skill_that_goes_round_in_circles_is_stopped(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(CHOOSE, *[calls(("calculate", {"expression": "1+1"}))] * 3)
+async def test_a_skill_that_goes_round_in_circles_is_stopped(talk: Talk) -> None:
+    talk.model.then(CHOOSE, *adds(1, 1, 1))
     turn = await talk.say(REQUEST)
     assert texts(turn)[0].startswith("一直在重复同样的步骤，先停下了。")
     assert [call.status for call in turn.tool_calls] == ["done", "done", "failed"]
 
 
-async def test_steps_whose_calls_all_fail_lead_nowhere(talk: Talk, model: ModelServer) -> None:
-    model.then(CHOOSE, *[calls((f"nope{n}", {})) for n in range(3)])
+async def test_steps_whose_calls_all_fail_lead_nowhere(talk: Talk) -> None:
+    talk.model.then(CHOOSE, *[calls((f"nope{n}", {})) for n in range(3)])
     turn = await talk.say(REQUEST)
     assert texts(turn) == ["连续几步都没有进展，先停下了。"]
     assert [call.status for call in turn.tool_calls] == ["failed"] * 3
 
 
-async def test_the_same_question_for_the_third_time_ends_it(talk: Talk, model: ModelServer) -> None:
-    model.then(CHOOSE, *[calls(("ask_user", {"text": "哪个城市？"}))] * 3)
+async def test_the_same_question_for_the_third_time_ends_it(talk: Talk) -> None:
+    talk.model.then(CHOOSE, *[calls(("ask_user", {"text": "哪个城市？"}))] * 3)
     await talk.say(REQUEST)
     assert texts(await talk.say("上海")) == ["哪个城市？"]
     assert texts(await talk.say("上海市")) == ["一直在重复同样的步骤，先停下了。"]
 
 
-async def test_calls_beyond_the_most_are_told_to_the_model_as_left_out(
-    talk: Talk, model: ModelServer
-) -> None:
+async def test_calls_beyond_the_most_are_told_to_the_model_as_left_out(talk: Talk) -> None:
     many = [("calculate", {"expression": f"{n}+1"}) for n in range(9)]
-    model.then(CHOOSE, calls(*many), says("好了。"))
+    talk.model.then(CHOOSE, calls(*many), says("好了。"))
     turn = await talk.say(REQUEST)
     assert len(turn.tool_calls) == 6
-    assert model.chats[-1]["messages"][-1]["content"].startswith("Of your answer was left out: ")
+    assert talk.model.chats[-1]["messages"][-1]["content"].startswith(
+        "Of your answer was left out: "
+    )
 
 
 async def test_where_the_budget_of_a_turn_ends_a_skill_says_what_it_has(
-    skilled: Client, parts: Parts, model: ModelServer
+    real_client: Client, parts: Parts, model: ModelServer
 ) -> None:
+    model.then(CHOOSE, *adds(0, 1))
     budgets = Budgets(turn=Budget(calls=3))
-    settings = parts.settings.model_copy(update={"llm_budgets": budgets})
-    chat = ChatModel(model.url, "small")
-    poor = replace(parts, chains=FallbackChains([chat]), settings=settings)
-    model.then(CHOOSE, *[calls(("calculate", {"expression": f"{n}+1"})) for n in range(2)])
-    async with build_worker(skilled, poor, "frugal"):
-        talk = await Talk(skilled, poor, await person(parts, "alice"), queue="frugal").open()
-        turn = await talk.say(REQUEST)
-    await chat.aclose()
-    assert texts(turn)[0].startswith(
-        "这句话能用的模型额度用完了，还没有得出结论。\n到目前为止查到："
-    )
+    async with modelled(real_client, parts, model, llm_budgets=budgets) as talk:
+        (said,) = texts(await talk.say(REQUEST))
+    assert said.startswith("这句话能用的模型额度用完了，还没有得出结论。\n到目前为止查到：")
     assert "This is your last step" in model.chats[-1]["messages"][-1]["content"]
 
 
-async def test_a_skill_whose_model_fails_says_so_and_the_conversation_goes_on(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(CHOOSE, *[fails(400)] * 6, says("你好！"))
+async def test_a_skill_whose_model_fails_says_so_and_the_conversation_goes_on(talk: Talk) -> None:
+    talk.model.then(CHOOSE, *[fails(400)] * 6, says("你好！"))
     turn = await talk.say(REQUEST)
     assert turn.status == "done"
     assert texts(turn) == ["连续几步都没有进展，先停下了。"]
     assert texts(await talk.say("你好")) == ["你好！"]
 
 
-async def test_a_turn_that_is_cancelled_cancels_its_skill(
-    talk: Talk, model: ModelServer, skilled: Client
-) -> None:
+async def test_a_turn_that_is_cancelled_cancels_its_skill(talk: Talk) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
-    model.then(CHOOSE, reaches(thinking, hangs(over)))
+    talk.model.then(CHOOSE, reaches(thinking, hangs(over)))
     asking = asyncio.create_task(talk.say(REQUEST, message_id="to-cancel"))
     await thinking.wait()
-    model.let_go.clear()
+    talk.model.let_go.clear()
     await talk.handle.signal(conversation.CANCEL, "to-cancel")
     turn = await asking
     assert turn.status == "cancelled"
     async with asyncio.timeout(5):
-        await model.let_go.wait()
+        await talk.model.let_go.wait()
     over.set()
-    runs = [run async for run in skilled.list_workflows('WorkflowType = "Skill"')]
+    runs = [run async for run in talk.client.list_workflows('WorkflowType = "Skill"')]
     assert WorkflowExecutionStatus.RUNNING not in {run.status for run in runs}
 
 
 async def test_tools_and_skills_of_one_message_are_asked_at_once_and_said_in_order(
-    talk: Talk, model: ModelServer
+    talk: Talk,
 ) -> None:
-    model.then(
+    talk.model.then(
         calls(
             ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "住宿超标怎么办"}),
             ("dispatch_to_flow", {"flow_name": "leave_request", "slots": {}}),
@@ -201,12 +158,8 @@ async def test_tools_and_skills_of_one_message_are_asked_at_once_and_said_in_ord
     assert flow_of(turn).awaiting == ["leave_type"]
 
 
-async def test_without_a_model_no_skill_is_offered(
-    skilled: Client, parts: Parts, model: ModelServer
-) -> None:
-    free = replace(parts, chains=FallbackChains())
-    async with build_worker(skilled, free, "free"):
-        talk = await Talk(skilled, free, await person(parts, "alice"), queue="free").open()
+async def test_without_a_model_no_skill_is_offered(real_client: Client, parts: Parts) -> None:
+    async with working(real_client, replace(parts, chains=FallbackChains())) as talk:
         turn = await talk.say(REQUEST)
     assert turn.route.kind == "clarify"
     assert "policy-advisor" in [candidate.name for candidate in turn.route.candidates]
@@ -224,16 +177,10 @@ async def test_without_a_model_no_skill_is_offered(
     ],
 )
 async def test_a_spent_budget_is_said_and_rules_go_on(
-    skilled: Client, parts: Parts, model: ModelServer, budgets: Budgets, notice: str
+    real_client: Client, parts: Parts, model: ModelServer, budgets: Budgets, notice: str
 ) -> None:
-    settings = parts.settings.model_copy(update={"llm_budgets": budgets})
-    chat = ChatModel(model.url, "small")
-    poor = replace(parts, chains=FallbackChains([chat]), settings=settings)
-    before = len(model.chats)
-    async with build_worker(skilled, poor, "poor"):
-        talk = await Talk(skilled, poor, await person(parts, "alice"), queue="poor").open()
+    async with modelled(real_client, parts, model, llm_budgets=budgets) as talk:
         turn = await talk.say("年假还剩多少来着")
-    await chat.aclose()
     assert texts(turn)[0].startswith(notice)
     assert turn.replies[1].type == "choices"
-    assert len(model.chats) == before
+    assert model.chats == []

@@ -2,30 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 from temporalio.client import Client
 
-from router.llm.client import ChatModel
-from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
-from router.runtime.worker import build_worker
 from tests.fakes.model_server import ModelServer, calls, drops, says, waits
 from tests.workflow.test_streaming import Stream, served
+from tests.workflow.tooled import modelled
 
-MODELLED = "streamed"
 ASKED = "我的年假还有多少来着"
 BALANCE = calls(("get_leave_balance", {"leave_type": "annual"}))
 SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
-
-
-@pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
 
 
 @pytest.fixture
@@ -33,14 +23,11 @@ async def alice(
     parts: Parts, real_client: Client, model: ModelServer
 ) -> AsyncIterator[httpx.AsyncClient]:
     """Alice's connection to a house whose worker asks the scripted model."""
-    chat = ChatModel(model.url, "scripted")
-    with_model = replace(parts, chains=FallbackChains([chat]))
     async with (
-        build_worker(real_client, with_model, MODELLED),
-        served(parts, real_client, MODELLED) as client,
+        modelled(real_client, parts, model) as talk,
+        served(parts, real_client, talk.queue) as client,
     ):
         yield client
-    await chat.aclose()
 
 
 def written(events: list[tuple[str, Any]]) -> str:
@@ -62,12 +49,8 @@ async def test_what_a_model_says_is_heard_while_it_still_writes(
         before = await stream.until("text_delta")
         rest.set()
         after = await stream.until("turn")
-    assert [name for name, _ in before if name != "thinking"] == [
-        "message",
-        "tool_started",
-        "tool_finished",
-        "text_delta",
-    ]
+    seen = [name for name, _ in before if name != "thinking"]
+    assert seen == ["message", "tool_started", "tool_finished", "text_delta"]
     turn = after[-1][1]
     assert written([*before, *after]) == turn["replies"][0]["text"] == SAID
     assert turn["tool_calls"][0]["id"] == dict(before)["tool_started"]["id"]

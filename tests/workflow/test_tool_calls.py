@@ -1,27 +1,15 @@
 """How tools are called for a message: told as they are, remembered, or left to the front end."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from temporalio.client import Client
 
-from activities.capabilities import Capabilities
-from activities.tool_caller import ToolCaller
-from router.domain.messages import Message, ToolResultAction, Turn
-from router.llm.client import ChatModel
-from router.llm.fallback import FallbackChains
-from router.retrieval.index import CapabilityIndex
-from router.runtime.composition import Parts
-from router.runtime.worker import build_worker
-from router.tool.registry import Registry
+from router.domain.messages import Message, ToolResultAction
 from router.tool.tool import tool
-from tests.fakes.encoder import HashingEncoder
 from tests.fakes.model_server import ModelServer, calls, says
-from tests.workflow.desk import Talk, person
-
-QUEUE = "tool-calls"
+from tests.workflow.desk import Talk, texts
+from tests.workflow.tooled import Tooled
 
 
 @tool(permission="read", client=True, title={"zh": "定位", "en": "Locate"})
@@ -43,32 +31,9 @@ async def get_sky() -> str:
 
 
 @pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
-
-
-@pytest.fixture
-async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Talk]:
-    registry = Registry()
-    for one in (locate, get_menu, get_sky):
-        registry.add(one)
-    offered = Capabilities(parts.offered.catalog, parts.offered.skills, registry)
-    index = CapabilityIndex(HashingEncoder())
-    await index.update(offered.everything())
-    store = parts.store
-    caller = ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results)
-    chat = ChatModel(model.url, "scripted")
-    house = replace(
-        parts, offered=offered, index=index, caller=caller, chains=FallbackChains([chat])
-    )
-    async with build_worker(real_client, house, QUEUE):
-        yield await Talk(real_client, house, await person(parts, "alice"), queue=QUEUE).open()
-    await chat.aclose()
-
-
-def texts(turn: Turn) -> list[str]:
-    return [reply.text for reply in turn.replies]
+async def talk(tooled: Tooled, model: ModelServer) -> AsyncIterator[Talk]:
+    async with tooled([locate, get_menu, get_sky], model) as talk:
+        yield talk
 
 
 def found(id_: str, value: Any) -> Message:
@@ -76,24 +41,20 @@ def found(id_: str, value: Any) -> Message:
     return Message(action=action)
 
 
-async def test_a_result_that_is_the_answer_costs_no_second_call(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(calls(("get_menu", {})))
+async def test_a_result_that_is_the_answer_costs_no_second_call(talk: Talk) -> None:
+    talk.model.then(calls(("get_menu", {})))
     turn = await talk.say("食堂今天有什么")
     assert texts(turn) == ["- 宫保鸡丁\n- 番茄炒蛋"]
     assert turn.usage.llm_calls == 1
 
 
-async def test_beside_another_tool_it_is_put_into_words_with_it(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(calls(("get_menu", {}), ("get_sky", {})), says("两个菜，天晴。"))
+async def test_beside_another_tool_it_is_put_into_words_with_it(talk: Talk) -> None:
+    talk.model.then(calls(("get_menu", {}), ("get_sky", {})), says("两个菜，天晴。"))
     assert texts(await talk.say("食堂有什么，天气怎么样")) == ["两个菜，天晴。"]
 
 
-async def test_a_call_of_the_front_end_waits_for_its_result(talk: Talk, model: ModelServer) -> None:
-    model.then(calls(("locate", {"precise": True})), says("你在浦东。"))
+async def test_a_call_of_the_front_end_waits_for_its_result(talk: Talk) -> None:
+    talk.model.then(calls(("locate", {"precise": True})), says("你在浦东。"))
     turn = await talk.say("我在哪里")
     (call,) = turn.tool_calls
     assert (call.name, call.status, call.arguments) == ("locate", "waiting", {"precise": True})
@@ -109,15 +70,13 @@ async def test_a_call_of_the_front_end_waits_for_its_result(talk: Talk, model: M
     assert [(c.id, c.status) for c in turn.tool_calls] == [(call.id, "done")]
     assert (await talk.status()).waiting_calls == {}
     assert texts(turn) == ["你在浦东。"]
-    asked = model.chats[-1]["messages"][-1]["content"]
+    asked = talk.model.chats[-1]["messages"][-1]["content"]
     assert "我在哪里" in asked
     assert "浦东" in asked
 
 
-async def test_two_calls_of_one_message_are_waited_for_together(
-    talk: Talk, model: ModelServer
-) -> None:
-    model.then(calls(("locate", {}), ("locate", {"precise": True})), says("在上海浦东。"))
+async def test_two_calls_of_one_message_are_waited_for_together(talk: Talk) -> None:
+    talk.model.then(calls(("locate", {}), ("locate", {"precise": True})), says("在上海浦东。"))
     first, second = (await talk.say("我在哪里，精确到区")).tool_calls
     turn = await talk.send(found(second.id, "浦东"))
     assert turn.usage.llm_calls == 0
@@ -125,24 +84,22 @@ async def test_two_calls_of_one_message_are_waited_for_together(
     assert texts(turn) == ["在上海浦东。"]
 
 
-async def test_a_call_survives_what_is_said_in_between(talk: Talk, model: ModelServer) -> None:
-    model.then(calls(("locate", {})), says("你好。"), says("你在浦东。"))
+async def test_a_call_survives_what_is_said_in_between(talk: Talk) -> None:
+    talk.model.then(calls(("locate", {})), says("你好。"), says("你在浦东。"))
     (call,) = (await talk.say("我在哪里")).tool_calls
     await talk.say("你好")
     assert texts(await talk.send(found(call.id, "浦东"))) == ["你在浦东。"]
 
 
-async def test_a_result_that_nobody_waits_for_changes_nothing(
-    talk: Talk, model: ModelServer
-) -> None:
+async def test_a_result_that_nobody_waits_for_changes_nothing(talk: Talk) -> None:
     turn = await talk.send(found("nobody", {"x": 1}))
     assert (turn.route.kind, turn.tool_calls) == ("reply", [])
     assert texts(turn) == ["没有在等这个结果。"]
-    assert model.chats == []
+    assert talk.model.chats == []
 
 
-async def test_the_same_result_sent_twice_is_taken_once(talk: Talk, model: ModelServer) -> None:
-    model.then(calls(("locate", {})), says("你在浦东。"))
+async def test_the_same_result_sent_twice_is_taken_once(talk: Talk) -> None:
+    talk.model.then(calls(("locate", {})), says("你在浦东。"))
     (call,) = (await talk.say("我在哪里")).tool_calls
     first = await talk.send(found(call.id, "浦东"), "result-1")
     assert await talk.send(found(call.id, "浦东"), "result-1") == first

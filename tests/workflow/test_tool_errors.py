@@ -1,19 +1,18 @@
 """Why a tool failed, in the language of whoever asked: in a form, a flow, a skill, and plainly."""
 
 import re
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Locale, Localised
-from router.domain.messages import ConfirmAction, Message, Turn
+from router.domain.messages import ConfirmAction, Message
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import ModelServer, calls, fails
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, texts
 from tests.workflow.tooled import Tooled, chosen
 
 CLOSED = Localised(zh="账已经关了", en="the books are closed")
@@ -56,18 +55,8 @@ def send_that_raises(error: Exception) -> Tool:
     return tool(permission="write", retries=0, title={"zh": "汇款", "en": "Send"})(send)
 
 
-@pytest.fixture
-async def model() -> AsyncIterator[ModelServer]:
-    async with ModelServer([]) as server:
-        yield server
-
-
 def in_language(talk: Talk, locale: Locale) -> Talk:
     return replace(talk, locale=locale)
-
-
-def texts(turn: Turn) -> list[str]:
-    return [reply.text for reply in turn.replies]
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.understanding.reader import Reader
 from tests.temporal import dev_server
-from tests.workflow.desk import Approver, Talk, person, register_attributes, run_of
-from tests.workflow.test_conversation import heard
+from tests.workflow.desk import Approver, Talk, heard, person, register_attributes, run_of
 
 SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"
 NOT_YET = {
@@ -113,8 +112,7 @@ class TestWorkers:
                 assert await version_of(client, run.workflow_id) == "1.0"
                 async with released(client, parts, "2.0"):
                     fresh = await run_of(
-                        parts,
-                        await talk.waiting_leave("我要请事假，12月14日到15日，家里有事"),
+                        parts, await talk.waiting_leave("我要请事假，12月14日到15日，家里有事")
                     )
                     decided = await bob.decide(await bob.waiting(run.id), "approve")
                     assert decided.status == "completed"

@@ -23,7 +23,7 @@ from router.domain.errors import (
 from router.domain.principals import Principal
 from router.domain.records import RunRecord
 from router.flow.definition import FlowDefinition
-from router.flow.engine.events import Arrived, Cancelled, Retried
+from router.flow.engine.events import Arrived, Retried
 from router.gateway import run_updates
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
@@ -32,9 +32,17 @@ from router.tool.context import ToolContext
 from router.tool.tool import tool
 from tests.temporal import skipping_server
 from tests.unit.flow.definitions import text
-from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, register_attributes, run_of
-from tests.workflow.test_conversation import heard
-from tests.workflow.test_flow import becomes
+from tests.workflow.desk import (
+    QUEUE,
+    Approver,
+    Talk,
+    becomes,
+    flow_of,
+    heard,
+    register_attributes,
+    run_of,
+    withdrawn,
+)
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import furnished, talking
 
@@ -138,24 +146,11 @@ TRIP = flow(
     },
 )
 TOUR = flow(
-    "tour",
-    {
-        "book": booking(
-            "item",
-            "good",
-            each="['a', 'b', 'c']",
-            save="booked",
-            on_error="bad",
-        ),
-    },
+    "tour", {"book": booking("item", "good", each="['a', 'b', 'c']", save="booked", on_error="bad")}
 )
 BROKEN_TOUR = flow(
     "broken_tour",
-    {
-        "book": booking(
-            "item", "good", each="['a', 'b', 'nothing', 'c']", at_once=1, on_error="bad"
-        ),
-    },
+    {"book": booking("item", "good", each="['a', 'b', 'nothing', 'c']", at_once=1, on_error="bad")},
 )
 SIGN_OFF = flow(
     "sign_off",
@@ -195,7 +190,7 @@ PAYMENT = flow(
             "retry": {"attempts": 2, "every": "PT1H"},
             "hold": True,
             "next": "good",
-        },
+        }
     },
 )
 PRICE = flow(
@@ -256,12 +251,6 @@ async def child_of(talk: Talk, run: str, number: int = 0) -> RunRecord:
                 return found
         await asyncio.sleep(0.02)
     raise AssertionError(f"{run} started nothing")
-
-
-async def withdrawn(talk: Talk, run: str) -> None:
-    record = await run_of(talk.parts, run)
-    event = Cancelled(by=talk.person.id)
-    await run_updates.tell(talk.client, record, talk.person, event, uuid4().hex)
 
 
 async def arrive(

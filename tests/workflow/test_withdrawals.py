@@ -17,9 +17,7 @@ from router.domain.errors import ArgumentsToolError
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from tests.one_try import run_tool
-from tests.workflow.desk import QUEUE, Approver, Talk, person, run_of
-from tests.workflow.test_conversation import heard
-from tests.workflow.test_flow import becomes
+from tests.workflow.desk import QUEUE, Approver, Talk, becomes, heard, person, run_of
 from tests.workflow.test_streaming import served
 
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 from temporalio.client import Client
@@ -75,11 +76,32 @@ async def talking(
     """A conversation of alice's with a worker of its own, which knows nothing but these."""
     async with AsyncExitStack() as stack:
         servers = await _served(stack, models)
-        urls, queue = [server.url for server in servers], uuid4().hex
+        urls = [server.url for server in servers]
         house = await stack.enter_async_context(furnished(parts, tools, urls, skills, flows))
-        await stack.enter_async_context(build_worker(client, house, queue))
-        alice = await person(parts, "alice")
-        yield await Talk(client, house, alice, queue=queue, models=servers).open()
+        yield await stack.enter_async_context(working(client, house, servers))
+
+
+@asynccontextmanager
+async def working(
+    client: Client, house: Parts, models: Sequence[ModelServer] = ()
+) -> AsyncIterator[Talk]:
+    """A conversation of alice's with a worker of its own for this house."""
+    queue, alice = uuid4().hex, await person(house, "alice")
+    async with build_worker(client, house, queue):
+        yield await Talk(client, house, alice, queue=queue, models=models).open()
+
+
+@asynccontextmanager
+async def modelled(
+    client: Client, parts: Parts, model: ModelServer, **settings: Any
+) -> AsyncIterator[Talk]:
+    """The same with all that the house has, which asks this server; `big` is for skills."""
+    chats = [ChatModel(model.url, MODEL)]
+    chains = FallbackChains(chats, lambda name: ChatModel(model.url, name), "big")
+    set_ = parts.settings.model_copy(update=settings)
+    async with working(client, replace(parts, chains=chains, settings=set_), [model]) as talk:
+        yield talk
+    await chains.aclose()
 
 
 async def _served(stack: AsyncExitStack, models: Models) -> Sequence[ModelServer]:

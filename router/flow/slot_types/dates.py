@@ -56,10 +56,7 @@ class DateType(SlotType):
         en="Please give a date, such as 1 December or next Monday.",
     )
     stored = {"type": "string", "format": "date"}
-    said = {
-        "type": "string",
-        "description": "the day as it was said, such as 下周一 or 2026-11-23",
-    }
+    said = {"type": "string", "description": "the day as it was said, such as 下周一 or 2026-11-23"}
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
         """The one day that the sentence's days come to."""
@@ -169,8 +166,7 @@ class DurationType(SlotType):
     name = "duration"
     takes = Duration
     fits = Localised(
-        zh="请说多久，比如两天、半天。",
-        en="Please say how long, such as two days or half a day.",
+        zh="请说多久，比如两天、半天。", en="Please say how long, such as two days or half a day."
     )
     stored = {
         "type": "object",

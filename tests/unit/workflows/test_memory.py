@@ -79,9 +79,7 @@ def test_so_many_calls_are_waited_for_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("asking", [True, False])
-def test_a_skill_that_is_not_done_is_told_with_whether_it_waits_for_an_answer(
-    asking: bool,
-) -> None:
+def test_a_skill_that_is_not_done_is_told_with_whether_it_waits_for_an_answer(asking: bool) -> None:
     title = Localised(zh="顾问", en="Adviser")
     skill = Skill(name="adviser", title=title, description=title, instructions="Advise.")
     task = SkillTask(skill=skill, request="?", history=[], now=datetime(2026, 11, 22, tzinfo=UTC))
