@@ -1,13 +1,16 @@
 """Approvals with everything real: orders, copies, stand-ins, working time and files, over HTTP."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
+from httpx import AsyncClient
 from temporalio.client import Client
 
 from activities.calendar.work_calendar import WorkCalendar
@@ -53,7 +56,7 @@ class Desk:
     """Alice's conversation, and everybody's connection to the API."""
 
     talk: Talk
-    http: httpx.AsyncClient
+    http: AsyncClient
     file: str = field(default_factory=lambda: uuid4().hex[:24])
     run: str = ""
 
@@ -97,6 +100,14 @@ async def desk(client: Client, parts: Parts, *, away: str = "", **ask: Any) -> A
         yield desk
 
 
+Desks = Callable[..., AbstractAsyncContextManager[Desk]]
+
+
+@pytest.fixture
+def opened(real_client: Client, parts: Parts) -> Desks:
+    return partial(desk, real_client, parts)
+
+
 def _with_someone_away(parts: Parts, away: str) -> Parts:
     today = date.today()  # noqa: DTZ011 - a day more on either side covers every zone
     absence = Absence(first=today - timedelta(days=2), last=today + timedelta(days=2))
@@ -107,10 +118,8 @@ def _with_someone_away(parts: Parts, away: str) -> Parts:
     return replace(parts, directory=FileDirectory(people))
 
 
-async def test_the_one_added_before_decides_first_then_the_one_who_added_them(
-    real_client: Client, parts: Parts
-) -> None:
-    async with desk(real_client, parts) as d:
+async def test_the_one_added_before_decides_before_the_one_who_added_them(opened: Desks) -> None:
+    async with opened() as d:
         mine = (await d.waiting("bob"))[0]["id"]
         added = await d.decide("bob", "add", to="erin", position="before")
         assert added.status_code == 200, added.text
@@ -121,18 +130,8 @@ async def test_the_one_added_before_decides_first_then_the_one_who_added_them(
         assert (await d.decide("bob", "approve")).json()["flow_run"]["status"] == "completed"
 
 
-async def test_after_is_what_is_meant_where_no_position_is_said(
-    real_client: Client, parts: Parts
-) -> None:
-    async with desk(real_client, parts) as d:
-        await d.decide("bob", "add", to="erin")
-        assert await d.waiting("bob") == []
-        done = await d.decide("erin", "approve")
-        assert done.json()["flow_run"]["status"] == "completed"
-
-
-async def test_a_position_belongs_to_adding_alone(real_client: Client, parts: Parts) -> None:
-    async with desk(real_client, parts) as d:
+async def test_a_position_belongs_to_adding_and_is_after_by_default(opened: Desks) -> None:
+    async with opened() as d:
         for bad in (
             {"decision": "approve", "position": "before"},
             {"decision": "delegate", "to": "erin", "position": "after"},
@@ -140,10 +139,14 @@ async def test_a_position_belongs_to_adding_alone(real_client: Client, parts: Pa
         ):
             assert (await d.decide("bob", **bad)).status_code == 422
         assert len(await d.waiting("bob")) == 1
+        await d.decide("bob", "add", to="erin")
+        assert await d.waiting("bob") == []
+        done = await d.decide("erin", "approve")
+        assert done.json()["flow_run"]["status"] == "completed"
 
 
-async def test_those_with_a_copy_may_look_but_not_decide(real_client: Client, parts: Parts) -> None:
-    async with desk(real_client, parts) as d:
+async def test_those_with_a_copy_may_look_but_not_decide(opened: Desks) -> None:
+    async with opened() as d:
         run, file = f"/v1/flow-runs/{d.run}", f"/v1/files/{d.file}"
         (item,) = await d.waiting("bob")
         assert item["summary"] == {"收据": "alice.pdf"}
@@ -159,10 +162,8 @@ async def test_those_with_a_copy_may_look_but_not_decide(real_client: Client, pa
         assert (await d.get(run, "alice")).json()["files"] == {d.file: "alice.pdf"}
 
 
-async def test_whoever_stands_in_is_asked_and_both_are_in_the_history(
-    real_client: Client, parts: Parts
-) -> None:
-    async with desk(real_client, parts, away="bob") as d:
+async def test_whoever_stands_in_is_asked_and_both_are_in_the_history(opened: Desks) -> None:
+    async with opened(away="bob") as d:
         assert await d.waiting("bob") == []
         assert (await d.decide("dave", "approve")).json()["flow_run"]["status"] == "completed"
         record = await run_of(d.talk.parts, d.run)
@@ -170,12 +171,10 @@ async def test_whoever_stands_in_is_asked_and_both_are_in_the_history(
         assert (line.by, line.comment) == ("dave", "for bob, who is away")
 
 
-async def test_it_is_due_when_it_goes_up_in_the_working_time_of_whoever_is_asked(
-    real_client: Client, parts: Parts
-) -> None:
-    async with desk(real_client, parts) as d:
+async def test_it_is_due_in_the_working_time_of_whoever_is_asked(opened: Desks) -> None:
+    async with opened() as d:
         (item,) = await d.waiting("bob")
-        bob = await person(parts, "bob")
+        bob = await person(d.talk.parts, "bob")
         since = datetime.fromisoformat(item["since"])
         due = after_working(WorkCalendar.load(), bob, since, {"days": 1, "hours": 4})
         off = abs(datetime.fromisoformat(item["due"]) - due)

@@ -60,9 +60,7 @@ async def test_a_read_that_asks_back_becomes_a_question_of_the_conversation(
     assert '"seat": "12A"' in words(await talk.say("12A"))
 
 
-async def test_each_field_is_asked_and_an_answer_the_server_refuses_asked_anew(
-    opened: Opened,
-) -> None:
+async def test_each_field_is_asked_and_what_the_server_refuses_asked_anew(opened: Opened) -> None:
     talk = await opened(order=WRITES)
     asked = await chosen(talk, "it__order", "确认")
     (which,) = [reply for reply in asked.replies if isinstance(reply, ChoicesReply)]
@@ -77,7 +75,7 @@ async def test_each_field_is_asked_and_an_answer_the_server_refuses_asked_anew(
 
 
 @pytest.mark.parametrize(("answer", "action"), [("是", "accept"), ("否", "decline")])
-async def test_what_has_nothing_to_fill_in_is_answered_by_yes_or_no(
+async def test_an_empty_form_is_answered_by_yes_or_no(
     opened: Opened, answer: str, action: str
 ) -> None:
     talk = await opened(agree=WRITES)
@@ -86,9 +84,7 @@ async def test_what_has_nothing_to_fill_in_is_answered_by_yes_or_no(
     assert json.dumps({"action": action}) in words(await talk.say(answer))
 
 
-async def test_cancelled_instead_of_answered_nothing_is_called_again(
-    opened: Opened, tmp_path: Path
-) -> None:
+async def test_cancelled_when_asked_it_is_not_called_again(opened: Opened, tmp_path: Path) -> None:
     talk = await opened(ask=WRITES)
     await chosen(talk, "it__ask", "确认")
     ended = await talk.say("取消")

@@ -146,7 +146,7 @@ class TestTrips:
         [("details", {"reason": None}), ("review", {})],
         ids=["details", "review"],
     )
-    async def test_while_it_asks_nothing_was_done(
+    async def test_while_it_asks_nothing_is_done(
         self, requests: Requests, state: str, more: dict[str, Any]
     ) -> None:
         run = await requests.trip(**more)
@@ -155,7 +155,7 @@ class TestTrips:
         assert undone(await run_of(requests.parts, run)) == []
         assert await requests.booked_trips() == 0
 
-    async def test_while_the_manager_has_it_nobody_is_asked_any_more(
+    async def test_taken_back_from_the_manager_it_is_asked_no_more(
         self, requests: Requests
     ) -> None:
         run = await requests.trip()
@@ -217,9 +217,7 @@ class TestTrips:
         assert undone(await run_of(requests.parts, run)) == ["cancel_trip"]
         assert await requests.booked_trips() == 0
 
-    async def test_one_that_was_made_is_taken_back_and_its_claim_stays(
-        self, requests: Requests
-    ) -> None:
+    async def test_one_that_was_made_is_taken_back_but_its_claim(self, requests: Requests) -> None:
         run = await requests.trip()
         await requests.confirm(run, "manager")
         await requests.decide("bob", run)
@@ -248,9 +246,7 @@ class TestEquipment:
         await requests.call_off(run)
         assert await requests.left("phone") == before
 
-    async def test_while_it_is_with_its_approvers_nobody_is_asked_any_more(
-        self, requests: Requests
-    ) -> None:
+    async def test_taken_back_from_its_approvers_it_is_nobodys(self, requests: Requests) -> None:
         before = await requests.left("phone")
         run = await requests.equipment(phone=1)
         await requests.confirm(run, "manager")
@@ -264,9 +260,7 @@ class TestEquipment:
         assert dear not in await requests.on_the_desk_of("erin")
         assert await requests.left("phone") == before
 
-    async def test_where_one_item_was_short_the_others_are_back_already(
-        self, requests: Requests
-    ) -> None:
+    async def test_where_one_item_was_short_the_others_are_back(self, requests: Requests) -> None:
         before = await requests.left("phone")
         run = await requests.equipment(phone=1, projector=100)
         await requests.confirm(run, "manager")
@@ -278,7 +272,7 @@ class TestEquipment:
         assert await requests.left("phone") == before
 
     @pytest.mark.parametrize("days", [0, 10], ids=["delivery", "still_waiting"])
-    async def test_before_it_is_delivered_it_goes_back_to_the_shelf(
+    async def test_undelivered_it_goes_back_to_the_shelf(
         self, requests: Requests, days: int
     ) -> None:
         before = (await requests.left("phone"), await requests.left("headset"))
@@ -293,7 +287,7 @@ class TestEquipment:
         assert undone(await run_of(requests.parts, run)) == ["release_equipment"] * 2
         assert (await requests.left("phone"), await requests.left("headset")) == before
 
-    async def test_once_delivered_it_is_handed_back_when_its_manager_agrees(
+    async def test_delivered_it_is_handed_back_with_its_managers_yes(
         self, requests: Requests
     ) -> None:
         before = await requests.left("keyboard")

@@ -63,9 +63,7 @@ async def test_what_is_free_is_checked_confirmed_and_booked(talk: Talk, parts: P
     assert (await decisions(parts))[before:] == ["checked", "admitted"]
 
 
-async def test_what_is_taken_is_said_and_another_asked_for_without_a_confirmation(
-    talk: Talk,
-) -> None:
+async def test_what_is_taken_is_said_and_another_asked_for_at_once(talk: Talk) -> None:
     taken.add("A1")
     turn = await chosen(talk, "book_room", "A1")
     assert (flow_of(turn).status, flow_of(turn).awaiting) == ("collecting", ["change"])
@@ -98,9 +96,7 @@ async def test_a_check_that_fails_for_the_moment_is_tried_again(talk: Talk) -> N
     assert hiccups == []
 
 
-async def test_what_a_model_fills_in_is_refused_without_a_confirmation(
-    tooled: Tooled, model: ModelServer
-) -> None:
+async def test_what_a_model_fills_in_is_checked_as_well(tooled: Tooled, model: ModelServer) -> None:
     slots = {"flow_name": "book_room", "slots": {"room": "cellar"}}
     model.then(calls(("dispatch_to_flow", slots)))
     async with tooled([book_room], model) as talk:

@@ -25,9 +25,7 @@ async def test_what_a_tool_found_is_said_with_no_activity_beside_the_tools_own(t
     assert (await spent(talk))[0] == 1
 
 
-async def test_only_an_id_that_a_client_chose_is_looked_for_in_the_log(
-    client: Client, parts: Parts
-) -> None:
+async def test_only_a_clients_own_id_is_looked_for_in_the_log(client: Client, parts: Parts) -> None:
     alice, long_ago = await person(parts, "alice"), ConversationState(older=True)
     took = []
     for fresh in (True, False):

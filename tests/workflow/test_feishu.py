@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-import httpx
 import pytest
+from httpx import AsyncClient
 from temporalio.client import Client
 
 from router.directory.file import FileDirectory
@@ -23,9 +23,7 @@ async def feishu() -> AsyncIterator[Feishu]:
 
 
 @pytest.fixture
-async def router(
-    feishu: Feishu, parts: Parts, real_client: Client
-) -> AsyncIterator[httpx.AsyncClient]:
+async def router(feishu: Feishu, parts: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
     everyone = parts.directory.everyone()
     accounts = {("feishu", f"ou_{person.id}"): person for person in everyone}
     settings = parts.settings.having(feishu.settings)
@@ -34,8 +32,8 @@ async def router(
         yield api
 
 
-async def test_leave_is_asked_for_confirmed_and_approved_by_cards(
-    feishu: Feishu, router: httpx.AsyncClient
+async def test_leave_is_asked_for_and_approved_by_cards(
+    feishu: Feishu, router: AsyncClient
 ) -> None:
     asking = feishu.message("ou_frank", "I want annual leave 2027-06-08 to 2027-06-09, family")
     for _ in range(2):
@@ -54,9 +52,7 @@ async def test_leave_is_asked_for_confirmed_and_approved_by_cards(
     assert len([post for post in feishu.posts if buttons(post)]) == 2
 
 
-async def test_a_card_is_nobody_s_but_the_approver_s(
-    feishu: Feishu, router: httpx.AsyncClient
-) -> None:
+async def test_a_card_is_the_approver_s_alone(feishu: Feishu, router: AsyncClient) -> None:
     await feishu.deliver(router, feishu.message("ou_alice", REQUEST))
     card = await feishu.posted("确认")
     await feishu.deliver(router, feishu.press("ou_alice", card, "确认"))
@@ -66,9 +62,7 @@ async def test_a_card_is_nobody_s_but_the_approver_s(
     assert "card" not in answer.json()
 
 
-async def test_what_is_said_in_a_thread_is_answered_in_it(
-    feishu: Feishu, router: httpx.AsyncClient
-) -> None:
+async def test_a_thread_is_answered_in_it(feishu: Feishu, router: AsyncClient) -> None:
     said = feishu.message(
         "ou_gina", "@_user_1 我要请假", chat_id="oc_group", thread_id="omt_1", message_id="om_9"
     )

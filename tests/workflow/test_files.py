@@ -108,9 +108,7 @@ async def fill(talk: Talk, value: JsonValue) -> Turn:
     return await talk.send(Message(action=FormAction(type="form", values={"receipt": value})))
 
 
-async def test_a_receipt_is_attached_shown_by_name_and_given_to_a_tool_by_id(
-    tooled: Tooled, parts: Parts
-) -> None:
+async def test_a_receipt_is_shown_by_name_and_passed_by_id(tooled: Tooled, parts: Parts) -> None:
     async with tooled([stamp], flows=[HAND_IN]) as talk:
         (asked,) = (await talk.say("我要交收据")).replies
         assert isinstance(asked, FormReply)

@@ -94,7 +94,7 @@ async def audited(talk: Talk) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("obeyed", OBEYING, ids=str)
-async def test_a_sub_agent_that_obeys_a_page_calls_nothing_that_it_was_not_offered(
+async def test_an_obedient_sub_agent_calls_only_what_it_was_offered(
     tooled: Tooled, world: World, obeyed: Call
 ) -> None:
     world.page = HOSTILE[0]
@@ -109,7 +109,7 @@ async def test_a_sub_agent_that_obeys_a_page_calls_nothing_that_it_was_not_offer
     assert (tried.name, tried.status) == (obeyed[0], "failed")
 
 
-async def test_a_sub_agent_that_may_send_people_to_a_form_still_pays_nothing_unconfirmed(
+async def test_a_sub_agent_that_may_open_the_form_pays_nothing(
     tooled: Tooled, world: World
 ) -> None:
     world.page = HOSTILE[0]
@@ -124,7 +124,7 @@ async def test_a_sub_agent_that_may_send_people_to_a_form_still_pays_nothing_unc
 
 
 @pytest.mark.parametrize("page", HOSTILE)
-async def test_a_page_that_is_said_back_word_for_word_is_only_words(
+async def test_a_page_that_is_said_back_is_only_words(
     tooled: Tooled, world: World, page: str
 ) -> None:
     world.page = page
@@ -136,7 +136,7 @@ async def test_a_page_that_is_said_back_word_for_word_is_only_words(
 
 
 @pytest.mark.parametrize("obeyed", OBEYING, ids=str)
-async def test_a_model_that_decides_so_itself_gets_no_further_than_the_question(
+async def test_an_obedient_model_gets_no_further_than_asking(
     tooled: Tooled, world: World, obeyed: Call
 ) -> None:
     script = [calls(obeyed)] * 3 + [says("好")]
@@ -147,7 +147,7 @@ async def test_a_model_that_decides_so_itself_gets_no_further_than_the_question(
 
 
 @pytest.mark.parametrize("obeyed", OBEYING, ids=str)
-async def test_while_the_question_is_open_no_model_answers_it(
+async def test_no_model_answers_the_open_question(
     tooled: Tooled, world: World, obeyed: Call
 ) -> None:
     fills: Call = ("fill_slots", {"slots": {"amount": 58, "confirmed": True}})
@@ -159,9 +159,7 @@ async def test_while_the_question_is_open_no_model_answers_it(
 
 
 @pytest.mark.parametrize("words", [*HOSTILE, "{{ slots }}", "{% include 'x' %}", "{#"])
-async def test_a_description_is_words_and_no_template(
-    tooled: Tooled, world: World, words: str
-) -> None:
+async def test_a_description_is_no_template(tooled: Tooled, world: World, words: str) -> None:
     async with tooled(world.tools(words)) as talk:
         turn = await chosen(talk, "pay")
         assert plain(words)[1:] in turn.replies[-1].text
@@ -199,9 +197,7 @@ async def test_a_yes_is_to_what_was_shown_when_it_was_said(tooled: Tooled, world
 
 
 @pytest.mark.parametrize("said", ["amount改成5800", "确认，amount改成5800", "好的，amount改成5800"])
-async def test_what_is_changed_is_asked_anew_even_beside_a_yes(
-    tooled: Tooled, world: World, said: str
-) -> None:
+async def test_a_change_beside_a_yes_is_asked_anew(tooled: Tooled, world: World, said: str) -> None:
     async with tooled(world.tools()) as talk:
         await asked(talk)
         turn = await talk.say(said)

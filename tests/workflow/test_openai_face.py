@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
+from httpx import AsyncClient
 from openai import AsyncOpenAI, NotFoundError
 from temporalio.client import Client
 
@@ -44,21 +44,21 @@ class Chat:
         return [await self.say(text) for text in texts]
 
 
-def as_person(api: httpx.AsyncClient, name: str) -> AsyncOpenAI:
+def as_person(api: AsyncClient, name: str) -> AsyncOpenAI:
     return AsyncOpenAI(base_url=f"{api.base_url}/v1", api_key=name, max_retries=0)
 
 
 @pytest.fixture
-def alice(api: httpx.AsyncClient) -> AsyncOpenAI:
+def alice(api: AsyncClient) -> AsyncOpenAI:
     return as_person(api, "alice")
 
 
 @pytest.fixture
-def frank(api: httpx.AsyncClient) -> AsyncOpenAI:
+def frank(api: AsyncClient) -> AsyncOpenAI:
     return as_person(api, "frank")
 
 
-async def decided(api: httpx.AsyncClient, decision: str) -> None:
+async def decided(api: AsyncClient, decision: str) -> None:
     """Have bob decide everything that waits for him."""
     bob = {"Authorization": "Bearer bob"}
     for waiting in (await api.get("/v1/approvals", headers=bob)).json()["items"]:
@@ -66,7 +66,7 @@ async def decided(api: httpx.AsyncClient, decision: str) -> None:
         await api.post(path, json={"decision": decision}, headers=bob)
 
 
-async def told(api: httpx.AsyncClient, text: str) -> None:
+async def told(api: AsyncClient, text: str) -> None:
     """Return once a run of alice's has said this by itself, in her latest conversation."""
     latest = (await api.get("/v1/conversations")).json()["items"][0]["id"]
     async with asyncio.timeout(20):
@@ -77,9 +77,7 @@ async def told(api: httpx.AsyncClient, text: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_leave_is_asked_for_in_chinese_and_the_decision_comes_with_the_next_answer(
-    api: httpx.AsyncClient, alice: AsyncOpenAI
-) -> None:
+async def test_a_decision_comes_with_the_next_answer(api: AsyncClient, alice: AsyncOpenAI) -> None:
     chat = Chat(alice)
     kinds, first_day, _, reason, card = await chat.say_all(
         "我要请假", "第三个", "2026-12-21", "12月22日", "搬家"
@@ -122,9 +120,7 @@ async def test_what_is_declined_is_changed_by_its_number(frank: AsyncOpenAI) -> 
     assert await chat.say("2") == "From which day?"
 
 
-async def test_two_chats_that_begin_alike_are_told_apart_by_what_was_said_since(
-    alice: AsyncOpenAI,
-) -> None:
+async def test_chats_that_begin_alike_are_told_apart_by_what_follows(alice: AsyncOpenAI) -> None:
     first, second = Chat(alice), Chat(alice)
     await first.say_all("帮我请个假", "年假")
     assert "1. 年假" in await second.say("帮我请个假")
@@ -132,9 +128,7 @@ async def test_two_chats_that_begin_alike_are_told_apart_by_what_was_said_since(
     assert "从哪天" in await second.say("病假")
 
 
-async def test_a_repeat_of_yes_hands_nothing_in_twice(
-    api: httpx.AsyncClient, frank: AsyncOpenAI
-) -> None:
+async def test_a_repeat_of_yes_hands_nothing_in_twice(api: AsyncClient, frank: AsyncOpenAI) -> None:
     chat = Chat(frank)
     await chat.say("I want annual leave from 2026-12-29 to 2026-12-29, family visit")
     before = list(chat.messages)
@@ -209,9 +203,7 @@ def written(chunks: list[Any]) -> str:
     return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
 
 
-async def test_what_a_model_writes_is_heard_while_it_writes_and_its_cost_comes_last(
-    spoken: AsyncOpenAI, model: ModelServer
-) -> None:
+async def test_a_text_is_heard_while_it_is_written(spoken: AsyncOpenAI, model: ModelServer) -> None:
     rest, chunks = asyncio.Event(), []
     balance = calls(("get_leave_balance", {"leave_type": "annual"}))
     model.then(balance, waits(rest, before=4, then=says(SAID)))
@@ -226,9 +218,7 @@ async def test_what_a_model_writes_is_heard_while_it_writes_and_its_cost_comes_l
     assert chunks[-1].usage.total_tokens > 0
 
 
-async def test_a_text_that_broke_off_is_followed_by_what_counts(
-    spoken: AsyncOpenAI, model: ModelServer
-) -> None:
+async def test_a_text_that_broke_off_is_replaced(spoken: AsyncOpenAI, model: ModelServer) -> None:
     reply = calls(("respond_message", {"text": SAID}))
     model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
     text = written([chunk async for chunk in streamed(spoken, "你是谁呀")])

@@ -23,12 +23,11 @@ from router.domain.messages import (
     StartAction,
     Turn,
 )
-from router.domain.principals import Principal
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.one_try import run_tool
 from tests.temporal import skipping_server
-from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, person, register_attributes, run_of
+from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, register_attributes, run_of, words
 
 
 @pytest.fixture(scope="module")
@@ -41,65 +40,52 @@ async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
 
 
 class Tools:
-    """Calls tools for one person, each call with a key of its own unless one is given."""
+    """Calls tools for whoever talks, each call with a key of its own unless one is given."""
 
-    def __init__(self, parts: Parts, client: Client, caller: Principal) -> None:
-        self.parts, self.client, self.caller = parts, client, caller
+    def __init__(self, talk: Talk) -> None:
+        self.parts, self.client, self.caller = talk.parts, talk.client, talk.person
 
     async def call(self, tool: str, confirmed: bool = True, **more: Any) -> Any:
         about = {"key": uuid4().hex, "now": datetime.now(UTC), **more.pop("about", {})}
         call = ToolCall(tool=tool, arguments=more, caller=self.caller, **about)
         with self.parts.dependencies.override(provided.temporal, self.connected):
-            dependencies, ledger = self.parts.dependencies, self.parts.store.ledger
-            return await run_tool(
-                self.parts.offered.registry, ledger, dependencies, call, confirmed
-            )
+            registry, ledger = self.parts.offered.registry, self.parts.store.ledger
+            return await run_tool(registry, ledger, self.parts.dependencies, call, confirmed)
 
     async def connected(self) -> Client:
         return self.client
 
 
 @pytest.fixture
-def tools(parts: Parts, client: Client, talk: Talk) -> Tools:
-    return Tools(parts, client, talk.person)
+def tools(talk: Talk) -> Tools:
+    return Tools(talk)
 
 
-async def test_a_request_that_waits_is_taken_back_and_then_is_over(
-    tools: Tools, talk: Talk, parts: Parts
-) -> None:
+async def test_what_waits_is_taken_back_and_then_is_over(tools: Tools, talk: Talk) -> None:
     run = await talk.waiting_leave()
     first = await tools.call("withdraw_request", request=run, about={"key": run})
     again = await tools.call("withdraw_request", request=run, about={"key": run})
     with pytest.raises(PermanentToolError) as refused:
         await tools.call("withdraw_request", request=run)
     assert "它已经结束了，没有任何改变" in refused.value.said.zh
-    assert (first["outcome"], first["status"], first["said"]) == (
-        "withdrawn",
-        "cancelled",
-        "已经撤回。",
-    )
+    told = [first[key] for key in ("outcome", "status", "said")]
+    assert told == ["withdrawn", "cancelled", "已经撤回。"]
     assert again == first
-    record = await parts.store.runs.find("default", run)
-    assert record is not None
-    assert [line.event for line in record.history].count("withdrawn") == 1
+    history = (await run_of(talk.parts, run)).history
+    assert [line.event for line in history].count("withdrawn") == 1
 
 
-async def test_it_is_found_by_what_it_is_called_where_that_says_which(
-    client: Client, parts: Parts
-) -> None:
-    # Somebody who has asked for nothing else in this session's database.
-    gina = await person(parts, "gina")
-    talk, tools = await Talk(client, parts, gina).open(), Tools(parts, client, gina)
+async def test_it_is_found_by_what_it_is_called_where_that_says_which(talk: Talk) -> None:
+    talk = await talk.another("gina")  # who has asked for nothing else in this session's database
+    tools = Tools(talk)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
     with pytest.raises(ArgumentsToolError, match=f"'搬家'; there are: .*{run}"):
         await tools.call("withdraw_request", request="搬家")
     assert (await tools.call("withdraw_request", request="我的请假申请"))["request"] == run
 
 
-async def test_two_of_one_name_are_both_named_and_neither_is_touched(
-    client: Client, parts: Parts
-) -> None:
-    talk, tools = await clean(client, parts)
+async def test_two_of_one_name_are_both_named_and_neither_is_touched(talk: Talk) -> None:
+    talk, tools = await clean(talk)
     one = await talk.waiting_leave("我要请事假，12月9日到9日，搬家")
     other = await talk.waiting_leave("我要请事假，12月10日到10日，搬家")
     with pytest.raises(ArgumentsToolError, match="say which, by its id") as refused:
@@ -124,9 +110,7 @@ async def test_an_approver_is_reminded_once_an_hour(tools: Tools, talk: Talk) ->
     await tools.call("withdraw_request", request=run)
 
 
-async def test_there_is_nothing_to_hurry_where_nobody_is_waited_for(
-    tools: Tools, talk: Talk, bob: Approver
-) -> None:
+async def test_who_waits_for_nobody_hurries_none(tools: Tools, talk: Talk, bob: Approver) -> None:
     asking = await talk.say("我要请年假，12月7日到8日，家里有事")
     with pytest.raises(PermanentToolError) as refused:
         await tools.call("nudge_approver", request=flow_of(asking).id)
@@ -138,20 +122,17 @@ async def test_there_is_nothing_to_hurry_where_nobody_is_waited_for(
     assert "已经结束" in refused.value.said.zh
 
 
-async def test_what_is_said_is_in_the_callers_language(client: Client, parts: Parts) -> None:
-    frank = await person(parts, "frank")
-    talk = await Talk(client, parts, frank, locale="en").open()
+async def test_what_is_said_is_in_the_callers_language(talk: Talk) -> None:
+    talk = await talk.another("frank", "en")
     run = await talk.waiting_leave("I need annual leave from 7 December to 8 December, family")
-    told = await Tools(parts, client, frank).call("withdraw_request", request=run)
+    told = await Tools(talk).call("withdraw_request", request=run)
     assert (told["title"], told["said"]) == ("Leave request", "It is taken back.")
 
 
-async def test_somebody_elses_request_is_none(
-    tools: Tools, talk: Talk, parts: Parts, client: Client
-) -> None:
+async def test_somebody_elses_request_is_none(tools: Tools, talk: Talk) -> None:
     run = await talk.waiting_leave()
     for stranger in ("bob", "olga", "gina"):
-        theirs = Tools(parts, client, await person(parts, stranger))
+        theirs = Tools(await talk.another(stranger))
         for tool in ("withdraw_request", "nudge_approver"):
             with pytest.raises(ArgumentsToolError, match="no request under way is called"):
                 await theirs.call(tool, request=run)
@@ -179,13 +160,11 @@ async def test_what_names_no_request_is_refused(tools: Tools, talk: Talk, reques
     assert (await tools.call("withdraw_request", request=run))["outcome"] == "withdrawn"
 
 
-async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(
-    client: Client, parts: Parts
-) -> None:
-    gina = await person(parts, "gina")
-    talk, tools = await Talk(client, parts, gina).open(), Tools(parts, client, gina)
+async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(talk: Talk) -> None:
+    talk = await talk.another("gina")
+    tools = Tools(talk)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
-    begun = await (await Talk(client, parts, gina).open()).say("我要请假")
+    begun = await (await talk.another("gina")).say("我要请假")
     reminded = await tools.call("nudge_approver", request="请假")
     with pytest.raises(ArgumentsToolError) as refused:
         await tools.call("withdraw_request", request="请假")
@@ -195,25 +174,23 @@ async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(
         await tools.call("withdraw_request", request=each)
 
 
-async def test_a_word_to_a_request_is_no_request_itself(client: Client, parts: Parts) -> None:
-    erin = await person(parts, "erin")
-    talk, tools = await Talk(client, parts, erin).open(), Tools(parts, client, erin)
+async def test_a_word_to_a_request_is_no_request_itself(talk: Talk) -> None:
+    talk = await talk.another("erin")
     start = StartAction(type="start", flow="nudge_approver", slots={})
-    asking = await talk.send(Message(action=start))
-    assert asking.flow is not None
+    assert (await talk.send(Message(action=start))).flow is not None
     with pytest.raises(ArgumentsToolError, match="nor is there any other"):
-        await tools.call("withdraw_request", request="Remind the approver")
+        await Tools(talk).call("withdraw_request", request="Remind the approver")
 
 
-async def clean(client: Client, parts: Parts, locale: Locale = "zh") -> tuple[Talk, Tools]:
+async def clean(talk: Talk, locale: Locale = "zh") -> tuple[Talk, Tools]:
     """A conversation of somebody's who asks for nothing yet."""
-    dave = await person(parts, "dave")
-    tools = Tools(parts, client, dave)
-    found, _ = await parts.store.runs.listed("default", dave.id, None, None, None, 50)
+    talk = await talk.another("dave", locale)
+    tools = Tools(talk)
+    found, _ = await talk.parts.store.runs.listed("default", "dave", None, None, None, 50)
     for run in found:
         if run.status not in ENDED:
             await tools.call("withdraw_request", request=run.id)
-    return await Talk(client, parts, dave, locale=locale).open(), tools
+    return talk, tools
 
 
 async def two_leaves(talk: Talk) -> tuple[str, str]:
@@ -230,38 +207,29 @@ def options_of(turn: Turn) -> list[tuple[str, JsonValue]]:
 @pytest.mark.parametrize(
     "answer", ["the first one", "2", "sick leave", "the one for December 9", "第一个", "button"]
 )
-async def test_of_several_that_fit_one_is_chosen_in_any_way(
-    client: Client, parts: Parts, answer: str
-) -> None:
-    talk, tools = await clean(client, parts, "en")
+async def test_of_several_that_fit_one_is_chosen_in_any_way(talk: Talk, answer: str) -> None:
+    talk, tools = await clean(talk, "en")
     annual, sick = await two_leaves(talk)
     asked = await talk.say("withdraw my leave")
     assert options_of(asked) == [
         ("Leave request (sick, 9 Dec to 10 Dec): waiting approval", sick),
         ("Leave request (annual, 7 Dec to 8 Dec): waiting approval", annual),
     ]
-    with parts.dependencies.override(provided.temporal, tools.connected):
-        chosen = await (
-            talk.send(Message(action=ChooseAction(type="choose", value=sick)))
-            if answer == "button"
-            else talk.say(answer)
-        )
-        assert (flow_of(chosen).name, flow_of(chosen).status) == (
-            "withdraw_request",
-            "confirming",
-        ), chosen
+    with talk.parts.dependencies.override(provided.temporal, tools.connected):
+        pressed = Message(action=ChooseAction(type="choose", value=sick))
+        chosen = await (talk.send(pressed) if answer == "button" else talk.say(answer))
+        flow = flow_of(chosen)
+        assert (flow.name, flow.status) == ("withdraw_request", "confirming"), chosen
         await talk.say("yes")
     meant = annual if answer == "2" else sick
-    assert (await run_of(parts, meant)).status == "cancelled"
+    assert (await run_of(talk.parts, meant)).status == "cancelled"
     other = sick if meant == annual else annual
-    assert (await run_of(parts, other)).status == "waiting_approval"
+    assert (await run_of(talk.parts, other)).status == "waiting_approval"
     await tools.call("withdraw_request", request=other)
 
 
-async def test_without_a_name_the_only_one_is_meant_and_of_several_one_is_asked_for(
-    client: Client, parts: Parts
-) -> None:
-    talk, tools = await clean(client, parts)
+async def test_without_a_name_the_only_one_is_meant_or_one_is_asked_for(talk: Talk) -> None:
+    talk, tools = await clean(talk)
     first = await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")
     alone = await talk.say("催一下")
     assert (flow_of(alone).name, flow_of(alone).status) == ("nudge_approver", "confirming")
@@ -282,10 +250,8 @@ async def test_without_a_name_the_only_one_is_meant_and_of_several_one_is_asked_
         await tools.call("withdraw_request", request=each)
 
 
-async def test_what_is_none_of_the_choices_is_asked_for_once_more(
-    client: Client, parts: Parts
-) -> None:
-    talk, tools = await clean(client, parts, "en")
+async def test_what_is_none_of_the_choices_is_asked_for_once_more(talk: Talk) -> None:
+    talk, tools = await clean(talk, "en")
     runs = await two_leaves(talk)
     await talk.say("withdraw my leave")
     again = await talk.say("the one about penguins")
@@ -295,16 +261,14 @@ async def test_what_is_none_of_the_choices_is_asked_for_once_more(
         await tools.call("withdraw_request", request=each)
 
 
-async def test_tools_speak_the_language_of_the_conversation(client: Client, parts: Parts) -> None:
-    erin = await person(parts, "erin")
-    tools = Tools(parts, client, erin)
-    talk = await Talk(client, parts, erin, locale="en").open()
+async def test_tools_speak_the_language_of_the_conversation(talk: Talk) -> None:
+    talk = await talk.another("erin", "en")
+    tools = Tools(talk)
     run = await talk.waiting_leave("I need annual leave from 14 December to 15 December, family")
     nudge = StartAction(type="start", flow="nudge_approver", slots={"request": run})
     await talk.send(Message(action=nudge))
-    with parts.dependencies.override(provided.temporal, tools.connected):
+    with talk.parts.dependencies.override(provided.temporal, tools.connected):
         reminded = await talk.say("yes")
-    said = " ".join(getattr(reply, "text", "") for reply in reminded.replies)
-    assert "The approvers were reminded." in said
-    assert "Leave request" in said
+    assert "The approvers were reminded." in words(reminded)
+    assert "Leave request" in words(reminded)
     await tools.call("withdraw_request", request=run)

@@ -125,9 +125,7 @@ async def brief_histories() -> AsyncIterator[Client]:
         yield environment.client
 
 
-async def test_steps_are_worked_on_and_what_the_reflection_accepts_is_the_reply(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_what_the_reflection_accepts_is_the_reply(talk: Talk, model: PlanningModel) -> None:
     model.plans.append(drawn(*STEPS))
     found_by_steps(model)
     model.reflections.append(accepts("G1 加和平饭店，共 1300。"))
@@ -144,9 +142,7 @@ async def test_steps_are_worked_on_and_what_the_reflection_accepts_is_the_reply(
     assert "Peace" not in told(model.asked[TRAIN][-1])
 
 
-async def test_steps_that_do_not_wait_for_each_other_are_under_way_at_once(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_independent_steps_are_under_way_at_once(talk: Talk, model: PlanningModel) -> None:
     thinking = {task: asyncio.Event() for task in ("A", "B", "C", "D")}
     model.plans.append(drawn(*((task, task) for task in thinking)))
     over = asyncio.Event()
@@ -162,9 +158,7 @@ async def test_steps_that_do_not_wait_for_each_other_are_under_way_at_once(
     assert thinking["D"].is_set()
 
 
-async def test_a_step_can_neither_ask_nor_leave_nor_write_and_what_it_misses_is_asked_for_it(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_what_a_step_misses_is_asked_for_it(talk: Talk, model: PlanningModel) -> None:
     model.plans += [drawn(("train", TRAIN)), drawn(("train", TRAIN), ("hotel", HOTEL))]
     model.steps[TRAIN] += [calls(("say_missing", {"text": "which day?"})), says("G1 早八点")]
     model.steps[HOTEL] += [says("Peace")]
@@ -180,9 +174,7 @@ async def test_a_step_can_neither_ask_nor_leave_nor_write_and_what_it_misses_is_
     assert "周一早上" in told(model.asked["plan"][1])
 
 
-async def test_what_is_no_answer_to_its_question_is_handed_back_to_the_desk(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_what_is_no_answer_goes_back_to_the_desk(talk: Talk, model: PlanningModel) -> None:
     model.plans += [drawn(("train", TRAIN)), calls(("hand_back", {}))]
     model.steps[TRAIN].append(calls(("say_missing", {"text": "which day?"})))
     model.reflections.append(calls(("ask", {"text": "哪天走？"})))
@@ -192,9 +184,7 @@ async def test_what_is_no_answer_to_its_question_is_handed_back_to_the_desk(
     assert texts(turn) == ["食堂有面。", "我们回到行程助手。哪天走？"]
 
 
-async def test_a_step_is_tried_again_with_why_and_what_was_built_on_it_too(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_a_step_is_tried_again_with_those_after(talk: Talk, model: PlanningModel) -> None:
     model.plans.append(drawn(("train", TRAIN), ("sum", SUM, "train"), ("hotel", HOTEL)))
     model.steps[TRAIN] += [says("G1"), says("G1, 500")]
     model.steps[SUM] += [says("unknown"), says("500")]
@@ -206,9 +196,7 @@ async def test_a_step_is_tried_again_with_why_and_what_was_built_on_it_too(
     assert [len(model.asked[task]) for task in (TRAIN, SUM, HOTEL)] == [2, 2, 1]
 
 
-async def test_a_plan_that_no_longer_fits_is_made_anew_and_keeps_results_that_serve(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_a_new_plan_keeps_the_results_that_serve(talk: Talk, model: PlanningModel) -> None:
     model.plans += [
         drawn(("train", TRAIN), ("hotel", HOTEL)),
         drawn(("train", TRAIN), ("sum", SUM, "train")),
@@ -235,9 +223,7 @@ async def test_replans_are_offered_twice_and_no_more(talk: Talk, model: Planning
     assert "there is no 'replan' here" in told(last) or "that is all" in told(last)
 
 
-async def test_a_plan_that_will_not_do_is_returned_with_the_exact_error(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_a_bad_plan_is_returned_with_the_error(talk: Talk, model: PlanningModel) -> None:
     model.plans += [drawn(("a", "A", "b"), ("b", "B", "a")), drawn(("a", "A"))]
     model.steps["A"].append(says("1"))
     model.reflections.append(accepts("好了。"))
@@ -267,9 +253,7 @@ async def test_a_run_without_room_for_a_plan_goes_on_step_by_step(
         assert await activities(talk) == ["think"]
 
 
-async def test_a_turn_too_short_for_a_plan_goes_on_step_by_step(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_a_turn_too_short_for_a_plan_has_none(talk: Talk, model: PlanningModel) -> None:
     model.others.append(says("G1。"))
     assert texts(await talk.say("帮我安排去上海", seconds=15.0)) == ["G1。"]
     assert await activities(talk) == ["think"]
@@ -293,9 +277,7 @@ async def test_at_a_limit_it_says_which_steps_are_done_and_which_are_open(
     assert "This is your last step" in last["messages"][-1]["content"]
 
 
-async def test_words_while_it_works_reach_the_reflection_and_steps_not_begun_are_skipped(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_words_while_it_works_reach_the_reflection(talk: Talk, model: PlanningModel) -> None:
     model.plans += [
         drawn(("wait", "Wait"), ("sum", SUM, "wait")),
         drawn(("wait", "Wait"), ("hotel", HOTEL)),
@@ -317,9 +299,7 @@ async def test_words_while_it_works_reach_the_reflection_and_steps_not_begun_are
     assert (await steering).route.target == "trip-planner"
 
 
-async def test_words_while_it_reflects_are_reflected_on_before_anything_is_said(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_words_while_it_reflects_are_reflected_on(talk: Talk, model: PlanningModel) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     model.plans.append(drawn(("train", TRAIN)))
     model.steps[TRAIN].append(says("G1"))
@@ -336,9 +316,7 @@ async def test_words_while_it_reflects_are_reflected_on_before_anything_is_said(
     await steering
 
 
-async def test_stopped_all_its_steps_end_within_a_second_and_what_is_finished_is_kept(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_stopped_it_keeps_what_is_finished(talk: Talk, model: PlanningModel) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     model.plans += [
         drawn(("train", TRAIN), ("hotel", HOTEL), ("wait", "Wait")),
@@ -384,9 +362,7 @@ async def test_a_long_plan_goes_on_in_a_new_run_with_the_steps_that_are_finished
     assert all(f"{task}: found" in told(model.asked["reflect"][0]) for task in tasks)
 
 
-async def test_a_model_that_is_gone_ends_the_run_with_what_was_reached(
-    talk: Talk, model: PlanningModel
-) -> None:
+async def test_without_its_model_a_run_tells_what_it_has(talk: Talk, model: PlanningModel) -> None:
     model.plans.append(drawn(("train", TRAIN)))
     model.steps[TRAIN].append(says("G1, 500"))
     model.reflections += [fails(400)] * 6

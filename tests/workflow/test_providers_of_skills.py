@@ -109,7 +109,7 @@ async def test_where_the_named_model_is_not_there_the_usual_one_works(tooled: To
 
 
 @pytest.mark.parametrize("refused", [(), ("tools",)], ids=["functions", "json_schema alone"])
-async def test_where_the_model_dies_after_two_steps_its_fallback_goes_on_with_the_same_dialogue(
+async def test_a_fallback_goes_on_with_the_dialogue(
     tooled: Tooled, refused: tuple[str, ...]
 ) -> None:
     first = Mortal(
@@ -139,9 +139,7 @@ async def test_where_the_model_dies_after_two_steps_its_fallback_goes_on_with_th
 
 
 @pytest.mark.parametrize("refused", [(), ("tools",)], ids=["functions", "json_schema alone"])
-async def test_where_the_model_dies_in_the_middle_of_a_plan_its_fallback_goes_on_with_it(
-    tooled: Tooled, refused: tuple[str, ...]
-) -> None:
+async def test_a_fallback_goes_on_with_a_plan(tooled: Tooled, refused: tuple[str, ...]) -> None:
     first, second = PlanningModel(), PlanningModel()
     first.others.append(CHOOSE)
     first.plans.append(drawn(("train", TRAIN), ("hotel", HOTEL, "train")))

@@ -24,6 +24,11 @@ TURNS, TOOLS, MODELS = "own-turns", "own-tools", "own-models"
 ASKED = "年假还剩几天"
 
 
+@pytest.fixture
+def own(parts: Parts) -> Parts:
+    return with_queues(parts)
+
+
 def with_queues(parts: Parts, **more: object) -> Parts:
     own = {"task_queue": TURNS, "tool_queue": TOOLS, "model_queue": MODELS, **more}
     return replace(parts, settings=parts.settings.model_copy(update=own))
@@ -61,43 +66,33 @@ async def queues_of(client: Client, id_: str, turn: Turn) -> dict[str, str]:
     return {each.activity_type.name: each.task_queue.name for each in sent if each.activity_id}
 
 
-async def test_tools_and_models_are_asked_by_the_workers_of_their_queues(
-    real_client: Client, parts: Parts
-) -> None:
-    own = with_queues(parts)
+async def test_tools_and_models_are_asked_on_their_queues(real_client: Client, own: Parts) -> None:
     async with (
         at_work(real_client, own, "turns") as turns,
         at_work(real_client, own, "models", "tools") as others,
     ):
         turn = await asked(real_client, own, "queues1")
         assert (turns, others) == ([TURNS], [MODELS, TOOLS])
+        undecided = await asked(real_client, own, "queues3", "zebra crossing xylophone")
+    assert (await queues_of(real_client, "queues3", undecided))["decide"] == MODELS
     assert turn.tool_calls[0].status == "done"
     sent = await queues_of(real_client, "queues1", turn)
     assert sent.pop("get_leave_balance") == TOOLS
     assert sent == {"tell_flow": TURNS}
 
 
-async def test_models_are_asked_where_their_queue_is_polled(
-    real_client: Client, parts: Parts
+async def test_without_own_queues_all_is_done_where_turns_are(
+    real_client: Client, own: Parts
 ) -> None:
-    own = with_queues(parts)
-    async with at_work(real_client, own, "turns"), at_work(real_client, own, "models", "tools"):
-        turn = await asked(real_client, own, "queues3", "zebra crossing xylophone")
-    assert (await queues_of(real_client, "queues3", turn))["decide"] == MODELS
-
-
-async def test_without_queues_of_their_own_all_is_done_where_turns_are(
-    real_client: Client, parts: Parts
-) -> None:
-    own = with_queues(parts, tool_queue=None, model_queue=None)
+    own = with_queues(own, tool_queue=None, model_queue=None)
     async with at_work(real_client, own, "turns", "models", "tools") as queues:
         assert queues == [TURNS]
         turn = await asked(real_client, own, "queues2")
     assert set((await queues_of(real_client, "queues2", turn)).values()) == {TURNS}
 
 
-async def test_who_polls_is_known_by_queue(real_client: Client, parts: Parts) -> None:
-    own = with_queues(parts, task_queue="seen-turns", tool_queue="seen-tools")
+async def test_who_polls_is_known_by_queue(real_client: Client, own: Parts) -> None:
+    own = with_queues(own, task_queue="seen-turns", tool_queue="seen-tools")
     async with at_work(real_client, own, "tools"):
         async with asyncio.timeout(30):
             while not await is_polled(real_client, "seen-tools"):  # noqa: ASYNC110 - Temporal's doing
@@ -105,17 +100,17 @@ async def test_who_polls_is_known_by_queue(real_client: Client, parts: Parts) ->
         assert not await is_polled(real_client, "seen-turns")
 
 
-async def test_a_rate_holds_for_the_whole_queue(real_client: Client, parts: Parts) -> None:
-    own = with_queues(parts, task_queue=TURNS, tool_calls_per_second=3.5)
+async def test_a_rate_holds_for_the_whole_queue(real_client: Client, own: Parts) -> None:
+    own = with_queues(own, task_queue=TURNS, tool_calls_per_second=3.5)
     workers = build_workers(real_client, own, ["tools", "models"])
     rates = {q: w.config()["max_task_queue_activities_per_second"] for q, w in workers.items()}
     assert rates == {TOOLS: 3.5, MODELS: None}
 
 
 @pytest.mark.parametrize(("kind", "variable"), [("models", "MODEL"), ("tools", "TOOL")])
-async def test_a_kind_without_a_queue_of_its_own_is_nothing_to_poll(
-    real_client: Client, parts: Parts, kind: Kind, variable: str
+async def test_a_kind_without_a_queue_is_nothing_to_poll(
+    real_client: Client, own: Parts, kind: Kind, variable: str
 ) -> None:
-    own = with_queues(parts, tool_queue=None, model_queue=None)
+    own = with_queues(own, tool_queue=None, model_queue=None)
     with pytest.raises(MisconfiguredError, match=f"set ROUTER_{variable}_QUEUE, or add turns"):
         build_workers(real_client, own, [kind])

@@ -7,16 +7,7 @@ import pytest
 from router.domain.locale import Locale
 from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message
 from tests.workflow.conftest import Passing
-from tests.workflow.desk import (
-    Talk,
-    becomes,
-    closed,
-    flow_of,
-    heard,
-    run_of,
-    withdrawn,
-    words,
-)
+from tests.workflow.desk import Talk, becomes, closed, flow_of, heard, run_of, withdrawn, words
 
 
 async def active(talk: Talk) -> str | None:
@@ -63,9 +54,7 @@ async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) ->
     await talk.say("取消")
 
 
-async def test_a_correction_that_does_not_fit_changes_nothing_and_says_what_would(
-    talk: Talk,
-) -> None:
+async def test_a_correction_that_does_not_fit_changes_nothing(talk: Talk) -> None:
     before = await talk.say("我要请年假，12月7日到8日，家里有事")
     turn = await talk.say("结束日期改成12月4日")
     assert flow_of(turn).slots == flow_of(before).slots
@@ -152,9 +141,7 @@ async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
     assert (turn.route.kind, await active(talk)) == ("handoff", "leave_request")
 
 
-async def test_after_a_day_a_message_hears_first_where_we_were(
-    passing: Passing, talk: Talk
-) -> None:
+async def test_after_a_day_a_message_hears_where_we_were(passing: Passing, talk: Talk) -> None:
     await talk.say("我要请年假")
     asked = await talk.say("12月7日开始")
     await passing(hours=20)
@@ -194,9 +181,7 @@ async def begun(talk: Talk) -> str:
 
 
 @pytest.mark.parametrize("said", ["继续刚才的请假", "接着办", "continue my leave request"])
-async def test_what_fell_silent_is_taken_up_as_it_was(
-    passing: Passing, talk: Talk, said: str
-) -> None:
+async def test_what_fell_silent_is_taken_up(passing: Passing, talk: Talk, said: str) -> None:
     run = await begun(talk)
     await silent(passing, talk, run)
     assert await active(talk) is None
@@ -226,9 +211,7 @@ async def test_its_notice_has_a_button_that_works_meanwhile(passing: Passing, ta
     assert "我们回到费用报销" in words(turn)
 
 
-async def test_a_paused_flows_silence_is_said_without_its_question(
-    passing: Passing, talk: Talk
-) -> None:
+async def test_a_paused_flows_silence_has_no_question(passing: Passing, talk: Talk) -> None:
     await begun(talk)
     await passing(hours=48)
     await talk.say("我要报销")

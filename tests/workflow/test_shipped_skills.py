@@ -78,7 +78,7 @@ TRIP = (
 
 
 class TestTripPlanner:
-    async def test_it_plans_by_calendar_and_limits_and_ends_with_a_leave_request_filled_in(
+    async def test_it_plans_by_calendar_and_limits_and_fills_in_a_leave_request(
         self, alice: Talk
     ) -> None:
         alice.model.then(
@@ -111,7 +111,7 @@ class TestTripPlanner:
         told = alice.model.chats[-1]["messages"][-1]["content"]
         assert told.startswith("The employee is done with the form: it is waiting_approval")
 
-    async def test_what_was_paid_already_goes_into_a_claim_that_asks_nothing_more(
+    async def test_what_was_paid_goes_into_a_claim_that_asks_nothing_more(
         self, frank: Talk
     ) -> None:
         paid = {"category": "transport", "amount": "553 CNY", "date": "yesterday", "invoice": "T1"}
@@ -132,9 +132,7 @@ class TestTripPlanner:
 
 
 class TestBlogWriter:
-    async def test_it_drafts_once_the_outline_is_agreed_to_and_looks_up_what_may_be_said(
-        self, alice: Talk
-    ) -> None:
+    async def test_it_drafts_once_the_outline_is_agreed_to(self, alice: Talk) -> None:
         alice.model.then(
             chooses("blog-writer", "写一篇数据库迁移的文章"),
             asks("提纲：一、为什么换；二、怎么换。可以吗？"),
@@ -161,9 +159,7 @@ class TestBlogWriter:
 
 
 class TestCodeReview:
-    async def test_it_sees_the_code_as_it_was_pasted_whatever_the_request_says(
-        self, frank: Talk
-    ) -> None:
+    async def test_it_sees_the_code_as_it_was_pasted(self, frank: Talk) -> None:
         frank.model.then(
             chooses("code-review", "review a Python function"),
             calls(("read_skill_file", {"path": "references/checklist.md"})),
@@ -178,9 +174,7 @@ class TestCodeReview:
         assert CODE.replace("</", "<\\/") in opening
         assert opening.count("</request>") == 1
 
-    async def test_it_has_nothing_to_run_code_with_and_asks_for_code_where_there_is_none(
-        self, frank: Talk
-    ) -> None:
+    async def test_it_can_not_run_code_and_asks_where_there_is_none(self, frank: Talk) -> None:
         frank.model.then(
             chooses("code-review", "review code"),
             asks("Please paste the code, and say what it is meant to do."),

@@ -45,9 +45,7 @@ def of_type(history: WorkflowHistory, activity: str) -> int:
     return sum(one.activity_type.name == activity for one in scheduled)
 
 
-async def test_a_run_that_continues_as_new_goes_on_without_the_model_noticing(
-    opened: Opened,
-) -> None:
+async def test_a_run_continues_as_new_without_the_model_noticing(opened: Opened) -> None:
     asked = []
     for continue_after in (None, 2):
         async with opened(reads(5, size=200)) as house:
@@ -77,9 +75,7 @@ async def test_a_long_run_is_sent_a_bounded_question_and_the_rest_in_short(opene
 
 
 @pytest.mark.parametrize("behaviour", [fails(400), says("")])
-async def test_where_no_model_condenses_the_calls_that_were_made_are_told(
-    opened: Opened, behaviour: Behaviour
-) -> None:
+async def test_uncondensed_calls_are_told(opened: Opened, behaviour: Behaviour) -> None:
     async with opened(reads(12, at_once=4, size=800, condensing=behaviour)) as house:
         outcome, _ = await house.run(context=6000)
         told = earlier(house.steps[-1])
@@ -89,7 +85,7 @@ async def test_where_no_model_condenses_the_calls_that_were_made_are_told(
 
 
 @pytest.mark.parametrize(("per_token", "least"), [(3.0, 0.7), (1 / 3, 0.4)])
-async def test_what_a_step_is_sent_follows_what_the_server_counts(
+async def test_questions_follow_the_servers_count(
     opened: Opened, per_token: float, least: float
 ) -> None:
     async with opened(reads(30, size=4000, per_token=per_token)) as house:
@@ -117,9 +113,7 @@ async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(opened: Ope
 
 
 @pytest.mark.slow
-async def test_sixty_model_calls_and_two_hundred_tool_calls_stay_within_all_limits(
-    opened: Opened,
-) -> None:
+async def test_sixty_steps_with_240_calls_stay_within_all_limits(opened: Opened) -> None:
     async with opened(reads(60, at_once=4, size=4000)) as house:
         outcome, id_ = await house.run()
         asked = [dialogue(body) for body in house.steps]

@@ -101,10 +101,7 @@ async def test_the_answer_to_its_question_goes_to_the_skill_at_no_other_call(tal
     assert texts(turn) == ["G1 正好。"]
     assert (turn.route.kind, turn.route.target, turn.route.by) == ("skill", "trip-helper", "slot")
     assert turn.usage.llm_calls == 1
-    assert told(talk, "tool") == [
-        '"G1 to 上海"',
-        "早上八点",
-    ]
+    assert told(talk, "tool") == ['"G1 to 上海"', "早上八点"]
 
 
 async def test_once_it_has_answered_the_next_message_is_anybodys(talk: Talk) -> None:
@@ -156,9 +153,7 @@ async def test_one_that_waits_keeps_waiting_while_another_comes_to_its_end(talk:
     assert told(talk, "tool") == ["中午吃什么", "早上八点"]
 
 
-async def test_a_request_for_a_flow_is_not_heeded_by_a_skill_at_work_but_begun_after_it(
-    talk: Talk,
-) -> None:
+async def test_a_flow_asked_for_while_a_skill_works_is_begun_after_it(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(("wait_long", {"number": 1})), says("好了。"))
     working = asyncio.create_task(talk.say("帮我安排去上海"))
     await entered.wait()
@@ -169,9 +164,7 @@ async def test_a_request_for_a_flow_is_not_heeded_by_a_skill_at_work_but_begun_a
     assert (await steering).route.target == "leave_request"
 
 
-async def test_it_leaves_for_a_form_that_is_confirmed_and_comes_back_with_what_became_of_it(
-    talk: Talk,
-) -> None:
+async def test_it_comes_back_from_a_form_with_what_became_of_it(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(BOOK), says("订好了，12A。"))
     asked = await talk.say("帮我安排去上海")
     assert (flow_of(asked).name, flow_of(asked).status) == ("book_seat", "confirming")
@@ -192,9 +185,7 @@ async def test_a_form_that_is_not_wanted_is_told_as_cancelled(talk: Talk) -> Non
     assert "it is cancelled" in result
 
 
-async def test_words_while_it_works_land_at_the_next_boundary_and_what_is_not_begun_is_skipped(
-    talk: Talk,
-) -> None:
+async def test_words_while_it_works_skip_what_is_not_begun(talk: Talk) -> None:
     waits = [("wait_long", {"number": n}) for n in range(6)]
     talk.model.then(CHOOSE, calls(*waits), says("改去北京了。"))
     working = asyncio.create_task(talk.say("帮我安排去上海"))
@@ -233,10 +224,7 @@ async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(talk: Talk)
     assert stopped.status == "cancelled"
     assert stopped.usage.llm_calls >= 1
     assert texts(await talk.say("接着安排吧")) == ["G1 正好。"]
-    assert told(talk, "tool") == [
-        '"G1 to 上海"',
-        "stopped by the employee before it ended",
-    ]
+    assert told(talk, "tool") == ['"G1 to 上海"', "stopped by the employee before it ended"]
 
 
 async def test_a_skill_that_is_stopped_beside_a_tool_is_heard_out(talk: Talk) -> None:

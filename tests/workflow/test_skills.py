@@ -142,9 +142,7 @@ async def test_a_turn_that_is_cancelled_cancels_its_skill(talk: Talk) -> None:
     assert WorkflowExecutionStatus.RUNNING not in {run.status for run in runs}
 
 
-async def test_tools_and_skills_of_one_message_are_asked_at_once_and_said_in_order(
-    talk: Talk,
-) -> None:
+async def test_skills_and_flows_of_one_message_are_said_in_order(talk: Talk) -> None:
     talk.model.then(
         calls(
             ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "住宿超标怎么办"}),

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
+from httpx import AsyncClient
 from temporalio.client import Client
 
 from router.directory.file import SAMPLE, FileDirectory
@@ -42,7 +42,7 @@ def with_accounts(folder: Path) -> FileDirectory:
 @asynccontextmanager
 async def on_slack(
     slack: Slack, parts: Parts, client: Client, folder: Path, **limits: int
-) -> AsyncIterator[httpx.AsyncClient]:
+) -> AsyncIterator[AsyncClient]:
     """A connection to an API that Slack is an entrance of."""
     settings = parts.settings.model_copy(update=limits).having(slack.settings)
     directory = with_accounts(folder)
@@ -53,13 +53,13 @@ async def on_slack(
 @pytest.fixture
 async def router(
     slack: Slack, parts: Parts, real_client: Client, tmp_path: Path
-) -> AsyncIterator[httpx.AsyncClient]:
+) -> AsyncIterator[AsyncClient]:
     async with on_slack(slack, parts, real_client, tmp_path) as api:
         yield api
 
 
-async def test_leave_is_asked_for_confirmed_and_approved_by_buttons(
-    slack: Slack, router: httpx.AsyncClient
+async def test_leave_is_asked_for_and_approved_by_buttons(
+    slack: Slack, router: AsyncClient
 ) -> None:
     await slack.says(router, ALICE, REQUEST)
     card = await slack.posted("确认")
@@ -77,8 +77,8 @@ async def test_leave_is_asked_for_confirmed_and_approved_by_buttons(
     assert "已同意" in again["text"]
 
 
-async def test_what_is_to_be_confirmed_is_given_up_and_returned_with_a_word(
-    slack: Slack, router: httpx.AsyncClient
+async def test_what_was_confirmed_is_returned_with_a_word(
+    slack: Slack, router: AsyncClient
 ) -> None:
     await slack.says(router, FRANK, "I want annual leave 2027-09-07 to 2027-09-08, family")
     card = await slack.posted("Not right")
@@ -95,9 +95,7 @@ async def test_what_is_to_be_confirmed_is_given_up_and_returned_with_a_word(
     await slack.posted("which family?")
 
 
-async def test_an_event_that_is_delivered_again_is_answered_once(
-    slack: Slack, router: httpx.AsyncClient
-) -> None:
+async def test_a_repeated_event_is_answered_once(slack: Slack, router: AsyncClient) -> None:
     event = slack.event(BOB, "我要请假")
     answers = [await slack.deliver(router, event) for _ in range(3)]
     await slack.posted("想请什么假？")
@@ -108,9 +106,7 @@ async def test_an_event_that_is_delivered_again_is_answered_once(
     assert sum("想请什么假？" in post["text"] for post in slack.posts) == 1
 
 
-async def test_a_channel_s_threads_are_conversations_of_their_own(
-    slack: Slack, router: httpx.AsyncClient
-) -> None:
+async def test_threads_are_conversations_of_their_own(slack: Slack, router: AsyncClient) -> None:
     there = {"channel": "C1", "channel_type": "channel", "type": "app_mention"}
     await slack.says(router, GINA, "<@UDESK> 我要请假", ts="1.1", **there)
     choices = await slack.posted("想请什么假")
@@ -120,9 +116,7 @@ async def test_a_channel_s_threads_are_conversations_of_their_own(
     assert (form["channel"], form["thread_ts"]) == ("C1", "1.1")
 
 
-async def test_nobody_answers_on_a_card_of_somebody_else(
-    slack: Slack, router: httpx.AsyncClient
-) -> None:
+async def test_nobody_answers_on_a_card_of_somebody_else(slack: Slack, router: AsyncClient) -> None:
     await slack.says(router, GINA, "我要请假", channel="D2")
     choices = await slack.posted("想请什么假")
     await slack.presses(router, ALICE, choices, "年假")
@@ -130,8 +124,8 @@ async def test_nobody_answers_on_a_card_of_somebody_else(
     assert not [post for post in slack.posts if "从哪天开始" in post["text"]]
 
 
-async def test_whoever_nobody_knows_is_told_so_in_both_languages_once(
-    slack: Slack, router: httpx.AsyncClient
+async def test_a_stranger_is_told_so_once_in_both_languages(
+    slack: Slack, router: AsyncClient
 ) -> None:
     event = slack.event("UMALLORY", "hello")
     for _ in range(2):
@@ -141,9 +135,7 @@ async def test_whoever_nobody_knows_is_told_so_in_both_languages_once(
     assert len(slack.posts) == 1
 
 
-async def test_what_slack_refuses_for_now_is_posted_later(
-    slack: Slack, router: httpx.AsyncClient
-) -> None:
+async def test_what_slack_refuses_for_now_comes_later(slack: Slack, router: AsyncClient) -> None:
     busy = json_reply({"ok": False, "error": "ratelimited"}, 429, retry_after="1")
     slack.troubles.append(busy)
     await slack.says(router, ALICE, "我要报销", channel="D3")
@@ -185,7 +177,7 @@ async def test_who_writes_too_fast_is_told_so_once_and_none_of_it_is_taken_in(
 
 
 async def test_an_approver_who_presses_too_fast_is_told_so_and_nothing_is_decided(
-    slack: Slack, router: httpx.AsyncClient, parts: Parts, real_client: Client, tmp_path: Path
+    slack: Slack, router: AsyncClient, parts: Parts, real_client: Client, tmp_path: Path
 ) -> None:
     await slack.says(router, ALICE, "我要请年假，2027-06-15 到 2027-06-16，家里有事", channel="D11")
     await slack.presses(router, ALICE, await slack.posted("确认"), "确认")

@@ -174,9 +174,7 @@ async def test_who_watches_hears_what_a_stop_leaves(
 
 
 @pytest.mark.parametrize("by", ["the model", "a sub-agent"])
-async def test_a_stopped_turn_reaches_the_tool_that_it_waits_for(
-    tooled: Tooled, world: World, by: str
-) -> None:
+async def test_a_stopped_turn_reaches_its_tool(tooled: Tooled, world: World, by: str) -> None:
     chooses = calls(("dispatch_to_skill", {"skill_name": "looker", "request": "看看"}))
     script = [calls(("look", {}))] if by == "the model" else [chooses, calls(("look", {}))]
     async with tooled(world.tools(), script, [LOOKER]) as talk:
@@ -230,9 +228,7 @@ async def test_a_confirmed_write_goes_on_when_its_turn_is_stopped_and_is_told(
     assert "\n".join(said).count("done at the bank") == 1
 
 
-async def test_a_stopped_turn_tells_what_was_done_and_leaves_the_rest(
-    tooled: Tooled, world: World
-) -> None:
+async def test_a_stopped_turn_tells_what_was_done(tooled: Tooled, world: World) -> None:
     both: list[Call] = [
         ("dispatch_to_flow", {"flow_name": name, "slots": {}}) for name in ("looking", "send")
     ]
@@ -317,9 +313,7 @@ async def test_who_takes_back_a_form_that_only_looks_stops_its_call_at_once(
 
 
 @pytest.mark.parametrize("word", ["取消", "cancel", "算了"])
-async def test_a_word_cancels_the_run_that_was_said_to_be_at_work(
-    tooled: Tooled, world: World, word: str
-) -> None:
+async def test_a_word_cancels_the_run_at_work(tooled: Tooled, world: World, word: str) -> None:
     async with tooled(world.tools()) as talk:
         run = await looked(talk, world)
         at_work = (await talk.status()).active_flow

@@ -48,9 +48,7 @@ async def test_a_shipped_story_goes_as_it_is_written(report: Report, name: str) 
     assert outcome.ok, "\n".join(told(outcome))
 
 
-async def test_stories_take_every_way_of_the_sample_flows(
-    house: Environment, report: Report
-) -> None:
+async def test_stories_take_every_way_of_the_samples(house: Environment, report: Report) -> None:
     missing = {
         each.definition.flow: [*each.states, *map(str, each.transitions)]
         for each in report.coverage(house.catalog, whole=True)
@@ -101,9 +99,7 @@ async def test_stories_see_nothing_of_each_other(house: Environment, tmp_path: P
         assert (await played(house, tmp_path, text)).ok
 
 
-async def test_a_story_begins_when_it_says_and_dates_mean_that_day(
-    house: Environment, tmp_path: Path
-) -> None:
+async def test_a_story_begins_on_the_day_that_it_says(house: Environment, tmp_path: Path) -> None:
     text = """
     - story: another year
       now: 2031-03-03T09:00
@@ -143,7 +139,7 @@ async def test_an_act_that_is_refused_says_why(house: Environment, tmp_path: Pat
         ("event: {name: paid}", "nothing that is going on waits for the event paid"),
     ],
 )
-async def test_what_nothing_can_take_is_refused(
+async def test_what_none_can_take_is_refused(
     house: Environment, tmp_path: Path, step: str, why: str
 ) -> None:
     outcome = await played(house, tmp_path, f"- story: {step[:5]}\n  steps:\n    - {step}\n")
@@ -188,9 +184,7 @@ async def test_a_stage_that_gives_way_twice_fails_the_story(
     assert outcome.earlier is not None
 
 
-async def test_a_story_of_ten_steps_takes_less_than_two_seconds(
-    house: Environment, report: Report
-) -> None:
+async def test_ten_steps_take_less_than_two_seconds(house: Environment, report: Report) -> None:
     """The quickest of three: how long it takes on a machine that has something else to do."""
     story = next(s for s in SHIPPED if len(s.steps) >= 10)
     seconds = []

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from httpx import AsyncClient
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
@@ -18,14 +19,14 @@ from tests.workflow.desk import QUEUE
 
 
 @asynccontextmanager
-async def served(parts: Parts, temporal: Client, queue: str) -> AsyncIterator[httpx.AsyncClient]:
+async def served(parts: Parts, temporal: Client, queue: str) -> AsyncIterator[AsyncClient]:
     """Alice's connection to an API whose turns are run by the workers of this queue."""
     settings = parts.settings.model_copy(update={"task_queue": queue})
     server = api_server(replace(parts, settings=settings), temporal)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         serving = asyncio.create_task(server.serve([listening]))
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        async with httpx.AsyncClient(
+        async with AsyncClient(
             base_url=address, headers={"Authorization": "Bearer alice"}, timeout=30
         ) as client:
             try:
@@ -43,7 +44,7 @@ class Stream:
 
     @classmethod
     @asynccontextmanager
-    async def of(cls, client: httpx.AsyncClient, text: str) -> AsyncIterator["Stream"]:
+    async def of(cls, client: AsyncClient, text: str) -> AsyncIterator["Stream"]:
         conversation = (await client.post("/v1/conversations")).json()["id"]
         async with client.stream(
             "POST",
@@ -65,14 +66,12 @@ class Stream:
 
 
 @pytest.fixture
-async def alice(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncClient]:
+async def alice(parts: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
     async with served(parts, real_client, QUEUE) as client:
         yield client
 
 
-async def test_the_tools_of_a_flow_are_seen_at_work_under_the_ids_of_the_turn(
-    alice: httpx.AsyncClient,
-) -> None:
+async def test_tools_of_a_flow_are_seen_at_work_by_the_turns_ids(alice: AsyncClient) -> None:
     async with Stream.of(alice, "我要请年假，12月7日到8日，家里有事") as stream:
         events = await stream.until("turn")
     names = [name for name, _ in events]

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import pytest
+from httpx import AsyncClient
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
@@ -21,7 +21,7 @@ SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
 @pytest.fixture
 async def alice(
     parts: Parts, real_client: Client, model: ModelServer
-) -> AsyncIterator[httpx.AsyncClient]:
+) -> AsyncIterator[AsyncClient]:
     """Alice's connection to a house whose worker asks the scripted model."""
     async with (
         modelled(real_client, parts, model) as talk,
@@ -41,7 +41,7 @@ def written(events: list[tuple[str, Any]]) -> str:
 
 
 async def test_what_a_model_says_is_heard_while_it_still_writes(
-    alice: httpx.AsyncClient, model: ModelServer
+    alice: AsyncClient, model: ModelServer
 ) -> None:
     rest = asyncio.Event()
     model.then(BALANCE, waits(rest, before=4, then=says(SAID)))
@@ -57,7 +57,7 @@ async def test_what_a_model_says_is_heard_while_it_still_writes(
 
 
 async def test_a_text_that_broke_off_is_replaced_when_the_model_is_asked_again(
-    alice: httpx.AsyncClient, model: ModelServer
+    alice: AsyncClient, model: ModelServer
 ) -> None:
     reply = calls(("respond_message", {"text": SAID}))
     model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
@@ -69,7 +69,7 @@ async def test_a_text_that_broke_off_is_replaced_when_the_model_is_asked_again(
 
 
 async def test_what_the_model_is_told_to_mend_is_written_anew(
-    alice: httpx.AsyncClient, model: ModelServer
+    alice: AsyncClient, model: ModelServer
 ) -> None:
     wrong = calls(("respond_message", {"text": "先说一句"}), ("dance", {"how": "well"}))
     model.then(wrong, calls(("respond_message", {"text": SAID})))
@@ -80,7 +80,7 @@ async def test_what_the_model_is_told_to_mend_is_written_anew(
 
 
 async def test_each_question_to_the_model_is_seen_to_begin_and_end(
-    alice: httpx.AsyncClient, model: ModelServer
+    alice: AsyncClient, model: ModelServer
 ) -> None:
     model.then(BALANCE, says(SAID))
     async with Stream.of(alice, ASKED) as stream:

@@ -63,9 +63,7 @@ def in_language(talk: Talk, locale: Locale) -> Talk:
     ("locale", "said"),
     [("zh", "没办成：账已经关了"), ("en", "That didn't work: the books are closed")],
 )
-async def test_a_form_says_it_in_the_readers_language(
-    tooled: Tooled, locale: Locale, said: str
-) -> None:
+async def test_a_form_says_it_in_ones_language(tooled: Tooled, locale: Locale, said: str) -> None:
     tools = [look_that_raises(PermanentToolError(CLOSED))]
     async with tooled(tools) as talk:
         turn = await chosen(in_language(talk, locale), "look")
@@ -79,7 +77,7 @@ async def test_a_form_says_it_in_the_readers_language(
         ("en", "look at the books", "Sorry: the books are closed"),
     ],
 )
-async def test_a_flow_gets_it_in_the_readers_language(
+async def test_a_flow_gets_it_in_a_language(
     tooled: Tooled, locale: Locale, opening: str, said: str
 ) -> None:
     tools = [look_that_raises(PermanentToolError(CLOSED))]

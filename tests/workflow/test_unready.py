@@ -147,9 +147,7 @@ async def worked_at_last(
         yield
 
 
-async def test_an_update_is_sent_until_the_workflow_is_ready(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_an_update_is_sent_until_it_is_taken(real_client: Client, parts: Parts) -> None:
     queue, refused = uuid4().hex, Refused()
     id_ = await unready(real_client, parts, queue)
     watched = refused.of(real_client)

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
+from httpx import AsyncClient
 from pydantic import JsonValue
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
@@ -218,7 +218,7 @@ async def desk(real_client: Client, parts: Parts) -> AsyncIterator[Talk]:
 
 
 @pytest.fixture
-async def api(real_client: Client, parts: Parts) -> AsyncIterator[httpx.AsyncClient]:
+async def api(real_client: Client, parts: Parts) -> AsyncIterator[AsyncClient]:
     async with served(parts, real_client, QUEUE) as client:
         yield client
 
@@ -263,9 +263,7 @@ async def arrive(
 
 
 class TestEvents:
-    async def test_an_event_takes_the_run_on_and_the_same_word_does_nothing_twice(
-        self, desk: Talk
-    ) -> None:
+    async def test_an_event_takes_the_run_on_once(self, desk: Talk) -> None:
         run = await started(desk, "delivery")
         first = await arrive(desk, run, WENDY, boxes=2)
         assert first.status == "completed"
@@ -306,9 +304,7 @@ class TestItems:
 
 
 class TestSubFlows:
-    async def test_it_asks_in_the_same_conversation_and_then_the_run_goes_on(
-        self, desk: Talk
-    ) -> None:
+    async def test_it_asks_in_the_conversation_once_and_the_run_goes_on(self, desk: Talk) -> None:
         run = await started(desk, "trip")
         await heard(desk, "Which city?")
         child = await child_of(desk, run)
@@ -372,9 +368,7 @@ class TestBranches:
         await becomes(desk.parts, run, lambda r: r.status == "completed")
         assert booked() == [("book", "budget"), ("book", "payment")]
 
-    async def test_a_rejection_closes_the_other_and_takes_back_what_branches_did(
-        self, desk: Talk
-    ) -> None:
+    async def test_a_rejection_closes_the_other_and_undoes_all(self, desk: Talk) -> None:
         run = await started(desk, "sign_off")
         bob, carol = (
             Approver(desk.client, desk.parts, "bob"),
@@ -406,9 +400,7 @@ class TestBranches:
         await becomes(desk.parts, first.id, lambda r: r.status == "cancelled")
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
 
-    async def test_what_is_said_to_the_whole_reaches_the_branches(
-        self, desk: Talk, api: httpx.AsyncClient
-    ) -> None:
+    async def test_a_nudge_of_the_whole_reaches_all(self, desk: Talk, api: AsyncClient) -> None:
         run = await started(desk, "sign_off")
         first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
         for part in (first, second):
@@ -421,9 +413,7 @@ class TestBranches:
         assert (again.status_code, "过一小时再试" in again.text) == (409, True)
         await withdrawn(desk, run)
 
-    async def test_an_event_reaches_the_part_that_waits_for_it_once(
-        self, desk: Talk, api: httpx.AsyncClient
-    ) -> None:
+    async def test_an_event_reaches_the_part_that_waits(self, desk: Talk, api: AsyncClient) -> None:
         run = await started(desk, "shipment")
         part = await child_of(desk, run)
         await becomes(desk.parts, part.id, lambda r: r.status == "waiting")
@@ -470,9 +460,7 @@ async def one_worker(client: Client, parts: Parts, queue: str) -> AsyncIterator[
         yield house
 
 
-async def test_the_worker_dies_in_between_and_nothing_is_done_twice_or_forgotten(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_another_worker_takes_a_family_over(real_client: Client, parts: Parts) -> None:
     """A second worker, which has seen nothing, takes the whole family over from its history."""
     BOOK.clear()
     queue, alice = uuid4().hex, await parts.directory.find("default", "alice")

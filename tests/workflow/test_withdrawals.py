@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from httpx import AsyncClient
 from temporalio.client import Client
 
 from activities import provided
@@ -22,7 +23,7 @@ from tests.workflow.test_streaming import served
 
 
 @pytest.fixture
-async def api(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncClient]:
+async def api(parts: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
     async with served(parts, real_client, QUEUE) as client:
         yield client
 
@@ -54,7 +55,7 @@ async def completed(frank: Talk) -> str:
     return run
 
 
-async def withdraw(api: httpx.AsyncClient, run: str, key: str = "") -> httpx.Response:
+async def withdraw(api: AsyncClient, run: str, key: str = "") -> httpx.Response:
     return await api.post(
         f"/v1/flow-runs/{run}/withdraw", json={"comment": "back early"}, headers=by("frank", key)
     )
@@ -66,7 +67,7 @@ async def decide(frank: Talk, run: str, verdict: str) -> None:
 
 
 async def test_completed_leave_is_taken_back_once_its_approver_agrees(
-    api: httpx.AsyncClient, frank: Talk, parts: Parts
+    api: AsyncClient, frank: Talk, parts: Parts
 ) -> None:
     before = await days_left(parts, "frank")
     run = await completed(frank)
@@ -103,7 +104,7 @@ async def test_completed_leave_is_taken_back_once_its_approver_agrees(
 
 
 async def test_what_is_refused_stands_and_may_be_asked_for_anew(
-    api: httpx.AsyncClient, frank: Talk, parts: Parts
+    api: AsyncClient, frank: Talk, parts: Parts
 ) -> None:
     run = await completed(frank)
     left = await days_left(parts, "frank")
@@ -120,7 +121,7 @@ async def test_what_is_refused_stands_and_may_be_asked_for_anew(
     assert (await run_of(parts, run)).status == "completed"
 
 
-async def test_nobody_but_its_requester_takes_it_back(api: httpx.AsyncClient, frank: Talk) -> None:
+async def test_nobody_but_its_requester_takes_it_back(api: AsyncClient, frank: Talk) -> None:
     run = await completed(frank)
     for user, status in (("bob", 403), ("gina", 404), ("olga", 403)):
         answer = await api.post(f"/v1/flow-runs/{run}/withdraw", headers=by(user))
