@@ -123,7 +123,7 @@ class FlowStories:
 
     async def _decide(self, run: str, verdict: str, **more: str) -> None:
         bob = Approver(self.client, self.parts, "bob")
-        await bob.decide(await bob.waiting(run), verdict, **more)
+        await bob.decide(run, verdict, **more)
 
     async def _withdrawn(self, run: RunRecord) -> str:
         """The workflow that takes the run back, once its approver has agreed to that."""

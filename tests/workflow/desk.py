@@ -112,6 +112,9 @@ class Talk:
         speaker, id_ = await person(self.parts, who), uuid4().hex[:12]
         return await replace(self, person=speaker, locale=locale, id=id_).open()
 
+    def approver(self, name: str) -> "Approver":
+        return Approver(self.client, self.parts, name)
+
     async def say(self, text: str, message_id: str = "", **more: Any) -> Turn:
         return await self.send(Message(text=text), message_id, **more)
 
@@ -173,7 +176,12 @@ class Approver:
         items, _ = await self.parts.store.runs.waiting_for(DEFAULT_TENANT, self.person, None, 200)
         return next(item for item in items if item.run == run)
 
-    async def decide(self, approval: ApprovalRecord, verdict: str, **more: str) -> DecisionTaken:
+    async def decide(
+        self, approval: ApprovalRecord | str, verdict: str, **more: str
+    ) -> DecisionTaken:
+        """Decide an approval, or what waits in the run of this id."""
+        if isinstance(approval, str):
+            approval = await self.waiting(approval)
         event = {"by": self.person, "approval": approval.id, "digest": approval.digest}
         decided = Decided.model_validate({**event, "verdict": verdict, **more})
         handle = self.client.get_workflow_handle(approval.workflow_id)

@@ -79,7 +79,7 @@ class Requests:
     async def decide(self, person: str, run: str, verdict: str = "approve") -> None:
         await becomes(self.parts, run, lambda r: r.status == "waiting_approval")
         approver = Approver(self.talk.client, self.parts, person)
-        await approver.decide(await approver.waiting(run), verdict)
+        await approver.decide(run, verdict)
 
     async def branches(self, run: str) -> list[str]:
         """The runs of manager and finance, both asked."""

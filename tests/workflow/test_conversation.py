@@ -1,14 +1,12 @@
 import asyncio
-from datetime import timedelta
 
 import pytest
 from temporalio.client import Client, WorkflowUpdateFailedError
-from temporalio.testing import WorkflowEnvironment
 
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
 from router.runtime.composition import Parts
-from router.story_runner.runner import skip
+from tests.workflow.conftest import Passing
 from tests.workflow.desk import Approver, Talk, closed, flow_of, heard, person, run_of
 
 
@@ -32,9 +30,7 @@ async def test_a_message_id_with_another_body_is_refused_and_changes_nothing(tal
     assert (await talk.status()).turns == 1
 
 
-async def test_nothing_is_lost_or_doubled_while_it_continues_as_new(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_nothing_is_lost_while_it_continues_as_new(real_client: Client, parts: Parts) -> None:
     """Sixty messages in four bursts, six at a time, in runs of five updates; some sent twice."""
     alice = await person(parts, "alice")
     talk = await Talk(real_client, parts, alice, continue_after=5).open()
@@ -67,10 +63,8 @@ async def sent(talk: Talk, number: int) -> int:
 
 
 @pytest.mark.slow
-async def test_an_answer_that_only_the_log_remembers_is_still_given(
-    client: Client, parts: Parts
-) -> None:
-    talk = await Talk(client, parts, await person(parts, "alice"), continue_after=100).open()
+async def test_an_answer_that_only_the_log_remembers_is_still_given(talk: Talk) -> None:
+    talk.continue_after = 100
     first = await talk.say("我要请假", "first")
     for number in range(205):
         await talk.say("你好", f"m{number}")
@@ -80,11 +74,9 @@ async def test_an_answer_that_only_the_log_remembers_is_still_given(
     assert isinstance(from_failure(refused.value), DuplicateKey)
 
 
-async def test_a_conversation_is_put_away_after_a_day_and_goes_on_where_it_was(
-    environment: WorkflowEnvironment, talk: Talk
-) -> None:
+async def test_put_away_after_a_day_it_goes_on_where_it_was(passing: Passing, talk: Talk) -> None:
     first = await talk.say("我要请假", "m1")
-    await skip(environment, timedelta(hours=25))
+    await passing(hours=25)
     await closed(talk)
     turn = await talk.say("年假", "m2")
     assert turn.turn == 2
@@ -92,13 +84,11 @@ async def test_a_conversation_is_put_away_after_a_day_and_goes_on_where_it_was(
     assert await talk.say("我要请假", "m1") == first
 
 
-async def test_news_wakes_a_conversation_that_was_put_away(
-    environment: WorkflowEnvironment, talk: Talk, bob: Approver
-) -> None:
+async def test_news_wakes_what_was_put_away(passing: Passing, talk: Talk, bob: Approver) -> None:
     run = await talk.waiting_leave()
-    await skip(environment, timedelta(hours=25))
+    await passing(hours=25)
     await closed(talk)
-    await bob.decide(await bob.waiting(run), "approve")
+    await bob.decide(run, "approve")
     await heard(talk, "批准")
 
 
@@ -114,12 +104,10 @@ async def test_another_flow_puts_the_first_aside_and_comes_back_to_its_question(
     assert [r.type for r in turn.replies][-1] == "choices"
 
 
-async def test_a_flow_that_ended_behind_its_back_is_not_answered(
-    client: Client, talk: Talk, parts: Parts
-) -> None:
+async def test_a_flow_that_ended_behind_its_back_is_not_answered(talk: Talk) -> None:
     turn = await talk.say("我要请假")
-    where = await run_of(parts, flow_of(turn).id)
-    await client.get_workflow_handle(where.workflow_id).terminate("by an operator")
+    where = await run_of(talk.parts, flow_of(turn).id)
+    await talk.client.get_workflow_handle(where.workflow_id).terminate("by an operator")
     turn = await talk.say("我要报销")
     assert flow_of(turn).name == "reimbursement"
 

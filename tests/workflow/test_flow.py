@@ -1,45 +1,38 @@
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from temporalio.client import Client, WorkflowUpdateFailedError
-from temporalio.testing import WorkflowEnvironment
+from temporalio.client import WorkflowUpdateFailedError
 
-from router.contracts import flow
 from router.contracts.failures import from_failure
-from router.contracts.flow import FlowAnswer, Tell
 from router.domain.errors import Conflict, NotFound
 from router.domain.messages import ChooseAction, FormAction, Message, Reply
 from router.domain.principals import DEFAULT_TENANT
-from router.flow.engine.events import Cancelled
-from router.runtime.composition import Parts
-from router.story_runner.runner import skip
-from tests.workflow.desk import Approver, Talk, becomes, flow_of, heard, run_of
+from tests.workflow.conftest import Passing
+from tests.workflow.desk import Approver, Talk, becomes, flow_of, heard, run_of, withdrawn
 
 
-async def test_an_approver_is_reminded_then_the_request_goes_up_and_at_last_expires(
-    environment: WorkflowEnvironment, parts: Parts, talk: Talk, bob: Approver, carol: Approver
+async def test_an_approver_is_reminded_then_it_goes_up_and_expires(
+    passing: Passing, talk: Talk, bob: Approver, carol: Approver
 ) -> None:
-    run = await talk.waiting_leave()
-    await skip(environment, timedelta(hours=25))
+    parts, run = talk.parts, await talk.waiting_leave()
+    await passing(hours=25)
     found = await becomes(parts, run, lambda r: r.history[-1].event == "reminded")
     assert (await bob.waiting(run)).person == "bob"
-    await skip(environment, timedelta(hours=48))
+    await passing(hours=48)
     found = await becomes(parts, run, lambda r: "escalated" in [h.event for h in r.history])
     assert (await carol.waiting(run)).person == "carol"
-    await skip(environment, timedelta(days=14))
+    await passing(days=14)
     found = await becomes(parts, run, lambda r: r.status == "expired")
     assert found.state == "tell_late"
 
 
-async def test_a_decision_of_somebody_else_or_of_other_content_is_refused(
-    client: Client, parts: Parts, talk: Talk, bob: Approver
+async def test_a_decision_of_others_or_of_other_content_is_refused(
+    talk: Talk, bob: Approver
 ) -> None:
     run = await talk.waiting_leave()
     approval = await bob.waiting(run)
-    gina = Approver(client, parts, "gina")
     for approver, changed, kind in (
-        (gina, approval, NotFound),
+        (talk.approver("gina"), approval, NotFound),
         (bob, approval.model_copy(update={"digest": "0" * 32}), Conflict),
     ):
         with pytest.raises(WorkflowUpdateFailedError) as refused:
@@ -50,43 +43,32 @@ async def test_a_decision_of_somebody_else_or_of_other_content_is_refused(
         await bob.decide(approval, "reject")
 
 
-async def test_a_withdrawal_reaches_the_conversation_and_the_approvers_list(
-    client: Client, parts: Parts, talk: Talk, bob: Approver
-) -> None:
+async def test_a_withdrawal_reaches_the_conversation_and_the_approvers_list(talk: Talk) -> None:
     run = await talk.waiting_leave()
-    handle = client.get_workflow_handle((await run_of(parts, run)).workflow_id)
-    await handle.execute_update(
-        flow.TELL,
-        Tell(event=Cancelled(by="alice"), locale="zh", aside=True),
-        result_type=FlowAnswer,
-    )
+    await withdrawn(talk, run)
     await heard(talk, "已取消")
-    waiting, _ = await parts.store.runs.waiting_for(DEFAULT_TENANT, "bob", None, 200)
+    waiting, _ = await talk.parts.store.runs.waiting_for(DEFAULT_TENANT, "bob", None, 200)
     assert run not in [item.run for item in waiting]
 
 
-async def test_a_run_keeps_the_definition_that_it_began_with(
-    client: Client, parts: Parts, talk: Talk
-) -> None:
+async def test_a_run_keeps_the_definition_that_it_began_with(talk: Talk) -> None:
     turn = await talk.say("我要请假")
-    where = await run_of(parts, flow_of(turn).id)
-    history = await client.get_workflow_handle(where.workflow_id).fetch_history()
+    where = await run_of(talk.parts, flow_of(turn).id)
+    history = await talk.client.get_workflow_handle(where.workflow_id).fetch_history()
     started = history.events[0].workflow_execution_started_event_attributes
     assert b'"flow":"leave_request"' in started.input.payloads[0].data
 
 
-async def test_what_is_sent_back_asks_what_to_change_and_goes_up_again(
-    parts: Parts, talk: Talk, bob: Approver
-) -> None:
+async def test_what_is_sent_back_is_changed_and_goes_up_again(talk: Talk, bob: Approver) -> None:
     run = await talk.waiting_leave()
-    await bob.decide(await bob.waiting(run), "return", comment="日期不对")
+    await bob.decide(run, "return", comment="日期不对")
     await heard(talk, "日期不对")
     turn = await talk.say("结束日期改成12月9日")
     assert str(flow_of(turn).slots["end"]).endswith("-12-09")
     assert flow_of(turn).status == "confirming"
     await talk.say("确认")
-    await bob.decide(await bob.waiting(run), "approve")
-    await becomes(parts, run, lambda r: r.status == "completed")
+    await bob.decide(run, "approve")
+    await becomes(talk.parts, run, lambda r: r.status == "completed")
 
 
 async def test_nobody_fills_in_what_is_worked_out_from_the_rest(talk: Talk) -> None:

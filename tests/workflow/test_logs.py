@@ -37,7 +37,7 @@ async def test_no_word_of_a_conversation_is_logged(
     await talk.say(REASON)
     turn = await talk.say("确认")
     run = flow_of(turn).id
-    await bob.decide(await bob.waiting(run), "approve", comment=COMMENT)
+    await bob.decide(run, "approve", comment=COMMENT)
     refused = PermanentToolError(Localised(zh=FAULT, en=FAULT))
     async with tooled([look_that_raises(refused)]) as other:
         turn = await chosen(other, "look")

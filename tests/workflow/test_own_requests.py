@@ -116,7 +116,7 @@ async def test_who_waits_for_nobody_hurries_none(tools: Tools, talk: Talk, bob: 
         await tools.call("nudge_approver", request=flow_of(asking).id)
     assert "不在等任何人审批" in refused.value.said.zh
     await talk.say("确认")
-    await bob.decide(await bob.waiting(flow_of(asking).id), "reject")
+    await bob.decide(flow_of(asking).id, "reject")
     with pytest.raises(PermanentToolError) as refused:
         await tools.call("nudge_approver", request=flow_of(asking).id)
     assert "已经结束" in refused.value.said.zh

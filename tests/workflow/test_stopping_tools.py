@@ -16,21 +16,20 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from activities.call_tool import ToolActivity
 from activities.progress import ProgressPublisher
 from activities.tool_caller import ToolCaller
-from router.contracts import conversation, flow
+from router.contracts import conversation
 from router.contracts.activities import ToolCall
-from router.contracts.flow import FlowAnswer, Tell, workflow_id
+from router.contracts.flow import workflow_id
 from router.domain.errors import UnknownOutcome
 from router.domain.locale import Localised
 from router.domain.messages import ConfirmAction, Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.flow.definition import FlowDefinition
-from router.flow.engine.events import Cancelled
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import Call, calls
-from tests.workflow.desk import Talk, flow_of, person, run_of
+from tests.workflow.desk import Talk, flow_of, person, run_of, withdrawn
 from tests.workflow.tooled import Tooled, chosen
 
 HEARD_WITHIN = 3.0
@@ -112,12 +111,6 @@ class CallsOne:
         )
 
 
-def registry_of(*tools: Tool) -> Registry:
-    registry = Registry()
-    registry.replace("test", tools)
-    return registry
-
-
 @pytest.fixture
 def world() -> World:
     return World()
@@ -137,11 +130,12 @@ async def test_who_watches_hears_what_a_stop_leaves(
     real_client: Client, parts: Parts, world: World, permission: str, status: str
 ) -> None:
     (named,) = [each for each in world.tools() if each.permission == permission]
+    registry, store = Registry(), parts.store
+    registry.replace("test", [named])
     calling = ToolActivity(
-        ToolCaller(registry_of(named), parts.dependencies, parts.store.ledger, parts.store.audit,
-                   parts.store.results),
-        ProgressPublisher(parts.store.live),
-    )  # fmt: skip
+        ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results),
+        ProgressPublisher(store.live),
+    )
     call = ToolCall(
         tool=named.name,
         arguments={"amount": 5} if named.writes else {},
@@ -162,7 +156,7 @@ async def test_who_watches_hears_what_a_stop_leaves(
             activities=[calling.call_tool],
             workflow_runner=UnsandboxedWorkflowRunner(),
         ),
-        parts.store.live.listen(DEFAULT_TENANT, "watched") as heard,
+        store.live.listen(DEFAULT_TENANT, "watched") as heard,
         asyncio.timeout(20),
     ):
         run = await real_client.start_workflow(CallsOne.run, call, id=queue, task_queue=queue)
@@ -200,16 +194,20 @@ async def confirm(talk: Talk) -> Turn:
 
 async def ended(talk: Talk, run: str) -> list[str]:
     """Everything said in the conversation once the run has ended and its news were told."""
-    handle: Any = talk.client.get_workflow_handle(workflow_id("send", DEFAULT_TENANT, run))
-    async with asyncio.timeout(20):
-        await handle.result()
-        await talk.say("你好")
+    await over(talk, "send", run)
+    await talk.say("你好")
     return await talk.texts()
 
 
+async def over(talk: Talk, tool: str, run: str) -> None:
+    handle: Any = talk.client.get_workflow_handle(workflow_id(tool, DEFAULT_TENANT, run))
+    async with asyncio.timeout(20):
+        await handle.result()
+
+
 @pytest.mark.parametrize("patient", [True, False])
-async def test_a_confirmed_write_goes_on_when_its_turn_is_stopped_and_is_told(
-    tooled: Tooled, parts: Parts, world: World, patient: bool
+async def test_a_confirmed_write_outlives_its_turn(
+    tooled: Tooled, world: World, patient: bool
 ) -> None:
     async with tooled(world.tools()) as talk:
         run = await confirming(talk)
@@ -222,7 +220,7 @@ async def test_a_confirmed_write_goes_on_when_its_turn_is_stopped_and_is_told(
             world.let_go.set()
             turn = await asking
         said = await ended(talk, run)
-        assert (await run_of(parts, run)).status == "completed"
+        assert (await run_of(talk.parts, run)).status == "completed"
     assert turn.status == "done"
     assert world.left_at == 0
     assert "\n".join(said).count("done at the bank") == 1
@@ -252,13 +250,8 @@ async def test_a_stopped_turn_tells_what_was_done(tooled: Tooled, world: World) 
         (UnknownOutcome("the bank hung up"), "没法确认它生效了没有"),
     ],
 )
-async def test_who_takes_back_a_form_in_the_middle_of_its_call_hears_what_became_of_it(
-    real_client: Client,
-    parts: Parts,
-    tooled: Tooled,
-    world: World,
-    error: Exception | None,
-    told: str,
+async def test_who_takes_back_a_form_at_work_hears_what_became_of_it(
+    tooled: Tooled, world: World, error: Exception | None, told: str
 ) -> None:
     world.error = error
     async with tooled(world.tools()) as talk:
@@ -266,17 +259,11 @@ async def test_who_takes_back_a_form_in_the_middle_of_its_call_hears_what_became
         confirmed = asyncio.create_task(confirm(talk))
         async with asyncio.timeout(20):
             await world.asked.wait()
-        handle: Any = real_client.get_workflow_handle(workflow_id("send", DEFAULT_TENANT, run))
-        withdrawn = await handle.execute_update(
-            flow.TELL,
-            Tell(event=Cancelled(by="alice"), locale="zh", aside=True),
-            result_type=FlowAnswer,
-        )
-        assert withdrawn.view.status == "running"
+        assert (await withdrawn(talk, run)).status == "running"
         world.let_go.set()
         await confirmed
         said = await ended(talk, run)
-        assert (await run_of(parts, run)).status == "cancelled"
+        assert (await run_of(talk.parts, run)).status == "cancelled"
     assert told in "\n".join(said)
     assert not [line for line in said if line.startswith("好的，已取消")]
 
@@ -297,18 +284,12 @@ async def let_alone(world: World) -> None:
         await world.left.wait()
 
 
-async def test_who_takes_back_a_form_that_only_looks_stops_its_call_at_once(
-    real_client: Client, tooled: Tooled, world: World
+async def test_taken_back_a_form_that_only_looks_stops_its_call(
+    tooled: Tooled, world: World
 ) -> None:
     async with tooled(world.tools()) as talk:
         run = await looked(talk, world)
-        handle: Any = real_client.get_workflow_handle(workflow_id("look", DEFAULT_TENANT, run))
-        withdrawn = await handle.execute_update(
-            flow.TELL,
-            Tell(event=Cancelled(by="alice"), locale="zh", aside=True),
-            result_type=FlowAnswer,
-        )
-        assert withdrawn.view.status == "cancelled"
+        assert (await withdrawn(talk, run)).status == "cancelled"
         await let_alone(world)
 
 
@@ -328,9 +309,7 @@ async def test_a_word_cancels_the_run_at_work(tooled: Tooled, world: World, word
         await let_alone(world)
 
 
-async def test_a_write_that_is_cancelled_by_a_word_says_that_it_runs_on(
-    tooled: Tooled, parts: Parts, world: World
-) -> None:
+async def test_a_write_that_is_cancelled_says_that_it_runs_on(tooled: Tooled, world: World) -> None:
     async with tooled(world.tools()) as talk:
         run = await confirming(talk)
         await confirm(talk)
@@ -340,20 +319,17 @@ async def test_a_write_that_is_cancelled_by_a_word_says_that_it_runs_on(
         assert [reply.text for reply in turn.replies] == [
             "好的，正在取消。有一步已经在办了，一有结果就告诉你。"
         ]
-        assert (await run_of(parts, run)).status == "cancelled"
+        assert (await run_of(talk.parts, run)).status == "cancelled"
     assert world.left_at == 0
     assert "取消晚了一步：send 已经办成" in "\n".join(said)
 
 
-async def test_a_word_that_comes_after_the_work_is_done_cancels_nothing(
-    real_client: Client, parts: Parts, tooled: Tooled, world: World
-) -> None:
+async def test_a_word_after_the_work_is_done_cancels_nothing(tooled: Tooled, world: World) -> None:
     async with tooled(world.tools()) as talk:
         run = await looked(talk, world)
         world.let_go.set()
-        handle: Any = real_client.get_workflow_handle(workflow_id("look", DEFAULT_TENANT, run))
-        await handle.result()
+        await over(talk, "look", run)
         turn = await talk.say("取消")
-        assert (await run_of(parts, run)).status == "completed"
+        assert (await run_of(talk.parts, run)).status == "completed"
         assert (await talk.status()).active_flow is None
     assert turn.flow is None

@@ -70,11 +70,11 @@ class TestFlowFiles:
             began = await talk.waiting_leave()
         edited(file, ("version: 2", "version: 3"), ("> 3.0", "> 1.0"), ("好消息：", "第二版："))
         async with build_worker(client, with_flows(parts, file), "kept"):
-            assert (await bob.decide(await bob.waiting(began), "approve")).status == "completed"
+            assert (await bob.decide(began, "approve")).status == "completed"
             await heard(talk, "好消息：")
             other = await Talk(client, parts, alice, queue="kept").open()
             fresh = await other.waiting_leave("我要请事假，12月14日到15日，家里有事")
-            assert (await bob.decide(await bob.waiting(fresh), "approve")).state == "director"
+            assert (await bob.decide(fresh, "approve")).state == "director"
             versions = [(await run_of(parts, run)).version for run in (began, fresh)]
             drawn = await definition_of(client, await run_of(parts, began))
         assert versions == [2, 3]
@@ -114,7 +114,7 @@ class TestWorkers:
                     fresh = await run_of(
                         parts, await talk.waiting_leave("我要请事假，12月14日到15日，家里有事")
                     )
-                    decided = await bob.decide(await bob.waiting(run.id), "approve")
+                    decided = await bob.decide(run.id, "approve")
                     assert decided.status == "completed"
                     assert await version_of(client, run.workflow_id) == "1.0"
                     assert await version_of(client, fresh.workflow_id) == "2.0"

@@ -33,17 +33,15 @@ from router.tool.tool import tool
 from tests.temporal import skipping_server
 from tests.unit.flow.definitions import text
 from tests.workflow.desk import (
-    QUEUE,
-    Approver,
     Talk,
     becomes,
     flow_of,
     heard,
     register_attributes,
     run_of,
+    texts,
     withdrawn,
 )
-from tests.workflow.test_streaming import served
 from tests.workflow.tooled import furnished, talking
 
 BOOK: list[tuple[str, str, str]] = []
@@ -111,20 +109,12 @@ def booking(what: str, then: str, **more: Any) -> dict[str, Any]:
     return {"call": "book", "with": {"what": what}, "undo": "unbook", "next": then, **more}
 
 
+ARRIVAL = {"event": "arrived", "roles": ["warehouse"], "fields": {"boxes": {"type": "integer"}}}
 DELIVERY = flow(
     "delivery",
     {
         "order": booking("'desk'", "arrival"),
-        "arrival": {
-            "wait": {
-                "event": "arrived",
-                "roles": ["warehouse"],
-                "for": "P7D",
-                "fields": {"boxes": {"type": "integer"}},
-            },
-            "next": "good",
-            "late": "bad",
-        },
+        "arrival": {"wait": ARRIVAL | {"for": "P7D"}, "next": "good", "late": "bad"},
     },
 )
 CITY = {"city": {"type": "text", "label": text("City"), "ask": text("Which city?")}}
@@ -171,7 +161,8 @@ SIGN_OFF = flow(
         "refused": {"say": text("Refused."), "end": "rejected"},
     },
 )
-ARRIVAL = {"event": "arrived", "roles": ["warehouse"], "fields": {"boxes": {"type": "integer"}}}
+UNDONE = [("book", "budget"), ("book", "payment"), ("unbook", "payment"), ("unbook", "budget")]
+"""What becomes of it where it is rejected, or cancelled, after the boss's approval."""
 SHIPMENT = flow(
     "shipment",
     {
@@ -217,14 +208,11 @@ async def desk(real_client: Client, parts: Parts) -> AsyncIterator[Talk]:
         yield talk
 
 
-@pytest.fixture
-async def api(real_client: Client, parts: Parts) -> AsyncIterator[AsyncClient]:
-    async with served(parts, real_client, QUEUE) as client:
-        yield client
+Clock = tuple[WorkflowEnvironment, Talk]
 
 
 @pytest.fixture
-async def clock(parts: Parts) -> AsyncIterator[tuple[WorkflowEnvironment, Talk]]:
+async def clock(parts: Parts) -> AsyncIterator[Clock]:
     """The same on a server of its own, whose clock can be moved: nothing else is left there."""
     async with await skipping_server() as environment:
         await register_attributes(environment.client)
@@ -251,6 +239,14 @@ async def child_of(talk: Talk, run: str, number: int = 0) -> RunRecord:
                 return found
         await asyncio.sleep(0.02)
     raise AssertionError(f"{run} started nothing")
+
+
+async def branches(talk: Talk, run: str) -> tuple[str, str]:
+    """The two runs that it started, once both are waiting for their approvals."""
+    first, second = (await child_of(talk, run, 0)).id, (await child_of(talk, run, 1)).id
+    for part in (first, second):
+        await becomes(talk.parts, part, lambda r: r.status == "waiting_approval")
+    return first, second
 
 
 async def arrive(
@@ -281,9 +277,7 @@ class TestEvents:
         with pytest.raises(NotFound):
             await arrive(desk, run, desk.person, boxes=2)
 
-    async def test_what_does_not_come_in_time_is_late(
-        self, clock: tuple[WorkflowEnvironment, Talk]
-    ) -> None:
+    async def test_what_does_not_come_in_time_is_late(self, clock: Clock) -> None:
         environment, desk = clock
         run = await started(desk, "delivery")
         await skip(environment, timedelta(days=8))
@@ -305,29 +299,21 @@ class TestItems:
 
 class TestSubFlows:
     async def test_it_asks_in_the_conversation_once_and_the_run_goes_on(self, desk: Talk) -> None:
-        run = await started(desk, "trip")
-        await heard(desk, "Which city?")
+        turn = await desk.say("start trip")
+        assert texts(turn) == ["Which city?"]
+        run = flow_of(turn).id
         child = await child_of(desk, run)
         assert child.parent == (await run_of(desk.parts, run)).workflow_id
         turn = await desk.say("Berlin")
         assert (flow_of(turn).id, flow_of(turn).status) == (child.id, "completed")
         await heard(desk, "A hotel in Berlin?")
+        assert sum("Which city?" in line for line in await desk.texts()) == 1
         turn = await desk.say("yes")
         assert (flow_of(turn).id, flow_of(turn).status) == (run, "completed")
         assert booked() == [("book", "train"), ("book", "Berlin")]
 
-    async def test_its_first_question_comes_in_the_turn_that_began_it_and_only_there(
-        self, desk: Talk
-    ) -> None:
-        turn = await desk.say("start trip")
-        assert [reply.text for reply in turn.replies] == ["Which city?"]
-        await desk.say("Berlin")
-        await heard(desk, "A hotel in Berlin?")
-        assert sum("Which city?" in line for line in await desk.texts()) == 1
-
     async def test_cancelling_cancels_it_first_and_undoes_everything(self, desk: Talk) -> None:
         run = await started(desk, "trip")
-        await heard(desk, "Which city?")
         child = await child_of(desk, run)
         await withdrawn(desk, run)
         await becomes(desk.parts, child.id, lambda r: r.status == "cancelled")
@@ -336,7 +322,6 @@ class TestSubFlows:
 
     async def test_what_a_completed_one_did_is_undone_too(self, desk: Talk) -> None:
         run = await started(desk, "trip")
-        await heard(desk, "Which city?")
         await desk.say("Berlin")
         await heard(desk, "A hotel in Berlin?")
         await withdrawn(desk, run)
@@ -345,7 +330,6 @@ class TestSubFlows:
 
     async def test_cancelled_where_it_asks_the_run_goes_the_other_way(self, desk: Talk) -> None:
         run = await started(desk, "trip")
-        await heard(desk, "Which city?")
         await desk.say("取消")
         assert (await becomes(desk.parts, run, lambda r: r.status == "rejected")).state == "bad"
 
@@ -353,63 +337,45 @@ class TestSubFlows:
 class TestBranches:
     async def test_approvals_are_open_at_once_and_both_are_needed(self, desk: Talk) -> None:
         run = await started(desk, "sign_off")
-        bob, carol = (
-            Approver(desk.client, desk.parts, "bob"),
-            Approver(desk.client, desk.parts, "carol"),
-        )
-        first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
-        await becomes(desk.parts, first.id, lambda r: r.status == "waiting_approval")
-        await becomes(desk.parts, second.id, lambda r: r.status == "waiting_approval")
-        asked = await carol.waiting(second.id)
-        assert asked.digest != (await bob.waiting(first.id)).digest
+        bob, carol = desk.approver("bob"), desk.approver("carol")
+        first, second = await branches(desk, run)
+        asked = await carol.waiting(second)
+        assert asked.digest != (await bob.waiting(first)).digest
         await carol.decide(asked, "approve")
         assert (await run_of(desk.parts, run)).status == "waiting"
-        await bob.decide(await bob.waiting(first.id), "approve")
+        await bob.decide(first, "approve")
         await becomes(desk.parts, run, lambda r: r.status == "completed")
         assert booked() == [("book", "budget"), ("book", "payment")]
 
     async def test_a_rejection_closes_the_other_and_undoes_all(self, desk: Talk) -> None:
         run = await started(desk, "sign_off")
-        bob, carol = (
-            Approver(desk.client, desk.parts, "bob"),
-            Approver(desk.client, desk.parts, "carol"),
-        )
-        first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
-        await becomes(desk.parts, second.id, lambda r: r.status == "waiting_approval")
-        await becomes(desk.parts, first.id, lambda r: r.status == "waiting_approval")
-        await bob.decide(await bob.waiting(first.id), "approve")
-        await becomes(desk.parts, first.id, lambda r: r.status == "completed")
-        await carol.decide(await carol.waiting(second.id), "reject")
+        bob, carol = desk.approver("bob"), desk.approver("carol")
+        first, second = await branches(desk, run)
+        await bob.decide(first, "approve")
+        await becomes(desk.parts, first, lambda r: r.status == "completed")
+        await carol.decide(second, "reject")
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
-        assert booked() == [
-            ("book", "budget"),
-            ("book", "payment"),
-            ("unbook", "payment"),
-            ("unbook", "budget"),
-        ]
+        assert booked() == UNDONE
 
-    async def test_each_keeps_its_own_timers(self, clock: tuple[WorkflowEnvironment, Talk]) -> None:
+    async def test_each_keeps_its_own_timers(self, clock: Clock) -> None:
         environment, desk = clock
         run = await started(desk, "sign_off")
-        first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
-        await becomes(desk.parts, second.id, lambda r: r.status == "waiting_approval")
+        first, second = await branches(desk, run)
         await skip(environment, timedelta(hours=25))
-        await becomes(desk.parts, first.id, lambda r: r.history[-1].event == "reminded")
+        await becomes(desk.parts, first, lambda r: r.history[-1].event == "reminded")
         await skip(environment, timedelta(days=14))
-        await becomes(desk.parts, second.id, lambda r: r.status == "expired")
-        await becomes(desk.parts, first.id, lambda r: r.status == "cancelled")
+        await becomes(desk.parts, second, lambda r: r.status == "expired")
+        await becomes(desk.parts, first, lambda r: r.status == "cancelled")
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
 
     async def test_a_nudge_of_the_whole_reaches_all(self, desk: Talk, api: AsyncClient) -> None:
         run = await started(desk, "sign_off")
-        first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
-        for part in (first, second):
-            await becomes(desk.parts, part.id, lambda r: r.status == "waiting_approval")
+        first, second = await branches(desk, run)
         hurried = await api.post(f"/v1/flow-runs/{run}/nudge", headers=BY_ALICE)
         again = await api.post(f"/v1/flow-runs/{run}/nudge", headers=BY_ALICE)
         assert (hurried.status_code, hurried.json()["id"]) == (200, run), hurried.text
         for part in (first, second):
-            await becomes(desk.parts, part.id, lambda r: r.history[-1].event == "nudged")
+            await becomes(desk.parts, part, lambda r: r.history[-1].event == "nudged")
         assert (again.status_code, "过一小时再试" in again.text) == (409, True)
         await withdrawn(desk, run)
 
@@ -428,8 +394,8 @@ class TestBranches:
 
 
 class TestCallsThatDoNotWorkOut:
-    async def test_it_is_made_again_an_hour_later_and_then_waits_for_an_operator(
-        self, clock: tuple[WorkflowEnvironment, Talk]
+    async def test_it_is_made_again_later_and_then_waits_for_an_operator(
+        self, clock: Clock
     ) -> None:
         environment, desk = clock
         BOOK.clear()
@@ -468,17 +434,11 @@ async def test_another_worker_takes_a_family_over(real_client: Client, parts: Pa
     async with one_worker(real_client, parts, queue) as house:
         talk = await Talk(real_client, house, alice, queue=queue).open()
         run = await started(talk, "sign_off")
-        first, second = await child_of(talk, run, 0), await child_of(talk, run, 1)
-        await becomes(parts, first.id, lambda r: r.status == "waiting_approval")
-        await becomes(parts, second.id, lambda r: r.status == "waiting_approval")
-        bob = Approver(real_client, parts, "bob")
-        await bob.decide(await bob.waiting(first.id), "approve")
-        await becomes(parts, first.id, lambda r: r.status == "completed")
+        first, second = await branches(talk, run)
+        await talk.approver("bob").decide(first, "approve")
+        await becomes(parts, first, lambda r: r.status == "completed")
     async with one_worker(real_client, parts, queue):
         await withdrawn(talk, run)
-        await becomes(parts, second.id, lambda r: r.status == "cancelled")
+        await becomes(parts, second, lambda r: r.status == "cancelled")
         await becomes(parts, run, lambda r: r.status == "cancelled")
-    assert booked() == [
-        *(("book", "budget"), ("book", "payment")),
-        *(("unbook", "payment"), ("unbook", "budget")),
-    ]
+    assert booked() == UNDONE

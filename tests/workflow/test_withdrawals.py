@@ -1,6 +1,5 @@
 """Taking back what was completed: over HTTP and in chat, with the worker and Temporal real."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -18,14 +17,7 @@ from router.domain.errors import ArgumentsToolError
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from tests.one_try import run_tool
-from tests.workflow.desk import QUEUE, Approver, Talk, becomes, heard, person, run_of
-from tests.workflow.test_streaming import served
-
-
-@pytest.fixture
-async def api(parts: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
-    async with served(parts, real_client, QUEUE) as client:
-        yield client
+from tests.workflow.desk import QUEUE, Talk, becomes, heard, person, run_of
 
 
 @pytest.fixture
@@ -38,9 +30,9 @@ def by(user: str, key: str = "") -> dict[str, str]:
     return {"Authorization": f"Bearer {user}", **keyed}
 
 
-async def days_left(parts: Parts, person_: str) -> float:
-    owner = Owner(tenant=DEFAULT_TENANT, person=person_)
-    people = await parts.dependencies.resolve(human_resources)
+async def days_left(talk: Talk) -> float:
+    owner = Owner(tenant=DEFAULT_TENANT, person=talk.person.id)
+    people = await talk.parts.dependencies.resolve(human_resources)
     left = await people.leave.balance(owner, "annual", 2026)
     return float(left.days or 0)
 
@@ -49,29 +41,28 @@ async def completed(frank: Talk) -> str:
     run = await frank.waiting_leave(
         "I need annual leave from 7 December 2026 to 8 December 2026, family"
     )
-    bob = Approver(frank.client, frank.parts, "bob")
-    await bob.decide(await bob.waiting(run), "approve")
+    await decide(frank, run, "approve")
     await becomes(frank.parts, run, lambda r: r.status == "completed" and r.remedy is not None)
     return run
 
 
-async def withdraw(api: AsyncClient, run: str, key: str = "") -> httpx.Response:
-    return await api.post(
-        f"/v1/flow-runs/{run}/withdraw", json={"comment": "back early"}, headers=by("frank", key)
-    )
+async def withdraw(
+    api: AsyncClient, run: str, key: str = "", user: str = "frank", comment: str = "back early"
+) -> httpx.Response:
+    path = f"/v1/flow-runs/{run}/withdraw"
+    return await api.post(path, json={"comment": comment}, headers=by(user, key))
 
 
 async def decide(frank: Talk, run: str, verdict: str) -> None:
-    bob = Approver(frank.client, frank.parts, "bob")
-    await bob.decide(await bob.waiting(run), verdict)
+    await frank.approver("bob").decide(run, verdict)
 
 
-async def test_completed_leave_is_taken_back_once_its_approver_agrees(
-    api: AsyncClient, frank: Talk, parts: Parts
+async def test_completed_leave_is_taken_back_once_that_is_approved(
+    api: AsyncClient, frank: Talk
 ) -> None:
-    before = await days_left(parts, "frank")
+    before = await days_left(frank)
     run = await completed(frank)
-    assert await days_left(parts, "frank") == before - 2
+    assert await days_left(frank) == before - 2
     key = uuid4().hex
     begun = await withdraw(api, run, key)
     assert begun.status_code == 200, begun.text
@@ -80,15 +71,12 @@ async def test_completed_leave_is_taken_back_once_its_approver_agrees(
     assert (await withdraw(api, run, key)).json() == begun.json()
     again = await withdraw(api, run)
     assert (again.status_code, other in again.json()["detail"]) == (409, True)
-    assert (await days_left(parts, "frank")) == before - 2
-    (item,) = [
-        item
-        for item in (await api.get("/v1/approvals?limit=200", headers=by("bob"))).json()["items"]
-        if item["flow_run"] == other
-    ]
+    assert (await days_left(frank)) == before - 2
+    asked = (await api.get("/v1/approvals?limit=200", headers=by("bob"))).json()["items"]
+    (item,) = [item for item in asked if item["flow_run"] == other]
     assert "Frank Novak申请撤回年假 2 天" in item["title"]
     await decide(frank, other, "approve")
-    await becomes(parts, other, lambda r: r.status == "completed")
+    await becomes(frank.parts, other, lambda r: r.status == "completed")
     first = (await api.get(f"/v1/flow-runs/{run}", headers=by("frank"))).json()
     second = (await api.get(f"/v1/flow-runs/{other}", headers=by("frank"))).json()
     assert (first["status"], first["withdrawn_by"]) == ("cancelled", other)
@@ -97,72 +85,64 @@ async def test_completed_leave_is_taken_back_once_its_approver_agrees(
     assert events[-2:] == ["withdrawal asked", "withdrawn"]
     undone = [line["comment"] for line in second["history"] if line["event"] == "undone"]
     assert undone == ["record (revert_leave)"]
-    assert await days_left(parts, "frank") == before
+    assert await days_left(frank) == before
     done = await withdraw(api, run)
     assert (done.status_code, "already" in done.json()["detail"]) == (409, True)
     await heard(frank, "The withdrawal was agreed to")
 
 
 async def test_what_is_refused_stands_and_may_be_asked_for_anew(
-    api: AsyncClient, frank: Talk, parts: Parts
+    api: AsyncClient, frank: Talk
 ) -> None:
     run = await completed(frank)
-    left = await days_left(parts, "frank")
+    left = await days_left(frank)
     other = (await withdraw(api, run)).json()["id"]
     await decide(frank, other, "reject")
-    await becomes(parts, other, lambda r: r.status == "rejected")
-    assert (await run_of(parts, run)).status == "completed"
-    assert await days_left(parts, "frank") == left
+    await becomes(frank.parts, other, lambda r: r.status == "rejected")
+    assert (await run_of(frank.parts, run)).status == "completed"
+    assert await days_left(frank) == left
     third = (await withdraw(api, run)).json()["id"]
     assert third not in (run, other)
     gone = await withdraw(api, third)
     assert gone.json()["status"] == "cancelled"
-    assert await days_left(parts, "frank") == left
-    assert (await run_of(parts, run)).status == "completed"
+    assert await days_left(frank) == left
+    assert (await run_of(frank.parts, run)).status == "completed"
 
 
 async def test_nobody_but_its_requester_takes_it_back(api: AsyncClient, frank: Talk) -> None:
     run = await completed(frank)
     for user, status in (("bob", 403), ("gina", 404), ("olga", 403)):
-        answer = await api.post(f"/v1/flow-runs/{run}/withdraw", headers=by(user))
-        assert answer.status_code == status
-    bad = await api.post(
-        f"/v1/flow-runs/{run}/withdraw", json={"comment": "\x1b"}, headers=by("frank")
-    )
-    assert bad.status_code == 422
+        assert (await withdraw(api, run, user=user)).status_code == status
+    assert (await withdraw(api, run, comment="\x1b")).status_code == 422
 
 
-async def test_in_chat_a_completed_request_is_found_where_none_is_under_way(
-    real_client: Client, parts: Parts
-) -> None:
-    erin = await person(parts, "erin")
-    talk = await Talk(real_client, parts, erin).open()
+async def test_in_chat_a_completed_request_is_found_where_none_is_open(frank: Talk) -> None:
+    talk = await frank.another("erin")
     run = await talk.waiting_leave("我要请病假，2026年11月16日到17日，家里有事")
-    carol = Approver(real_client, parts, "carol")
-    await carol.decide(await carol.waiting(run), "approve")
-    await becomes(parts, run, lambda r: r.remedy is not None)
+    carol, parts = talk.approver("carol"), talk.parts
+    await carol.decide(run, "approve")
+    await becomes(talk.parts, run, lambda r: r.remedy is not None)
 
     async def call(key: str) -> Any:
         async def connected() -> Client:
-            return real_client
+            return talk.client
 
-        about: dict[str, Any] = {"key": key, "now": datetime.now(UTC), "caller": erin}
+        about: dict[str, Any] = {"key": key, "now": datetime.now(UTC), "caller": talk.person}
         asked = ToolCall(tool="withdraw_request", arguments={"request": "请假"}, **about)
         with (
             parts.dependencies.override(provided.temporal, connected),
             parts.dependencies.override(provided.task_queue, QUEUE),
         ):
-            return await run_tool(
-                parts.offered.registry, parts.store.ledger, parts.dependencies, asked, True
-            )
+            registry, ledger = parts.offered.registry, parts.store.ledger
+            return await run_tool(registry, ledger, parts.dependencies, asked, True)
 
     told = await call(uuid4().hex)
     again = await call(uuid4().hex)
     assert (told["outcome"], told["request"], told["status"]) == ("asked", run, "waiting_approval")
     assert again == told
-    other = (await run_of(parts, run)).withdrawn_by
+    other = (await run_of(talk.parts, run)).withdrawn_by
     assert other is not None
-    await carol.decide(await carol.waiting(other), "approve")
-    await becomes(parts, run, lambda r: r.status == "cancelled")
+    await carol.decide(other, "approve")
+    await becomes(talk.parts, run, lambda r: r.status == "cancelled")
     with pytest.raises(ArgumentsToolError, match="no request under way"):
         await call(uuid4().hex)
