@@ -17,8 +17,8 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.story_runner.runner import skip
 from tests.fakes.model_server import ModelServer
-from tests.temporal import dev_server, skipping_server
-from tests.workflow.desk import QUEUE, Approver, Talk, person, register_attributes
+from tests.temporal import dev_server
+from tests.workflow.desk import QUEUE, Approver, Talk, person, register_attributes, skipping
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import Tooled, talking
 
@@ -40,16 +40,13 @@ async def parts(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Parts
 
 @pytest.fixture(scope="session")
 async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
-    """A server whose clock is moved by `environment.sleep`, with the project's worker on it."""
-    async with await skipping_server() as environment:
-        await register_attributes(environment.client)
-        async with build_worker(environment.client, parts, QUEUE):
-            yield environment
+    async with skipping(parts) as environment:
+        yield environment
 
 
 @pytest.fixture(scope="session")
 async def real_client(parts: Parts) -> AsyncIterator[Client]:
-    """A client of a server whose clock nobody moves: the one that `dev` runs."""
+    """A client of the server that `dev` runs, whose clock nobody moves."""
     async with await dev_server() as environment:
         await register_attributes(environment.client)
         async with build_worker(environment.client, parts, QUEUE):

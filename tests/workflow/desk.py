@@ -1,7 +1,8 @@
 """Talking to workflows as the API does, without HTTP in between."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +17,7 @@ from temporalio.client import (
     WorkflowHandle,
 )
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.testing import WorkflowEnvironment
 
 from router.contracts import conversation, flow
 from router.contracts.conversation import (
@@ -32,7 +34,9 @@ from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, 
 from router.flow.engine.events import Cancelled, Decided
 from router.gateway import run_updates
 from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.fakes.model_server import ModelServer
+from tests.temporal import skipping_server
 
 QUEUE = "test"
 KEYWORD = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
@@ -50,6 +54,15 @@ async def register_attributes(client: Client) -> None:
     await client.operator_service.add_search_attributes(
         AddSearchAttributesRequest(namespace=client.namespace, search_attributes=ATTRIBUTES)
     )
+
+
+@asynccontextmanager
+async def skipping(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
+    """A server whose clock is moved by `environment.sleep`, with the project's worker on it."""
+    async with await skipping_server() as environment:
+        await register_attributes(environment.client)
+        async with build_worker(environment.client, parts, QUEUE):
+            yield environment
 
 
 async def person(parts: Parts, name: str) -> Principal:

@@ -1,37 +1,27 @@
 """AG-UI with everything real: a leave request from the first word to the decision."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from ag_ui.core import EventType
 from httpx import AsyncClient
-from temporalio.client import Client
 
-from router.runtime.composition import Parts
 from tests.unit.api.agui.client import FrontEnd, Told
-from tests.workflow.desk import QUEUE
-from tests.workflow.test_streaming import served
 
 WHOLE = "我要请年假，12月7日到8日，家里有事"
 
 
 @pytest.fixture
-async def http(parts: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
-    async with served(parts, real_client, QUEUE) as client:
-        yield client
+def alice(api: AsyncClient) -> FrontEnd:
+    return FrontEnd(api)
 
 
 @pytest.fixture
-def alice(http: AsyncClient) -> FrontEnd:
-    return FrontEnd(http)
-
-
-@pytest.fixture
-def bob(http: AsyncClient) -> FrontEnd:
-    return FrontEnd(http, "bob")
+def bob(api: AsyncClient) -> FrontEnd:
+    return FrontEnd(api, "bob")
 
 
 def only(told: Told) -> Any:
@@ -50,6 +40,12 @@ async def handed_in(front_end: FrontEnd) -> str:
     return str(told.end.result["flow"]["id"])
 
 
+async def refused(front_end: FrontEnd, interrupt: str) -> httpx.Response:
+    """The answer to an approval of this interrupt."""
+    entry = {"interruptId": interrupt, "status": "resolved", "payload": {"decision": "approve"}}
+    return await front_end.refused(front_end.input(resume=[entry]))
+
+
 async def awaited(approver: FrontEnd, run: str) -> Any:
     looked = await approver.run(approver.input())
     return next(i for i in looked.interrupts if i.metadata["intent-router"]["flow_run"] == run)
@@ -60,9 +56,9 @@ async def awaited(approver: FrontEnd, run: str) -> Any:
     [("alice", "我要请假", "家里有事"), ("frank", "I need to take leave", "family matters")],
 )
 async def test_a_leave_request_is_asked_confirmed_and_approved_by_interrupts(
-    http: AsyncClient, bob: FrontEnd, user: str, opening: str, reason: str
+    api: AsyncClient, bob: FrontEnd, user: str, opening: str, reason: str
 ) -> None:
-    front_end = FrontEnd(http, user)
+    front_end = FrontEnd(api, user)
     choices = only(await front_end.say(opening))
     options = choices.response_schema["properties"]["value"]["oneOf"]
     assert (choices.reason, options[0]["const"]) == ("input_required", "annual")
@@ -85,7 +81,7 @@ async def test_a_leave_request_is_asked_confirmed_and_approved_by_interrupts(
     assert asked.id not in [interrupt.id for interrupt in decided.interrupts]
 
 
-async def test_state_goes_along_with_the_flow(alice: FrontEnd) -> None:
+async def test_who_looks_again_finds_state_and_question(alice: FrontEnd) -> None:
     told = await alice.say(WHOLE)
     (call,) = told.end.result["tool_calls"]
     assert told.one(EventType.TOOL_CALL_START).tool_call_name == call["name"]
@@ -94,13 +90,7 @@ async def test_state_goes_along_with_the_flow(alice: FrontEnd) -> None:
     assert (change.path, change.value["status"]) == ("/flow", "confirming")
     again = await alice.run(alice.input())
     assert again.one(EventType.STATE_SNAPSHOT).snapshot["flow"] == change.value
-
-
-async def test_who_looks_again_finds_the_question_that_is_open(alice: FrontEnd) -> None:
-    asked = only(await alice.say("我要请假"))
-    looked = await alice.run(alice.input())
-    assert only(looked) == asked
-    assert looked.end.result is None
+    assert (only(again), again.end.result) == (only(told), None)
 
 
 async def test_a_resume_sent_twice_is_one_answer(alice: FrontEnd) -> None:
@@ -119,25 +109,17 @@ async def test_an_answer_to_a_question_that_is_gone_changes_nothing(alice: Front
     told = await alice.resume(confirm, {"approved": True})
     assert status_of(told) == "confirming"
     assert only(told).id == moved.id
+    assert only(await alice.resume(confirm)).id == moved.id
 
 
-async def test_to_abandon_a_question_is_to_cancel_what_asks_it(alice: FrontEnd) -> None:
-    told = await alice.resume(only(await alice.say("我要请假")))
-    assert (status_of(told), told.end.outcome.type) == ("cancelled", "success")
-
-
-async def test_to_abandon_a_question_that_is_gone_cancels_nothing(alice: FrontEnd) -> None:
-    old = only(await alice.say(WHOLE))
-    present = only(await alice.say("不对，是到9日"))
-    told = await alice.resume(old)
-    assert only(told).id == present.id
-
-
-async def test_to_abandon_a_question_with_a_word_is_to_say_that_word(alice: FrontEnd) -> None:
-    asked = only(await alice.say(WHOLE))
-    entry = {"interruptId": asked.id, "status": "cancelled"}
+async def test_to_abandon_a_question_is_to_say_a_word_or_to_cancel_what_asks(
+    alice: FrontEnd,
+) -> None:
+    entry = {"interruptId": only(await alice.say(WHOLE)).id, "status": "cancelled"}
     told = await alice.say("不对，是到9日", resume=[entry])
     assert status_of(told) == "confirming"
+    told = await alice.resume(only(told))
+    assert (status_of(told), told.end.outcome.type) == ("cancelled", "success")
 
 
 async def test_an_interrupt_may_be_answered_in_words_by_resume_or_without(alice: FrontEnd) -> None:
@@ -147,17 +129,14 @@ async def test_an_interrupt_may_be_answered_in_words_by_resume_or_without(alice:
     assert told.end.result["flow"]["slots"]["end"].endswith("-12-08")
 
 
-@pytest.mark.parametrize("user", ["erin", "alice", "carol"])
-async def test_an_approval_is_an_interrupt_of_its_approver_alone(
-    http: AsyncClient, alice: FrontEnd, bob: FrontEnd, user: str
+async def test_an_approval_is_its_approvers_alone(
+    api: AsyncClient, alice: FrontEnd, bob: FrontEnd
 ) -> None:
     asked = await awaited(bob, await handed_in(alice))
-    other = FrontEnd(http, user)
-    looked = await other.run(other.input())
-    entry = {"interruptId": asked.id, "status": "resolved", "payload": {"decision": "approve"}}
-    refused = await other.refused(other.input(resume=[entry]))
-    assert asked.id not in [i.id for i in looked.interrupts]
-    assert refused.status_code == 404
+    for other in (FrontEnd(api, user) for user in ("erin", "alice", "carol")):
+        looked = await other.run(other.input())
+        assert asked.id not in [i.id for i in looked.interrupts]
+        assert (await refused(other, asked.id)).status_code == 404
 
 
 async def test_a_decision_is_repeated_by_its_own_run_alone(alice: FrontEnd, bob: FrontEnd) -> None:
@@ -166,18 +145,14 @@ async def test_a_decision_is_repeated_by_its_own_run_alone(alice: FrontEnd, bob:
     reject: dict[str, Any] = {"decision": "reject", "comment": "太晚了"}
     first = await bob.resume(asked, reject, runId=same)
     again = await bob.resume(asked, reject, runId=same)
-    entry = {"interruptId": asked.id, "status": "resolved", "payload": {"decision": "approve"}}
-    other = await bob.refused(bob.input(resume=[entry]))
     assert first.custom("approval") == again.custom("approval")
-    assert other.status_code == 409
+    assert (await refused(bob, asked.id)).status_code == 409
 
 
 async def test_an_approval_is_bound_to_what_was_shown(alice: FrontEnd, bob: FrontEnd) -> None:
     asked = await awaited(bob, await handed_in(alice))
     forged = f"{asked.id.rpartition('/')[0]}/0123456789abcdef"
-    entry = {"interruptId": forged, "status": "resolved", "payload": {"decision": "approve"}}
-    refused = await bob.refused(bob.input(resume=[entry]))
-    assert refused.status_code == 409
+    assert (await refused(bob, forged)).status_code == 409
     assert (await awaited(bob, asked.metadata["intent-router"]["flow_run"])).id == asked.id
 
 
@@ -203,8 +178,7 @@ async def test_an_approval_that_is_past_its_day_is_refused(
             return datetime.fromisoformat(str(asked.expires_at)).astimezone(tz)
 
     monkeypatch.setattr("router.api.agui.input.datetime", Later)
-    entry = {"interruptId": asked.id, "status": "resolved", "payload": {"decision": "approve"}}
-    assert (await bob.refused(bob.input(resume=[entry]))).status_code == 409
+    assert (await refused(bob, asked.id)).status_code == 409
 
 
 async def test_what_the_router_offers_may_be_taken_or_left(alice: FrontEnd) -> None:

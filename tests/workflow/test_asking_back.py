@@ -49,9 +49,7 @@ async def test_a_question_of_a_tool_is_asked_and_its_answer_handed_on(opened: Op
     assert '"content": {"seat": "12A"}' in words(done)
 
 
-async def test_a_read_that_asks_back_becomes_a_question_of_the_conversation(
-    opened: Opened, model: ModelServer
-) -> None:
+async def test_a_read_asks_back_in_the_conversation(opened: Opened, model: ModelServer) -> None:
     talk = await opened(model, ask=READS)
     model.then(calls(("it__ask", {"text": "Ada"})))
     asked = await talk.say("is there a seat for Ada?")
@@ -75,7 +73,7 @@ async def test_each_field_is_asked_and_what_the_server_refuses_asked_anew(opened
 
 
 @pytest.mark.parametrize(("answer", "action"), [("是", "accept"), ("否", "decline")])
-async def test_an_empty_form_is_answered_by_yes_or_no(
+async def test_an_empty_form_is_answered_yes_or_no(
     opened: Opened, answer: str, action: str
 ) -> None:
     talk = await opened(agree=WRITES)

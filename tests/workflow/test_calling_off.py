@@ -18,19 +18,8 @@ from router.flow.engine.events import Arrived
 from router.gateway import run_updates
 from router.gateway.withdrawals import Withdrawals
 from router.runtime.composition import Parts
-from router.runtime.worker import build_worker
 from router.story_runner.runner import skip
-from tests.temporal import skipping_server
-from tests.workflow.desk import (
-    QUEUE,
-    Approver,
-    Talk,
-    becomes,
-    flow_of,
-    register_attributes,
-    run_of,
-    withdrawn,
-)
+from tests.workflow.desk import QUEUE, Talk, becomes, flow_of, run_of, skipping, withdrawn
 from tests.workflow.test_wider_flows import WENDY, child_of
 
 CANCELLED = "好的，已取消。"
@@ -78,8 +67,13 @@ class Requests:
 
     async def decide(self, person: str, run: str, verdict: str = "approve") -> None:
         await becomes(self.parts, run, lambda r: r.status == "waiting_approval")
-        approver = Approver(self.talk.client, self.parts, person)
-        await approver.decide(run, verdict)
+        await self.talk.approver(person).decide(run, verdict)
+
+    async def approve(self, run: str, state: str) -> None:
+        """Confirm the run and have its manager agree, which takes it to this state."""
+        await self.confirm(run, "manager")
+        await self.decide("bob", run)
+        await self.reaches(run, state)
 
     async def branches(self, run: str) -> list[str]:
         """The runs of manager and finance, both asked."""
@@ -123,10 +117,8 @@ class Requests:
 @pytest.fixture(scope="module")
 async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
     """A server of its own: weeks pass on its clock, which others' dates would be past after."""
-    async with await skipping_server() as environment:
-        await register_attributes(environment.client)
-        async with build_worker(environment.client, parts, QUEUE):
-            yield environment
+    async with skipping(parts) as environment:
+        yield environment
 
 
 @pytest.fixture
@@ -141,23 +133,16 @@ def undone(record: RunRecord) -> list[str]:
 
 
 class TestTrips:
-    @pytest.mark.parametrize(
-        ("state", "more"),
-        [("details", {"reason": None}), ("review", {})],
-        ids=["details", "review"],
-    )
-    async def test_while_it_asks_nothing_is_done(
-        self, requests: Requests, state: str, more: dict[str, Any]
-    ) -> None:
-        run = await requests.trip(**more)
-        assert (await requests.reaches(run, state)).status in ("collecting", "confirming")
-        await requests.call_off(run)
-        assert undone(await run_of(requests.parts, run)) == []
+    async def test_while_it_asks_nothing_is_done(self, requests: Requests) -> None:
+        asked: list[tuple[str, dict[str, Any]]] = [("details", {"reason": None}), ("review", {})]
+        for state, more in asked:
+            run = await requests.trip(**more)
+            assert (await requests.reaches(run, state)).status in ("collecting", "confirming")
+            await requests.call_off(run)
+            assert undone(await run_of(requests.parts, run)) == []
         assert await requests.booked_trips() == 0
 
-    async def test_taken_back_from_the_manager_it_is_asked_no_more(
-        self, requests: Requests
-    ) -> None:
+    async def test_taken_back_from_the_manager_it_is_nobodys(self, requests: Requests) -> None:
         run = await requests.trip()
         await requests.confirm(run, "manager")
         await requests.call_off(run)
@@ -165,7 +150,7 @@ class TestTrips:
         assert await requests.booked_trips() == 0
 
     @pytest.mark.parametrize("agreed", [0, 1])
-    async def test_while_two_have_it_both_branches_are_cancelled_and_it_is_said_once(
+    async def test_both_branches_are_cancelled_and_it_is_said_once(
         self, requests: Requests, agreed: int
     ) -> None:
         run = await requests.trip(DEAR)
@@ -208,10 +193,9 @@ class TestTrips:
             await requests.confirm(run, "both")
             for person, branch in zip(("bob", "erin"), await requests.branches(run), strict=True):
                 await requests.decide(person, branch)
+            await requests.reaches(run, "travelling")
         else:
-            await requests.confirm(run, "manager")
-            await requests.decide("bob", run)
-        await requests.reaches(run, "travelling")
+            await requests.approve(run, "travelling")
         assert await requests.booked_trips() == 1
         await requests.call_off(run)
         assert undone(await run_of(requests.parts, run)) == ["cancel_trip"]
@@ -219,9 +203,7 @@ class TestTrips:
 
     async def test_one_that_was_made_is_taken_back_but_its_claim(self, requests: Requests) -> None:
         run = await requests.trip()
-        await requests.confirm(run, "manager")
-        await requests.decide("bob", run)
-        await requests.reaches(run, "travelling")
+        await requests.approve(run, "travelling")
         await skip(requests.environment, timedelta(days=22))
         await becomes(requests.parts, run, lambda r: r.status == "completed")
         claim = await child_of(requests.talk, run)
@@ -234,16 +216,12 @@ class TestTrips:
 
 
 class TestEquipment:
-    @pytest.mark.parametrize(
-        ("state", "kind"), [("details", "nothing"), ("review", "phone")], ids=["details", "review"]
-    )
-    async def test_while_it_asks_nothing_was_set_aside(
-        self, requests: Requests, state: str, kind: str
-    ) -> None:
+    async def test_while_it_asks_nothing_is_set_aside(self, requests: Requests) -> None:
         before = await requests.left("phone")
-        run = await requests.equipment(**{kind: 1})
-        assert (await requests.reaches(run, state)).status in ("collecting", "confirming")
-        await requests.call_off(run)
+        for state, kind in (("details", "nothing"), ("review", "phone")):
+            run = await requests.equipment(**{kind: 1})
+            assert (await requests.reaches(run, state)).status in ("collecting", "confirming")
+            await requests.call_off(run)
         assert await requests.left("phone") == before
 
     async def test_taken_back_from_its_approvers_it_is_nobodys(self, requests: Requests) -> None:
@@ -253,9 +231,7 @@ class TestEquipment:
         await requests.call_off(run)
         assert run not in await requests.on_the_desk_of("bob")
         dear = await requests.equipment(phone=4)
-        await requests.confirm(dear, "manager")
-        await requests.decide("bob", dear)
-        await requests.reaches(dear, "finance")
+        await requests.approve(dear, "finance")
         await requests.call_off(dear)
         assert dear not in await requests.on_the_desk_of("erin")
         assert await requests.left("phone") == before
@@ -263,23 +239,17 @@ class TestEquipment:
     async def test_where_one_item_was_short_the_others_are_back(self, requests: Requests) -> None:
         before = await requests.left("phone")
         run = await requests.equipment(phone=1, projector=100)
-        await requests.confirm(run, "manager")
-        await requests.decide("bob", run)
-        await requests.reaches(run, "finance")
+        await requests.approve(run, "finance")
         await requests.decide("erin", run)
         await requests.reaches(run, "short")
         await requests.call_off(run)
         assert await requests.left("phone") == before
 
     @pytest.mark.parametrize("days", [0, 10], ids=["delivery", "still_waiting"])
-    async def test_undelivered_it_goes_back_to_the_shelf(
-        self, requests: Requests, days: int
-    ) -> None:
+    async def test_undelivered_it_goes_back_on_shelf(self, requests: Requests, days: int) -> None:
         before = (await requests.left("phone"), await requests.left("headset"))
         run = await requests.equipment(phone=1, headset=2)
-        await requests.confirm(run, "manager")
-        await requests.decide("bob", run)
-        await requests.reaches(run, "delivery")
+        await requests.approve(run, "delivery")
         assert (await requests.left("phone"), await requests.left("headset")) != before
         await skip(requests.environment, timedelta(days=days))
         await requests.reaches(run, "still_waiting" if days else "delivery")
@@ -287,14 +257,10 @@ class TestEquipment:
         assert undone(await run_of(requests.parts, run)) == ["release_equipment"] * 2
         assert (await requests.left("phone"), await requests.left("headset")) == before
 
-    async def test_delivered_it_is_handed_back_with_its_managers_yes(
-        self, requests: Requests
-    ) -> None:
+    async def test_delivered_it_is_handed_back_on_approval(self, requests: Requests) -> None:
         before = await requests.left("keyboard")
         run = await requests.equipment(keyboard=3)
-        await requests.confirm(run, "manager")
-        await requests.decide("bob", run)
-        await requests.reaches(run, "delivery")
+        await requests.approve(run, "delivery")
         await delivered(requests.talk, run)
         await becomes(requests.parts, run, lambda r: r.status == "completed")
         assert await requests.left("keyboard") == before - 3

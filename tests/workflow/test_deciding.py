@@ -127,9 +127,7 @@ async def test_the_model_is_told_what_was_said_and_the_message_as_material(talk:
         pytest.param(says(None), id="no content"),
     ],
 )
-async def test_nothing_invented_is_done_and_told_once_as_wrong(
-    talk: Talk, nonsense: Behaviour
-) -> None:
+async def test_nothing_invented_is_done_but_told_as_wrong(talk: Talk, nonsense: Behaviour) -> None:
     talk.model.then(nonsense, says("那我换个说法。"))
     turn = await talk.say("随便说点什么")
     assert texts(turn) == ["那我换个说法。"]

@@ -32,9 +32,7 @@ async def router(feishu: Feishu, parts: Parts, real_client: Client) -> AsyncIter
         yield api
 
 
-async def test_leave_is_asked_for_and_approved_by_cards(
-    feishu: Feishu, router: AsyncClient
-) -> None:
+async def test_leave_is_requested_and_approved_by_card(feishu: Feishu, router: AsyncClient) -> None:
     asking = feishu.message("ou_frank", "I want annual leave 2027-06-08 to 2027-06-09, family")
     for _ in range(2):
         assert (await feishu.deliver(router, asking)).status_code == 200

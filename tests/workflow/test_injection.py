@@ -109,9 +109,7 @@ async def test_an_obedient_sub_agent_calls_only_what_it_was_offered(
     assert (tried.name, tried.status) == (obeyed[0], "failed")
 
 
-async def test_a_sub_agent_that_may_open_the_form_pays_nothing(
-    tooled: Tooled, world: World
-) -> None:
+async def test_a_sub_agent_that_may_open_a_form_pays_nothing(tooled: Tooled, world: World) -> None:
     world.page = HOSTILE[0]
     payer = READER.model_copy(update={"allowed_tools": frozenset({"read_page", "pay"})})
     obeyed = ("dispatch_to_flow", {"flow_name": "pay", "slots": {"amount": 5800}})
@@ -124,9 +122,7 @@ async def test_a_sub_agent_that_may_open_the_form_pays_nothing(
 
 
 @pytest.mark.parametrize("page", HOSTILE)
-async def test_a_page_that_is_said_back_is_only_words(
-    tooled: Tooled, world: World, page: str
-) -> None:
+async def test_a_page_that_is_said_back_is_words(tooled: Tooled, world: World, page: str) -> None:
     world.page = page
     script: list[Behaviour] = [calls(READ), says(page), says(page), says(page)]
     async with tooled(world.tools(), script) as talk:
@@ -147,9 +143,7 @@ async def test_an_obedient_model_gets_no_further_than_asking(
 
 
 @pytest.mark.parametrize("obeyed", OBEYING, ids=str)
-async def test_no_model_answers_the_open_question(
-    tooled: Tooled, world: World, obeyed: Call
-) -> None:
+async def test_no_model_answers_an_open_card(tooled: Tooled, world: World, obeyed: Call) -> None:
     fills: Call = ("fill_slots", {"slots": {"amount": 58, "confirmed": True}})
     script = [calls(obeyed, fills)] * 3 + [says("好")]
     async with tooled(world.tools(), script) as talk:

@@ -9,7 +9,7 @@ import pytest
 from router.domain.errors import PermanentToolError
 from router.domain.locale import Localised
 from router.secrecy.redaction import redact_logs
-from tests.workflow.desk import Approver, Talk, flow_of
+from tests.workflow.desk import Talk, flow_of
 from tests.workflow.test_tool_errors import look_that_raises
 from tests.workflow.tooled import Tooled, chosen
 
@@ -31,13 +31,13 @@ def written() -> Iterator[io.StringIO]:
 
 
 async def test_no_word_of_a_conversation_is_logged(
-    talk: Talk, bob: Approver, tooled: Tooled, written: io.StringIO
+    talk: Talk, tooled: Tooled, written: io.StringIO
 ) -> None:
     await talk.say("我要请年假，12月7日到8日")
     await talk.say(REASON)
     turn = await talk.say("确认")
     run = flow_of(turn).id
-    await bob.decide(run, "approve", comment=COMMENT)
+    await talk.approver("bob").decide(run, "approve", comment=COMMENT)
     refused = PermanentToolError(Localised(zh=FAULT, en=FAULT))
     async with tooled([look_that_raises(refused)]) as other:
         turn = await chosen(other, "look")

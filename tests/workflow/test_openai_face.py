@@ -143,9 +143,7 @@ async def test_a_repeat_of_yes_hands_nothing_in_twice(api: AsyncClient, frank: A
     assert len(started) == 1
 
 
-async def test_a_picture_answers_a_flow_that_asks_for_a_file(
-    parts: Parts, real_client: Client
-) -> None:
+async def test_a_picture_answers_where_a_file_is_asked(parts: Parts, real_client: Client) -> None:
     picture = base64.b64encode(b"\x89PNG\r\n\x1a\nreceipt").decode()
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
     async with (
@@ -226,9 +224,7 @@ async def test_a_text_that_broke_off_is_replaced(spoken: AsyncOpenAI, model: Mod
     assert text.startswith("早")
 
 
-async def test_a_skill_is_asked_as_a_model_of_its_own(
-    spoken: AsyncOpenAI, model: ModelServer
-) -> None:
+async def test_a_skill_is_asked_as_its_own_model(spoken: AsyncOpenAI, model: ModelServer) -> None:
     model.then(calls(("done", {"result": "试用期可以休两天半。"})))
     listed = [each.id async for each in spoken.models.list()]
     answer = await Chat(spoken).say("我要请假", "intent-router/policy-advisor")

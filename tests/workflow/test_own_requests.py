@@ -24,19 +24,15 @@ from router.domain.messages import (
     Turn,
 )
 from router.runtime.composition import Parts
-from router.runtime.worker import build_worker
 from tests.one_try import run_tool
-from tests.temporal import skipping_server
-from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, register_attributes, run_of, words
+from tests.workflow.desk import Approver, Talk, flow_of, run_of, skipping, words
 
 
 @pytest.fixture(scope="module")
 async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
     """A server of this file's own: others move their clock beyond the days that are named here."""
-    async with await skipping_server() as environment:
-        await register_attributes(environment.client)
-        async with build_worker(environment.client, parts, QUEUE):
-            yield environment
+    async with skipping(parts) as environment:
+        yield environment
 
 
 class Tools:

@@ -233,7 +233,7 @@ async def test_a_bad_plan_is_returned_with_the_error(talk: Talk, model: Planning
     assert "the steps wait for each other in a circle: " in error["content"]
 
 
-async def test_without_a_plan_that_will_do_it_goes_on_step_by_step_and_the_log_says_so(
+async def test_without_a_plan_that_will_do_it_goes_on_step_by_step(
     talk: Talk, model: PlanningModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     model.plans += [calls(("plan", {"steps": []})), says("好的")]
@@ -243,23 +243,18 @@ async def test_without_a_plan_that_will_do_it_goes_on_step_by_step_and_the_log_s
     assert await activities(talk) == ["plan", "plan", "think", "find_train", "think"]
 
 
-async def test_a_run_without_room_for_a_plan_goes_on_step_by_step(
-    tooled: Tooled, server: ModelServer, model: PlanningModel
+@pytest.mark.parametrize(("turns", "seconds"), [(3, 60.0), (24, 15.0)])
+async def test_a_run_without_room_for_a_plan_has_none(
+    tooled: Tooled, server: ModelServer, model: PlanningModel, turns: int, seconds: float
 ) -> None:
-    short = PLANNER.model_copy(update={"max_turns": 3})
+    short = PLANNER.model_copy(update={"max_turns": turns})
     model.others.append(says("G1。"))
     async with tooled(TOOLS, server, [short]) as talk:
-        assert texts(await talk.say("帮我安排去上海")) == ["G1。"]
+        assert texts(await talk.say("帮我安排去上海", seconds=seconds)) == ["G1。"]
         assert await activities(talk) == ["think"]
 
 
-async def test_a_turn_too_short_for_a_plan_has_none(talk: Talk, model: PlanningModel) -> None:
-    model.others.append(says("G1。"))
-    assert texts(await talk.say("帮我安排去上海", seconds=15.0)) == ["G1。"]
-    assert await activities(talk) == ["think"]
-
-
-async def test_at_a_limit_it_says_which_steps_are_done_and_which_are_open(
+async def test_at_a_limit_it_says_which_steps_are_done(
     tooled: Tooled, server: ModelServer, model: PlanningModel
 ) -> None:
     short = PLANNER.model_copy(update={"max_turns": 5})
@@ -340,7 +335,7 @@ async def test_stopped_it_keeps_what_is_finished(talk: Talk, model: PlanningMode
     assert "G1, 500" in told(model.asked["plan"][1])
 
 
-async def test_a_long_plan_goes_on_in_a_new_run_with_the_steps_that_are_finished(
+async def test_a_long_plan_goes_on_in_a_new_run(
     parts: Parts, server: ModelServer, model: PlanningModel
 ) -> None:
     tasks = [f"Look {n}" for n in range(4)]

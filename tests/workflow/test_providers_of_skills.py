@@ -109,9 +109,7 @@ async def test_where_the_named_model_is_not_there_the_usual_one_works(tooled: To
 
 
 @pytest.mark.parametrize("refused", [(), ("tools",)], ids=["functions", "json_schema alone"])
-async def test_a_fallback_goes_on_with_the_dialogue(
-    tooled: Tooled, refused: tuple[str, ...]
-) -> None:
+async def test_a_fallback_goes_on_with_a_dialogue(tooled: Tooled, refused: tuple[str, ...]) -> None:
     first = Mortal(
         3,
         in_order(

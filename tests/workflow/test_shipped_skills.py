@@ -78,9 +78,7 @@ TRIP = (
 
 
 class TestTripPlanner:
-    async def test_it_plans_by_calendar_and_limits_and_fills_in_a_leave_request(
-        self, alice: Talk
-    ) -> None:
+    async def test_it_plans_by_calendar_and_limits_and_fills_in_leave(self, alice: Talk) -> None:
         alice.model.then(
             chooses("trip-planner", "规划12月7日到9日去上海出差"),
             calls(*TRIP),
@@ -111,9 +109,7 @@ class TestTripPlanner:
         told = alice.model.chats[-1]["messages"][-1]["content"]
         assert told.startswith("The employee is done with the form: it is waiting_approval")
 
-    async def test_what_was_paid_goes_into_a_claim_that_asks_nothing_more(
-        self, frank: Talk
-    ) -> None:
+    async def test_what_was_paid_goes_into_a_claim_that_asks_no_more(self, frank: Talk) -> None:
         paid = {"category": "transport", "amount": "553 CNY", "date": "yesterday", "invoice": "T1"}
         frank.model.then(
             chooses("trip-planner", "plan a trip to Shanghai; a train ticket is paid already"),

@@ -85,9 +85,7 @@ async def test_uncondensed_calls_are_told(opened: Opened, behaviour: Behaviour) 
 
 
 @pytest.mark.parametrize(("per_token", "least"), [(3.0, 0.7), (1 / 3, 0.4)])
-async def test_questions_follow_the_servers_count(
-    opened: Opened, per_token: float, least: float
-) -> None:
+async def test_questions_follow_its_counts(opened: Opened, per_token: float, least: float) -> None:
     async with opened(reads(30, size=4000, per_token=per_token)) as house:
         outcome, _ = await house.run()
         counted = max(estimate(body) * per_token for body in house.steps)

@@ -1,8 +1,8 @@
 """The desk on Slack, with everything behind it real: API, worker, Temporal, flows, approvals."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,26 +39,28 @@ def with_accounts(folder: Path) -> FileDirectory:
     return FileDirectory.load(file)
 
 
-@asynccontextmanager
-async def on_slack(
-    slack: Slack, parts: Parts, client: Client, folder: Path, **limits: int
-) -> AsyncIterator[AsyncClient]:
-    """A connection to an API that Slack is an entrance of."""
-    settings = parts.settings.model_copy(update=limits).having(slack.settings)
-    directory = with_accounts(folder)
-    async with served(replace(parts, settings=settings, directory=directory), client, QUEUE) as api:
-        yield api
+Entrance = Callable[..., AbstractAsyncContextManager[AsyncClient]]
 
 
 @pytest.fixture
-async def router(
-    slack: Slack, parts: Parts, real_client: Client, tmp_path: Path
-) -> AsyncIterator[AsyncClient]:
-    async with on_slack(slack, parts, real_client, tmp_path) as api:
+def entered(slack: Slack, parts: Parts, real_client: Client, tmp_path: Path) -> Entrance:
+    """Opens connections to an API that Slack is an entrance of."""
+    directory = with_accounts(tmp_path)
+
+    def opened(**limits: int) -> AbstractAsyncContextManager[AsyncClient]:
+        settings = parts.settings.model_copy(update=limits).having(slack.settings)
+        return served(replace(parts, settings=settings, directory=directory), real_client, QUEUE)
+
+    return opened
+
+
+@pytest.fixture
+async def router(entered: Entrance) -> AsyncIterator[AsyncClient]:
+    async with entered() as api:
         yield api
 
 
-async def test_leave_is_asked_for_and_approved_by_buttons(
+async def test_leave_is_requested_and_approved_by_buttons(
     slack: Slack, router: AsyncClient
 ) -> None:
     await slack.says(router, ALICE, REQUEST)
@@ -77,9 +79,7 @@ async def test_leave_is_asked_for_and_approved_by_buttons(
     assert "已同意" in again["text"]
 
 
-async def test_what_was_confirmed_is_returned_with_a_word(
-    slack: Slack, router: AsyncClient
-) -> None:
+async def test_what_is_confirmed_is_returned_with_words(slack: Slack, router: AsyncClient) -> None:
     await slack.says(router, FRANK, "I want annual leave 2027-09-07 to 2027-09-08, family")
     card = await slack.posted("Not right")
     await slack.presses(router, FRANK, card, "Cancel")
@@ -124,9 +124,7 @@ async def test_nobody_answers_on_a_card_of_somebody_else(slack: Slack, router: A
     assert not [post for post in slack.posts if "从哪天开始" in post["text"]]
 
 
-async def test_a_stranger_is_told_so_once_in_both_languages(
-    slack: Slack, router: AsyncClient
-) -> None:
+async def test_a_stranger_is_told_so_once_bilingually(slack: Slack, router: AsyncClient) -> None:
     event = slack.event("UMALLORY", "hello")
     for _ in range(2):
         assert (await slack.deliver(router, event)).status_code == 200
@@ -143,27 +141,25 @@ async def test_what_slack_refuses_for_now_comes_later(slack: Slack, router: Asyn
     assert not slack.troubles
 
 
-async def test_an_answer_that_a_dead_process_owed_is_posted_by_the_next(
-    slack: Slack, parts: Parts, real_client: Client, tmp_path: Path
+async def test_what_a_dead_process_owed_is_posted_by_the_next(
+    slack: Slack, entered: Entrance
 ) -> None:
     gone = json_reply({"ok": False, "error": "ratelimited"}, 429, retry_after="0")
     slack.troubles.extend([gone] * 1000)
-    async with on_slack(slack, parts, real_client, tmp_path) as api:
+    async with entered() as api:
         await slack.says(api, GINA, "我要请假", channel="D4")
         async with asyncio.timeout(20):
             while len(slack.troubles) == 1000:  # noqa: ASYNC110 - it is the server that counts
                 await asyncio.sleep(0.05)
     assert not slack.posts
     slack.troubles.clear()
-    async with on_slack(slack, parts, real_client, tmp_path):
+    async with entered():
         await slack.posted("想请什么假")
     assert len([post for post in slack.posts if "想请什么假" in post["text"]]) == 1
 
 
-async def test_who_writes_too_fast_is_told_so_once_and_none_of_it_is_taken_in(
-    slack: Slack, parts: Parts, real_client: Client, tmp_path: Path
-) -> None:
-    async with on_slack(slack, parts, real_client, tmp_path, user_requests_per_minute=2) as api:
+async def test_who_writes_too_fast_is_told_so_once(slack: Slack, entered: Entrance) -> None:
+    async with entered(user_requests_per_minute=2) as api:
         await slack.says(api, FRANK, "what time is it", channel="D9")
         await slack.says(api, FRANK, "what time is it", channel="D9")
         for number in range(5):
@@ -176,13 +172,13 @@ async def test_who_writes_too_fast_is_told_so_once_and_none_of_it_is_taken_in(
     assert not [post for post in slack.posts if "and now" in str(post)]
 
 
-async def test_an_approver_who_presses_too_fast_is_told_so_and_nothing_is_decided(
-    slack: Slack, router: AsyncClient, parts: Parts, real_client: Client, tmp_path: Path
+async def test_an_approver_who_presses_too_fast_decides_nothing(
+    slack: Slack, router: AsyncClient, entered: Entrance
 ) -> None:
     await slack.says(router, ALICE, "我要请年假，2027-06-15 到 2027-06-16，家里有事", channel="D11")
     await slack.presses(router, ALICE, await slack.posted("确认"), "确认")
     wanted = await slack.posted("请审批")
-    async with on_slack(slack, parts, real_client, tmp_path, user_requests_per_minute=1) as api:
+    async with entered(user_requests_per_minute=1) as api:
         await slack.says(api, BOB, "你好", channel="D12")
         await slack.presses(api, BOB, wanted, "同意")
         await slack.posted("您的请求太频繁了")

@@ -1,7 +1,7 @@
 """The stories that ship, and what runs them: real workflows and tools, on skipping time."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -33,13 +33,20 @@ async def report(house: Environment) -> Report:
     return await run_in(house, SHIPPED, lambda _: None)
 
 
-async def played(house: Environment, tmp_path: Path, text: str) -> StoryOutcome:
-    """What becomes of the first story in the text."""
-    file = tmp_path / "story.yaml"
-    file.write_text(dedent(text))
-    (story,) = chosen(Settings.load(), [file], "")
-    (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
-    return outcome
+Played = Callable[[str], Awaitable[StoryOutcome]]
+
+
+@pytest.fixture
+def played(house: Environment, tmp_path: Path) -> Played:
+    """Plays the first story in a text."""
+
+    async def play(text: str) -> StoryOutcome:
+        (file := tmp_path / "story.yaml").write_text(dedent(text))
+        (story,) = chosen(Settings.load(), [file], "")
+        (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
+        return outcome
+
+    return play
 
 
 @pytest.mark.parametrize("name", [story.name for story in SHIPPED])
@@ -83,7 +90,7 @@ async def test_a_wrong_expectation_fails_at_its_step(house: Environment, place: 
     assert outcome.divergence.steps == story.steps[: place + 1]
 
 
-async def test_stories_see_nothing_of_each_other(house: Environment, tmp_path: Path) -> None:
+async def test_stories_see_nothing_of_each_other(played: Played) -> None:
     """Twenty days of fifteen would be too many, were they the same person's."""
     text = """
     - story: all of it
@@ -96,10 +103,10 @@ async def test_stories_see_nothing_of_each_other(house: Environment, tmp_path: P
         - expect: {status: completed, approvers: []}
     """
     for _ in range(2):
-        assert (await played(house, tmp_path, text)).ok
+        assert (await played(text)).ok
 
 
-async def test_a_story_begins_on_the_day_that_it_says(house: Environment, tmp_path: Path) -> None:
+async def test_a_story_begins_on_its_own_day(played: Played) -> None:
     text = """
     - story: another year
       now: 2031-03-03T09:00
@@ -111,18 +118,17 @@ async def test_a_story_begins_on_the_day_that_it_says(house: Environment, tmp_pa
         - user: "明天请一天事假，搬家"
         - expect: {state: review, slots: {start: "2031-03-14"}}
     """
-    outcome = await played(house, tmp_path, text)
-    assert outcome.divergence is None
+    assert (await played(text)).ok
 
 
-async def test_an_act_that_is_refused_says_why(house: Environment, tmp_path: Path) -> None:
+async def test_an_act_that_is_refused_says_why(played: Played) -> None:
     text = """
     - story: too soon
       steps:
         - user: 我要请假
         - approver: {bob: approve}
     """
-    outcome = await played(house, tmp_path, text)
+    outcome = await played(text)
     assert outcome.divergence is not None
     assert outcome.divergence.mismatch.found == [
         "it was refused: nothing waits for bob; waited for is nobody"
@@ -139,10 +145,8 @@ async def test_an_act_that_is_refused_says_why(house: Environment, tmp_path: Pat
         ("event: {name: paid}", "nothing that is going on waits for the event paid"),
     ],
 )
-async def test_what_none_can_take_is_refused(
-    house: Environment, tmp_path: Path, step: str, why: str
-) -> None:
-    outcome = await played(house, tmp_path, f"- story: {step[:5]}\n  steps:\n    - {step}\n")
+async def test_what_none_can_take_is_refused(played: Played, step: str, why: str) -> None:
+    outcome = await played(f"- story: {step[:5]}\n  steps:\n    - {step}\n")
     assert outcome.divergence is not None
     assert why in outcome.divergence.mismatch.found[0]
 
@@ -155,8 +159,8 @@ GREETED = """
 """
 
 
-async def test_a_story_whose_stage_gave_way_is_played_again_and_says_so(
-    house: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_story_whose_stage_gave_way_is_played_again(
+    played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patience = iter([0.0])
     settled = quiescence.settled
@@ -167,18 +171,17 @@ async def test_a_story_whose_stage_gave_way_is_played_again_and_says_so(
             await settled(*given)
 
     monkeypatch.setattr(runner, "settled", impatient_at_first)
-    outcome = await played(house, tmp_path, GREETED)
+    outcome = await played(GREETED)
     assert outcome.ok
-    assert "played again: the first time it was refused: the story's workflows are still" in (
-        "\n".join(told(outcome))
-    )
+    why = "played again: the first time it was refused: the story's workflows are still"
+    assert why in "\n".join(told(outcome))
 
 
 async def test_a_stage_that_gives_way_twice_fails_the_story(
-    house: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quiescence, "PATIENCE", 0.0)
-    outcome = await played(house, tmp_path, GREETED)
+    outcome = await played(GREETED)
     assert outcome.divergence is not None
     assert outcome.divergence.gave_way
     assert outcome.earlier is not None
@@ -194,14 +197,14 @@ async def test_ten_steps_take_less_than_two_seconds(house: Environment, report: 
     assert min(seconds) < 2.0
 
 
-async def test_nothing_of_a_story_is_left_at_work(house: Environment, tmp_path: Path) -> None:
+async def test_nothing_of_a_story_is_left_at_work(house: Environment, played: Played) -> None:
     text = """
     - story: left open
       steps:
         - user: "我要请年假，11月23日到24日，家里有事"
         - user: {confirm: true}
     """
-    assert (await played(house, tmp_path, text)).ok
+    assert (await played(text)).ok
     tenant = f"story-{len(house.shifts) - 1}"
     runs, _ = await house.parts.store.runs.listed(tenant, None, None, None, None, 10)
     handles = [house.client.get_workflow_handle(run.workflow_id) for run in runs]

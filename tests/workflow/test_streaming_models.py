@@ -40,9 +40,7 @@ def written(events: list[tuple[str, Any]]) -> str:
     return text
 
 
-async def test_what_a_model_says_is_heard_while_it_still_writes(
-    alice: AsyncClient, model: ModelServer
-) -> None:
+async def test_a_text_is_heard_while_it_is_written(alice: AsyncClient, model: ModelServer) -> None:
     rest = asyncio.Event()
     model.then(BALANCE, waits(rest, before=4, then=says(SAID)))
     async with Stream.of(alice, ASKED) as stream:
@@ -56,9 +54,7 @@ async def test_what_a_model_says_is_heard_while_it_still_writes(
     assert turn["tool_calls"][0]["id"] == dict(before)["tool_started"]["id"]
 
 
-async def test_a_text_that_broke_off_is_replaced_when_the_model_is_asked_again(
-    alice: AsyncClient, model: ModelServer
-) -> None:
+async def test_a_text_that_broke_off_is_replaced(alice: AsyncClient, model: ModelServer) -> None:
     reply = calls(("respond_message", {"text": SAID}))
     model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
     async with Stream.of(alice, "你是谁呀") as stream:
@@ -68,9 +64,7 @@ async def test_a_text_that_broke_off_is_replaced_when_the_model_is_asked_again(
     assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
 
 
-async def test_what_the_model_is_told_to_mend_is_written_anew(
-    alice: AsyncClient, model: ModelServer
-) -> None:
+async def test_what_is_to_be_mended_is_written_anew(alice: AsyncClient, model: ModelServer) -> None:
     wrong = calls(("respond_message", {"text": "先说一句"}), ("dance", {"how": "well"}))
     model.then(wrong, calls(("respond_message", {"text": SAID})))
     async with Stream.of(alice, "你是谁呀") as stream:
@@ -79,7 +73,7 @@ async def test_what_the_model_is_told_to_mend_is_written_anew(
     assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
 
 
-async def test_each_question_to_the_model_is_seen_to_begin_and_end(
+async def test_each_question_is_seen_to_begin_and_end(
     alice: AsyncClient, model: ModelServer
 ) -> None:
     model.then(BALANCE, says(SAID))

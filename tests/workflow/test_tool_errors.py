@@ -46,6 +46,9 @@ def look_that_raises(error: Exception) -> Tool:
     return tool(permission="read", retries=0, title={"zh": "看账", "en": "Look"})(look)
 
 
+CLOSED_BOOKS = look_that_raises(PermanentToolError(CLOSED))
+
+
 def send_that_raises(error: Exception) -> Tool:
     async def send(amount: int) -> str:
         """Send the money."""
@@ -64,8 +67,7 @@ def in_language(talk: Talk, locale: Locale) -> Talk:
     [("zh", "没办成：账已经关了"), ("en", "That didn't work: the books are closed")],
 )
 async def test_a_form_says_it_in_ones_language(tooled: Tooled, locale: Locale, said: str) -> None:
-    tools = [look_that_raises(PermanentToolError(CLOSED))]
-    async with tooled(tools) as talk:
+    async with tooled([CLOSED_BOOKS]) as talk:
         turn = await chosen(in_language(talk, locale), "look")
     assert texts(turn) == [said]
 
@@ -80,8 +82,7 @@ async def test_a_form_says_it_in_ones_language(tooled: Tooled, locale: Locale, s
 async def test_a_flow_gets_it_in_a_language(
     tooled: Tooled, locale: Locale, opening: str, said: str
 ) -> None:
-    tools = [look_that_raises(PermanentToolError(CLOSED))]
-    async with tooled(tools, flows=[ASKING]) as talk:
+    async with tooled([CLOSED_BOOKS], flows=[ASKING]) as talk:
         turn = await in_language(talk, locale).say(opening)
     assert texts(turn) == [said]
     assert [call.status for call in turn.tool_calls] == ["failed"]
@@ -94,8 +95,7 @@ async def test_a_flow_gets_it_in_a_language(
 async def test_it_is_said_plainly_in_the_readers_language(
     tooled: Tooled, model: ModelServer, locale: Locale, said: str
 ) -> None:
-    tools = [look_that_raises(PermanentToolError(CLOSED))]
-    async with tooled(tools, model) as talk:
+    async with tooled([CLOSED_BOOKS], model) as talk:
         model.then(calls(("look", {})), fails(400))
         turn = await in_language(talk, locale).say("帮我看看")
     assert texts(turn) == [said]
@@ -109,7 +109,7 @@ async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(toole
     assert texts(turn) == ["查不了：“看账”现在用不了：试了 1 次都没成，最后一次是因为：正在结账"]
 
 
-async def test_what_nobody_foresaw_is_told_by_a_reference_and_its_words_are_for_the_log(
+async def test_what_nobody_foresaw_is_told_by_a_reference_to_the_log(
     tooled: Tooled, parts: Parts, caplog: pytest.LogCaptureFixture
 ) -> None:
     tools = [look_that_raises(ValueError("a bug with secret s3cr3t"))]

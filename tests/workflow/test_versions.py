@@ -81,12 +81,10 @@ class TestFlowFiles:
         assert drawn is not None
         assert drawn.version == 2
 
-    async def test_a_run_that_temporal_does_not_know_has_no_definition(
-        self, client: Client, parts: Parts, talk: Talk
-    ) -> None:
-        run = await run_of(parts, await talk.waiting_leave())
+    async def test_a_run_that_temporal_does_not_know_has_no_definition(self, talk: Talk) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
         gone = run.model_copy(update={"workflow_id": flow.workflow_id("x", "default", "gone")})
-        assert await definition_of(client, gone) is None
+        assert await definition_of(talk.client, gone) is None
 
 
 class TestWorkers:
@@ -111,11 +109,9 @@ class TestWorkers:
                 run = await run_of(parts, await talk.waiting_leave())
                 assert await version_of(client, run.workflow_id) == "1.0"
                 async with released(client, parts, "2.0"):
-                    fresh = await run_of(
-                        parts, await talk.waiting_leave("我要请事假，12月14日到15日，家里有事")
-                    )
-                    decided = await bob.decide(run.id, "approve")
-                    assert decided.status == "completed"
+                    id_ = await talk.waiting_leave("我要请事假，12月14日到15日，家里有事")
+                    fresh = await run_of(parts, id_)
+                    assert (await bob.decide(run.id, "approve")).status == "completed"
                     assert await version_of(client, run.workflow_id) == "1.0"
                     assert await version_of(client, fresh.workflow_id) == "2.0"
                     assert await version_of(client, talk.handle.id) == "2.0"

@@ -22,9 +22,7 @@ from router.domain.locale import Localised
 @pytest.mark.parametrize(
     ("wanted", "seconds"), [(None, None), (0.0, 0), (7.5, 7.5), (60.0, 60), (86400.0, 60)]
 )
-def test_a_tool_waits_as_it_asks_up_to_a_minute(
-    wanted: float | None, seconds: float | None
-) -> None:
+def test_a_tool_waits_as_asked_up_to_a_minute(wanted: float | None, seconds: float | None) -> None:
     failure = to_failure(TransientToolError("busy", wanted))
     expected = None if seconds is None else timedelta(seconds=seconds)
     assert (failure.next_retry_delay, failure.non_retryable) == (expected, False)
