@@ -114,10 +114,7 @@ async def dry_run_of(
         check_model(settings)
     offered = load_capabilities(settings)
     words_only = quick and not (settings.data / VECTORS).exists()
-    async with (
-        chains_of(settings) as chains,
-        index_of(settings, words_only=words_only) as index,
-    ):
+    async with chains_of(settings) as chains, index_of(settings, words_only=words_only) as index:
         yield DryRun(
             reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
             offered=offered,

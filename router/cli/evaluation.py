@@ -323,10 +323,7 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
 
 
 def _evaluator(
-    settings: Settings,
-    options: EvaluationOptions,
-    dry_run: DryRun,
-    lines: Sequence[NumberedLine],
+    settings: Settings, options: EvaluationOptions, dry_run: DryRun, lines: Sequence[NumberedLine]
 ) -> Evaluator:
     people = {one.id: one for one in people_of(settings).everyone()}
     labels = frozenset(one.line.label for one in lines if one.line.label is not None)

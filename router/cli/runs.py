@@ -17,8 +17,7 @@ from router.cli.rest import Rest
 User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
 Url = Annotated[str, typer.Option(help="Where the REST API is.")]
 Token = Annotated[
-    str | None,
-    typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user."),
+    str | None, typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON array, as REST answers.")]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="How many at most.")]

@@ -31,12 +31,7 @@ from router.tool.tool import Tool
 
 
 async def call(
-    settings: Settings,
-    name: str,
-    arguments: dict[str, JsonValue],
-    *,
-    user: str,
-    confirmed: bool,
+    settings: Settings, name: str, arguments: dict[str, JsonValue], *, user: str, confirmed: bool
 ) -> JsonValue:
     """The tool's result; each call of a write has a key of its own, so that two are two.
 

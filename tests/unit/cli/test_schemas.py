@@ -68,10 +68,7 @@ SHIPPED: Mapping[str, tuple[Callable[[Path], Any], list[Path]]] = {
         yaml_of,
         [*Path(flows.__path__[0]).glob("tests/*.yaml"), TEMPLATES / "my_flow_story.yaml"],
     ),
-    "skill": (
-        head_of,
-        [*Path(skills.__path__[0]).glob("*/SKILL.md"), TEMPLATES / "SKILL.md"],
-    ),
+    "skill": (head_of, [*Path(skills.__path__[0]).glob("*/SKILL.md"), TEMPLATES / "SKILL.md"]),
     "tools": (
         json_of,
         [*HTTP.glob("*.json"), TEMPLATES / "my_tool.json", TEMPLATES / "my_tool_openapi.json"],

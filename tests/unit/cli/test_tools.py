@@ -114,11 +114,7 @@ def test_list_names_what_is_not_offered_and_the_setting_that_would_give_it(
 
 
 class TestValidate:
-    GOOD: ClassVar = {
-        "name": "a",
-        "description": "b",
-        "endpoint": {"url": "https://a.example"},
-    }
+    GOOD: ClassVar = {"name": "a", "description": "b", "endpoint": {"url": "https://a.example"}}
 
     def test_the_files_in_use_are_checked(self, run: Run) -> None:
         outcome = run("tools", "validate")

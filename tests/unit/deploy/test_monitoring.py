@@ -62,10 +62,7 @@ class Case:
 
     def tests(self) -> list[dict[str, Any]]:
         """Two tests of promtool's."""
-        return [
-            _test(self, self.raised_by, [self.expected()]),
-            _test(self, self.quiet_by, []),
-        ]
+        return [_test(self, self.raised_by, [self.expected()]), _test(self, self.quiet_by, [])]
 
 
 def _test(case: Case, series: Series, alerts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -167,11 +164,7 @@ CASES = [
         {"router_oldest_approval_age_seconds": "0+60x120"},
     ),
     Case(
-        "RouterFlowsFail",
-        30,
-        {STEPS: "0+1x10 10x60"},
-        {STEPS: "0x60"},
-        {"flow": "leave_request"},
+        "RouterFlowsFail", 30, {STEPS: "0+1x10 10x60"}, {STEPS: "0x60"}, {"flow": "leave_request"}
     ),
 ]
 

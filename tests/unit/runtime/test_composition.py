@@ -43,17 +43,12 @@ async def found(index: CapabilityIndex) -> bool:
     return "get_flamingos" in {candidate.name for candidate in selection.candidates}
 
 
-async def test_a_tool_that_is_declared_meanwhile_is_found_and_can_be_chosen(
-    tmp_path: Path,
-) -> None:
+async def test_a_tool_that_is_declared_meanwhile_is_found_and_can_be_chosen(tmp_path: Path) -> None:
     declared = tmp_path / "declared"
     declared.mkdir()
     async with ModelServer() as vectors:
         settings = Settings(
-            data=tmp_path,
-            http_tools=declared,
-            llm_base_url=vectors.url,
-            embedder="openai:scripted",
+            data=tmp_path, http_tools=declared, llm_base_url=vectors.url, embedder="openai:scripted"
         )
         async with at_work(settings) as parts, asyncio.timeout(30):
             (declared / "a.json").write_text(json.dumps(declaration(name="get_flamingos")))

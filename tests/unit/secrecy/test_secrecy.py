@@ -135,8 +135,7 @@ def _other_key(payload: Payload) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [_nothing, _short, _flipped, _other_nonce, _more_metadata, _other_cipher, _other_key],
+    "change", [_nothing, _short, _flipped, _other_nonce, _more_metadata, _other_cipher, _other_key]
 )
 async def test_what_was_changed_is_refused(change: Callable[[Payload], None]) -> None:
     payload = await sealed()

@@ -229,11 +229,7 @@ ASKED_OF_DOCTOR = {
     ),
     "An encoder that there isn't": ("embedder", {"ROUTER_EMBEDDER": "word2vec"}, "word2vec"),
     "Thresholds aren't there": ("thresholds", {"ROUTER_THRESHOLDS": "t.json"}, "take ROUTER_THRES"),
-    "Temporal is down": (
-        "temporal",
-        {"ROUTER_TEMPORAL_ADDRESS": "127.0.0.1:1"},
-        "127.0.0.1:1",
-    ),
+    "Temporal is down": ("temporal", {"ROUTER_TEMPORAL_ADDRESS": "127.0.0.1:1"}, "127.0.0.1:1"),
     "No flow is in the folder": ("flows", {"ROUTER_FLOWS": "."}, "name a folder of *.yaml files"),
 }
 
