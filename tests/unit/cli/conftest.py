@@ -1,12 +1,14 @@
 """Running a command in this process, as the shell would see it end."""
 
 import asyncio
+import json
 import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,22 @@ class Run:
             main(words)
         assert isinstance(ended.value.code, int)
         return Outcome(ended.value.code, *self._captured.readouterr())
+
+    def printed(self, *words: str) -> str:
+        """What a command prints that ends well and says nothing aside."""
+        outcome = self(*words)
+        assert (outcome.status, outcome.err) == (0, "")
+        return outcome.out
+
+    def json(self, *words: str) -> Any:
+        """The same, as JSON."""
+        return json.loads(self.printed(*words))
+
+    def refused(self, *words: str) -> str:
+        """The first line of why a command refuses: it ends with 1 and prints nothing."""
+        outcome = self(*words)
+        assert (outcome.status, outcome.out) == (1, "")
+        return outcome.first_line
 
 
 @pytest.fixture

@@ -98,21 +98,15 @@ def test_nothing_that_is_shown_drives_the_terminal(hostile: str) -> None:
 
 
 def approval(**more: Any) -> dict[str, Any]:
-    whole = {
-        "title": "Leave",
-        "requester": "alice",
-        "since": "2026-11-22T10:00:00Z",
-        "summary": {"Days": "3"},
-    }
-    return whole | more
+    about = {"title": "Leave", "requester": "alice", "since": "2026-11-22T10:00:00Z"}
+    return {**about, "summary": {"Days": "3"}, **more}
 
 
 def test_an_approval_is_listed_with_all_that_is_decided_on() -> None:
     listed = screen.approvals([approval(), approval(summary={"Amount": "¥58"})], "en")
     assert listed.startswith("  1. Leave (requested by alice, ")
-    assert "     Days: 3" in listed
-    assert "  2. Leave" in listed
-    assert "     Amount: ¥58" in listed
+    for line in ("     Days: 3", "  2. Leave", "     Amount: ¥58"):
+        assert line in listed
 
 
 def test_an_empty_list_says_so() -> None:
@@ -158,7 +152,6 @@ def test_the_history_is_nobody_elses_to_read(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--url", "localhost:8000"], "--url 'localhost:8000' is no URL"),
         (["--url", "http://"], "--url 'http://' is no URL"),
         (["--url", "http://a:b:c"], "--url 'http://a:b:c' is no URL"),
         (["--user", "张三"], "is no user id"),
@@ -170,12 +163,3 @@ def test_mistakes_end_with_2(run: Run, words: list[str], line: str) -> None:
     outcome = run("chat", *words)
     assert outcome.status == 2
     assert line in outcome.first_line
-
-
-def test_without_an_api_it_says_what_to_do(run: Run) -> None:
-    outcome = run("chat", "--url", "http://127.0.0.1:1")
-    assert outcome.status == 1
-    assert outcome.err == (
-        "error: no API answers at http://127.0.0.1:1: start `intent-router dev`, or name another "
-        "with --url\n"
-    )

@@ -45,8 +45,7 @@ async def test_settings_that_cannot_be_used_are_the_only_finding(
 ) -> None:
     monkeypatch.setenv("ROUTER_AUTH", "none")
     (finding,) = await examine()
-    assert not finding.fine
-    assert "ROUTER_AUTH=none" in finding.says
+    assert (finding.fine, "ROUTER_AUTH=none" in finding.says) == (False, True)
 
 
 async def test_tools_that_lack_a_setting_are_named_with_it() -> None:
@@ -65,14 +64,6 @@ def test_a_failure_is_named_last_and_ends_with_1(run: Run, monkeypatch: pytest.M
     assert "FAILED  temporal " in outcome.out
     assert "ok      python " in outcome.out
     assert "checks failed: " in outcome.first_line
-
-
-async def test_a_misspelt_variable_is_told_from_the_one_meant(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("ROUTER_DIRECTROY", "people.yaml")
-    with pytest.raises(MisconfiguredError, match=r"DIRECTROY .*did you mean ROUTER_DIRECTORY\?"):
-        await configuration.variables(Settings())
 
 
 async def test_variables_that_are_set_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,12 +98,9 @@ async def test_tenants_that_no_token_can_name_are_noticed(tmp_path: Path) -> Non
     settings = Settings.model_validate(house)
     with pytest.raises(MisconfiguredError, match="set ROUTER_JWT_TENANT_CLAIM"):
         await configuration.directory(settings)
-    named = settings.model_copy(update={"jwt_tenant_claim": "tenant"})
-    assert (
-        await configuration.directory(named) == f"1 people of acme, 1 people of default in {file}"
-    )
-    dev = settings.model_copy(update={"auth": "dev"})
-    assert "people of acme" in await configuration.directory(dev)
+    for fine in ({"jwt_tenant_claim": "tenant"}, {"auth": "dev"}):
+        said = await configuration.directory(settings.model_copy(update=fine))
+        assert said == f"1 people of acme, 1 people of default in {file}"
 
 
 async def test_flows_are_loaded_as_they_would_be(tmp_path: Path) -> None:
@@ -121,17 +109,14 @@ async def test_flows_are_loaded_as_they_would_be(tmp_path: Path) -> None:
         await configuration.flows(Settings(flows=tmp_path))
 
 
-async def test_tools_that_are_read_in_english_by_all_are_named(tmp_path: Path) -> None:
+async def test_declared_tools_are_loaded_and_what_lacks_is_named(tmp_path: Path) -> None:
+    found = await configuration.declared_tools(Settings())
+    assert found == "get_weather\nnot web_search.json: ROUTER_TOOL_SEARCH_URL isn't set"
     assert "in English" not in await configuration.tools(Settings())
     declared = {"name": "a", "description": "b", "endpoint": {"url": "https://a.example"}}
     (tmp_path / "a.json").write_text(json.dumps(declared))
     said = await configuration.tools(Settings(http_tools=tmp_path))
     assert "read in English by all, in part at least: a; give title, description_zh" in said
-
-
-async def test_declared_tools_are_loaded_and_what_is_absent_is_named(tmp_path: Path) -> None:
-    found = await configuration.declared_tools(Settings())
-    assert found == "get_weather\nnot web_search.json: ROUTER_TOOL_SEARCH_URL isn't set"
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(RouterError, match=r"a\.json:1: there is no name"):
         await configuration.declared_tools(Settings(http_tools=tmp_path))
@@ -168,12 +153,10 @@ async def test_a_database_that_is_down_is_noticed() -> None:
 
 
 class TestModels:
-    async def test_none_is_fine(self) -> None:
-        assert (await services.model(Settings())).startswith("none configured")
-
     async def test_a_model_is_asked_and_what_its_server_refuses_is_kept(
         self, tmp_path: Path
     ) -> None:
+        assert (await services.model(Settings())).startswith("none configured")
         said = calls(("say", {"word": "yes"}))
         async with ModelServer(refuses("strict", otherwise=said)) as server:
             settings = Settings(data=tmp_path, llm_base_url=server.url, llm_model="qwen")
@@ -181,7 +164,12 @@ class TestModels:
             once = len(server.chats)
             assert await services.model(settings) == found
             assert len(server.chats) == once + 1
-        assert found.endswith("asked by functions; it refuses strict")
+            assert found.endswith("asked by functions; it refuses strict")
+        async with ModelServer(says("yes")) as server:
+            chatty = settings.model_copy(update={"llm_base_url": server.url, "llm_model": "chatty"})
+            assert "it called nothing" in await services.model(chatty)
+        with pytest.raises(Unavailable, match=r"chatty at http://127\.0\.0\.1:"):
+            await services.model(chatty)
 
     async def test_the_model_of_skills_is_asked_too(self, tmp_path: Path) -> None:
         async with ModelServer(calls(("say", {"word": "yes"}))) as server:
@@ -191,18 +179,6 @@ class TestModels:
             assert len((await services.model(settings)).splitlines()) == 2
             assert [chat["model"] for chat in server.chats] == ["small", "big"]
 
-    async def test_a_model_that_calls_nothing_is_told_from_one_that_does(
-        self, tmp_path: Path
-    ) -> None:
-        async with ModelServer(says("yes")) as server:
-            settings = Settings(data=tmp_path, llm_base_url=server.url, llm_model="chatty")
-            assert "it called nothing" in await services.model(settings)
-
-    async def test_a_model_that_is_down_is_named(self, tmp_path: Path) -> None:
-        settings = Settings(data=tmp_path, llm_base_url="http://127.0.0.1:1/v1", llm_model="gone")
-        with pytest.raises(Unavailable, match=r"gone at http://127\.0\.0\.1:1"):
-            await services.model(settings)
-
 
 @pytest.mark.parametrize("embedder", ["foo", "sentence-transformers:/nowhere", "openai:gone"])
 async def test_an_encoder_that_cannot_encode_is_found(embedder: str) -> None:
@@ -211,17 +187,13 @@ async def test_an_encoder_that_cannot_encode_is_found(embedder: str) -> None:
         await configuration.embedder(settings)
 
 
-async def test_a_folder_of_skills_that_is_not_there_is_found(tmp_path: Path) -> None:
-    with pytest.raises(MisconfiguredError, match=r"ROUTER_SKILLS=.*nowhere is no folder"):
-        await configuration.skills(Settings(skills=tmp_path / "nowhere"))
-
-
 async def test_skills_are_listed_with_what_might_be_better_about_them(tmp_path: Path) -> None:
     write(tmp_path, f"{HEAD}\nallowed-tools: calculat", "See [a](a.md).")
     found = await configuration.skills(Settings(skills=tmp_path))
-    first, *remarks = found.splitlines()
-    assert first == "trip-planner"
-    assert ["a.md" in remarks[0], "calculat" in remarks[1]] == [True, True]
+    first, link, tool = found.splitlines()
+    assert (first, "a.md" in link, "calculat" in tool) == ("trip-planner", True, True)
+    with pytest.raises(MisconfiguredError, match=r"ROUTER_SKILLS=.*nowhere is no folder"):
+        await configuration.skills(Settings(skills=tmp_path / "nowhere"))
 
 
 async def test_a_sandbox_is_tried_out_where_one_is_asked_for(
@@ -233,31 +205,26 @@ async def test_a_sandbox_is_tried_out_where_one_is_asked_for(
         await configuration.skill_sandbox(Settings(skill_sandbox="bwrap"))
 
 
-HEAVY = {"pydantic", "temporalio", "fastapi", "sqlalchemy", "httpx", "rich"}
-
-
 def test_help_is_there_at_once() -> None:
-    before = os.times()
-    subprocess.run(
-        [sys.executable, "-m", "router", "--help"], check=True, stdout=subprocess.DEVNULL
-    )
+    before, words = os.times(), [sys.executable, "-m", "router", "--help"]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
     taken = after.children_user - before.children_user + after.children_system
     assert taken - before.children_system < 0.3  # of CPU: other tests may run beside this one
 
 
 def test_what_a_command_needs_is_imported_when_it_runs() -> None:
+    heavy = {"pydantic", "temporalio", "fastapi", "sqlalchemy", "httpx", "rich"}
     script = f"""
 import sys, router.cli
 sys.argv[1:] = ["--help"]
 try:
     router.cli.main()
 finally:
-    print(*sorted(sys.modules.keys() & {HEAVY!r}), file=sys.stderr)
+    print(*sorted(sys.modules.keys() & {heavy!r}), file=sys.stderr)
 """
-    outcome = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    words = [sys.executable, "-c", script]
+    outcome = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "Commands:" in outcome.stdout
     assert outcome.stderr == "\n"
 
@@ -279,13 +246,9 @@ def test_without_words_it_shows_help_and_that_something_was_missing(run: Run) ->
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["rout"], "error: No such command 'rout'"),
-        (["dev", "--port", "70000"], "'70000' is no port: choose one from 1 to 65535"),
-        (["dev", "--ui-port", "x"], "'x' is no port"),
+        (["dev", "--ui-port", "x"], "'x' is no port: choose one from 1 to 65535"),
         (["flows"], "error: Missing command."),
         (["token"], "error: Missing option '--user'."),
-        (["token", "--user", "alice", "--ttl", "soon"], "--ttl 'soon' is no duration"),
-        (["tools", "call", "x", "{", "--user", "alice"], "JSON '{' isn't JSON"),
         (["tools", "call", "x", "[1]", "--user", "alice"], "JSON '[1]' is no object"),
     ],
 )
@@ -293,29 +256,6 @@ def test_mistakes_end_with_2_and_name_the_value_first(
     run: Run, words: list[str], line: str
 ) -> None:
     outcome = run(*words)
-    assert outcome.status == 2
+    assert (outcome.status, outcome.out) == (2, "")
     assert line in outcome.first_line
     assert outcome.first_line.startswith("error: ")
-    assert outcome.out == ""
-
-
-def test_an_unusable_setting_ends_with_1_and_one_line(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ROUTER_AUTH", "none")
-    outcome = run("token", "--user", "alice")
-    assert outcome.status == 1
-    assert outcome.first_line.startswith("error: ROUTER_AUTH=none can't be used: ")
-
-
-@pytest.mark.parametrize("command", ["serve", "worker"])
-def test_processes_of_their_own_refuse_sqlite(run: Run, command: str) -> None:
-    outcome = run(command)
-    assert outcome.status == 1
-    assert "ROUTER_DATABASE_URL is SQLite, which serves one process alone" in outcome.err
-
-
-def test_dev_authentication_is_refused_off_loopback(run: Run) -> None:
-    outcome = run("serve", "--host", "0.0.0.0")
-    assert outcome.status == 1
-    assert "ROUTER_AUTH=dev lets anyone be anyone" in outcome.first_line

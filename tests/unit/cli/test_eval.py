@@ -77,12 +77,8 @@ async def _kept(conversation: str, owner: str, text: str, chosen: str) -> None:
 
 
 def _rows(conversation: str, text: str, digest: str, turn: Turn) -> list[LogEntry]:
-    about: dict[str, Any] = {
-        "at": AT + timedelta(minutes=turn.turn - 1),
-        "conversation": conversation,
-        "message_id": turn.message_id,
-    }
-    key = f"{conversation}:{turn.message_id}"
+    at, key = AT + timedelta(minutes=turn.turn - 1), f"{conversation}:{turn.message_id}"
+    about: dict[str, Any] = {"at": at, "conversation": conversation, "message_id": turn.message_id}
     whole: dict[str, Any] = {"digest": digest, "turn": turn.model_dump(mode="json")}
     return [
         LogEntry(key=f"{key}:user", kind="message", data={"role": "user", "text": text}, **about),
@@ -94,9 +90,8 @@ pytestmark = pytest.mark.usefixtures("vectors")
 
 
 def test_a_file_is_routed_and_its_figures_are_printed(run: Run) -> None:
-    outcome = run("eval", written(LEAVE, CLAIM, {"text": "今天天气不错", "label": "none"}))
-    assert (outcome.status, outcome.err) == (0, "")
-    lines = outcome.out.splitlines()
+    file = written(LEAVE, CLAIM, {"text": "今天天气不错", "label": "none"})
+    lines = run.printed("eval", file).splitlines()
     assert lines[0].split() == ["label", "lines", "precision", "recall", "F1"]
     assert "accuracy    100.0 % (3 of 3; 0 more offered)" in lines
     assert "model       0 calls, 0 + 0 tokens" in lines
@@ -104,9 +99,8 @@ def test_a_file_is_routed_and_its_figures_are_printed(run: Run) -> None:
 
 def test_the_report_is_a_page_a_picture_and_numbers(run: Run) -> None:
     wrong = {"text": "我要报销", "label": "leave_request"}
-    outcome = run("eval", written(LEAVE, wrong), "--report", "deep/report")
-    assert outcome.status == 0
-    assert "report      deep/report/report.html" in outcome.out
+    printed = run.printed("eval", written(LEAVE, wrong), "--report", "deep/report")
+    assert "report      deep/report/report.html" in printed
     page = Path("deep/report/report.html").read_text(encoding="utf-8")
     assert "我要报销" in page
     assert "<svg" in page
@@ -114,8 +108,10 @@ def test_the_report_is_a_page_a_picture_and_numbers(run: Run) -> None:
     numbers = report("deep/report")
     assert numbers["accuracy"] == {"right": 1, "of": 2, "share": 0.5}
     assert numbers["confusion"] == {"leave_request": {"leave_request": 1, "reimbursement": 1}}
-    assert numbers["by"] == {"pattern": 2}
-    assert numbers["about"]["model"] is None
+    assert (numbers["by"], numbers["about"]["model"]) == ({"pattern": 2}, None)
+    assert {
+        file.name for file in Path("deep/report").iterdir() if f"`{file.name}`" not in PAGE
+    } == set()
 
 
 def test_slots_and_entities_are_compared_exactly(run: Run) -> None:
@@ -151,9 +147,8 @@ def test_what_is_asked_back_is_wrong_but_counted_where_it_was_offered(run: Run) 
 def test_one_split_of_a_file_can_be_taken(run: Run) -> None:
     file = written({**LEAVE, "split": "dev"}, {**CLAIM, "split": "test"})
     assert "(1 of 1;" in run("eval", file, "--split", "test").out
-    outcome = run("eval", file, "--split", "train")
-    assert outcome.status == 1
-    assert outcome.first_line.endswith("is on no line of dev.jsonl: it has dev, test")
+    told = run.refused("eval", file, "--split", "train")
+    assert told.endswith("is on no line of dev.jsonl: it has dev, test")
 
 
 @pytest.mark.parametrize(("least", "status"), [("0.5", 0), ("0.50001", 1), ("1", 1), ("0", 0)])
@@ -192,34 +187,26 @@ def test_a_bad_file_is_refused_before_anything_is_routed(
     run: Run, content: bytes, said: str
 ) -> None:
     Path("bad.jsonl").write_bytes(content)
-    outcome = run("eval", "bad.jsonl")
-    assert (outcome.status, outcome.out) == (1, "")
-    assert said in outcome.first_line
+    assert said in run.refused("eval", "bad.jsonl")
 
 
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["nowhere.jsonl"], 1, "nowhere.jsonl can't be read (No such file or directory)"),
-        (["."], 1, ". can't be read (Is a directory)"),
-        (["dev.jsonl", "--report", "dev.jsonl"], 1, "--report dev.jsonl can't be written"),
-        (["dev.jsonl", "--user", "eve"], 1, "--user 'eve' isn't in the directory"),
-        (["dev.jsonl", "--now", "soon"], 2, "--now 'soon' is no ISO 8601 time"),
-        (
-            ["dev.jsonl", "--at-least", "90"],
-            2,
-            "'--at-least': Input should be less than or equal to 1",
-        ),
-        (["dev.jsonl", "--llm"], 1, "--llm needs a model and none is configured"),
-        (["dev.jsonl", "--fit", "nowhere.jsonl"], 1, "nowhere.jsonl can't be read"),
-        ([], 2, "Missing argument 'FILE.jsonl'"),
+        ("nowhere.jsonl", 1, "nowhere.jsonl can't be read (No such file or directory)"),
+        (".", 1, ". can't be read (Is a directory)"),
+        ("dev.jsonl --report dev.jsonl", 1, "--report dev.jsonl can't be written"),
+        ("dev.jsonl --user eve", 1, "--user 'eve' isn't in the directory"),
+        ("dev.jsonl --now soon", 2, "--now 'soon' is no ISO 8601 time"),
+        ("dev.jsonl --at-least 90", 2, "'--at-least': Input should be less than or equal to 1"),
+        ("dev.jsonl --llm", 1, "--llm needs a model and none is configured"),
+        ("dev.jsonl --fit nowhere.jsonl", 1, "nowhere.jsonl can't be read"),
+        ("", 2, "Missing argument 'FILE.jsonl'"),
     ],
 )
-def test_what_cannot_be_evaluated_says_why(
-    run: Run, words: list[str], status: int, said: str
-) -> None:
+def test_what_cannot_be_evaluated_says_why(run: Run, words: str, status: int, said: str) -> None:
     written(LEAVE)
-    outcome = run("eval", *words)
+    outcome = run("eval", *words.split())
     assert (outcome.status, outcome.out) == (status, "")
     assert said in outcome.first_line
 
@@ -230,17 +217,13 @@ class TestWithAModel:
     ) -> None:
         model.then(*[says("Hi!")] * 2)
         file = written(LEAVE, HELLO, {"text": "good bye", "label": "reply"})
-        outcome = run("eval", file, "--report", "report")
-        assert outcome.status == 0
-        assert "accuracy    100.0 % (3 of 3; 0 more offered)" in outcome.out
-        assert "model       2 calls, 200 + 20 tokens" in outcome.out
+        printed = run.printed("eval", file, "--report", "report")
+        assert "accuracy    100.0 % (3 of 3; 0 more offered)" in printed
+        assert "model       2 calls, 200 + 20 tokens" in printed
         assert report()["about"]["model"] == "scripted"
         assert report()["by"] == {"llm": 2, "pattern": 1}
-
-    def test_no_llm_leaves_it_out(self, run: Run, model: ModelServer) -> None:
-        outcome = run("eval", written(HELLO), "--no-llm")
-        assert "model       0 calls" in outcome.out
-        assert model.chats == []
+        assert "model       0 calls" in run("eval", file, "--no-llm").out
+        assert len(model.chats) == 2
 
     def test_arguments_of_a_tool_are_compared_like_slots(
         self, run: Run, model: ModelServer
@@ -252,15 +235,13 @@ class TestWithAModel:
         assert "accuracy    100.0 %" in outcome.out
         assert "slot        0.0 % (0 of 1) get_leave_balance.leave_type" in outcome.out
 
-    def test_a_busy_model_is_asked_again_once(self, run: Run, model: ModelServer) -> None:
-        model.then(rate_limits("0"), says("Hi!"))
-        outcome = run("eval", written(HELLO))
-        assert "accuracy    100.0 %" in outcome.out
-        assert "without an answer" not in outcome.out
-
-    def test_lines_that_no_model_answers_are_decided_without_and_counted(
+    def test_a_busy_model_is_asked_again_once_and_a_line_without_an_answer_is_counted(
         self, run: Run, model: ModelServer
     ) -> None:
+        model.then(rate_limits("0"), says("Hi!"))
+        printed = run("eval", written(HELLO)).out
+        assert "accuracy    100.0 %" in printed
+        assert "without an answer" not in printed
         model.then(rate_limits("0"), rate_limits("0"))
         outcome = run("eval", written({"text": "the sky is so blue", "label": "reply"}))
         assert outcome.status == 0
@@ -269,9 +250,8 @@ class TestWithAModel:
 
     def test_a_key_that_is_refused_ends_it(self, run: Run, model: ModelServer) -> None:
         model.then(*[fails(401, "bad key")] * 3)
-        outcome = run("eval", written(HELLO, {"text": "good bye", "label": "reply"}))
-        assert (outcome.status, outcome.out) == (1, "")
-        assert outcome.first_line.startswith("error: no model answered: scripted at ")
+        told = run.refused("eval", written(HELLO, {"text": "good bye", "label": "reply"}))
+        assert told.startswith("error: no model answered: scripted at ")
 
 
 class TestFitting:
@@ -317,20 +297,18 @@ class TestFitting:
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("ROUTER_THRESHOLDS", "gone.json")
-        outcome = run("eval", written(LEAVE))
-        assert outcome.status == 1
-        assert outcome.first_line.startswith("error: ROUTER_THRESHOLDS=gone.json can't be read")
+        told = run.refused("eval", written(LEAVE))
+        assert told.startswith("error: ROUTER_THRESHOLDS=gone.json can't be read")
 
 
 class TestFromTheLog:
     def test_what_people_chose_is_written_and_evaluated(self, run: Run) -> None:
         keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
-        keep("c2", "frank", "any news of my money", "get_my_claims")
-        keep("c3", "frank", "any news of my money", "get_my_claims")
-        outcome = run("eval", "chosen.jsonl", "--from-log")
-        assert (outcome.status, outcome.err) == (0, "")
-        assert outcome.out.startswith("2 lines from the log written to chosen.jsonl, 1 left out\n")
-        assert "(0 of 2; " in outcome.out
+        for conversation in ("c2", "c3"):
+            keep(conversation, "frank", "any news of my money", "get_my_claims")
+        printed = run.printed("eval", "chosen.jsonl", "--from-log")
+        assert printed.startswith("2 lines from the log written to chosen.jsonl, 1 left out\n")
+        assert "(0 of 2; " in printed
         lines = [json.loads(line) for line in Path("chosen.jsonl").read_text().splitlines()]
         assert lines[0] == {
             "text": "看看我还能休多久",
@@ -340,35 +318,29 @@ class TestFromTheLog:
         }
         assert stat.S_IMODE(Path("chosen.jsonl").stat().st_mode) == 0o600
 
-    def test_that_they_were_read_is_in_the_audit_trail_before_they_are(self, run: Run) -> None:
-        keep("c1", "mallory", "休多久", "get_leave_balance")
-        assert run("eval", "chosen.jsonl", "--from-log").status == 1
-        with closing(sqlite3.connect(".data/router.db")) as database:
-            lines = database.execute("SELECT who, act, detail FROM audit_trail").fetchall()
-        ((who, act, detail),) = lines
-        assert who.startswith("shell:")
-        assert (act, detail) == ("conversations.export", "into chosen.jsonl")
-
-    def test_who_is_gone_and_what_is_gone_is_left_out(self, run: Run) -> None:
+    def test_who_is_gone_and_what_is_gone_is_left_out_and_that_it_was_read_is_audited(
+        self, run: Run
+    ) -> None:
         keep("c1", "mallory", "休多久", "get_leave_balance")
         keep("c2", "alice", "订一间会议室", "book_room")
-        outcome = run("eval", "chosen.jsonl", "--from-log")
-        assert outcome.status == 1
-        assert "has no message that was asked about" in outcome.first_line
+        told = run.refused("eval", "chosen.jsonl", "--from-log")
+        assert "has no message that was asked about" in told
         assert not Path("chosen.jsonl").exists()
+        with closing(sqlite3.connect(".data/router.db")) as database:
+            rows = database.execute("SELECT who, act, detail FROM audit_trail").fetchall()
+        ((who, *what),) = rows
+        assert who.startswith("shell:")
+        assert what == ["conversations.export", "into chosen.jsonl"]
 
     def test_a_file_that_is_there_is_never_written_over(self, run: Run) -> None:
         keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
         before = Path(written(LEAVE)).read_bytes()
-        outcome = run("eval", "dev.jsonl", "--from-log")
-        assert (outcome.status, outcome.out) == (1, "")
-        assert "dev.jsonl is there already" in outcome.first_line
+        assert "dev.jsonl is there already" in run.refused("eval", "dev.jsonl", "--from-log")
         assert Path("dev.jsonl").read_bytes() == before
 
     def test_where_there_is_no_log_none_is_made(self, run: Run) -> None:
-        outcome = run("eval", "chosen.jsonl", "--from-log")
-        assert outcome.status == 1
-        assert outcome.first_line.startswith("error: there is no log at .data/router.db yet")
+        told = run.refused("eval", "chosen.jsonl", "--from-log")
+        assert told.startswith("error: there is no log at .data/router.db yet")
         assert not Path(".data").exists()
 
 
@@ -394,9 +366,7 @@ def _files(elsewhere: Path) -> None:
 @pytest.mark.usefixtures("_files")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_the_page_runs(run: Run, command: str) -> None:
-    outcome = run(*shlex.split(command))
-    assert (outcome.status, outcome.err) == (0, "")
-    assert "accuracy " in outcome.out
+    assert "accuracy " in run.printed(*shlex.split(command))
 
 
 def test_the_lines_that_the_page_shows_are_read(run: Run) -> None:
@@ -415,18 +385,8 @@ def test_the_example_is_right_wherever_rules_decide_values_included(run: Run) ->
     assert all(line["right"] and all(line["slots"].values()) for line in by_rules)
 
 
-@pytest.mark.parametrize("key", [*LabelledLine.model_fields, *sorted(TARGETLESS)])
-def test_every_key_and_kind_of_label_is_described(key: str) -> None:
-    assert re.search(rf"`[^`]*\b{key}\b[^`]*`", PAGE)
-
-
-@pytest.mark.parametrize("name", list(inspect.signature(evaluate).parameters))
-def test_every_option_is_described(name: str) -> None:
-    assert name == "file" or f"`--{name.replace('_', '-')}" in PAGE
-
-
-def test_the_report_says_what_the_page_calls_its_files(run: Run) -> None:
-    run("eval", written({"text": "我要请假", "label": "leave_request"}), "--report", "report")
-    for file in Path("report").iterdir():
-        assert f"`{file.name}`" in PAGE
-    assert json.loads(Path("report/report.json").read_text(encoding="utf-8"))
+def test_every_key_kind_of_label_and_option_is_described() -> None:
+    keys = [*LabelledLine.model_fields, *TARGETLESS]
+    assert [key for key in keys if not re.search(rf"`[^`]*\b{key}\b[^`]*`", PAGE)] == []
+    options = inspect.signature(evaluate).parameters.keys() - {"file"}
+    assert [name for name in options if f"`--{name.replace('_', '-')}" not in PAGE] == []

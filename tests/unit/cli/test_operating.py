@@ -3,9 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import jwt
@@ -13,7 +11,8 @@ import pytest
 import typer
 
 from router.cli.token import lifetime
-from tests.unit.cli.conftest import Run
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+from tests.unit.cli.conftest import Run, serving
 
 RUN = {
     "id": "r1",
@@ -36,60 +35,36 @@ LINE = {
 }
 
 
-class Api(ThreadingHTTPServer):
-    """Answers each path with what is given for it, and keeps what it was asked."""
+class Api(WebServer):
+    """Answers each path with what is given for it."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answering)
+        super().__init__(self.told)
         self.answers: dict[str, Any] = {}
-        self.asked: list[tuple[str, str, Any]] = []
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class Answering(BaseHTTPRequestHandler):
-    server: Api
-
-    def do_GET(self) -> None:
-        self._answer(None)
-
-    def do_POST(self) -> None:
-        self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-
-    def _answer(self, body: Any) -> None:
-        self.server.asked.append((self.path, self.headers["Authorization"], body))
-        answer = self.server.answers.get(self.path.partition("?")[0])
-        sent = json.dumps(answer or {"detail": "There is nothing of the kind here."}).encode()
-        self.send_response(200 if answer else 404)
-        self.end_headers()
-        self.wfile.write(sent)
-
-    def log_message(self, *args: Any) -> None:
-        """It keeps quiet: standard error is the command's."""
+    def told(self, got: Got) -> Reply:
+        answer = self.answers.get(got.target.partition("?")[0])
+        return json_reply(
+            answer or {"detail": "There is nothing of the kind here."}, 200 if answer else 404
+        )
 
 
 @pytest.fixture
 def api() -> Iterator[Api]:
-    with Api() as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
+    server = Api()
+    with serving(server):
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def test_everyones_runs_are_listed_as_narrowed(run: Run, api: Api) -> None:
     api.answers["/v1/flow-runs"] = {"items": [RUN], "next": None}
-    outcome = run("runs", "list", "--held", "--waiting-for", "bob", "--url", api.url)
-    assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out.split() == [
+    listed = run.printed("runs", "list", "--held", "--waiting-for", "bob", "--url", api.origin)
+    assert listed.split() == [
         *("r1", "2026-11-23T09:00", "leave_request", "waiting_approval", "manager", "alice", "bob")
     ]
-    ((path, authorization, _),) = api.asked
-    assert path == "/v1/flow-runs?waiting_for=bob&held=true&all=true&limit=50"
-    assert authorization == "Bearer olga"
+    (asked,) = api.requests
+    assert asked.target == "/v1/flow-runs?waiting_for=bob&held=true&all=true&limit=50"
+    assert asked.headers["authorization"] == "Bearer olga"
 
 
 @pytest.mark.parametrize(
@@ -108,78 +83,58 @@ def test_a_run_is_put_right(
     run: Run, api: Api, words: tuple[str, ...], path: str, body: dict[str, Any]
 ) -> None:
     api.answers[f"/v1/flow-runs/r1/{path}"] = {"id": "r1", "status": "running", "state": "record"}
-    outcome = run("runs", *words, "--url", api.url, "--token", "t0ken")
+    outcome = run("runs", *words, "--url", api.origin, "--token", "t0ken")
     assert (outcome.status, outcome.out) == (0, "r1  running  record\n")
-    assert api.asked == [(f"/v1/flow-runs/r1/{path}", "Bearer t0ken", body)]
+    (asked,) = api.requests
+    assert (asked.target, json.loads(asked.body)) == (f"/v1/flow-runs/r1/{path}", body)
+    assert asked.headers["authorization"] == "Bearer t0ken"
 
 
 def test_why_a_turn_went_where_it_did_is_json(run: Run, api: Api) -> None:
     api.answers["/v1/turns/c1/m1"] = {"routes": [{"by": "llm"}]}
-    outcome = run("runs", "why", "c1/m1", "--url", api.url)
-    assert json.loads(outcome.out) == {"routes": [{"by": "llm"}]}
+    assert run.json("runs", "why", "c1/m1", "--url", api.origin) == {"routes": [{"by": "llm"}]}
 
 
 def test_the_audit_trail_is_read(run: Run, api: Api) -> None:
     api.answers["/v1/audit"] = {"items": [LINE], "next": None}
-    outcome = run("audit", "--whose", "alice", "--url", api.url)
+    outcome = run("audit", "--whose", "alice", "--url", api.origin)
     assert outcome.out == "2026-11-23T09:00:00  olga  run.retry  r1 · alice · it is back\n"
-    assert api.asked[0][0] == "/v1/audit?whose=alice&limit=50"
-    as_json = run("audit", "--json", "--url", api.url)
-    assert json.loads(as_json.out) == [LINE]
+    assert api.targets == ["/v1/audit?whose=alice&limit=50"]
+    assert run.json("audit", "--json", "--url", api.origin) == [LINE]
 
 
-@pytest.mark.parametrize("words", [("runs", "list"), ("audit",), ("runs", "why", "c1/m1")])
-def test_who_may_not_is_told_so_and_gets_nothing(
-    run: Run, api: Api, words: tuple[str, ...]
-) -> None:
-    outcome = run(*words, "--user", "alice", "--url", api.url)
-    assert (outcome.status, outcome.out) == (1, "")
-    assert outcome.first_line == "error: There is nothing of the kind here."
+@pytest.mark.parametrize("words", ["runs list", "audit", "runs why c1/m1"])
+def test_who_may_not_is_told_so_and_gets_nothing(run: Run, api: Api, words: str) -> None:
+    told = run.refused(*words.split(), "--user", "alice", "--url", api.origin)
+    assert told == "error: There is nothing of the kind here."
 
 
 def test_nothing_found_is_said_aside(run: Run, api: Api) -> None:
     api.answers["/v1/audit"] = {"items": [], "next": None}
-    outcome = run("audit", "--url", api.url)
+    outcome = run("audit", "--url", api.origin)
     assert (outcome.status, outcome.out, outcome.err) == (0, "", "nothing of the kind\n")
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("runs",),
-        ("runs", "retry"),
-        ("runs", "reassign", "r1", "--to", "bob"),
-        ("runs", "list", "--limit", "0"),
-        ("audit", "--limit", "201"),
-        ("audit", "olga"),
+        *("runs", "runs retry", "runs reassign r1 --to bob", "runs list --limit 0"),
+        *("audit --limit 201", "audit olga"),
+        *("erase", "erase alice bob", "erase alice --tenant", "erase --yes"),
     ],
 )
-def test_what_cannot_be_meant_is_usage(run: Run, words: tuple[str, ...]) -> None:
-    assert run(*words).status == 2
+def test_what_cannot_be_meant_is_usage(run: Run, words: str) -> None:
+    assert run(*words.split()).status == 2
 
 
-@pytest.fixture
-def no_temporal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_temporal_nothing_is_done(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", "127.0.0.1:1")
-
-
-@pytest.mark.usefixtures("no_temporal")
-def test_without_temporal_nothing_is_done(run: Run) -> None:
-    outcome = run("erase", "alice", "--yes")
+    outcome = run("erase", "alice", "--yes", "--data", "some/where")
     assert (outcome.status, outcome.out) == (1, "")
     assert "No Temporal server answers at ROUTER_TEMPORAL_ADDRESS=127.0.0.1:1" in outcome.err
-
-
-@pytest.mark.usefixtures("no_temporal")
-def test_the_data_folder_can_be_named(run: Run, elsewhere: Path) -> None:
-    run("erase", "alice", "--data", "some/where")
     assert (elsewhere / "some" / "where" / "router.db").exists()
-
-
-@pytest.mark.usefixtures("no_temporal")
-@pytest.mark.parametrize("words", [(), ("alice", "bob"), ("alice", "--tenant"), ("--yes",)])
-def test_somebody_has_to_be_named(run: Run, words: tuple[str, ...]) -> None:
-    assert run("erase", *words).status == 2
 
 
 SECRET = "a secret of at least thirty-two bytes"
@@ -193,43 +148,18 @@ def signed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("signed")
 def test_is_for_the_user_and_for_so_long(run: Run) -> None:
-    outcome = run("token", "--user", "alice", "--ttl", "30m")
-    assert outcome.status == 0
-    claims = jwt.decode(outcome.out.strip(), SECRET, algorithms=["HS256"])
-    assert claims["sub"] == "alice"
-    assert claims["exp"] - claims["iat"] == 1800
+    token = run.printed("token", "--user", "alice", "--ttl", "30m").strip()
+    claims = jwt.decode(token, SECRET, algorithms=["HS256"])
+    assert (claims["sub"], claims["exp"] - claims["iat"]) == ("alice", 1800)
 
 
-@pytest.mark.usefixtures("signed")
-def test_is_refused_for_strangers_with_the_nearest_name(run: Run) -> None:
-    outcome = run("token", "--user", "alicia")
-    assert (outcome.status, outcome.out) == (1, "")
-    assert outcome.err == "error: --user 'alicia' isn't in the directory: did you mean alice?\n"
-
-
-@pytest.mark.usefixtures("signed")
-def test_is_refused_where_none_is_needed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ROUTER_AUTH", "dev")
-    outcome = run("token", "--user", "alice")
-    assert outcome.status == 1
-    assert "Authorization: Bearer alice" in outcome.first_line
-
-
-@pytest.mark.usefixtures("signed")
 @pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("90s", timedelta(seconds=90)),
-        ("30m", timedelta(minutes=30)),
-        ("1h", timedelta(hours=1)),
-        ("7d", timedelta(days=7)),
-    ],
+    ("written", "meant"), [("90s", 90), ("30m", 1800), ("1h", 3600), ("7d", 604_800)]
 )
-def test_lifetimes(written: str, meant: timedelta) -> None:
-    assert lifetime(written) == meant
+def test_lifetimes(written: str, meant: int) -> None:
+    assert lifetime(written) == timedelta(seconds=meant)
 
 
-@pytest.mark.usefixtures("signed")
 @pytest.mark.parametrize("written", ["", "1", "h", "0h", "-1h", "1.5h", "1h30m", "1 h", "１h"])
 def test_lifetimes_that_are_none(written: str) -> None:
     with pytest.raises(typer.BadParameter, match="write 90s, 30m, 1h or 7d"):
@@ -244,8 +174,7 @@ def houses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ROUTER_DIRECTORY", str(file))
 
 
-@pytest.mark.usefixtures("signed")
-@pytest.mark.usefixtures("houses")
+@pytest.mark.usefixtures("signed", "houses")
 def test_names_the_tenant_and_the_user_where_they_are_looked_for(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,16 +185,15 @@ def test_names_the_tenant_and_the_user_where_they_are_looked_for(
     assert (claims["org"], claims["name"], claims["sub"]) == ({"id": "acme"}, "alice", "alice")
 
 
-@pytest.mark.usefixtures("signed")
-@pytest.mark.usefixtures("houses")
-def test_is_refused_where_tokens_name_no_tenant(run: Run) -> None:
-    outcome = run("token", "--user", "alice", "--tenant", "acme")
-    assert (outcome.status, outcome.out) == (1, "")
-    assert "set ROUTER_JWT_TENANT_CLAIM" in outcome.err
-
-
-@pytest.mark.usefixtures("signed")
-@pytest.mark.usefixtures("houses")
-def test_is_refused_for_strangers_of_the_tenant(run: Run) -> None:
-    outcome = run("token", "--user", "bob", "--tenant", "acme")
-    assert outcome.err.startswith("error: --user 'bob' isn't in the directory of tenant 'acme'")
+@pytest.mark.usefixtures("signed", "houses")
+@pytest.mark.parametrize(
+    ("user", "told"),
+    [
+        ("alice", "set ROUTER_JWT_TENANT_CLAIM"),
+        ("bob", "error: --user 'bob' isn't in the directory of tenant 'acme'"),
+    ],
+)
+def test_is_refused_for_strangers_of_a_tenant_and_where_tokens_name_none(
+    run: Run, user: str, told: str
+) -> None:
+    assert told in run.refused("token", "--user", user, "--tenant", "acme")

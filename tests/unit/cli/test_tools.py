@@ -2,9 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
@@ -16,46 +14,21 @@ from tests.fakes.web_server import WebServer, json_reply
 from tests.unit.cli.conftest import Run, serving
 from tests.unit.skill.test_loader import HEAD, beside, write
 
-BALANCE = ("tools", "call", "get_leave_balance", '{"leave_type": "annual"}', "--user", "alice")
+GOOD = {"name": "a", "description": "b", "endpoint": {"url": "https://a.example"}}
 
 
-@pytest.fixture
-def web() -> Iterator[WebServer]:
-    """A server that repeats what it is asked for."""
-    server = WebServer(lambda got: json_reply({"target": got.target}))
-    with serving(server):
-        yield server
-
-
-def test_list_says_who_may_call_what(run: Run) -> None:
-    outcome = run("tools", "list")
-    assert outcome.status == 0
-    line = next(line for line in outcome.out.splitlines() if line.startswith("get_leave_balance"))
-    assert re.fullmatch(r"get_leave_balance +read +everyone +\S.*", line)
+def test_list_says_who_may_call_what_of_which_kind_and_where_it_is_declared(run: Run) -> None:
+    lines = {line.split()[0]: line for line in run("tools", "list").out.splitlines()}
+    assert re.fullmatch(
+        r"get_leave_balance +read +everyone +code +leave\.py +\S.*", lines["get_leave_balance"]
+    )
+    assert re.search(r" http +weather\.json ", lines["get_weather"])
 
 
 def test_call_prints_json_and_needs_nothing_but_a_folder(run: Run, elsewhere: Path) -> None:
-    outcome = run(*BALANCE, "--data", "some/where")
-    assert (outcome.status, outcome.err) == (0, "")
-    assert json.loads(outcome.out)["days"] > 0
+    call = ("tools", "call", "get_leave_balance", '{"leave_type": "annual"}', "--user", "alice")
+    assert run.json(*call, "--data", "some/where")["days"] > 0
     assert (elsewhere / "some" / "where" / "router.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["nothing_such", "{}", "--user", "alice"], "there is no tool named 'nothing_such'"),
-        (["get_leave_balance", "{}", "--user", "nobody"], "--user 'nobody' isn't in the directory"),
-        (["get_leave_balance", '{"leave_type": "x"}', "--user", "alice"], "leave_type"),
-    ],
-)
-def test_refusals_end_with_1(run: Run, words: list[str], line: str) -> None:
-    outcome = run("tools", "call", *words)
-    assert (outcome.status, outcome.out) == (1, "")
-    assert line in outcome.first_line
-
-
-ADJUST: tuple[str, ...] = ("tools", "call", "adjust_leave_balance")
 
 
 @pytest.mark.parametrize(
@@ -70,30 +43,19 @@ def test_what_would_be_refused_is_said_before_a_yes_is_asked_for(
     run: Run, days: int, line: str
 ) -> None:
     given = {"employee": "frank", "leave_type": "annual", "days": days, "reason": "why"}
-    outcome = run(*ADJUST, json.dumps(given), "--user", "dave")
-    assert (outcome.status, outcome.out) == (1, "")
-    assert line in outcome.first_line
-
-
-def test_list_says_what_kind_each_is_and_where_it_is_declared(run: Run) -> None:
-    lines = {line.split()[0]: line for line in run("tools", "list").out.splitlines()}
-    assert re.search(r" code +leave\.py ", lines["get_leave_balance"])
-    assert re.search(r" http +weather\.json ", lines["get_weather"])
+    call = ("tools", "call", "adjust_leave_balance", json.dumps(given), "--user", "dave")
+    assert line in run.refused(*call)
 
 
 def test_list_tells_operations_of_a_document_from_what_is_declared_alone(
     run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operation = {"operationId": "getCustomer", "summary": "A customer"}
-    document = {"openapi": "3.1.0", "paths": {"/customer": {"get": operation}}}
-    (elsewhere / "crm.json").write_text(json.dumps(document))
-    selection = {
-        "openapi": "crm.json",
-        "server": "https://crm.example.com",
-        "operations": ["getCustomer"],
-    }
-    (elsewhere / "offer.json").write_text(json.dumps(selection))
-    (elsewhere / "a.json").write_text(json.dumps(TestValidate.GOOD))
+    crm = "https://crm.example.com"
+    offer = {"openapi": "crm.json", "server": crm, "operations": ["getCustomer"]}
+    paths = {"openapi": "3.1.0", "paths": {"/customer": {"get": operation}}}
+    for name, document in {"crm.json": paths, "offer.json": offer, "a.json": GOOD}.items():
+        (elsewhere / name).write_text(json.dumps(document))
     monkeypatch.setenv("ROUTER_HTTP_TOOLS", ".")
     kinds = {each["name"]: each["kind"] for each in json.loads(run("tools", "list", "--json").out)}
     assert (kinds["getCustomer"], kinds["a"]) == ("openapi", "http")
@@ -113,56 +75,51 @@ def test_list_names_what_is_not_offered_and_the_setting_that_would_give_it(
     assert "convert_currency" not in run("tools", "list").err
 
 
-class TestValidate:
-    GOOD: ClassVar = {"name": "a", "description": "b", "endpoint": {"url": "https://a.example"}}
+def test_the_declared_tools_in_use_are_checked(run: Run) -> None:
+    outcome = run("tools", "validate")
+    assert outcome.status == 0
+    assert re.search(r"^ok  get_weather in .*weather\.json$", outcome.out, re.MULTILINE)
+    assert "web_search.json: ROUTER_TOOL_SEARCH_URL isn't set" in outcome.out
 
-    def test_the_files_in_use_are_checked(self, run: Run) -> None:
-        outcome = run("tools", "validate")
-        assert outcome.status == 0
-        assert re.search(r"^ok  get_weather in .*weather\.json$", outcome.out, re.MULTILINE)
-        assert "web_search.json: ROUTER_TOOL_SEARCH_URL isn't set" in outcome.out
 
-    def test_every_problem_of_a_file_is_told_and_ends_with_1(
-        self, run: Run, elsewhere: Path
-    ) -> None:
-        (elsewhere / "a.json").write_text(json.dumps({**self.GOOD, "nam": 1, "retries": "x"}))
-        outcome = run("tools", "validate", "a.json")
-        assert outcome.status == 1
-        assert outcome.first_line == "error: a.json:1: there is no nam; did you mean name?"
-        assert "retries is 'x'" in outcome.err
+def test_every_problem_of_a_declared_tool_is_told(run: Run, elsewhere: Path) -> None:
+    (elsewhere / "a.json").write_text(json.dumps({**GOOD, "nam": 1, "retries": "x"}))
+    outcome = run("tools", "validate", "a.json")
+    assert outcome.status == 1
+    assert outcome.first_line == "error: a.json:1: there is no nam; did you mean name?"
+    assert "retries is 'x'" in outcome.err
 
-    def test_a_folder_is_checked_whole(self, run: Run, elsewhere: Path) -> None:
-        (elsewhere / "a.json").write_text(json.dumps(self.GOOD))
-        (elsewhere / "b.json").write_text(json.dumps({**self.GOOD, "name": "b"}))
-        assert run("tools", "validate", ".").out == "ok  a in a.json\nok  b in b.json\n"
+
+def test_a_folder_of_declared_tools_is_checked_whole(run: Run, elsewhere: Path) -> None:
+    for name in "ab":
+        (elsewhere / f"{name}.json").write_text(json.dumps({**GOOD, "name": name}))
+    assert run("tools", "validate", ".").out == "ok  a in a.json\nok  b in b.json\n"
 
 
 def test_a_declared_tool_is_called_like_any_other(
-    run: Run, elsewhere: Path, web: WebServer, monkeypatch: pytest.MonkeyPatch
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declared = {
-        "name": "get_ticket",
-        "description": "A ticket.",
-        "parameters": {"properties": {"id": {"type": "string"}}, "required": ["id"]},
-        "endpoint": {"url": f"{web.origin}/tickets/{{id}}?by={{context.user_id}}"},
-    }
-    (elsewhere / "ticket.json").write_text(json.dumps(declared))
-    monkeypatch.setenv("ROUTER_HTTP_TOOLS", "ticket.json")
+    web = WebServer(lambda got: json_reply({"target": got.target}))
     call = ("tools", "call", "get_ticket", '{"id": "a/7"}', "--user", "alice")
-    refused = run(*call)
-    assert (refused.status, "isn't https" in refused.err) == (1, True)
-    monkeypatch.setenv("ROUTER_HTTP_ALLOW", json.dumps([web.origin]))
-    outcome = run(*call)
-    assert (outcome.status, json.loads(outcome.out)) == (0, {"target": "/tickets/a%2F7?by=alice"})
+    monkeypatch.setenv("ROUTER_HTTP_TOOLS", "ticket.json")
+    with serving(web):
+        declared = {
+            **GOOD,
+            "name": "get_ticket",
+            "parameters": {"properties": {"id": {"type": "string"}}, "required": ["id"]},
+            "endpoint": {"url": f"{web.origin}/tickets/{{id}}?by={{context.user_id}}"},
+        }
+        (elsewhere / "ticket.json").write_text(json.dumps(declared))
+        assert "isn't https" in run.refused(*call)
+        monkeypatch.setenv("ROUTER_HTTP_ALLOW", json.dumps([web.origin]))
+        assert run.json(*call) == {"target": "/tickets/a%2F7?by=alice"}
 
 
 PAGE = (Path(__file__).parents[3] / "docs" / "skills.md").read_text()
 
 
 def test_without_paths_the_skills_in_use_are_checked(run: Run) -> None:
-    outcome = run("skills", "validate")
-    assert (outcome.status, outcome.err) == (0, "")
-    assert "ok  policy-advisor: " in outcome.out
+    assert "ok  policy-advisor: " in run.printed("skills", "validate")
 
 
 def test_the_first_skill_of_the_docs_is_sound(run: Run, elsewhere: Path) -> None:
@@ -170,10 +127,9 @@ def test_the_first_skill_of_the_docs_is_sound(run: Run, elsewhere: Path) -> None
     assert example is not None
     (elsewhere / "trip-helper").mkdir()
     (elsewhere / "trip-helper" / "SKILL.md").write_text(example[1])
-    outcome = run("skills", "validate", "trip-helper")
-    assert (outcome.status, outcome.err) == (0, "")
-    assert re.fullmatch(r"ok  trip-helper: \d+ words, 3 tools\n", outcome.out)
-    assert run("skills", "validate", ".").out == outcome.out
+    printed = run.printed("skills", "validate", "trip-helper")
+    assert re.fullmatch(r"ok  trip-helper: \d+ words, 3 tools\n", printed)
+    assert run("skills", "validate", ".").out == printed
 
 
 def test_every_problem_has_a_line(run: Run, elsewhere: Path) -> None:
@@ -187,11 +143,8 @@ def test_every_problem_has_a_line(run: Run, elsewhere: Path) -> None:
 
 
 def test_a_path_without_a_skill_is_refused(run: Run) -> None:
-    outcome = run("skills", "validate", "nowhere")
-    assert outcome.status == 1
-    assert outcome.first_line == (
-        "error: nowhere/SKILL.md:1: there is no such file; check the path"
-    )
+    told = run.refused("skills", "validate", "nowhere")
+    assert told == "error: nowhere/SKILL.md:1: there is no such file; check the path"
 
 
 def test_two_skills_of_one_name_are_refused(run: Run, elsewhere: Path) -> None:
@@ -223,20 +176,15 @@ def test_flaws_are_named_with_their_lines_and_end_with_1(run: Run, elsewhere: Pa
     beside(folder, "assets/film.mp4", b"x" * (1024 * 1024 + 1))
     outcome = run("skills", "validate", "trip-planner")
     assert outcome.status == 1
-    assert outcome.err.removeprefix("error: ").splitlines() == [
-        (
-            "trip-planner/SKILL.md:5: it links to references/a.md, which is not there; "
-            "did you mean references/b.md?"
-        ),
-        (
-            "trip-planner/assets/film.mp4:1: it is over 1 MiB; split it or make it less; "
-            "it is left out"
-        ),
-        (
-            "trip-planner/passwd:1: it links out of the folder; put a copy in its place; "
-            "it is left out"
-        ),
-    ]
+    assert (
+        outcome.err
+        == """\
+error: trip-planner/SKILL.md:5: it links to references/a.md, which is not there; did you mean \
+references/b.md?
+trip-planner/assets/film.mp4:1: it is over 1 MiB; split it or make it less; it is left out
+trip-planner/passwd:1: it links out of the folder; put a copy in its place; it is left out
+"""
+    )
 
 
 def test_what_might_be_better_is_a_warning(run: Run, elsewhere: Path) -> None:
@@ -244,17 +192,12 @@ def test_what_might_be_better_is_a_warning(run: Run, elsewhere: Path) -> None:
     folder = write(elsewhere, f"{HEAD}\n{allowed}", "line\n" * 501)
     beside(folder, "references/a.md")
     outcome = run("skills", "validate", "trip-planner")
-    assert (outcome.status, outcome.err.splitlines()) == (
-        0,
-        [
-            (
-                "warning: trip-planner/SKILL.md:6: the instructions have 501 lines; "
-                "move what is long into references/"
-            ),
-            (
-                "warning: trip-planner/SKILL.md:4: there is no tool or flow calculat; "
-                "did you mean calculate?"
-            ),
-        ],
+    assert (outcome.status, outcome.out) == (0, "ok  trip-planner: 501 words, 4 tools, 1 file\n")
+    assert (
+        outcome.err
+        == """\
+warning: trip-planner/SKILL.md:6: the instructions have 501 lines; move what is long into \
+references/
+warning: trip-planner/SKILL.md:4: there is no tool or flow calculat; did you mean calculate?
+"""
     )
-    assert outcome.out == "ok  trip-planner: 501 words, 4 tools, 1 file\n"

@@ -19,6 +19,14 @@ class Mistake:
     status: int = 1
 
 
+def told(words: str, *says: str) -> Mistake:
+    return Mistake(words, says)
+
+
+def usage(words: str, *says: str) -> Mistake:
+    return Mistake(words, says, status=2)
+
+
 FLOW = """\
 flow: badge
 version: 1
@@ -55,18 +63,14 @@ FLOWS = {
         "next: record", "next: recrod", "badge.yaml:12: there is no state recrod", "mean record?"
     ),
     "The first state is misspelt": flow("start: details", "start: detials", "mean details?"),
-    "A slot that is collected is misspelt": flow(
-        "[why]", "[wyh]", "no slot wyh; did you mean why?"
-    ),
+    "A slot to collect is misspelt": flow("[why]", "[wyh]", "no slot wyh; did you mean why?"),
     "A slot in an expression is misspelt": flow('"slots.why"', '"slots.wyh"', "slots.wyh", "why?"),
     "A slot in a text is misspelt": flow(
         DONE, "Done {{ slots.wyh }}", "badge.yaml:14:", "slots.wyh", "did you mean why?"
     ),
     "A tool is misspelt": flow("find_colleague", "find_coleague", "mean find_colleague?"),
     "A parameter of a tool is misspelt": flow("with: {name:", "with: {nmae:", "nmae", "mean name?"),
-    "A template isn't closed": flow(
-        DONE, "Done {{ slots.why }", "isn't a template", "write values"
-    ),
+    "A template isn't shut": flow(DONE, "Done {{ slots.why }", "isn't a template", "write values"),
     "A template's filter is misspelt": flow(DONE, "{{ slots.why | uper }}", "filter named 'uper'"),
     "An expression isn't CEL": flow('"slots.why"', '"slots.why ==="', "column 13", "cel.dev"),
     "An expression's function is misspelt": flow('"slots.why"', '"manger(requester)"', "manager?"),
@@ -103,9 +107,7 @@ FLOWS = {
     ),
     "No way leads to a state": flow("next: record", "next: bye", "no way leads to record"),
     "A flow never ends": flow(", end: completed", ", next: details", "one with end: completed"),
-    "An end that there isn't": flow(
-        "end: completed", "end: done", "no 'done'; it may be completed"
-    ),
+    "There is no such end": flow("end: completed", "end: done", "no 'done'; it may be completed"),
     "A text with a colon isn't in quotes": flow(
         "title: {", "title: a: {", "badge.yaml:3:", "put a text that has a colon in quotes"
     ),
@@ -118,24 +120,22 @@ FLOWS = {
     "A bracket is left open": flow("[why]", "[why", "badge.yaml:12: this isn't YAML", "brackets"),
     "A number is a word": flow("version: 1", "version: one", "is 'one'; write it in digits"),
     "A choice has no choices": flow("type: text", "type: choice", "add choices: …"),
-    "An example starts another flow": flow(
-        '"我要补办工牌"', '"我要请年假"', "starts leave_request"
-    ),
+    "An example is another flow's": flow('"我要补办工牌"', '"我要请年假"', "starts leave_request"),
     "A guard is misspelt": flow(
         "  patterns:", "  without: [questoin]\n  patterns:", "did you mean question?"
     ),
     "The file is empty": Mistake(
         "flows validate badge.yaml", ("is empty; begin with flow: <name>",), {"badge.yaml": ""}
     ),
-    "The file isn't there": Mistake("flows validate bagde.yaml", ("bagde.yaml", "check the path")),
+    "The file isn't there": told("flows validate bagde.yaml", "bagde.yaml", "check the path"),
     "The folder of flows isn't there": Mistake(
         "flows validate", ("ROUTER_FLOWS=flws", "name one that has"), env={"ROUTER_FLOWS": "flws"}
     ),
-    "It is run in a folder without flows": Mistake(
-        "flows validate .", ("no flow files there", "name a folder that has *.yaml")
+    "It is run in a folder without flows": told(
+        "flows validate .", "no flow files there", "name a folder that has *.yaml"
     ),
-    "A flow that is drawn is misspelt": Mistake(
-        "flows graph leave_rquest", ("leave_rquest", "did you mean leave_request?")
+    "A flow that is drawn is misspelt": told(
+        "flows graph leave_rquest", "there is no flow leave_rquest: did you mean leave_request?"
     ),
 }
 STORY = "- story: badge\n  steps:\n    - user: hello\n"
@@ -146,11 +146,11 @@ def story(text: str, *says: str) -> Mistake:
 
 
 STORIES = {
-    "Stories of a flow that there isn't": Mistake(
-        "flows test leave_rquest", ("no stories at leave_rquest", "with -k")
+    "Stories of a flow that there isn't": told(
+        "flows test leave_rquest", "no stories at leave_rquest", "with -k"
     ),
-    "Stories are picked by a word that none has": Mistake(
-        "flows test -k leav_request", ("no story has 'leav_request'",)
+    "Stories are picked by a word that none has": told(
+        "flows test -k leav_request", "no story has 'leav_request'"
     ),
     "There are no stories beside the flows": Mistake(
         "flows test",
@@ -293,26 +293,24 @@ CODE = {
         "(str was expected)",
         words=CALL,
     ),
-    "Two tools share a name": code(
-        "newcomer", "calculate", "calculator.py", "rename one of the two"
+    "Two tools of a name": code("newcomer", "calculate", "calculator.py", "rename one of the two"),
+    "A tool that is called is misspelt": told(
+        "tools call calculat {} --user alice", "'calculat'; did you mean calculate?"
     ),
-    "A tool that is called is misspelt": Mistake(
-        "tools call calculat {} --user alice", ("'calculat'; did you mean calculate?",)
+    "An argument is missing": told(
+        "tools call calculate {} --user alice", "calculate: expression: Field required"
     ),
-    "An argument is missing": Mistake(
-        "tools call calculate {} --user alice", ("calculate: expression: Field required",)
+    "Arguments have a comma too many": usage(
+        'tools call calculate {"expression":"1",} --user alice', "isn't JSON"
     ),
-    "Arguments have a comma too many": Mistake(
-        'tools call calculate {"expression":"1",} --user alice', ("isn't JSON",), status=2
-    ),
-    "Whoever calls isn't in the directory": Mistake(
-        "tools call calculate {} --user alcie", ("'alcie'", "did you mean alice?")
+    "Whoever calls isn't in the directory": told(
+        "tools call calculate {} --user alcie", "'alcie'", "did you mean alice?"
     ),
 }
 
 
 def setting(name: str, value: str, *says: str, words: str = "token --user alice") -> Mistake:
-    return Mistake(words, says, env={name: value})
+    return Mistake(words, says, env={f"ROUTER_{name}": value})
 
 
 SUM = 'tools call calculate {"expression":"1+1"} --user alice'
@@ -328,50 +326,52 @@ def people(old: str, new: str, *says: str) -> Mistake:
 
 SETTINGS = {
     "Callers are told apart in a way that there isn't": setting(
-        "ROUTER_AUTH", "none", "ROUTER_AUTH=none", "'dev' or 'jwt'"
+        "AUTH", "none", "ROUTER_AUTH=none", "'dev' or 'jwt'"
     ),
     "A model's address lacks http://": setting(
-        "ROUTER_LLM_BASE_URL", "localhost:11434/v1", "=localhost:11434/v1", "begins with http://"
+        "LLM_BASE_URL", "localhost:11434/v1", "=localhost:11434/v1", "begins with http://"
     ),
     "A database is a file's name": setting(
-        "ROUTER_DATABASE_URL", "router.db", "=router.db", "postgresql+asyncpg://"
+        "DATABASE_URL", "router.db", "=router.db", "postgresql+asyncpg://"
     ),
     "A database is of a kind that isn't known": setting(
-        "ROUTER_DATABASE_URL", "mysql://me@127.0.0.1/x", "'mysql'", "use a URL like", words=SUM
+        "DATABASE_URL", "mysql://me@127.0.0.1/x", "'mysql'", "use a URL like", words=SUM
     ),
     "A database can't be reached": setting(
-        "ROUTER_DATABASE_URL", "postgres://me@127.0.0.1:1/x", "see that it runs", words=SUM
+        "DATABASE_URL", "postgres://me@127.0.0.1:1/x", "see that it runs", words=SUM
     ),
     "Temporal's address has no port": setting(
-        "ROUTER_TEMPORAL_ADDRESS", "localhost", "=localhost", "such as 127.0.0.1:7233"
+        "TEMPORAL_ADDRESS", "localhost", "=localhost", "such as 127.0.0.1:7233"
     ),
     "Temporal's address is a URL": setting(
-        "ROUTER_TEMPORAL_ADDRESS", "http://localhost:7233", "=http://localhost:7233", "host:port"
+        "TEMPORAL_ADDRESS", "http://localhost:7233", "=http://localhost:7233", "host:port"
     ),
-    "What should be JSON isn't": setting("ROUTER_LLM_FALLBACKS", "http://a/v1", "write it as JSON"),
+    "What should be JSON isn't": setting("LLM_FALLBACKS", "http://a/v1", "write it as JSON"),
     "JSON lacks a key": setting(
-        "ROUTER_LLM_FALLBACKS", '[{"base_url": "http://a/v1"}]', "0.model: Field required"
+        "LLM_FALLBACKS", '[{"base_url": "http://a/v1"}]', "0.model: Field required"
     ),
-    "A number has a unit": setting("ROUTER_RETENTION_DAYS", "30d", "=30d", "a valid integer"),
-    "A number is out of bounds": setting("ROUTER_METRICS_PORT", "99999", "=99999", "to 65535"),
-    "A rate is none": setting("ROUTER_BACKLOG_SECONDS", "0", "=0", "greater than 0"),
-    "A log level is misspelt": setting("ROUTER_LOG_LEVEL", "verbose", "=verbose", "'warning'"),
-    "A yes or no is neither": setting("ROUTER_TRACE_CONTENT", "maybe", "=maybe", "boolean"),
-    "A secret is too short": setting("ROUTER_JWT_SECRET", "tiny", "JWT_SECRET", "openssl rand"),
+    "A number has a unit": setting("RETENTION_DAYS", "30d", "=30d", "a valid integer"),
+    "A number is out of bounds": setting("METRICS_PORT", "99999", "=99999", "to 65535"),
+    "A rate is none": setting("BACKLOG_SECONDS", "0", "=0", "greater than 0"),
+    "A log level is misspelt": setting("LOG_LEVEL", "verbose", "=verbose", "'warning'"),
+    "A yes or no is neither": setting("TRACE_CONTENT", "maybe", "=maybe", "boolean"),
+    "A secret is too short": setting("JWT_SECRET", "tiny", "JWT_SECRET", "openssl rand"),
     "Tokens are to be checked and nothing says how": setting(
-        "ROUTER_AUTH", "jwt", "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
+        "AUTH", "jwt", "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
     ),
-    "Keys of payloads aren't keys": setting("ROUTER_PAYLOAD_KEYS", "secret", "isn't id:base64"),
-    "Origins aren't JSON": setting("ROUTER_HTTP_ALLOW", "127.0.0.1:9000", "write it as JSON"),
+    "Keys of payloads aren't keys": setting("PAYLOAD_KEYS", "secret", "isn't id:base64"),
+    "Origins aren't JSON": setting("HTTP_ALLOW", "127.0.0.1:9000", "write it as JSON"),
     "Half of Slack is set": setting(
-        "ROUTER_SLACK_BOT_TOKEN", "xoxb-1", "SLACK_SIGNING_SECRET isn't", words="dev"
+        "SLACK_BOT_TOKEN", "xoxb-1", "SLACK_SIGNING_SECRET isn't", words="dev"
     ),
-    "Two queues are one": setting("ROUTER_TOOL_QUEUE", "router", "have to differ: name each"),
-    "A model is asked for and none is set": Mistake(
-        "route hello --llm", ("none is configured: set ROUTER_LLM_MODEL", "leave --llm out")
+    "Two queues are one": setting("TOOL_QUEUE", "router", "have to differ: name each"),
+    "A model is asked for and none is set": told(
+        "route hello --llm",
+        "set ROUTER_LLM_MODEL, and ROUTER_LLM_BASE_URL or",
+        "or leave --llm out",
     ),
     "The folder of data can't be made": setting(
-        "ROUTER_DATA", "/proc/nowhere", "/proc/nowhere", "choose another with --data", words=SUM
+        "DATA", "/proc/nowhere", "/proc/nowhere", "choose another with --data", words=SUM
     ),
     "The database is no database": Mistake(
         SUM, ("router.db", "ROUTER_DATABASE_URL"), {".data/router.db": "not a database\n" * 99}
@@ -383,10 +383,10 @@ SETTINGS = {
         {"ROUTER_DATA": "mine"},
     ),
     "A directory isn't there": setting(
-        "ROUTER_DIRECTORY", "people.yml", "=people.yml", "name a readable YAML file", words=SUM
+        "DIRECTORY", "people.yml", "=people.yml", "name a readable YAML file", words=SUM
     ),
     "A directory's address isn't encrypted": setting(
-        "ROUTER_DIRECTORY", "http://a.example/p", "=http://a.example/p", "https://"
+        "DIRECTORY", "http://a.example/p", "=http://a.example/p", "https://"
     ),
     "A directory is empty": people(PEOPLE, "", "people.yaml:1: it lists nobody; write `users:`"),
     "Managers go round in a circle": people(
@@ -404,60 +404,62 @@ SETTINGS = {
     "A directory is indented with a tab": people("  - {id: ben", "\t- {id: ben", "tab", "spaces"),
 }
 COMMANDS = {
-    "A command is misspelt": Mistake("rout hello", ("'rout'", "Did you mean 'route'?"), status=2),
-    "A command of a command is misspelt": Mistake(
-        "flows valdate", ("'valdate'", "Did you mean 'validate'?"), status=2
+    "A command is misspelt": usage("rout hello", "'rout'", "Did you mean 'route'?"),
+    "A subcommand is misspelt": usage("flows valdate", "'valdate'", "Did you mean 'validate'?"),
+    "An option is misspelt": usage("route hello --jsn", "--jsn", "--json"),
+    "Nothing is said": usage("route", "Missing argument", "try: "),
+    "A message is blank": told("route \u3000", "it is empty or only white space"),
+    "A port is none": usage("dev --port 80000", "'80000'", "from 1 to 65535"),
+    "A port is taken": told("dev --port {port}", "{port}", "choose another with --port"),
+    "Temporal's port is taken": told(
+        "dev --temporal-port {port}", "{port}", "choose another with --temporal-port"
     ),
-    "An option is misspelt": Mistake("route hello --jsn", ("--jsn", "--json"), status=2),
-    "Nothing is said": Mistake("route", ("Missing argument", "try: "), status=2),
-    "A message is blank": Mistake("route \u3000", ("it is empty or only white space",)),
-    "A port is none": Mistake("dev --port 80000", ("'80000'", "from 1 to 65535"), status=2),
-    "A port is taken": Mistake("dev --port {port}", ("{port}", "choose another with --port")),
-    "Temporal's port is taken": Mistake(
-        "dev --temporal-port {port}", ("{port}", "choose another with --temporal-port")
+    "A time isn't ISO 8601": usage(
+        "route hello --now tomorrow", "'tomorrow'", "like 2026-11-18T10:00+08:00"
     ),
-    "A time isn't ISO 8601": Mistake(
-        "route hello --now tomorrow", ("'tomorrow'", "like 2026-11-18T10:00+08:00"), status=2
-    ),
-    "Whoever speaks isn't in the directory": Mistake(
-        "route hello --user alcie", ("'alcie'", "did you mean alice?")
+    "Whoever speaks isn't in the directory": told(
+        "route hello --user alcie", "'alcie'", "did you mean alice?"
     ),
     "A token is for nobody": Mistake(
         "token --user alcie",
-        ("'alcie'", "did you mean alice?"),
+        ("error: --user 'alcie' isn't in the directory: did you mean alice?",),
         env={"ROUTER_AUTH": "jwt", "ROUTER_JWT_SECRET": "s" * 32},
     ),
-    "A token is where none is needed": Mistake(
-        "token --user alice", ("the user id is one", "set ")
+    "A token is where none is needed": told(
+        "token --user alice", "the user id is one", "Authorization: Bearer alice", "set "
     ),
-    "A token's lifetime isn't one": Mistake(
-        "token --user alice --ttl 1hour", ("'1hour'", "write 90s"), status=2
+    "A token's lifetime isn't one": usage("token --user alice --ttl 1hour", "'1hour'", "write 90s"),
+    "The API isn't running": told(
+        "chat --url http://127.0.0.1:1",
+        "no API answers at http://127.0.0.1:1: start `intent-router dev`",
+        "another with --url",
     ),
-    "The API isn't running": Mistake(
-        "chat --url http://127.0.0.1:1", ("127.0.0.1:1", "start `intent-router dev`")
+    "The API's address isn't one": usage(
+        "chat --url localhost:8000", "'localhost:8000'", "write http://"
     ),
-    "The API's address isn't one": Mistake(
-        "chat --url localhost:8000", ("'localhost:8000'", "write http://"), status=2
-    ),
-    "A file to evaluate isn't there": Mistake("eval l.jsonl", ("l.jsonl", "name a file")),
+    "A file to evaluate isn't there": told("eval l.jsonl", "l.jsonl", "name a file"),
     "A line to evaluate isn't JSON": Mistake(
         "eval l.jsonl", ("l.jsonl:1:", "write one object a line"), {"l.jsonl": "hello\n"}
     ),
     "A line to evaluate has no label": Mistake(
         "eval l.jsonl", ("l.jsonl:1: has neither",), {"l.jsonl": '{"text": "a"}\n'}
     ),
-    "An agent's desk is for nobody": Mistake("mcp", ("name one of --user and --token",), status=2),
-    "An API of its own has a database of one process": Mistake(
-        "serve", ("is SQLite", "set it to postgresql+asyncpg://")
+    "An agent's desk is for nobody": usage("mcp", "name one of --user and --token"),
+    **{
+        f"A {process} of its own has a database of one process": told(
+            process, "is SQLite, which serves one process alone", "set it to postgresql+asyncpg://"
+        )
+        for process in ("serve", "worker")
+    },
+    "An API is for everybody without tokens": told(
+        "serve --host 0.0.0.0",
+        "lets anyone be anyone",
+        "on 0.0.0.0",
+        "bind to 127.0.0.1, or set ROUTER_AUTH=jwt",
     ),
-    "An API is for everybody without tokens": Mistake(
-        "serve --host 0.0.0.0", ("refused on 0.0.0.0", "bind to 127.0.0.1, or set ROUTER_AUTH=jwt")
-    ),
-    "A kind of work that there isn't": Mistake(
-        "worker --queues turn", ("'turn'", "choose among turns"), status=2
-    ),
-    "A run is drawn in the wrong folder": Mistake(
-        "flows graph leave_request --run r1", (".data/router.db", "or name --data")
+    "There is no such work": usage("worker --queues turn", "'turn'", "choose among turns"),
+    "A run is drawn in the wrong folder": told(
+        "flows graph leave_request --run r1", ".data/router.db", "or name --data"
     ),
 }
 MISTAKES = {**FLOWS, **STORIES, **SKILLS, **DECLARED, **CODE, **SETTINGS, **COMMANDS}
