@@ -62,17 +62,15 @@ class Case:
 
     def tests(self) -> list[dict[str, Any]]:
         """Two tests of promtool's."""
-        return [_test(self, self.raised_by, [self.expected()]), _test(self, self.quiet_by, [])]
+        return [self._test(self.raised_by, self.expected()), self._test(self.quiet_by)]
 
-
-def _test(case: Case, series: Series, alerts: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "interval": "1m",
-        "input_series": [{"series": name, "values": values} for name, values in series.items()],
-        "alert_rule_test": [
-            {"eval_time": f"{case.minutes}m", "alertname": case.alert, "exp_alerts": alerts}
-        ],
-    }
+    def _test(self, series: Series, *alerts: dict[str, Any]) -> dict[str, Any]:
+        at = {"eval_time": f"{self.minutes}m", "alertname": self.alert, "exp_alerts": [*alerts]}
+        return {
+            "interval": "1m",
+            "input_series": [{"series": name, "values": values} for name, values in series.items()],
+            "alert_rule_test": [at],
+        }
 
 
 def slow(decided_by: str) -> Series:
@@ -81,26 +79,29 @@ def slow(decided_by: str) -> Series:
     return {f'{TURNS}{{by="{decided_by}",le="{le}"}}': each for le, each in within.items()}
 
 
-def shares(metric: str, label: str, failed: str, *, of: int, fail: int, every: str = "") -> Series:
+API = {"job": "api", "instance": "api:9464"}
+UP = 'up{job="api",instance="api:9464"}'
+REFUSED = 'router_refused_requests_total{limit="user"}'
+OPEN = 'router_model_circuit_open{model="m"}'
+RETRIED = 'router_activity_retries_total{activity="call_tool"}'
+OLDEST, BACKLOG = "router_oldest_approval_age_seconds", "router_backlog_age_seconds"
+
+
+def fail(of: int, failed: int, metric: str, label: str, value: str, every: str = "") -> Series:
     """Of so many a minute, so many fail."""
     return {
-        f'{metric}{{{every}{label}="{failed}"}}': f"0+{fail}x60",
-        f'{metric}{{{every}{label}="{"200" if failed == "500" else ""}"}}': f"0+{of - fail}x60",
+        f'{metric}{{{every}{label}="{value}"}}': f"0+{failed}x60",
+        f'{metric}{{{every}{label}="{"200" if value == "500" else ""}"}}': f"0+{of - failed}x60",
     }
 
 
-STATUS = "http_response_status_code"
-TOOL = 'gen_ai_tool_name="record_leave",'
+HTTP = (REQUESTS, "http_response_status_code", "500")
+MODEL = (ASKED, "error_type", "ModelUnavailable")
+TOOL = (CALLED, "error_type", "ToolFailed", 'gen_ai_tool_name="record_leave",')
 STEPS = 'router_flow_steps_total{flow="leave_request",state="record",status="failed"}'
 
 CASES = [
-    Case(
-        "RouterProcessDown",
-        3,
-        {'up{job="api",instance="api:9464"}': "1 0x9"},
-        {'up{job="api",instance="api:9464"}': "1x10"},
-        {"job": "api", "instance": "api:9464"},
-    ),
+    Case("RouterProcessDown", 3, {UP: "1 0x9"}, {UP: "1x10"}, API),
     Case("RouterNoWorker", 3, {'up{job="worker"}': "0x10"}, {'up{job="worker"}': "1x10"}),
     Case(
         "RouterTemporalDown",
@@ -109,102 +110,60 @@ CASES = [
         {'up{job="temporal"}': "1x10"},
         {"job": "temporal"},
     ),
-    Case(
-        "RouterRequestsFail",
-        15,
-        shares(REQUESTS, STATUS, "500", of=100, fail=3),
-        shares(REQUESTS, STATUS, "500", of=100, fail=1),
-    ),
+    Case("RouterRequestsFail", 15, fail(100, 3, *HTTP), fail(100, 1, *HTTP)),
     Case("RouterTurnsSlow", 25, slow("pattern"), slow("llm")),
+    Case("RouterBacklog", 5, {BACKLOG: "6x10"}, {BACKLOG: "4x10"}, value="6"),
     Case(
-        "RouterBacklog",
-        5,
-        {"router_backlog_age_seconds": "6x10"},
-        {"router_backlog_age_seconds": "4x10"},
-        value="6",
+        "RouterRefusesRequests", 12, {REFUSED: "0+120x20"}, {REFUSED: "0+30x20"}, {"limit": "user"}
     ),
-    Case(
-        "RouterRefusesRequests",
-        12,
-        {'router_refused_requests_total{limit="user"}': "0+120x20"},
-        {'router_refused_requests_total{limit="user"}': "0+30x20"},
-        {"limit": "user"},
-    ),
-    Case(
-        "RouterModelLeftAlone",
-        10,
-        {'router_model_circuit_open{model="m"}': "1x20"},
-        {'router_model_circuit_open{model="m"}': "0.5x20"},
-        {"model": "m"},
-    ),
-    Case(
-        "RouterModelsFail",
-        30,
-        shares(ASKED, "error_type", "ModelUnavailable", of=100, fail=30),
-        shares(ASKED, "error_type", "ModelUnavailable", of=100, fail=10),
-    ),
+    Case("RouterModelLeftAlone", 10, {OPEN: "1x20"}, {OPEN: "0.5x20"}, {"model": "m"}),
+    Case("RouterModelsFail", 30, fail(100, 30, *MODEL), fail(100, 10, *MODEL)),
     Case(
         "RouterToolFails",
         45,
-        shares(CALLED, "error_type", "ToolFailed", of=10, fail=6, every=TOOL),
-        shares(CALLED, "error_type", "ToolFailed", of=10, fail=4, every=TOOL),
+        fail(10, 6, *TOOL),
+        fail(10, 4, *TOOL),
         {"gen_ai_tool_name": "record_leave"},
     ),
     Case(
         "RouterActivitiesRetried",
         30,
-        {'router_activity_retries_total{activity="call_tool"}': "0+60x40"},
-        {'router_activity_retries_total{activity="call_tool"}': "0+20x40"},
+        {RETRIED: "0+60x40"},
+        {RETRIED: "0+20x40"},
         {"activity": "call_tool"},
     ),
-    Case(
-        "RouterApprovalForgotten",
-        90,
-        {"router_oldest_approval_age_seconds": "2592060+60x120"},
-        {"router_oldest_approval_age_seconds": "0+60x120"},
-    ),
+    Case("RouterApprovalForgotten", 90, {OLDEST: "2592060+60x120"}, {OLDEST: "0+60x120"}),
     Case(
         "RouterFlowsFail", 30, {STEPS: "0+1x10 10x60"}, {STEPS: "0x60"}, {"flow": "leave_request"}
     ),
 ]
 
 
-def promtool(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(PROMTOOL), *map(str, words)], check=False, capture_output=True, text=True
-    )
+def promtool(*words: str | Path) -> None:
+    command = [str(PROMTOOL), *map(str, words)]
+    outcome = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
 
 
-@needs_promtool
 def test_every_alert_is_tried() -> None:
     assert [case.alert for case in CASES] == list(RULES)
 
 
 @needs_promtool
 def test_prometheus_takes_the_configuration() -> None:
-    outcome = promtool("check", "config", DEPLOY / "prometheus.yml")
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    promtool("check", "config", DEPLOY / "prometheus.yml")
 
 
 @needs_promtool
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.alert)
 def test_an_alert_is_raised_when_it_should_be_and_not_else(case: Case, tmp_path: Path) -> None:
-    tests = {
-        "rule_files": [str(DEPLOY / "alerts.yml")],
-        "evaluation_interval": "1m",
-        "tests": case.tests(),
-    }
-    YAML().dump(tests, file := tmp_path / "tests.yml")
-    outcome = promtool("test", "rules", file)
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    rules = {"rule_files": [str(DEPLOY / "alerts.yml")], "evaluation_interval": "1m"}
+    YAML().dump({**rules, "tests": case.tests()}, file := tmp_path / "tests.yml")
+    promtool("test", "rules", file)
 
 
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 OURS = re.compile(r"\b(?:router|gen_ai|http_server)_\w+")
-
-
-def loaded(name: str) -> Any:
-    return YAML(typ="safe").load((DEPLOY / name).read_text())
 
 
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "intent-router.json").read_text())
@@ -258,7 +217,6 @@ def test_every_alert_is_explained(rule: dict[str, Any]) -> None:
 
 
 def test_prometheus_reads_the_alerts_and_finds_every_process() -> None:
-    config = loaded("prometheus.yml")
+    config = YAML(typ="safe").load((DEPLOY / "prometheus.yml").read_text())
     assert config["rule_files"] == ["alerts.yml"]
-    jobs = {job["job_name"] for job in config["scrape_configs"]}
-    assert {"api", "worker"} <= jobs
+    assert {"api", "worker"} <= {job["job_name"] for job in config["scrape_configs"]}

@@ -9,17 +9,16 @@ from router.settings.values import PayloadKeys
 
 class Prepared(WorkflowRunner):
     def __init__(self) -> None:
-        self.prepared: list[object] = []
-        self.failures: list[object] = []
+        self.told: list[object] = []
 
     def prepare_workflow(self, defn: object) -> None:
-        self.prepared.append(defn)
+        self.told.append(defn)
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         raise NotImplementedError
 
     def set_worker_level_failure_exception_types(self, types: object) -> None:
-        self.failures.append(types)
+        self.told.append(types)
 
 
 def test_the_runner_prepares_workflows_as_the_other_does() -> None:
@@ -27,19 +26,15 @@ def test_the_runner_prepares_workflows_as_the_other_does() -> None:
     runner = ContextFreeRunner(other)
     runner.prepare_workflow("a workflow")
     runner.set_worker_level_failure_exception_types([ValueError])
-    assert other.prepared == ["a workflow"]
-    assert other.failures == [[ValueError]]
+    assert other.told == ["a workflow", [ValueError]]
 
 
-def test_every_converter_of_a_process_shares_what_it_knows_of_types() -> None:
+def test_every_converter_of_a_process_shares_what_it_knows_of_types_without_contexts() -> None:
     assert SharedConverter() is SharedConverter()
+    converter = data_converter(PayloadKeys()).payload_converter
+    assert converter.with_context(None) is converter  # type: ignore[attr-defined]
 
 
 async def test_it_reads_what_another_has_written() -> None:
     first, second = (data_converter(PayloadKeys()) for _ in range(2))
     assert await second.decode(await first.encode([{"a": 1}]), [dict[str, int]]) == [{"a": 1}]
-
-
-def test_our_converter_has_no_use_for_contexts() -> None:
-    converter = data_converter(PayloadKeys()).payload_converter
-    assert converter.with_context(None) is converter  # type: ignore[attr-defined]

@@ -25,9 +25,10 @@ def free_ports() -> Ports:
 
 
 class TestDataFolder:
-    def test_is_made_where_there_is_none(self, tmp_path: Path) -> None:
-        with claimed(tmp_path / "some" / "where") as folder:
-            assert folder.temporal_db.parent.is_dir()
+    def test_is_made_where_there_is_none_and_is_free_again_afterwards(self, tmp_path: Path) -> None:
+        for _ in range(2):
+            with claimed(tmp_path / "some" / "where", patience=0) as folder:
+                assert folder.temporal_db.parent.is_dir()
 
     def test_has_one_user_at_a_time_who_is_named(self, tmp_path: Path) -> None:
         with (
@@ -36,11 +37,6 @@ class TestDataFolder:
             claimed(tmp_path, patience=0),
         ):
             pass
-
-    def test_is_free_again_afterwards(self, tmp_path: Path) -> None:
-        for _ in range(2):
-            with claimed(tmp_path, patience=0):
-                pass
 
     def test_waits_for_a_predecessor_that_is_being_buried(self, tmp_path: Path) -> None:
         script = f"""
