@@ -16,7 +16,7 @@ from tests.integration.api.test_runs import run_record
 from tests.unit.cli.conftest import Run
 
 PAGE = (Path(__file__).parents[3] / "docs" / "flows.md").read_text()
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES: list[str] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def documented(beginning: str) -> str:

@@ -287,8 +287,10 @@ class TestImage:
         assert steps == sorted(steps)
 
     def test_installs_all_that_the_project_depends_on(self) -> None:
-        words = [sys.executable, ROOT / "deploy/requirements.py", ROOT / "pyproject.toml"]
-        told = subprocess.check_output([*words, "adapters"], text=True).splitlines()
+        words: list[str | Path] = [sys.executable, ROOT / "deploy/requirements.py"]
+        told = subprocess.check_output(
+            [*words, ROOT / "pyproject.toml", "adapters"], text=True
+        ).splitlines()
         assert told == [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["adapters"]]
 
     def test_runs_as_nobody_that_the_host_knows_and_lets_signals_reach_the_program(self) -> None:
