@@ -1,12 +1,17 @@
 """The API over a real Temporal server, a real SQLite file and the sample directory."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from httpx import AsyncClient, Response
 from pydantic import JsonValue
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -20,7 +25,7 @@ from router.domain.principals import Capability, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
-from router.runtime.server import create_app
+from router.runtime.server import GRACE, ApiServer, create_app
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
@@ -31,6 +36,16 @@ from tests.temporal import dev_server
 from tests.unit.understanding.flows import LEAVE
 
 QUEUE = "api-tests"
+PROBLEM = "application/problem+json"
+
+
+class Clock:
+    """Time that passes when told to."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class Offering:
@@ -76,15 +91,8 @@ class LeaveReader:
 def capability(kind: str, name: str, *roles: str, client: bool = False) -> Capability:
     title = Localised(zh=f"{name} 中文", en=f"{name} English")
     return Capability.model_validate(
-        {
-            "kind": kind,
-            "name": name,
-            "title": title,
-            "description": title,
-            "roles": roles,
-            "client": client,
-            "examples": (f"办 {name}", f"do {name}"),
-        }
+        {"kind": kind, "name": name, "title": title, "description": title, "roles": roles}
+        | {"client": client, "examples": (f"办 {name}", f"do {name}")}
     )
 
 
@@ -135,11 +143,11 @@ def app(services: Services) -> FastAPI:
     return create_app(services)
 
 
-As = Callable[[str], httpx.AsyncClient]
+As = Callable[[str], AsyncClient]
 
 
-def client_of(app: FastAPI, user: str | None) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
+def client_of(app: FastAPI, user: str | None) -> AsyncClient:
+    return AsyncClient(
         transport=httpx.ASGITransport(app, raise_app_exceptions=False),
         base_url="http://router.test",
         headers={"Authorization": f"Bearer {user}"} if user else {},
@@ -147,8 +155,39 @@ def client_of(app: FastAPI, user: str | None) -> httpx.AsyncClient:
     )
 
 
+def desk(services: Services, user: str | None = None, **settings: Any) -> AsyncClient:
+    """A client of an API of its own, some of whose settings are others."""
+    changed = services.settings.model_copy(update=settings)
+    return client_of(create_app(replace(services, settings=changed)), user)
+
+
+@asynccontextmanager
+async def served(app: FastAPI) -> AsyncIterator[str]:
+    """The application behind a real server; its address."""
+    server = ApiServer(app, GRACE)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = asyncio.create_task(server.serve([listening]))
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.stop()
+        await serving
+
+
+@pytest.fixture(scope="session")
+async def address(app: FastAPI) -> AsyncIterator[str]:
+    async with served(app) as address:
+        yield address
+
+
+@pytest.fixture
+async def online(address: str) -> AsyncIterator[AsyncClient]:
+    """Alice, over a real socket."""
+    headers = {"Authorization": "Bearer alice"}
+    async with AsyncClient(base_url=address, headers=headers, timeout=30) as client:
+        yield client
+
+
 async def until(
-    ask: Callable[[], Awaitable[httpx.Response]], holds: Callable[[httpx.Response], bool]
+    ask: Callable[[], Awaitable[Response]], holds: Callable[[Response], bool] = lambda _: False
 ) -> None:
     """Ask again until it holds, for ten seconds at most."""
     async with asyncio.timeout(10):
@@ -156,12 +195,19 @@ async def until(
             await asyncio.sleep(0.05)
 
 
+def problem(answer: Response, status: int) -> Any:
+    """What a refusal of this status says, as a problem."""
+    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM), answer.text
+    assert answer.json()["status"] == status
+    return answer.json()
+
+
 @pytest.fixture
 async def caller(app: FastAPI) -> AsyncIterator[As]:
     """Clients by user id."""
-    clients: dict[str, httpx.AsyncClient] = {}
+    clients: dict[str, AsyncClient] = {}
 
-    def of(user: str) -> httpx.AsyncClient:
+    def of(user: str) -> AsyncClient:
         return clients.setdefault(user, client_of(app, user))
 
     yield of
@@ -170,12 +216,12 @@ async def caller(app: FastAPI) -> AsyncIterator[As]:
 
 
 @pytest.fixture
-def alice(caller: As) -> httpx.AsyncClient:
+def alice(caller: As) -> AsyncClient:
     return caller("alice")
 
 
 @pytest.fixture
-async def conversation(alice: httpx.AsyncClient) -> str:
+async def conversation(alice: AsyncClient) -> str:
     """The path of a new conversation of alice's."""
     answer = await alice.post("/v1/conversations", json={})
     return f"/v1/conversations/{answer.json()['id']}"
@@ -184,3 +230,8 @@ async def conversation(alice: httpx.AsyncClient) -> str:
 @pytest.fixture
 def unique() -> str:
     return uuid4().hex
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()

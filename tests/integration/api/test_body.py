@@ -1,8 +1,8 @@
 import json
 from collections.abc import AsyncIterator
 
-import httpx
 import pytest
+from httpx import AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,7 +65,7 @@ def test_depth_counts_containers() -> None:
 
 @pytest.mark.parametrize("path", WITH_BODY)
 @pytest.mark.parametrize("raw", NOT_JSON, ids=lambda raw: raw[:24])
-async def test_every_endpoint_answers_400(alice: httpx.AsyncClient, path: str, raw: bytes) -> None:
+async def test_every_endpoint_answers_400(alice: AsyncClient, path: str, raw: bytes) -> None:
     answer = await alice.post(path, content=raw, headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
     assert answer.headers["content-type"] == "application/problem+json"
@@ -79,7 +79,7 @@ async def _chunks(total: int) -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("path", [*WITH_BODY, "/healthz", "/nowhere"])
 async def test_a_large_body_is_refused_whether_or_not_it_says_so(
-    alice: httpx.AsyncClient, path: str
+    alice: AsyncClient, path: str
 ) -> None:
     declared = await alice.post(path, content=b" " * (MAX_BODY + 1))
     streamed = await alice.post(path, content=_chunks(2 * MAX_BODY))
@@ -89,7 +89,7 @@ async def test_a_large_body_is_refused_whether_or_not_it_says_so(
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_the_largest_body_is_taken_in_pieces(alice: httpx.AsyncClient) -> None:
+async def test_the_largest_body_is_taken_in_pieces(alice: AsyncClient) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield b'{"text": "hi"'
         async for chunk in _chunks(MAX_BODY - 1024):
@@ -113,25 +113,18 @@ async def test_the_largest_body_is_taken_in_pieces(alice: httpx.AsyncClient) -> 
         ("", 415),
     ],
 )
-async def test_the_body_is_declared_as_json(
-    alice: httpx.AsyncClient, declared: str, status: int
-) -> None:
+async def test_the_body_is_declared_as_json(alice: AsyncClient, declared: str, status: int) -> None:
     answer = await alice.post(
         "/v1/route", content=b'{"text": "hi"}', headers={"Content-Type": declared}
     )
     assert answer.status_code == status
 
 
-async def test_a_body_that_does_not_say_what_it_is_is_read_as_json(
-    alice: httpx.AsyncClient,
-) -> None:
-    answer = await alice.post("/v1/route", content=b'{"text": "hi"}')
-    assert answer.status_code == 200
+async def test_a_body_that_does_not_say_what_it_is_is_read_as_json(alice: AsyncClient) -> None:
+    assert (await alice.post("/v1/route", content=b'{"text": "hi"}')).status_code == 200
 
 
-async def test_what_a_missing_body_is_declared_as_does_not_matter(
-    alice: httpx.AsyncClient,
-) -> None:
+async def test_what_a_missing_body_is_declared_as_does_not_matter(alice: AsyncClient) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     assert (await alice.post("/v1/conversations", headers=headers)).status_code == 201
     assert (await alice.get("/v1/conversations", headers=headers)).status_code == 200

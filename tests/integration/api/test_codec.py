@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import pytest
 from fastapi import FastAPI
+from httpx import AsyncClient
 from temporalio.converter import DataConverter
 
 from router.api.dependencies import Services
@@ -34,7 +34,7 @@ def app(services: Services) -> FastAPI:
 
 
 @pytest.fixture
-async def olga(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+async def olga(app: FastAPI) -> AsyncIterator[AsyncClient]:
     async with client_of(app, "olga") as client:
         yield client
 
@@ -45,7 +45,7 @@ async def as_sent(value: object, converter: DataConverter) -> dict[str, Any]:
     return {"metadata": metadata, "data": base64.b64encode(payload.data).decode()}
 
 
-async def test_an_operator_reads_what_is_encrypted_in_order(olga: httpx.AsyncClient) -> None:
+async def test_an_operator_reads_what_is_encrypted_in_order(olga: AsyncClient) -> None:
     sealed, plain = data_converter(KEYS), data_converter(PayloadKeys())
     sent = [await as_sent("我要请假", sealed), await as_sent("plain", plain)]
     answer = await olga.post("/codec/decode", json={"payloads": sent})
@@ -55,7 +55,7 @@ async def test_an_operator_reads_what_is_encrypted_in_order(olga: httpx.AsyncCli
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_what_is_encoded_is_decoded_again(olga: httpx.AsyncClient) -> None:
+async def test_what_is_encoded_is_decoded_again(olga: AsyncClient) -> None:
     sent = {"payloads": [await as_sent("hello", data_converter(PayloadKeys()))]}
     sealed = (await olga.post("/codec/encode", json=sent)).json()
     assert (
@@ -72,7 +72,7 @@ async def test_nobody_else_may_ask(app: FastAPI, path: str, user: str | None, st
     assert answer.status_code == status
 
 
-async def test_an_unknown_key_is_named(olga: httpx.AsyncClient) -> None:
+async def test_an_unknown_key_is_named(olga: AsyncClient) -> None:
     sent = [await as_sent("x", data_converter(OTHER))]
     answer = await olga.post("/codec/decode", json={"payloads": sent})
     assert answer.status_code == 422
@@ -97,7 +97,7 @@ async def test_an_unknown_key_is_named(olga: httpx.AsyncClient) -> None:
     ],
 )
 async def test_what_is_no_list_of_payloads_is_refused(
-    olga: httpx.AsyncClient, body: bytes, status: int
+    olga: AsyncClient, body: bytes, status: int
 ) -> None:
     headers = {"Content-Type": "application/json"}
     answer = await olga.post("/codec/decode", content=body, headers=headers)
@@ -105,7 +105,7 @@ async def test_what_is_no_list_of_payloads_is_refused(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_nothing_and_empty_payloads_come_back(olga: httpx.AsyncClient) -> None:
+async def test_nothing_and_empty_payloads_come_back(olga: AsyncClient) -> None:
     assert (await olga.post("/codec/decode", json={})).json() == {"payloads": []}
     answer = await olga.post("/codec/decode", json={"payloads": [{}]})
     assert answer.json() == {"payloads": [{"metadata": {}, "data": ""}]}
@@ -136,7 +136,7 @@ async def test_a_browser_on_temporals_ui_may_ask(app: FastAPI) -> None:
     ],
 )
 async def test_a_browser_anywhere_else_may_not(
-    app: FastAPI, olga: httpx.AsyncClient, origin: str
+    app: FastAPI, olga: AsyncClient, origin: str
 ) -> None:
     headers = {"Origin": origin}
     refused = await olga.options("/codec/decode", headers={**headers, **PREFLIGHT})
@@ -154,6 +154,6 @@ async def test_refusals_may_be_read_by_the_ui_too(app: FastAPI) -> None:
     assert answer.headers["access-control-allow-origin"] == UI
 
 
-async def test_no_other_path_may_be_called_from_another_origin(olga: httpx.AsyncClient) -> None:
+async def test_no_other_path_may_be_called_from_another_origin(olga: AsyncClient) -> None:
     answer = await olga.get("/v1/me", headers={"Origin": UI})
     assert "access-control-allow-origin" not in answer.headers

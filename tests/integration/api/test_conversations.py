@@ -3,8 +3,8 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
 import pytest
+from httpx import AsyncClient, Response
 
 from router.contracts.conversation import ConversationState
 from router.domain.records import LogEntry
@@ -27,7 +27,7 @@ async def test_a_new_conversation_is_the_callers_and_speaks_their_language(calle
 
 
 async def test_a_key_begins_one_conversation(caller: As, unique: str) -> None:
-    async def begin(user: str, body: dict[str, Any], key: str) -> httpx.Response:
+    async def begin(user: str, body: dict[str, Any], key: str) -> Response:
         return await caller(user).post(
             "/v1/conversations", json=body, headers={"Idempotency-Key": key}
         )
@@ -45,7 +45,7 @@ async def test_a_key_begins_one_conversation(caller: As, unique: str) -> None:
     "path", ["/v1/conversations", "/v1/route", "/v1/conversations/{}/messages"]
 )
 async def test_a_bad_key_is_refused_everywhere(
-    alice: httpx.AsyncClient, conversation: str, path: str, key: str
+    alice: AsyncClient, conversation: str, path: str, key: str
 ) -> None:
     answer = await alice.post(
         path.format(conversation.rpartition("/")[2]),
@@ -81,7 +81,7 @@ def said(conversation: str, role: str, text: str) -> LogEntry:
 
 
 async def test_the_list_shows_the_first_words_and_how_far_each_went(
-    alice: httpx.AsyncClient, conversation: str, store: Store
+    alice: AsyncClient, conversation: str, store: Store
 ) -> None:
     id_ = conversation.rpartition("/")[2]
 
@@ -104,7 +104,7 @@ async def test_the_list_shows_the_first_words_and_how_far_each_went(
 
 
 async def test_a_place_in_a_list_that_no_list_gave_is_refused_by_its_name(
-    alice: httpx.AsyncClient,
+    alice: AsyncClient,
 ) -> None:
     for path in ("/v1/conversations", "/v1/flow-runs", "/v1/approvals"):
         answer = await alice.get(path, params={"after": "nowhere"})
@@ -126,7 +126,7 @@ async def test_what_is_not_yours_does_not_exist(caller: As, conversation: str) -
 
 
 async def test_a_conversation_that_never_began_stands_at_nothing(
-    alice: httpx.AsyncClient, conversation: str
+    alice: AsyncClient, conversation: str
 ) -> None:
     standing = (await alice.get(conversation)).json()
     assert standing.pop("id") in conversation
@@ -143,7 +143,7 @@ async def test_a_conversation_that_never_began_stands_at_nothing(
 
 
 async def test_a_closed_conversation_stands_where_it_was_left(
-    alice: httpx.AsyncClient, conversation: str, store: Store
+    alice: AsyncClient, conversation: str, store: Store
 ) -> None:
     await alice.post(f"{conversation}/messages", json={"text": "close"})
     left = ConversationState(turns=7).model_dump_json()
@@ -151,11 +151,8 @@ async def test_a_closed_conversation_stands_where_it_was_left(
     await until(lambda: alice.get(conversation), lambda a: a.json()["turns"] == 7)
 
 
-async def test_cancelling_stops_the_turn_that_runs(
-    alice: httpx.AsyncClient, conversation: str
-) -> None:
-    nothing = await alice.post(f"{conversation}/cancel")
-    assert nothing.status_code == 409
+async def test_cancelling_stops_the_turn_that_runs(alice: AsyncClient, conversation: str) -> None:
+    assert (await alice.post(f"{conversation}/cancel")).status_code == 409
     sent = asyncio.create_task(
         alice.post(f"{conversation}/messages", json={"text": "slow", "message_id": "s"})
     )
@@ -168,12 +165,11 @@ async def test_cancelling_stops_the_turn_that_runs(
 
 
 async def test_a_repeated_cancel_never_stops_a_later_turn(
-    alice: httpx.AsyncClient, conversation: str, unique: str
+    alice: AsyncClient, conversation: str, unique: str
 ) -> None:
     key = {"Idempotency-Key": unique}
     for message_id, status in (("first", 202), ("later", 422)):
         body = {"text": "soon", "message_id": message_id}
         await alice.post(f"{conversation}/messages?wait=0", json=body)
         assert (await alice.post(f"{conversation}/cancel", headers=key)).status_code == status
-        done = await alice.post(f"{conversation}/messages", json=body)
-        assert done.json()["status"] == "done"
+        assert (await alice.post(f"{conversation}/messages", json=body)).json()["status"] == "done"

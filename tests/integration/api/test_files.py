@@ -3,13 +3,13 @@ import re
 from collections.abc import AsyncIterator
 from urllib.parse import unquote
 
-import httpx
 import pytest
 from fastapi import FastAPI
+from httpx import AsyncClient, Response
 
 from router.api.files import ENVELOPE
 from router.domain.file_types import LONGEST_NAME, MOST_BYTES
-from tests.integration.api.conftest import As, client_of
+from tests.integration.api.conftest import As, client_of, problem
 
 PDF = b"%PDF-1.7\nreceipt"
 PNG = b"\x89PNG\r\n\x1a\npicture"
@@ -18,8 +18,8 @@ MULTIPART = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
 
 
 async def send(
-    client: httpx.AsyncClient, content: bytes = PDF, name: str = "receipt.pdf", key: str = ""
-) -> httpx.Response:
+    client: AsyncClient, content: bytes = PDF, name: str = "receipt.pdf", key: str = ""
+) -> Response:
     headers = {"Idempotency-Key": key} if key else {}
     files = {"file": (name, content, "application/x-whatever")}
     return await client.post("/v1/files", files=files, headers=headers)
@@ -33,15 +33,14 @@ def part(head: str, content: bytes = PDF) -> bytes:
 END = f"--{BOUNDARY}--\r\n".encode()
 
 
-async def test_a_file_that_was_handed_in_is_fetched_as_it_was(alice: httpx.AsyncClient) -> None:
+async def test_a_file_that_was_handed_in_is_fetched_as_it_was(alice: AsyncClient) -> None:
     made = await send(alice, PNG, "发票.png")
-    assert made.status_code == 201
-    view = made.json()
-    assert set(view) == {"id", "name", "type", "size"}
-    assert (view["name"], view["type"], view["size"]) == ("发票.png", "image/png", len(PNG))
-    fetched = await alice.get(f"/v1/files/{view['id']}")
-    assert fetched.status_code == 200
-    assert fetched.content == PNG
+    id_ = made.json()["id"]
+    assert re.fullmatch("[0-9a-z]{24}", id_)
+    view = {"id": id_, "name": "发票.png", "type": "image/png", "size": len(PNG)}
+    assert (made.status_code, made.json()) == (201, view)
+    fetched = await alice.get(f"/v1/files/{id_}")
+    assert (fetched.status_code, fetched.content) == (200, PNG)
     headers = fetched.headers
     assert headers["content-type"] == "image/png"
     assert headers["x-content-type-options"] == "nosniff"
@@ -51,69 +50,41 @@ async def test_a_file_that_was_handed_in_is_fetched_as_it_was(alice: httpx.Async
     assert unquote(encoded.removeprefix("filename*=UTF-8''")) == "发票.png"
 
 
-async def test_a_browser_that_has_it_is_told_so(alice: httpx.AsyncClient, caller: As) -> None:
-    path = f"/v1/files/{(await send(alice)).json()['id']}"
-    tag = (await alice.get(path)).headers["etag"]
-    again = await alice.get(path, headers={"If-None-Match": tag})
+async def test_a_file_is_its_owners_and_an_operators_and_sent_once(caller: As) -> None:
+    path = f"/v1/files/{(await send(caller('alice'))).json()['id']}"
+    tag = {"If-None-Match": (await caller("alice").get(path)).headers["etag"]}
+    again = await caller("alice").get(path, headers=tag)
     assert (again.status_code, again.content) == (304, b"")
-    stranger = await caller("bob").get(path, headers={"If-None-Match": tag})
-    assert stranger.status_code == 404
-
-
-@pytest.mark.parametrize(("user", "status"), [("bob", 404), ("erin", 404), ("olga", 200)])
-async def test_a_file_is_its_owners_and_an_operators(
-    alice: httpx.AsyncClient, caller: As, user: str, status: int
-) -> None:
-    made = (await send(alice)).json()
-    assert (await caller(user).get(f"/v1/files/{made['id']}")).status_code == status
+    for stranger in ("bob", "erin"):
+        for headers in ({}, tag):
+            problem(await caller(stranger).get(path, headers=headers), 404)
+    assert (await caller("olga").get(path)).status_code == 200
 
 
 @pytest.mark.parametrize("file", ["nothing", "a" * 24, "%00", "..%2f..%2fetc", "é", "a" * 300])
-async def test_what_is_no_file_is_not_there(alice: httpx.AsyncClient, file: str) -> None:
-    answer = await alice.get(f"/v1/files/{file}")
-    assert answer.status_code == 404
-    assert answer.headers["content-type"] == "application/problem+json"
+async def test_what_is_no_file_is_not_there(alice: AsyncClient, file: str) -> None:
+    problem(await alice.get(f"/v1/files/{file}"), 404)
 
 
-async def test_the_same_key_with_the_same_content_is_the_same_file(
-    alice: httpx.AsyncClient, unique: str
-) -> None:
-    answers = await asyncio.gather(*(send(alice, key=unique) for _ in range(3)))
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({answer.text for answer in answers}) == 1
-
-
-async def test_the_same_key_with_other_content_is_refused(
-    alice: httpx.AsyncClient, caller: As, unique: str
-) -> None:
-    first = await send(alice, key=unique)
-    other = await send(alice, PNG, key=unique)
-    assert other.status_code == 422
-    assert "another key" in other.json()["detail"]
+async def test_a_key_is_for_one_file(caller: As, unique: str) -> None:
+    alice = caller("alice")
+    first, *again = await asyncio.gather(*(send(alice, key=unique) for _ in range(3)))
+    assert {(each.status_code, each.text) for each in again} == {(201, first.text)}
+    assert "another key" in problem(await send(alice, PNG, key=unique), 422)["detail"]
     assert (await alice.get(f"/v1/files/{first.json()['id']}")).content == PDF
     assert (await send(caller("bob"), PNG, key=unique)).status_code == 201
+    assert len({(await send(alice)).json()["id"] for _ in range(2)}) == 2
 
 
-async def test_without_a_key_twice_is_two(alice: httpx.AsyncClient) -> None:
-    first, second = [(await send(alice)).json()["id"] for _ in range(2)]
-    assert first != second
-    assert re.fullmatch("[0-9a-z]{24}", first)
-
-
-async def test_the_largest_file_is_taken(alice: httpx.AsyncClient) -> None:
+async def test_the_largest_file_is_taken_and_not_a_byte_more(alice: AsyncClient) -> None:
     whole = PDF.ljust(MOST_BYTES, b"\0")
-    made = await send(alice, whole)
-    assert made.json()["size"] == MOST_BYTES
-    assert (await alice.get(f"/v1/files/{made.json()['id']}")).content == whole
+    made = (await send(alice, whole)).json()
+    assert made["size"] == MOST_BYTES
+    assert (await alice.get(f"/v1/files/{made['id']}")).content == whole
+    assert str(MOST_BYTES) in problem(await send(alice, whole + b"\0"), 413)["detail"]
 
 
-async def test_a_byte_more_is_refused(alice: httpx.AsyncClient) -> None:
-    answer = await send(alice, PDF.ljust(MOST_BYTES + 1, b"\0"))
-    assert answer.status_code == 413
-    assert str(MOST_BYTES) in answer.json()["detail"]
-
-
-async def test_what_is_too_large_is_refused_while_it_still_comes(alice: httpx.AsyncClient) -> None:
+async def test_what_is_too_large_is_refused_while_it_still_comes(alice: AsyncClient) -> None:
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -123,33 +94,28 @@ async def test_what_is_too_large_is_refused_while_it_still_comes(alice: httpx.As
             sent += 64 * 1024
             yield b"\0" * 64 * 1024
 
-    answer = await alice.post("/v1/files", content=endless(), headers=MULTIPART)
-    assert answer.status_code == 413
+    assert (await alice.post("/v1/files", content=endless(), headers=MULTIPART)).status_code == 413
     assert sent < MOST_BYTES + 4 * ENVELOPE
 
 
-async def test_what_says_that_it_is_too_large_is_not_even_read(alice: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize(
+    ("user", "more", "status"),
+    [("alice", {"Content-Length": str(11 * 1024 * 1024)}, 413), (None, {}, 401)],
+)
+async def test_what_is_too_large_or_a_strangers_is_not_even_read(
+    app: FastAPI, user: str | None, more: dict[str, str], status: int
+) -> None:
     async def never() -> AsyncIterator[bytes]:
         pytest.fail("somebody reads it")
         yield b""
 
-    headers = {**MULTIPART, "Content-Length": str(11 * 1024 * 1024)}
-    answer = await alice.post("/v1/files", content=never(), headers=headers)
-    assert answer.status_code == 413
-
-
-async def test_what_a_stranger_sends_is_not_even_read(app: FastAPI) -> None:
-    async def never() -> AsyncIterator[bytes]:
-        pytest.fail("somebody reads it")
-        yield b""
-
-    async with client_of(app, None) as nobody:
-        answer = await nobody.post("/v1/files", content=never(), headers=MULTIPART)
-    assert answer.status_code == 401
+    async with client_of(app, user) as client:
+        sent = await client.post("/v1/files", content=never(), headers=MULTIPART | more)
+    problem(sent, status)
 
 
 @pytest.mark.parametrize(("verb", "path"), [("PUT", "/v1/files"), ("POST", "/v1/files/x")])
-async def test_only_a_new_file_may_be_large(alice: httpx.AsyncClient, verb: str, path: str) -> None:
+async def test_only_a_new_file_may_be_large(alice: AsyncClient, verb: str, path: str) -> None:
     assert (await alice.request(verb, path, content=b" " * 70_000)).status_code == 413
 
 
@@ -168,40 +134,33 @@ async def test_only_a_new_file_may_be_large(alice: httpx.AsyncClient, verb: str,
     ],
 )
 async def test_what_is_neither_pdf_nor_picture_says_what_would_do(
-    alice: httpx.AsyncClient, content: bytes, said: str
+    alice: AsyncClient, content: bytes, said: str
 ) -> None:
-    answer = await send(alice, content, "receipt.pdf")
-    assert answer.status_code == 422
-    (fault,) = answer.json()["errors"]
-    assert fault["field"] == "file"
-    assert said in fault["detail"]
+    (fault,) = problem(await send(alice, content), 422)["errors"]
+    assert (fault["field"], said in fault["detail"]) == ("file", True)
     assert "PDF or a picture" in fault["detail"]
 
 
-HOSTILE: list[tuple[str, bytes, int]] = [
-    ("no parts", END, 422),
-    ("nothing", b"", 422),
-    ("no multipart", b"hello", 400),
-    ("another field", part('name="other"; filename="a.pdf"') + END, 422),
-    ("a text", part('name="file"') + END, 422),
-    ("two files", part('name="file"; filename="a.pdf"') * 2 + END, 400),
-    ("a field besides", part('name="x"', b"1") + part('name="file"; filename="a"') + END, 422),
-    ("many fields", part('name="x"', b"1") * 20 + END, 400),
-    ("a long field", part('name="x"', b"1" * 2 * ENVELOPE) + END, 400),
-    ("cut off", part('name="file"; filename="a.pdf"'), 422),
-    ("without a name", part('filename="a.pdf"') + END, 400),
-]
+HOSTILE: dict[str, tuple[bytes, int]] = {
+    "no parts": (END, 422),
+    "nothing": (b"", 422),
+    "no multipart": (b"hello", 400),
+    "another field": (part('name="other"; filename="a.pdf"') + END, 422),
+    "a text": (part('name="file"') + END, 422),
+    "two files": (part('name="file"; filename="a.pdf"') * 2 + END, 400),
+    "a field besides": (part('name="x"', b"1") + part('name="file"; filename="a"') + END, 422),
+    "many fields": (part('name="x"', b"1") * 20 + END, 400),
+    "a long field": (part('name="x"', b"1" * 2 * ENVELOPE) + END, 400),
+    "cut off": (part('name="file"; filename="a.pdf"'), 422),
+    "without a name": (part('filename="a.pdf"') + END, 400),
+}
 
 
-@pytest.mark.parametrize(
-    ("body", "status"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE]
-)
+@pytest.mark.parametrize(("body", "status"), HOSTILE.values(), ids=HOSTILE)
 async def test_a_body_that_is_no_upload_is_refused(
-    alice: httpx.AsyncClient, body: bytes, status: int
+    alice: AsyncClient, body: bytes, status: int
 ) -> None:
-    answer = await alice.post("/v1/files", content=body, headers=MULTIPART)
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
+    problem(await alice.post("/v1/files", content=body, headers=MULTIPART), status)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +175,7 @@ async def test_a_body_that_is_no_upload_is_refused(
     ],
 )
 async def test_the_body_is_declared_as_multipart(
-    alice: httpx.AsyncClient, declared: str, status: int
+    alice: AsyncClient, declared: str, status: int
 ) -> None:
     answer = await alice.post("/v1/files", content=b"x", headers={"Content-Type": declared})
     assert answer.status_code == status
@@ -234,7 +193,7 @@ async def test_the_body_is_declared_as_multipart(
         ("a;filename=b.pdf", "a;filename=b.pdf"),
     ],
 )
-async def test_a_name_is_made_safe(alice: httpx.AsyncClient, sent: str, kept: str) -> None:
+async def test_a_name_is_made_safe(alice: AsyncClient, sent: str, kept: str) -> None:
     body = part(f'name="file"; filename="{sent}"') + END
     made = await alice.post("/v1/files", content=body, headers=MULTIPART)
     assert made.status_code == 201, made.text
@@ -243,7 +202,7 @@ async def test_a_name_is_made_safe(alice: httpx.AsyncClient, sent: str, kept: st
     assert "\n" not in fetched.headers["content-disposition"]
 
 
-async def test_the_document_says_how_a_file_is_sent(alice: httpx.AsyncClient) -> None:
+async def test_the_document_says_how_a_file_is_sent(alice: AsyncClient) -> None:
     paths = (await alice.get("/openapi.json")).json()["paths"]
     upload = paths["/v1/files"]["post"]
     schema = upload["requestBody"]["content"]["multipart/form-data"]["schema"]

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
 import pytest
+from httpx import AsyncClient, Response
 
 from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
 from router.domain.progress import Progress, ProgressPlace, ProgressType, Thinking, ToolCallProgress
 from router.domain.records import LogEntry
 from router.store.live import InProcessLive
 from router.store.store import Store
-from tests.integration.api.test_streaming import address, alice  # noqa: F401 - a real server
+from tests.integration.api.conftest import problem
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 WHOLE = [
@@ -37,7 +37,7 @@ class Event:
 class Reader:
     """Reads a stream strictly, and leaves out the ping that it begins with."""
 
-    def __init__(self, answer: httpx.Response) -> None:
+    def __init__(self, answer: Response) -> None:
         self._lines = answer.aiter_lines()
 
     async def next(self) -> Event:
@@ -58,7 +58,7 @@ class Reader:
 class House:
     """One conversation of alice's, whose log is written by hand."""
 
-    alice: httpx.AsyncClient
+    alice: AsyncClient
     store: Store
     id: str
 
@@ -68,12 +68,7 @@ class House:
 
     @asynccontextmanager
     async def reading(self, after: str | None = None) -> AsyncIterator[Reader]:
-        headers = {} if after is None else {"Last-Event-ID": after}
-        async with self.alice.stream("GET", self.events, headers=headers) as answer:
-            assert answer.status_code == 200
-            assert answer.headers["content-type"].startswith("text/event-stream")
-            reader = Reader(answer)
-            assert (await reader.take(1))[0] == Event("ping", {}, None)
+        async with followed(self.alice, self.events, after) as reader:
             yield reader
 
     async def write(self, *rows: LogEntry) -> None:
@@ -105,16 +100,9 @@ class House:
         ]
 
     def row(self, kind: str, part: str, message_id: str | None, data: dict[str, Any]) -> LogEntry:
-        return LogEntry.model_validate(
-            {
-                "key": f"{self.id}:{message_id}:{part}",
-                "kind": kind,
-                "at": AT,
-                "conversation": self.id,
-                "message_id": message_id,
-                "data": data,
-            }
-        )
+        key = f"{self.id}:{message_id}:{part}"
+        entry = {"key": key, "kind": kind, "at": AT, "conversation": self.id, "data": data}
+        return LogEntry.model_validate(entry | {"message_id": message_id})
 
     async def tell(self, type_: ProgressType, **data: Any) -> None:
         await self.store.live.tell(
@@ -122,10 +110,21 @@ class House:
         )
 
 
+@asynccontextmanager
+async def followed(client: AsyncClient, path: str, after: str | None) -> AsyncIterator[Reader]:
+    headers = {} if after is None else {"Last-Event-ID": after}
+    async with client.stream("GET", path, headers=headers) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        reader = Reader(answer)
+        assert (await reader.take(1))[0] == Event("ping", {}, None)
+        yield reader
+
+
 @pytest.fixture
-async def house(alice: httpx.AsyncClient, store: Store) -> House:  # noqa: F811
-    made = await alice.post("/v1/conversations", json={})
-    return House(alice, store, made.json()["id"])
+async def house(online: AsyncClient, store: Store) -> House:
+    made = await online.post("/v1/conversations", json={})
+    return House(online, store, made.json()["id"])
 
 
 def names(events: Sequence[Event]) -> list[str]:
@@ -142,18 +141,9 @@ async def test_everything_that_happens_comes_in_its_order_while_it_happens(house
     started, finished = events[1].data, events[2].data
     assert started == {"id": "c0", "name": "look", "message_id": "m1"}
     assert finished == {**started, "status": "done", "milliseconds": 12}
-    assert events[3].data == {
-        "status": "finished",
-        "task": "decide",
-        "skill": None,
-        "step": 1,
-        "attempt": 1,
-        "milliseconds": 40,
-        "prompt_tokens": 7,
-        "completion_tokens": 2,
-        "model": "qwen",
-        "message_id": "m1",
-    }
+    thought = {"status": "finished", "task": "decide", "skill": None, "step": 1, "attempt": 1}
+    cost = {"milliseconds": 40, "prompt_tokens": 7, "completion_tokens": 2, "model": "qwen"}
+    assert events[3].data == {**thought, **cost, "message_id": "m1"}
     assert events[4].data["text"] == "look"
     assert events[-1].data["replies"] == [events[-3].data, events[-2].data]
 
@@ -253,12 +243,12 @@ async def test_an_id_that_is_still_to_come_begins_with_now(house: House, id_: st
 STRANGE = ["abc", "-1", "1.", ".1", "1.2.3", "1e3", "9" * 19, "9" * 5_000, "٣", "1 2", "0x1"]
 
 
+@pytest.mark.parametrize("path", ["/v1/events", None])
 @pytest.mark.parametrize("id_", STRANGE)
-async def test_what_is_no_id_is_refused(house: House, id_: str) -> None:
-    answer = await house.alice.get(house.events, headers={b"Last-Event-ID": id_.encode()})
-    assert answer.status_code == 422
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert "is the id of no event" in answer.json()["detail"]
+async def test_what_is_no_id_is_refused(house: House, id_: str, path: str | None) -> None:
+    headers = {b"Last-Event-ID": id_.encode()}
+    said = problem(await house.alice.get(path or house.events, headers=headers), 422)
+    assert "is the id of no event" in said["detail"]
 
 
 @pytest.mark.parametrize(("user", "status"), [("bob", 404), ("olga", 404), ("nobody", 401)])
@@ -267,8 +257,9 @@ async def test_nobody_else_follows(house: House, user: str, status: int) -> None
     assert answer.status_code == status
 
 
-async def test_the_document_tells_of_it(house: House) -> None:
-    document = (await house.alice.get("/openapi.json")).json()
-    follow = document["paths"]["/v1/conversations/{conversation}/events"]["get"]
-    assert "text/event-stream" in follow["responses"]["200"]["content"]
-    assert "thinking" in follow["responses"]["200"]["description"]
+async def test_the_document_tells_of_it(alice: AsyncClient) -> None:
+    paths = (await alice.get("/openapi.json")).json()["paths"]
+    for path, told in (("/conversations/{conversation}", "thinking"), ("", "passed_on")):
+        answer = paths[f"/v1{path}/events"]["get"]["responses"]["200"]
+        assert "text/event-stream" in answer["content"]
+        assert told in answer["description"]

@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import replace
 
-import httpx
 import pytest
+from httpx import AsyncClient
 
 from router.api.dependencies import Services
 from router.api.routes import health
@@ -17,7 +17,7 @@ from tests.integration.api.conftest import capability, client_of
 from tests.unit.retrieval.encoders import PairsEncoder
 
 
-async def test_without_a_model_it_is_degraded(alice: httpx.AsyncClient) -> None:
+async def test_without_a_model_it_is_degraded(alice: AsyncClient) -> None:
     answer = await alice.get("/readyz")
     checks = answer.json()["checks"]
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import httpx
 import pytest
 from fastapi import FastAPI
+from httpx import AsyncClient, Response
 from temporalio.client import Client
 
 from router.api.dependencies import Services
@@ -16,11 +16,10 @@ from router.directory.file import FileDirectory
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
 from router.store.store import Store
-from tests.integration.api.conftest import QUEUE, As, client_of
-from tests.integration.api.test_events import AT
+from tests.integration.api.conftest import QUEUE, As, client_of, problem, served
+from tests.integration.api.test_events import AT, reading
 from tests.integration.api.test_files import send
 from tests.integration.api.test_runs import approval_record, run_record
-from tests.integration.api.test_streaming import served
 
 OTHER = "acme"
 """A tenant in which there is another person by each id."""
@@ -110,8 +109,8 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
 
 
 async def asked(
-    client: httpx.AsyncClient, method: str, path: str, row: Row, ids: dict[str, str]
-) -> httpx.Response:
+    client: AsyncClient, method: str, path: str, row: Row, ids: dict[str, str]
+) -> Response:
     return await client.request(method, path.format(**ids), json=row.body)
 
 
@@ -153,22 +152,15 @@ async def test_no_list_has_what_is_anothers(caller: As, ids: dict[str, str], str
         assert not [id_ for id_ in ids.values() if f'"{id_}"' in answer.text], path
 
 
-async def test_all_runs_are_all_of_the_operators_own_tenant(
+async def test_runs_the_audit_trail_and_turns_are_of_ones_own_tenant(
     caller: As, ids: dict[str, str]
 ) -> None:
-    here = await caller("olga").get("/v1/flow-runs?all=true&limit=200")
-    there = await caller(f"{OTHER}/olga").get("/v1/flow-runs?all=true&limit=200")
-    assert ids["run"] in here.text
-    assert there.json()["items"] == []
-
-
-async def test_the_audit_trail_and_turns_are_of_ones_own_tenant(
-    caller: As, ids: dict[str, str]
-) -> None:
-    await caller("olga").get(f"/v1/flow-runs/{ids['run']}")
-    for path, id_ in (("audit", "run"), ("turns", "conversation")):
-        assert ids[id_] in (await caller("olga").get(f"/v1/{path}?limit=200")).text
-        assert ids[id_] not in (await caller(f"{OTHER}/olga").get(f"/v1/{path}?limit=200")).text
+    here, there = caller("olga"), caller(f"{OTHER}/olga")
+    await here.get(f"/v1/flow-runs/{ids['run']}")
+    for path, id_ in (("audit", "run"), ("turns", "conversation"), ("flow-runs", "run")):
+        query = f"/v1/{path}?limit=200" + "&all=true" * (path == "flow-runs")
+        assert ids[id_] in (await here.get(query)).text
+        assert ids[id_] not in (await there.get(query)).text
 
 
 async def test_one_key_in_two_tenants_makes_two_conversations(caller: As, unique: str) -> None:
@@ -183,47 +175,44 @@ async def test_one_name_of_a_chat_is_another_conversation_for_each(
     caller: As, ids: dict[str, str]
 ) -> None:
     """Faces that name a chat themselves: to know alice's id opens nothing of hers."""
-    before = (await caller("alice").get(f"/v1/conversations/{ids['conversation']}/messages")).json()
+    path = f"/v1/conversations/{ids['conversation']}/messages"
+    before = (await caller("alice").get(path)).json()
     messages = [{"id": "m", "role": "user", "content": "a stranger's word"}]
+    run = {"threadId": ids["conversation"], "runId": ids["message_id"], "messages": messages}
+    chat = {"model": "intent-router", "messages": messages}
+    named = {"X-Conversation-Id": ids["conversation"], "X-Message-Id": ids["message_id"]}
     for stranger in STRANGERS:
-        run = {"threadId": ids["conversation"], "runId": ids["message_id"], "messages": messages}
-        told = await caller(stranger).post("/ag-ui", json=run)
-        assert told.status_code == 200
-        assert "alice's" not in told.text
-        named = {"X-Conversation-Id": ids["conversation"], "X-Message-Id": ids["message_id"]}
-        chat = {"model": "intent-router", "messages": messages}
-        said = await caller(stranger).post("/v1/chat/completions", json=chat, headers=named)
-        assert said.status_code == 200
-        assert "alice's" not in said.text
-    after = (await caller("alice").get(f"/v1/conversations/{ids['conversation']}/messages")).json()
-    assert after == before
+        for face, body in (("/ag-ui", run), ("/v1/chat/completions", chat)):
+            told = await caller(stranger).post(face, json=body, headers=named)
+            assert told.status_code == 200
+            assert "alice's" not in told.text
+    assert (await caller("alice").get(path)).json() == before
 
 
 async def test_a_file_of_anothers_is_not_handed_in_as_ones_own(
     caller: As, ids: dict[str, str]
 ) -> None:
     part = {"type": "document", "source": {"type": "file", "value": ids["file"]}}
-    content = [{"type": "text", "text": "look"}, part]
+    said = {"id": "m", "role": "user", "content": [{"type": "text", "text": "look"}, part]}
     for user in ("alice", *STRANGERS):
-        run = {
-            "threadId": f"files of {user}",
-            "runId": ids["message_id"],
-            "messages": [{"id": "m", "role": "user", "content": content}],
-        }
+        run = {"threadId": f"files of {user}", "runId": ids["message_id"], "messages": [said]}
         told = await caller(user).post("/ag-ui", json=run)
         assert told.status_code == 200
         assert ("part 0 was left out" in told.text) == (user != "alice"), told.text
 
 
-@pytest.mark.parametrize("path", ["approvals/{approval}/decision", "flow-runs/{run}/reassign"])
+@pytest.mark.parametrize(
+    ("user", "path", "body"),
+    [
+        ("bob", "approvals/{approval}/decision", {"decision": "delegate"}),
+        ("olga", "flow-runs/{run}/reassign", {"instead_of": "bob"}),
+    ],
+)
 async def test_nothing_is_passed_on_to_another_tenant(
-    caller: As, ids: dict[str, str], path: str
+    caller: As, ids: dict[str, str], user: str, path: str, body: dict[str, str]
 ) -> None:
-    user = "bob" if "approval" in path else "olga"
-    body = {"decision": "delegate"} if user == "bob" else {"instead_of": "bob"}
     answer = await caller(user).post(f"/v1/{path.format(**ids)}", json=body | {"to": "zed"})
-    assert answer.status_code == 422
-    assert "nobody" in answer.text
+    assert "nobody" in str(problem(answer, 422))
 
 
 @pytest.fixture(scope="module")
@@ -234,23 +223,12 @@ async def address(app: FastAPI) -> AsyncIterator[str]:
 
 async def test_news_are_of_ones_own_tenant(address: str, store: Store, unique: str) -> None:
     for tenant in ("default", OTHER):
-        news = {"role": "assistant", "text": f"for {tenant} alone"}
-        entry = LogEntry(
-            key=unique, kind="message", at=AT, conversation=unique, recipient="bob", data=news
-        )
+        news: Any = {"role": "assistant", "text": f"for {tenant} alone"}
+        place = {"key": unique, "at": AT, "conversation": unique, "recipient": "bob"}
+        entry = LogEntry.model_validate({"kind": "message", "data": news} | place)
         await store.log.append(tenant, [entry])
-    heard = ""
-    headers = {"Authorization": f"Bearer {OTHER}/bob", "Last-Event-ID": "0"}
-    async with (
-        httpx.AsyncClient(base_url=address, headers=headers, timeout=30) as client,
-        client.stream("GET", "/v1/events") as answer,
-    ):
-        async with asyncio.timeout(30):
-            async for line in answer.aiter_lines():
-                heard += line
-                if f"for {OTHER} alone" in line:
-                    break
-    assert "for default alone" not in heard
+    async with reading(address, f"{OTHER}/bob", after="0") as reader:
+        assert (await reader.take(1))[0].data["text"] == f"for {OTHER} alone"
 
 
 @pytest.mark.parametrize("token", ["acme/", "/alice", "acme/alice/x", "nowhere/alice", "acme"])

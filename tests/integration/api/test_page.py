@@ -4,8 +4,8 @@ import json
 import re
 from dataclasses import replace
 
-import httpx
 import pytest
+from httpx import AsyncClient
 
 from router.api.dependencies import Services
 from router.flow.view import STATUSES
@@ -17,9 +17,7 @@ PAGE_FILE = re.compile(r'(?:src|href)="(/web/[^"]+)"|from "\./([^"]+)"')
 
 
 @pytest.mark.parametrize("page", ["/", "/docs"])
-async def test_the_pages_and_all_they_are_made_of_are_here(
-    alice: httpx.AsyncClient, page: str
-) -> None:
+async def test_the_pages_and_all_they_are_made_of_are_here(alice: AsyncClient, page: str) -> None:
     seen: set[str] = set()
     waiting = [page]
     while waiting:
@@ -36,15 +34,15 @@ async def test_the_pages_and_all_they_are_made_of_are_here(
 
 
 @pytest.mark.parametrize("file", ["app.js", "chat.js", "style.css", "index.html", "docs.js"])
-async def test_nothing_is_asked_of_other_hosts(alice: httpx.AsyncClient, file: str) -> None:
+async def test_nothing_is_asked_of_other_hosts(alice: AsyncClient, file: str) -> None:
     assert "://" not in (await alice.get(f"/web/{file}")).text
 
 
-async def test_head_is_answered(alice: httpx.AsyncClient) -> None:
+async def test_head_is_answered(alice: AsyncClient) -> None:
     assert (await alice.head("/")).status_code == 200
 
 
-async def test_it_may_load_nothing_from_elsewhere(alice: httpx.AsyncClient) -> None:
+async def test_it_may_load_nothing_from_elsewhere(alice: AsyncClient) -> None:
     policy = (await alice.get("/")).headers["content-security-policy"]
     assert "default-src 'self'" in policy
     assert "img-src 'self' blob:" in policy
@@ -77,7 +75,7 @@ async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> N
 
 
 async def test_it_calls_the_ways_that_a_run_stands_as_everybody_else_does(
-    alice: httpx.AsyncClient,
+    alice: AsyncClient,
 ) -> None:
     answer = await alice.get("/web/statuses.js")
     assert answer.headers["content-type"].startswith("text/javascript")

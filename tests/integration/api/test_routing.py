@@ -1,10 +1,10 @@
 """Where a text would go."""
 
-import httpx
 import pytest
+from httpx import AsyncClient
 
 
-async def test_a_text_that_a_rule_takes(alice: httpx.AsyncClient) -> None:
+async def test_a_text_that_a_rule_takes(alice: AsyncClient) -> None:
     answer = await alice.post("/v1/route", json={"text": "我要请假"})
     assert answer.json() == {
         "text": "我要请假",
@@ -25,12 +25,12 @@ async def test_a_text_that_a_rule_takes(alice: httpx.AsyncClient) -> None:
     }
 
 
-async def test_a_text_that_no_rule_takes(alice: httpx.AsyncClient) -> None:
+async def test_a_text_that_no_rule_takes(alice: AsyncClient) -> None:
     decision = (await alice.post("/v1/route", json={"text": "天气如何"})).json()["decision"]
     assert (decision["kind"], decision["by"]) == ("clarify", "fallback")
     assert "slots" not in decision
 
 
 @pytest.mark.parametrize("body", [{}, {"text": " "}, {"text": "\x00"}, {"text": "a", "x": 1}])
-async def test_bad_texts(alice: httpx.AsyncClient, body: dict[str, str]) -> None:
+async def test_bad_texts(alice: AsyncClient, body: dict[str, str]) -> None:
     assert (await alice.post("/v1/route", json=body)).status_code == 422

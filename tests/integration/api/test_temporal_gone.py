@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 
-import httpx
 import pytest
+from httpx import AsyncClient
 
 from router.api.dependencies import Services
 from router.domain.errors import Unavailable
@@ -46,7 +46,7 @@ class Wire:
 
 
 @pytest.fixture
-async def client(services: Services) -> AsyncIterator[httpx.AsyncClient]:
+async def client(services: Services) -> AsyncIterator[AsyncClient]:
     """The API with a Temporal client whose server went away."""
     host, _, port = services.temporal.service_client.config.target_host.rpartition(":")
     wire = Wire(host, int(port))
@@ -57,7 +57,7 @@ async def client(services: Services) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def test_what_needs_it_is_503_soon(client: httpx.AsyncClient) -> None:
+async def test_what_needs_it_is_503_soon(client: AsyncClient) -> None:
     begun = (await client.post("/v1/conversations")).json()["id"]
     path = f"/v1/conversations/{begun}"
     for answer in (
@@ -71,7 +71,7 @@ async def test_what_needs_it_is_503_soon(client: httpx.AsyncClient) -> None:
         assert answer.headers["retry-after"]
 
 
-async def test_what_does_not_need_it_works(client: httpx.AsyncClient) -> None:
+async def test_what_does_not_need_it_works(client: AsyncClient) -> None:
     for path in ("/v1/conversations", "/v1/flow-runs", "/v1/approvals", "/v1/capabilities"):
         assert (await client.get(path)).status_code == 200
     assert (await client.get("/readyz")).status_code == 503

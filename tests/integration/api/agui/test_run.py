@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 from ag_ui.core import EventType
 from fastapi import FastAPI
+from httpx import AsyncClient
 
 from router.api.params import derived_id
 from router.domain.progress import Progress
 from router.store.live import Readers
 from router.store.store import Store
-from tests.integration.api.test_streaming import served
+from tests.integration.api.conftest import served
 from tests.unit.api.agui.client import FrontEnd
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
@@ -29,13 +29,13 @@ async def address(app: FastAPI) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def http(address: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=address, timeout=30) as client:
+async def http(address: str) -> AsyncIterator[AsyncClient]:
+    async with AsyncClient(base_url=address, timeout=30) as client:
         yield client
 
 
 @pytest.fixture
-def alice(http: httpx.AsyncClient) -> FrontEnd:
+def alice(http: AsyncClient) -> FrontEnd:
     return FrontEnd(http)
 
 
@@ -77,8 +77,7 @@ async def test_only_the_last_thing_that_was_said_is_said(alice: FrontEnd) -> Non
         {"id": "3", "role": "user", "content": [{"type": "text", "text": "second"}]},
         {"id": "d", "role": "developer", "content": "Be brief."},
     ]
-    told = await alice.run(alice.input(messages=history))
-    assert told.text == "alice: second"
+    assert (await alice.run(alice.input(messages=history))).text == "alice: second"
     assert await turns_of(alice) == 1
 
 
@@ -170,8 +169,7 @@ async def test_a_front_end_that_leaves_stops_nothing_and_is_forgotten(
         while place in readers._inboxes:  # noqa: ASYNC110 - the server's doing
             await asyncio.sleep(0.01)
     await cancel(alice)
-    again = await alice.run(body)
-    assert again.end.outcome.type == "cancelled"
+    assert (await alice.run(body)).end.outcome.type == "cancelled"
     assert await turns_of(alice) == 1
 
 
@@ -190,8 +188,7 @@ async def test_a_result_of_the_front_end_is_taken_in_as_one(alice: FrontEnd) -> 
         },
         {"id": "t", "role": "tool", "toolCallId": "front", "content": '{"at": "home"}'},
     ]
-    told = await alice.run(alice.input(messages=messages))
-    assert told.text == "alice: action"
+    assert (await alice.run(alice.input(messages=messages))).text == "alice: action"
 
 
 async def test_a_file_is_kept_once_and_said_by_its_id(alice: FrontEnd) -> None:
@@ -280,9 +277,7 @@ async def test_what_is_refused_is_a_problem_and_no_run(
     assert await turns_of(alice) == 0
 
 
-async def test_a_result_of_another_type_than_the_tool_declares_is_refused(
-    alice: FrontEnd,
-) -> None:
+async def test_a_result_of_another_type_than_the_tool_declares_is_refused(alice: FrontEnd) -> None:
     await alice.say("hello")
     result = {"id": "t", "role": "tool", "toolCallId": "front", "content": "1"}
     answer = await alice.refused(alice.input(messages=[result]))
@@ -298,8 +293,7 @@ async def test_a_refused_run_leaves_no_conversation_behind(alice: FrontEnd) -> N
 async def test_the_same_run_with_another_word_is_refused(alice: FrontEnd) -> None:
     body = alice.input(messages=user("one"))
     await alice.run(body)
-    answer = await alice.refused({**body, "messages": user("two")})
-    assert answer.status_code == 422
+    assert (await alice.refused({**body, "messages": user("two")})).status_code == 422
     assert await turns_of(alice) == 1
 
 
@@ -311,13 +305,11 @@ async def test_an_answer_to_what_was_never_asked_here_is_warned_of(alice: FrontE
 
 async def test_a_history_larger_than_a_message_may_be_is_taken(alice: FrontEnd) -> None:
     old = {"id": uuid4().hex, "role": "assistant", "content": "a" * 500_000}
-    told = await alice.run(alice.input(messages=[old, *user("hello")]))
-    assert told.text == "alice: hello"
+    assert (await alice.run(alice.input(messages=[old, *user("hello")]))).text == "alice: hello"
 
 
 @pytest.mark.parametrize("token", [None, "nobody"])
-async def test_strangers_have_no_runs(http: httpx.AsyncClient, token: str | None) -> None:
+async def test_strangers_have_no_runs(http: AsyncClient, token: str | None) -> None:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     body = {"threadId": "t", "runId": "r", "messages": user("hi")}
-    answer = await http.post("/ag-ui", json=body, headers=headers)
-    assert answer.status_code == 401
+    assert (await http.post("/ag-ui", json=body, headers=headers)).status_code == 401

@@ -5,15 +5,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import pytest
 from fastapi import FastAPI
+from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
 from router.runtime.server import create_app
-from tests.integration.api.conftest import client_of
-from tests.integration.api.test_streaming import served
+from tests.integration.api.conftest import client_of, served
 
 PATH = "/v1/chat/completions"
 SERVICE = """
@@ -35,12 +34,12 @@ def body(*texts: str, **more: Any) -> dict[str, Any]:
 
 
 async def ask(
-    client: httpx.AsyncClient, *texts: str, headers: dict[str, str] | None = None, **more: Any
-) -> httpx.Response:
+    client: AsyncClient, *texts: str, headers: dict[str, str] | None = None, **more: Any
+) -> Response:
     return await client.post(PATH, json=body(*texts, **more), headers=headers or {})
 
 
-def said(answer: httpx.Response) -> str:
+def said(answer: Response) -> str:
     assert answer.status_code == 200, answer.text
     text: str = answer.json()["choices"][0]["message"]["content"]
     return text

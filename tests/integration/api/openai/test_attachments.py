@@ -4,8 +4,8 @@ import base64
 import re
 from typing import Any
 
-import httpx
 import pytest
+from httpx import AsyncClient, Response
 
 from router.domain.file_types import MOST_BYTES
 from tests.integration.api.conftest import As
@@ -23,7 +23,7 @@ def picture(content: bytes = PNG) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url(content)}}
 
 
-async def send(client: httpx.AsyncClient, name: str, *parts: dict[str, Any]) -> httpx.Response:
+async def send(client: AsyncClient, name: str, *parts: dict[str, Any]) -> Response:
     body = {"model": "intent-router", "messages": [{"role": "user", "content": list(parts)}]}
     return await client.post(PATH, json=body, headers={"X-Conversation-Id": name})
 
@@ -53,10 +53,9 @@ async def test_a_file_beside_words_is_kept_and_the_words_are_said(
     assert (await caller("bob").get(f"/v1/files/{id_}")).status_code == 404
 
 
-async def test_the_same_file_again_is_the_same_file(alice: httpx.AsyncClient, unique: str) -> None:
+async def test_the_same_file_again_is_the_same_file(alice: AsyncClient, unique: str) -> None:
     first = await send(alice, unique, TEXT, picture())
-    again = await send(alice, f"{unique}2", TEXT, picture())
-    assert said(first) == said(again)
+    assert said(first) == said(await send(alice, f"{unique}2", TEXT, picture()))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,7 @@ async def test_the_same_file_again_is_the_same_file(alice: httpx.AsyncClient, un
     ],
 )
 async def test_a_file_of_no_use_is_refused(
-    alice: httpx.AsyncClient, unique: str, parts: list[dict[str, Any]], status: int, words: str
+    alice: AsyncClient, unique: str, parts: list[dict[str, Any]], status: int, words: str
 ) -> None:
     answer = await send(alice, unique, *parts)
     assert answer.status_code == status

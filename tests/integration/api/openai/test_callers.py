@@ -4,9 +4,9 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import jwt
 import pytest
+from httpx import AsyncClient
 
 from router.api.dependencies import Services
 from tests.integration.api.openai.conftest import ask, client_of, house, said
@@ -31,17 +31,14 @@ def signed(secret: str = SECRET, algorithm: str = "HS256", **more: Any) -> dict[
 
 
 @pytest.fixture
-async def trusting(serviced: Services) -> AsyncIterator[httpx.AsyncClient]:
+async def trusting(serviced: Services) -> AsyncIterator[AsyncClient]:
     """The service account's client where no secret is set."""
-    async with (
-        house(serviced, mail_domain="example.com") as app,
-        client_of(app, "webui") as client,
-    ):
+    async with house(serviced, mail_domain="example.com") as app, client_of(app, "webui") as client:
         yield client
 
 
 @pytest.fixture
-async def strict(serviced: Services) -> AsyncIterator[dict[str, httpx.AsyncClient]]:
+async def strict(serviced: Services) -> AsyncIterator[dict[str, AsyncClient]]:
     """Clients by user of a house with a secret."""
     from pydantic import SecretStr
 
@@ -65,7 +62,7 @@ async def strict(serviced: Services) -> AsyncIterator[dict[str, httpx.AsyncClien
     ],
 )
 async def test_a_service_account_says_for_whom_it_asks(
-    trusting: httpx.AsyncClient, headers: dict[str, str], who: str
+    trusting: AsyncClient, headers: dict[str, str], who: str
 ) -> None:
     assert said(await ask(trusting, "hello", headers=headers)) == f"{who}: hello"
 
@@ -85,7 +82,7 @@ async def test_a_service_account_says_for_whom_it_asks(
     ],
 )
 async def test_a_service_account_speaks_for_nobody_else(
-    trusting: httpx.AsyncClient, headers: dict[str, str], status: int
+    trusting: AsyncClient, headers: dict[str, str], status: int
 ) -> None:
     answer = await ask(trusting, "hello", headers=headers)
     assert answer.status_code == status
@@ -93,11 +90,10 @@ async def test_a_service_account_speaks_for_nobody_else(
 
 
 async def test_a_service_account_speaks_for_people_of_its_tenant_alone(
-    trusting: httpx.AsyncClient,
+    trusting: AsyncClient,
 ) -> None:
     for name in ("zed", "acme/zed"):
-        answer = await ask(trusting, "hi", headers={PLAIN: name})
-        assert answer.status_code == 401
+        assert (await ask(trusting, "hi", headers={PLAIN: name})).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -119,7 +115,7 @@ async def test_a_service_account_speaks_for_people_of_its_tenant_alone(
     ],
 )
 async def test_a_service_account_has_no_requests_of_its_own(
-    trusting: httpx.AsyncClient, path: str, body: dict[str, Any]
+    trusting: AsyncClient, path: str, body: dict[str, Any]
 ) -> None:
     answer = await trusting.post(path, json=body, headers={PLAIN: "alice"})
     assert answer.status_code == 403
@@ -127,7 +123,7 @@ async def test_a_service_account_has_no_requests_of_its_own(
     assert (await trusting.get("/v1/conversations")).json()["items"] == []
 
 
-async def test_a_signed_name_is_believed(strict: dict[str, httpx.AsyncClient]) -> None:
+async def test_a_signed_name_is_believed(strict: dict[str, AsyncClient]) -> None:
     assert said(await ask(strict["webui"], "hello", headers=signed())) == "alice: hello"
     by_id = signed(email=None, sub="bob")
     assert said(await ask(strict["webui"], "hello", headers=by_id)) == "bob: hello"
@@ -155,7 +151,7 @@ REFUSED: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("headers", REFUSED.values(), ids=REFUSED)
 async def test_with_a_secret_nothing_else_is(
-    strict: dict[str, httpx.AsyncClient], headers: dict[str, str]
+    strict: dict[str, AsyncClient], headers: dict[str, str]
 ) -> None:
     answer = await ask(strict["webui"], "hello", headers=headers)
     assert answer.status_code == 401
@@ -164,18 +160,18 @@ async def test_with_a_secret_nothing_else_is(
 
 @pytest.mark.parametrize("headers", [signed(), {PLAIN: "alice"}, {SIGNED: "nonsense"}])
 async def test_a_persons_token_speaks_for_that_person_alone(
-    strict: dict[str, httpx.AsyncClient], headers: dict[str, str]
+    strict: dict[str, AsyncClient], headers: dict[str, str]
 ) -> None:
     assert said(await ask(strict["bob"], "hello", headers=headers)) == "bob: hello"
 
 
-async def test_a_service_account_may_list_the_models(trusting: httpx.AsyncClient) -> None:
+async def test_a_service_account_may_list_the_models(trusting: AsyncClient) -> None:
     listed = (await trusting.get("/v1/models")).json()["data"]
     assert [model["id"] for model in listed] == ["intent-router"]
 
 
 async def test_two_people_of_one_ui_have_conversations_of_their_own(
-    trusting: httpx.AsyncClient, unique: str
+    trusting: AsyncClient, unique: str
 ) -> None:
     both = [
         await ask(trusting, unique, headers={PLAIN: person, "X-OpenWebUI-Chat-Id": unique})
@@ -193,10 +189,7 @@ async def test_each_person_of_a_ui_has_a_rate_of_their_own_however_they_come(
         client_of(app, "alice") as alice,
     ):
         first = [await ask(webui, f"{unique} {n}", headers={PLAIN: "alice"}) for n in range(2)]
-        too_many = [
-            await ask(webui, unique, headers={PLAIN: "alice"}),
-            await ask(alice, unique),
-        ]
+        too_many = [await ask(webui, unique, headers={PLAIN: "alice"}), await ask(alice, unique)]
         bobs = await ask(webui, unique, headers={PLAIN: "bob"})
     assert [answer.status_code for answer in first] == [200, 200]
     for answer in too_many:

@@ -3,8 +3,8 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-import httpx
 import pytest
+from httpx import AsyncClient
 from openai import AsyncOpenAI
 from pydantic import JsonValue
 
@@ -15,16 +15,16 @@ from tests.integration.api.conftest import As
 from tests.integration.api.openai.conftest import PATH, ask, body, said
 
 
-async def count(client: httpx.AsyncClient) -> int:
+async def count(client: AsyncClient) -> int:
     return len((await client.get("/v1/conversations", params={"limit": 200})).json()["items"])
 
 
-async def latest(client: httpx.AsyncClient) -> str:
+async def latest(client: AsyncClient) -> str:
     id_: str = (await client.get("/v1/conversations")).json()["items"][0]["id"]
     return id_
 
 
-async def turns(client: httpx.AsyncClient) -> int:
+async def turns(client: AsyncClient) -> int:
     """How many turns the latest conversation has had."""
     shown = await client.get(f"/v1/conversations/{await latest(client)}")
     number: int = shown.json()["turns"]
@@ -48,7 +48,7 @@ def row(conversation: str, number: int, kind: str, **more: JsonValue) -> LogEntr
     "header", ["X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id", "X-Conversation-Id"]
 )
 async def test_a_chat_with_an_id_is_one_conversation(
-    alice: httpx.AsyncClient, header: str, unique: str
+    alice: AsyncClient, header: str, unique: str
 ) -> None:
     before = await count(alice)
     for texts in (["hello"], ["hello", "more"], ["edited", "and other"]):
@@ -56,7 +56,7 @@ async def test_a_chat_with_an_id_is_one_conversation(
     assert (await count(alice), await turns(alice)) == (before + 1, 3)
 
 
-async def test_a_program_may_name_it_in_the_metadata(alice: httpx.AsyncClient, unique: str) -> None:
+async def test_a_program_may_name_it_in_the_metadata(alice: AsyncClient, unique: str) -> None:
     before = await count(alice)
     for texts in (["hello"], ["other", "more"]):
         await ask(alice, *texts, metadata={"conversation_id": unique})
@@ -73,7 +73,7 @@ async def test_an_id_means_another_conversation_to_somebody_else(caller: As, uni
 
 
 async def test_a_chat_without_an_id_is_known_by_its_first_words(
-    alice: httpx.AsyncClient, unique: str
+    alice: AsyncClient, unique: str
 ) -> None:
     before = await count(alice)
     for texts in ([unique], [unique, "b"], [unique, "b", "c"]):
@@ -82,7 +82,7 @@ async def test_a_chat_without_an_id_is_known_by_its_first_words(
 
 
 async def test_the_same_words_begin_a_new_chat_once_the_first_has_gone_on(
-    alice: httpx.AsyncClient, store: Store, unique: str
+    alice: AsyncClient, store: Store, unique: str
 ) -> None:
     before = await count(alice)
     await ask(alice, unique)
@@ -98,7 +98,7 @@ async def test_the_same_words_begin_a_new_chat_once_the_first_has_gone_on(
 
 
 async def test_the_same_words_begin_a_new_chat_after_a_while(
-    alice: httpx.AsyncClient, unique: str, monkeypatch: pytest.MonkeyPatch
+    alice: AsyncClient, unique: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = await count(alice)
     await ask(alice, unique)
@@ -109,7 +109,7 @@ async def test_the_same_words_begin_a_new_chat_after_a_while(
 
 
 async def test_whose_chat_it_is_within_the_client_tells_chats_apart(
-    alice: httpx.AsyncClient, unique: str
+    alice: AsyncClient, unique: str
 ) -> None:
     before = await count(alice)
     await ask(alice, unique, user="one")
@@ -119,7 +119,7 @@ async def test_whose_chat_it_is_within_the_client_tells_chats_apart(
 
 
 async def test_chats_that_open_webui_doesnt_keep_are_told_apart_by_their_words(
-    alice: httpx.AsyncClient, unique: str
+    alice: AsyncClient, unique: str
 ) -> None:
     before, window = await count(alice), {"X-OpenWebUI-Chat-Id": f"local:{unique}"}
     await ask(alice, "first", headers=window)
@@ -129,7 +129,7 @@ async def test_chats_that_open_webui_doesnt_keep_are_told_apart_by_their_words(
 
 
 async def test_librechat_has_an_id_only_from_the_second_message_on(
-    alice: httpx.AsyncClient, unique: str
+    alice: AsyncClient, unique: str
 ) -> None:
     before, chat = await count(alice), {"X-LibreChat-Conversation-Id": f"c-{unique}"}
     await ask(alice, unique, headers={"X-LibreChat-Conversation-Id": "new"})
@@ -140,12 +140,11 @@ async def test_librechat_has_an_id_only_from_the_second_message_on(
 
 @pytest.mark.parametrize("named", [True, False])
 async def test_a_repeat_gets_the_first_answer_and_the_same_words_later_do_not(
-    alice: httpx.AsyncClient, unique: str, named: bool
+    alice: AsyncClient, unique: str, named: bool
 ) -> None:
     headers = {"X-Conversation-Id": unique} if named else {}
     first = await ask(alice, unique, headers=headers)
-    again = await ask(alice, unique, headers=headers)
-    assert first.json()["id"] == again.json()["id"]
+    assert first.json()["id"] == (await ask(alice, unique, headers=headers)).json()["id"]
     assert await turns(alice) == 1
     await ask(alice, unique, "yes", headers=headers)
     await ask(alice, unique, "yes", headers=headers)
@@ -153,9 +152,7 @@ async def test_a_repeat_gets_the_first_answer_and_the_same_words_later_do_not(
     assert await turns(alice) == 3
 
 
-async def test_requests_at_the_same_time_are_one_message(
-    alice: httpx.AsyncClient, unique: str
-) -> None:
+async def test_requests_at_the_same_time_are_one_message(alice: AsyncClient, unique: str) -> None:
     answers = await asyncio.gather(*(ask(alice, f"{unique} at once") for _ in range(4)))
     assert {said(answer) for answer in answers} == {f"alice: {unique} at once"}
     assert await turns(alice) == 1
@@ -163,14 +160,14 @@ async def test_requests_at_the_same_time_are_one_message(
 
 @pytest.mark.parametrize("header", ["X-OpenWebUI-Message-Id", "X-LibreChat-Message-Id"])
 async def test_a_message_with_an_id_of_its_own_is_another_message(
-    alice: httpx.AsyncClient, unique: str, header: str
+    alice: AsyncClient, unique: str, header: str
 ) -> None:
     for message in ("m1", "m1", "m2"):
         await ask(alice, "hi", headers={"X-Conversation-Id": unique, header: message})
     assert await turns(alice) == 2
 
 
-async def test_an_idempotency_key_is_the_messages_id(alice: httpx.AsyncClient, unique: str) -> None:
+async def test_an_idempotency_key_is_the_messages_id(alice: AsyncClient, unique: str) -> None:
     chat = {"X-Conversation-Id": unique, "Idempotency-Key": "k1"}
     await ask(alice, "hello", headers=chat)
     await ask(alice, "so", "hello", headers=chat)
@@ -182,7 +179,7 @@ async def test_an_idempotency_key_is_the_messages_id(alice: httpx.AsyncClient, u
     assert bad.json()["error"]["param"] == "Idempotency-Key"
 
 
-async def test_what_systems_say_is_passed_over(alice: httpx.AsyncClient, unique: str) -> None:
+async def test_what_systems_say_is_passed_over(alice: AsyncClient, unique: str) -> None:
     sent = body("hi")
     for now in ("It is 10:00.", "It is 10:01."):
         messages = [{"role": "system", "content": now}, *sent["messages"]]
@@ -206,9 +203,7 @@ async def test_a_client_that_goes_away_stops_nothing(address: str, unique: str) 
         extra_headers={"X-Conversation-Id": unique},
     )
     assert made.choices[0].message.content == "alice: soon"
-    async with httpx.AsyncClient(
-        base_url=address, headers={"Authorization": "Bearer alice"}
-    ) as plain:
+    async with AsyncClient(base_url=address, headers={"Authorization": "Bearer alice"}) as plain:
         assert await turns(plain) == 1
 
 
@@ -237,7 +232,7 @@ async def test_a_model_can_be_looked_up(address: str) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_news_comes_before_the_next_answer_and_only_there(
-    alice: httpx.AsyncClient, store: Store, unique: str, stream: bool
+    alice: AsyncClient, store: Store, unique: str, stream: bool
 ) -> None:
     headers = {"X-Conversation-Id": unique}
     await ask(alice, "one", headers=headers)

@@ -5,9 +5,9 @@ import base64
 import json
 from typing import Any
 
-import httpx
 import pytest
 from fastapi import FastAPI
+from httpx import AsyncClient
 from openai import AsyncOpenAI, AuthenticationError, BadRequestError, RateLimitError
 
 from router.api.openai import identity, response
@@ -80,11 +80,7 @@ HOSTILE: dict[str, tuple[Any, int, str | None]] = {
     "a picture as file": (picture("file:///etc/passwd"), 400, "messages.0.content.0"),
     "a picture of a number": (picture(7), 400, "messages.0.content.0"),
     "no base64": (picture("data:image/png;base64,%%%"), 400, "messages.0.content.0"),
-    "a page as picture": (
-        picture(f"data:image/png;base64,{HTML}"),
-        400,
-        "messages.0.content.0",
-    ),
+    "a page as picture": (picture(f"data:image/png;base64,{HTML}"), 400, "messages.0.content.0"),
     "an empty picture": (picture("data:image/png;base64,"), 400, "messages.0.content.0"),
     "a picture that is too large": (
         picture("data:image/png;base64," + "A" * 14_000_000),
@@ -96,7 +92,7 @@ HOSTILE: dict[str, tuple[Any, int, str | None]] = {
 
 @pytest.mark.parametrize(("sent", "status", "param"), HOSTILE.values(), ids=HOSTILE)
 async def test_what_cant_be_answered_says_which_field_and_changes_nothing(
-    alice: httpx.AsyncClient, sent: Any, status: int, param: str | None
+    alice: AsyncClient, sent: Any, status: int, param: str | None
 ) -> None:
     before = (await alice.get("/v1/conversations")).json()["items"]
     answer = await alice.post(PATH, json=sent)
@@ -118,7 +114,7 @@ async def test_what_cant_be_answered_says_which_field_and_changes_nothing(
     ],
 )
 async def test_what_is_no_json_is_refused_likewise(
-    alice: httpx.AsyncClient, raw: bytes, media: str, status: int
+    alice: AsyncClient, raw: bytes, media: str, status: int
 ) -> None:
     answer = await alice.post(PATH, content=raw, headers={"Content-Type": media})
     assert answer.status_code == status
@@ -126,7 +122,7 @@ async def test_what_is_no_json_is_refused_likewise(
 
 
 async def test_a_body_may_be_a_long_chat_but_not_any_size(
-    alice: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, unique: str
+    alice: AsyncClient, monkeypatch: pytest.MonkeyPatch, unique: str
 ) -> None:
     long = ["x" * 7000] * 20
     assert (await ask(alice, *long, unique)).status_code == 200
@@ -157,15 +153,13 @@ async def test_a_stranger_gets_401_before_the_body_is_read(
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_what_cant_be_done_is_said_in_the_same_shape(
-    alice: httpx.AsyncClient, method: str
-) -> None:
+async def test_what_cant_be_done_is_said_in_the_same_shape(alice: AsyncClient, method: str) -> None:
     answer = await alice.request(method, PATH)
     assert answer.status_code == 405
     assert answer.json()["error"]["type"] == "invalid_request_error"
 
 
-async def test_a_model_that_isnt_there_is_a_404(alice: httpx.AsyncClient) -> None:
+async def test_a_model_that_isnt_there_is_a_404(alice: AsyncClient) -> None:
     answer = await alice.get("/v1/models/gpt-4")
     assert answer.status_code == 404
     assert answer.json()["error"]["code"] == "model_not_found"
@@ -186,7 +180,7 @@ async def test_the_client_knows_each_error_by_its_own_name(address: str, unique:
 
 
 async def test_a_stream_that_is_refused_is_refused_with_its_status(
-    alice: httpx.AsyncClient, unique: str
+    alice: AsyncClient, unique: str
 ) -> None:
     answer = await ask(alice, "full", headers={"X-Conversation-Id": unique}, stream=True)
     assert answer.status_code == 429
@@ -194,7 +188,7 @@ async def test_a_stream_that_is_refused_is_refused_with_its_status(
 
 
 async def test_what_takes_too_long_is_503_and_the_same_request_gets_the_answer(
-    alice: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, unique: str
+    alice: AsyncClient, monkeypatch: pytest.MonkeyPatch, unique: str
 ) -> None:
     monkeypatch.setattr(response, "WAIT", 0.2)
     chat = {"X-Conversation-Id": unique}
@@ -207,7 +201,7 @@ async def test_what_takes_too_long_is_503_and_the_same_request_gets_the_answer(
 
 
 async def test_a_turn_that_breaks_ends_its_stream_with_an_error(
-    alice: httpx.AsyncClient, unique: str
+    alice: AsyncClient, unique: str
 ) -> None:
     chat = {"X-Conversation-Id": unique}
     first = (await ask(alice, "hello", headers=chat)).status_code

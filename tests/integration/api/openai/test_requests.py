@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from httpx import AsyncClient, Response
 
 from tests.integration.api.openai.conftest import PATH
 
@@ -15,7 +15,7 @@ JOBS = {name: sent for name, sent in SENT.items() if "job" in sent["expect"]}
 CHATS = ("X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id")
 
 
-def content(answer: httpx.Response) -> str:
+def content(answer: Response) -> str:
     """The text of an answer, whole or streamed."""
     assert answer.status_code == 200, answer.text
     if answer.headers["content-type"].startswith("application/json"):
@@ -29,7 +29,7 @@ def content(answer: httpx.Response) -> str:
 @pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 async def test_what_a_chat_ui_sends_is_answered_as_it_expects(
-    alice: httpx.AsyncClient, sent: dict[str, Any], stream: bool, unique: str
+    alice: AsyncClient, sent: dict[str, Any], stream: bool, unique: str
 ) -> None:
     headers = {k: f"{v}{unique}" if k in CHATS and v else v for k, v in sent["headers"].items()}
     answer = await alice.post(PATH, json={**sent["body"], "stream": stream}, headers=headers)
@@ -38,7 +38,7 @@ async def test_what_a_chat_ui_sends_is_answered_as_it_expects(
 
 
 @pytest.mark.parametrize("sent", JOBS.values(), ids=JOBS)
-async def test_a_job_begins_no_conversation(alice: httpx.AsyncClient, sent: dict[str, Any]) -> None:
+async def test_a_job_begins_no_conversation(alice: AsyncClient, sent: dict[str, Any]) -> None:
     before = (await alice.get("/v1/conversations")).json()["items"]
     await alice.post(PATH, json=sent["body"], headers=sent["headers"])
     assert (await alice.get("/v1/conversations")).json()["items"] == before
@@ -54,7 +54,7 @@ async def test_a_job_begins_no_conversation(alice: httpx.AsyncClient, sent: dict
     ],
 )
 async def test_people_may_talk_about_titles_and_tasks(
-    alice: httpx.AsyncClient, text: str, unique: str
+    alice: AsyncClient, text: str, unique: str
 ) -> None:
     body = {"model": "intent-router", "messages": [{"role": "user", "content": text}]}
     answer = await alice.post(PATH, json=body, headers={"X-Conversation-Id": unique})

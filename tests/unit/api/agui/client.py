@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-import httpx
 from ag_ui.core import (
     Event,
     EventType,
@@ -15,6 +14,7 @@ from ag_ui.core import (
     RunFinishedInterruptOutcome,
     TextMessageContentEvent,
 )
+from httpx import AsyncClient, Response
 from pydantic import TypeAdapter
 
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
@@ -85,7 +85,7 @@ class Told:
 class FrontEnd:
     """One thread of one person."""
 
-    http: httpx.AsyncClient
+    http: AsyncClient
     user: str = "alice"
     thread: str = field(default_factory=lambda: uuid4().hex)
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -113,7 +113,7 @@ class FrontEnd:
             self.history.append(message)
         return told
 
-    async def refused(self, body: Any) -> httpx.Response:
+    async def refused(self, body: Any) -> Response:
         content = body if isinstance(body, bytes) else None
         json = None if isinstance(body, bytes) else body
         headers = {**self.headers, "Content-Type": "application/json"}
@@ -134,7 +134,7 @@ class FrontEnd:
             yield _events(answer)
 
 
-async def _events(answer: httpx.Response) -> AsyncIterator[Any]:
+async def _events(answer: Response) -> AsyncIterator[Any]:
     """Each event as the protocol's own model; comments are nothing."""
     async for line in answer.aiter_lines():
         if line and not line.startswith(":"):
