@@ -1,18 +1,13 @@
 """The face over a real server and socket, with the conversation that echoes what it is told."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
-from router.runtime.server import create_app
-from tests.integration.api.conftest import client_of, served
 
 PATH = "/v1/chat/completions"
 SERVICE = """
@@ -39,16 +34,16 @@ async def ask(
     return await client.post(PATH, json=body(*texts, **more), headers=headers or {})
 
 
+def fault(answer: Response, status: int) -> Any:
+    """What a refusal of this status says, in OpenAI's shape."""
+    assert answer.status_code == status, answer.text
+    return answer.json()["error"]
+
+
 def said(answer: Response) -> str:
     assert answer.status_code == 200, answer.text
     text: str = answer.json()["choices"][0]["message"]["content"]
     return text
-
-
-@asynccontextmanager
-async def house(services: Services, **settings: Any) -> AsyncIterator[FastAPI]:
-    changed = services.settings.model_copy(update=settings)
-    yield create_app(replace(services, settings=changed))
 
 
 @pytest.fixture
@@ -57,12 +52,3 @@ async def serviced(services: Services, tmp_path: Any) -> Services:
     file = tmp_path / "people.yaml"
     file.write_text(SERVICE, encoding="utf-8")
     return replace(services, directory=FileDirectory.load(file))
-
-
-@pytest.fixture(scope="session")
-async def address(app: FastAPI) -> AsyncIterator[str]:
-    async with served(app) as address:
-        yield address
-
-
-__all__ = ["PATH", "ask", "body", "client_of", "house", "said", "served"]
