@@ -56,9 +56,7 @@ async def answered(
 
 
 @pytest.mark.parametrize("path", ["slack/events", "slack/interactions", "feishu/events"])
-async def test_where_no_platform_is_configured_there_is_no_entrance(
-    alice: AsyncClient, path: str
-) -> None:
+async def test_without_a_platform_there_is_no_entrance(alice: AsyncClient, path: str) -> None:
     assert (await alice.post(f"/adapters/{path}", json={})).status_code == 404
 
 
@@ -95,9 +93,7 @@ async def test_a_replay_is_refused(
     assert await answered(router, "feishu", sealed, feishu.signed(sealed, at)) == 401
 
 
-async def test_another_app_s_secret_is_no_key(
-    router: AsyncClient, slack: Slack, feishu: Feishu
-) -> None:
+async def test_anothers_secret_is_no_key(router: AsyncClient, slack: Slack, feishu: Feishu) -> None:
     raw = json.dumps(slack.event("UALICE", "hello")).encode()
     assert await answered(router, "slack", raw, slack.signed(raw, secret="another")) == 401
     body = feishu.message("ou_alice", "hello")
@@ -120,9 +116,7 @@ async def test_a_callback_of_another_app_of_feishu_s_is_refused(
 @pytest.mark.parametrize(
     "sealed", ["", "AAAA", "!!!", "A" * 44, "AAAAAAAAAAAAAAAAAAAAAA=="], ids=repr
 )
-async def test_what_can_t_be_decrypted_is_refused(
-    router: AsyncClient, feishu: Feishu, sealed: str
-) -> None:
+async def test_another_cipher_is_refused(router: AsyncClient, feishu: Feishu, sealed: str) -> None:
     raw = json.dumps({"encrypt": sealed}).encode()
     assert await answered(router, "feishu", raw, feishu.signed(raw)) == 401
 
@@ -168,9 +162,7 @@ NOT_OURS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("body", NOT_OURS)
-async def test_what_nobody_said_to_the_bot_is_taken_in_silence(
-    router: AsyncClient, slack: Slack, body: dict[str, Any]
-) -> None:
+async def test_no_words_no_answer(router: AsyncClient, slack: Slack, body: dict[str, Any]) -> None:
     whole = {"type": "event_callback", "event_id": "E1", **body}
     assert ((await slack.deliver(router, whole)).status_code, slack.posts) == (200, [])
 
@@ -179,9 +171,7 @@ async def test_what_nobody_said_to_the_bot_is_taken_in_silence(
     "payload",
     ["", "[]", "{}", '{"type":"block_actions","actions":[]}', '{"type":"view_submission"}'],
 )
-async def test_a_press_that_is_none_changes_nothing(
-    router: AsyncClient, slack: Slack, payload: str
-) -> None:
+async def test_an_empty_press_does_nothing(router: AsyncClient, slack: Slack, payload: str) -> None:
     raw = str(httpx.QueryParams({"payload": payload})).encode()
     status = await answered(router, "slack", raw, slack.signed(raw), "interactions")
     assert status in {200, 400}
@@ -189,9 +179,7 @@ async def test_a_press_that_is_none_changes_nothing(
 
 
 @pytest.mark.parametrize("kind", [None, [], {}, 1, "sticker"])
-async def test_a_kind_of_message_that_nobody_reads_is_taken_in_silence(
-    router: AsyncClient, feishu: Feishu, kind: Any
-) -> None:
+async def test_what_nobody_reads_is_no_word(router: AsyncClient, feishu: Feishu, kind: Any) -> None:
     body = feishu.message("ou_alice", "hello")
     body["event"]["message"]["message_type"] = kind
     assert ((await feishu.deliver(router, body)).status_code, feishu.posts) == (200, [])
@@ -274,9 +262,7 @@ async def test_an_approval_on_feishu_waits_out_a_worker_s_restart(
         await feishu.posted("已同意")
 
 
-async def test_a_token_that_feishu_no_longer_takes_is_fetched_anew(
-    router: AsyncClient, feishu: Feishu
-) -> None:
+async def test_a_refused_token_is_fetched_anew(router: AsyncClient, feishu: Feishu) -> None:
     for person, token in (("ou_1", feishu.token), ("ou_2", "t-2")):
         feishu.token = token
         await feishu.deliver(router, feishu.message(person, "hello"))

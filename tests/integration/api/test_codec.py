@@ -65,9 +65,7 @@ async def test_what_is_encoded_is_decoded_again(olga: AsyncClient) -> None:
 
 @pytest.mark.parametrize("path", ["/codec/decode", "/codec/encode"])
 @pytest.mark.parametrize(("user", "status"), [(None, 401), ("nobody", 401), ("alice", 403)])
-async def test_nobody_else_may_ask_and_the_ui_may_read_that(
-    app: FastAPI, path: str, user: str | None, status: int
-) -> None:
+async def test_nobody_else_may_ask(app: FastAPI, path: str, user: str | None, status: int) -> None:
     async with client_of(app, user) as client:
         refused = await client.post(path, json={"payloads": []}, headers={"Origin": UI})
     problem(refused, status)
@@ -98,9 +96,7 @@ async def test_an_unknown_key_is_named(olga: AsyncClient) -> None:
         (b'{"payloads": [{"data": "' + b"A" * MAX_BODY + b'"}]}', 413),
     ],
 )
-async def test_what_is_no_list_of_payloads_is_refused(
-    olga: AsyncClient, body: bytes, status: int
-) -> None:
+async def test_what_is_no_payload_is_refused(olga: AsyncClient, body: bytes, status: int) -> None:
     headers = {"Content-Type": "application/json"}
     problem(await olga.post("/codec/decode", content=body, headers=headers), status)
 

@@ -59,9 +59,7 @@ def run(unique: str) -> RunRecord:
     return run_record(unique[:12], requester="frank", conversation="c1")
 
 
-async def test_a_run_that_stands_elsewhere_is_news_to_its_requester(
-    address: str, store: Store, run: RunRecord
-) -> None:
+async def test_a_runs_new_state_is_news(address: str, store: Store, run: RunRecord) -> None:
     states: list[tuple[FlowStatus, str]] = [
         ("collecting", "details"),
         ("collecting", "details"),
@@ -82,9 +80,7 @@ async def test_a_run_that_stands_elsewhere_is_news_to_its_requester(
     assert news[0].data == first | stands
 
 
-async def test_what_is_older_than_what_is_known_is_no_news(
-    address: str, store: Store, run: RunRecord
-) -> None:
+async def test_what_is_outdated_is_no_news(address: str, store: Store, run: RunRecord) -> None:
     async with reading(address, "frank") as reader:
         for events, state in [(12, "new"), (11, "old"), (13, "newer")]:
             await store.runs.publish(run.model_copy(update={"events": events, "state": state}), [])
@@ -130,9 +126,7 @@ async def test_who_no_longer_has_to_decide_hears_why(
     assert (closed.data["flow_run"], closed.data["requester"]) == (run.id, "frank")
 
 
-async def test_an_approval_is_found_by_who_hears_of_it(
-    address: str, store: Store, run: RunRecord, caller: As
-) -> None:
+async def test_an_approval_is_news(address: str, store: Store, run: RunRecord, caller: As) -> None:
     asked = approval_record(run, "bob")
     notice = LogEntry(
         key=f"{run.id}:asked",
@@ -152,9 +146,7 @@ async def test_an_approval_is_found_by_who_hears_of_it(
     assert heard.data["approval"] in {one["id"] for one in waiting}
 
 
-async def test_what_is_said_in_their_conversations_is_news_in_short(
-    address: str, store: Store, unique: str
-) -> None:
+async def test_what_is_said_is_news_in_short(address: str, store: Store, unique: str) -> None:
     async with reading(address, "gina") as reader:
         await store.log.append("default", [said(unique, 1, "长" * 999, to="gina")])
         (heard,) = await reader.take(1)
@@ -163,9 +155,7 @@ async def test_what_is_said_in_their_conversations_is_news_in_short(
     assert (heard.name, heard.data) == ("message", place | told)
 
 
-async def test_runs_that_only_look_something_up_are_no_news(
-    address: str, store: Store, run: RunRecord
-) -> None:
+async def test_what_is_looked_up_is_no_news(address: str, store: Store, run: RunRecord) -> None:
     looked = run.model_copy(update={"flow": "get_current_time", "id": f"y{run.id}"})
     async with reading(address, "frank") as reader:
         await store.runs.publish(looked, [])
@@ -229,9 +219,7 @@ def numbers(events: list[Event]) -> list[int]:
 
 @pytest.mark.parametrize("stream", [0, 1], ids=["caller", "conversation"])
 class TestBothStreams:
-    async def test_they_go_on_behind_the_last_event_after_a_restart(
-        self, house: House, stream: int
-    ) -> None:
+    async def test_a_restart_loses_and_repeats_nothing(self, house: House, stream: int) -> None:
         path = house.paths[stream]
         async with served(await house.open()) as where:
             await house.furnish()
@@ -256,9 +244,7 @@ class TestBothStreams:
             async with reading(where, "alice", house.paths[stream]) as reader:
                 assert [one.name for one in await reader.take(2)] == ["ping", "ping"]
 
-    async def test_readers_at_different_places_both_get_everything_once(
-        self, house: House, stream: int
-    ) -> None:
+    async def test_each_reader_gets_everything_once(self, house: House, stream: int) -> None:
         path = house.paths[stream]
         async with served(await house.open()) as where:
             await house.furnish()
@@ -273,9 +259,7 @@ class TestBothStreams:
                 assert numbers(await second.take(301)) == list(range(3, 304))
                 assert numbers(await third.take(300)) == list(range(4, 304))
 
-    async def test_reads_of_the_database_do_not_grow_with_the_readers(
-        self, house: House, stream: int
-    ) -> None:
+    async def test_readers_share_reads_of_the_database(self, house: House, stream: int) -> None:
         path = house.paths[stream]
         reads: list[str] = []
 

@@ -133,9 +133,7 @@ async def test_only_a_new_file_may_be_large(alice: AsyncClient, verb: str, path:
         (b"\n" + PDF, "neither"),
     ],
 )
-async def test_what_is_neither_pdf_nor_picture_says_what_would_do(
-    alice: AsyncClient, content: bytes, said: str
-) -> None:
+async def test_other_kinds_say_what_would_do(alice: AsyncClient, content: bytes, said: str) -> None:
     (fault,) = problem(await send(alice, content), 422)["errors"]
     assert (fault["field"], said in fault["detail"]) == ("file", True)
     assert "PDF or a picture" in fault["detail"]
@@ -157,9 +155,7 @@ HOSTILE: dict[str, tuple[bytes, int]] = {
 
 
 @pytest.mark.parametrize(("body", "status"), HOSTILE.values(), ids=HOSTILE)
-async def test_a_body_that_is_no_upload_is_refused(
-    alice: AsyncClient, body: bytes, status: int
-) -> None:
+async def test_what_is_no_upload_is_refused(alice: AsyncClient, body: bytes, status: int) -> None:
     problem(await alice.post("/v1/files", content=body, headers=MULTIPART), status)
 
 
@@ -174,9 +170,7 @@ async def test_a_body_that_is_no_upload_is_refused(
         ("multipart/mixed; boundary=x", 415),
     ],
 )
-async def test_the_body_is_declared_as_multipart(
-    alice: AsyncClient, declared: str, status: int
-) -> None:
+async def test_a_body_says_it_is_multipart(alice: AsyncClient, declared: str, status: int) -> None:
     answer = await alice.post("/v1/files", content=b"x", headers={"Content-Type": declared})
     assert answer.status_code == status
 

@@ -176,9 +176,7 @@ async def test_without_an_id_it_begins_now(house: House) -> None:
     assert first.data["message_id"] == "m2"
 
 
-async def test_more_rows_than_are_read_at_once_come_all(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_rows_of_several_reads_come(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("router.api.events.AT_ONCE", 2)
     await house.write(*house.rows("m1"), *house.rows("m2"))
     async with house.reading("0") as reader:
@@ -216,9 +214,7 @@ async def test_what_a_run_says_by_itself_is_a_flow_and_its_replies(house: House)
     assert (reply.name, reply.data["text"]) == ("reply", "approved")
 
 
-async def test_rows_that_nobody_told_of_come_with_the_next_heartbeat(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_heartbeat_brings_the_untold(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
     appending = house.store.log._appending
     async with house.reading() as reader:

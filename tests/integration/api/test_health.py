@@ -48,9 +48,7 @@ async def test_a_model_counts_where_its_server_answers(
 
 
 @pytest.mark.parametrize("up", [True, False])
-async def test_a_model_s_address_is_shown_without_what_may_be_secret(
-    services: Services, up: bool
-) -> None:
+async def test_a_models_address_is_shown_without_secrets(services: Services, up: bool) -> None:
     async with ModelServer() as server:
         host = server.url.removeprefix("http://").removesuffix("/v1") if up else "127.0.0.1:9"
         found = await llm(services, f"http://me:hunter2@{host}/v1?key=hunter3")
@@ -58,9 +56,7 @@ async def test_a_model_s_address_is_shown_without_what_may_be_secret(
     assert host in found["detail"]
 
 
-async def test_who_asks_often_is_told_what_was_found_a_second_ago(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_findings_are_kept(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     probe = health.Probe(services)
     first, *others = await asyncio.gather(*(probe.readiness() for _ in range(5)))
     assert all(other is first for other in others)

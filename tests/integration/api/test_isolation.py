@@ -152,9 +152,7 @@ async def test_no_list_has_what_is_anothers(caller: As, ids: dict[str, str], str
         assert not [id_ for id_ in ids.values() if f'"{id_}"' in answer.text], path
 
 
-async def test_runs_the_audit_trail_and_turns_are_of_ones_own_tenant(
-    caller: As, ids: dict[str, str]
-) -> None:
+async def test_an_operators_lists_are_of_one_tenant(caller: As, ids: dict[str, str]) -> None:
     here, there = caller("olga"), caller(f"{OTHER}/olga")
     await here.get(f"/v1/flow-runs/{ids['run']}")
     for path, id_ in (("audit", "run"), ("turns", "conversation"), ("flow-runs", "run")):
@@ -171,9 +169,7 @@ async def test_one_key_in_two_tenants_makes_two_conversations(caller: As, unique
     assert made[0]["id"] == made[2]["id"] != made[1]["id"]
 
 
-async def test_one_name_of_a_chat_is_another_conversation_for_each(
-    caller: As, ids: dict[str, str]
-) -> None:
+async def test_one_name_of_a_chat_is_anothers_for_each(caller: As, ids: dict[str, str]) -> None:
     """Faces that name a chat themselves: to know alice's id opens nothing of hers."""
     path = f"/v1/conversations/{ids['conversation']}/messages"
     before = (await caller("alice").get(path)).json()
@@ -189,9 +185,7 @@ async def test_one_name_of_a_chat_is_another_conversation_for_each(
     assert (await caller("alice").get(path)).json() == before
 
 
-async def test_a_file_of_anothers_is_not_handed_in_as_ones_own(
-    caller: As, ids: dict[str, str]
-) -> None:
+async def test_nobody_hands_in_anothers_file(caller: As, ids: dict[str, str]) -> None:
     part = {"type": "document", "source": {"type": "file", "value": ids["file"]}}
     said = {"id": "m", "role": "user", "content": [{"type": "text", "text": "look"}, part]}
     for user in ("alice", *STRANGERS):

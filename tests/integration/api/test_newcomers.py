@@ -58,9 +58,7 @@ SENT: dict[str, tuple[str, str, dict[str, Any], int, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("sentence", SENT)
-async def test_a_request_that_cannot_be_is_answered_with_what_to_do(
-    sentence: str, alice: AsyncClient
-) -> None:
+async def test_what_cannot_be_is_told_what_to_do(sentence: str, alice: AsyncClient) -> None:
     method, path, given, status, said = SENT[sentence]
     told = problem(await alice.request(method, path, **given), status)
     for each in said:
@@ -70,9 +68,7 @@ async def test_a_request_that_cannot_be_is_answered_with_what_to_do(
 @pytest.mark.parametrize(
     ("user", "said"), [(None, "Authorization: Bearer"), ("alcie", "directory")]
 )
-async def test_who_is_nobody_is_told_how_to_be_somebody(
-    app: FastAPI, user: str | None, said: str
-) -> None:
+async def test_who_is_nobody_is_told_so(app: FastAPI, user: str | None, said: str) -> None:
     async with client_of(app, user) as nobody:
         assert said in problem(await nobody.get("/v1/conversations"), 401)["detail"]
 

@@ -96,9 +96,7 @@ async def turn(store: Store, unique: str) -> str:
 
 
 class TestRuns:
-    async def test_are_found_by_whom_they_wait_for_and_since_when(
-        self, olga: AsyncClient, run: RunRecord
-    ) -> None:
+    async def test_are_found_by_what_they_wait_for(self, olga: AsyncClient, run: RunRecord) -> None:
         for narrowed in (
             {"held": "true", "requester": "alice"},
             {"waiting_for": "bob", "since": "2020-01-01T00:00:00Z"},
@@ -131,9 +129,7 @@ class TestRuns:
         assert answer.status_code == 422, answer.text
         assert query.partition("=")[0] in answer.json()["detail"]
 
-    async def test_of_ones_own_nobody_is_told_who_else_is_waited_for(
-        self, caller: As, run: RunRecord
-    ) -> None:
+    async def test_hide_from_their_own_who_is_waited_for(self, caller: As, run: RunRecord) -> None:
         shown = (await caller("alice").get(f"/v1/flow-runs/{run.id}")).json()
         assert shown["waiting_for"] == []
 
@@ -199,9 +195,7 @@ class TestEachActIsALine:
         assert len(more) == before
         assert first["detail"].startswith("from ")
 
-    async def test_of_a_service_account_that_speaks_for_somebody(
-        self, services: Services, unique: str
-    ) -> None:
+    async def test_of_who_speaks_for_somebody(self, services: Services, unique: str) -> None:
         account = f"ui-{unique}"
         app = create_app(among_us(services, account, "service"))
         said = {"model": "intent-router", "messages": [{"role": "user", "content": "hello"}]}
@@ -212,9 +206,7 @@ class TestEachActIsALine:
             found = await lines(olga, who=account, act="person.speak_for")
         assert [line["whose"] for line in found] == ["frank"]
 
-    async def test_a_request_id_that_no_log_should_hold_is_not_taken_over(
-        self, olga: AsyncClient, run: RunRecord
-    ) -> None:
+    async def test_hostile_request_ids_are_renamed(self, olga: AsyncClient, run: RunRecord) -> None:
         for hostile in ("x" * 65, "a b", "é"):
             headers = {"X-Request-Id": hostile.encode()}
             await olga.get(f"/v1/flow-runs/{run.id}", headers=headers)  # type: ignore[arg-type]
@@ -268,9 +260,7 @@ class TestWithoutALineThereIsNoAct:
 
 
 class TestWhy:
-    async def test_a_turn_went_where_it_did_is_told_without_words(
-        self, olga: AsyncClient, turn: str
-    ) -> None:
+    async def test_is_told_without_words(self, olga: AsyncClient, turn: str) -> None:
         answer = await olga.get(f"/v1/turns/{turn}")
         shown = answer.json()
         (route,) = shown["routes"]
@@ -282,9 +272,7 @@ class TestWhy:
         (line,) = await lines(olga, subject=turn)
         assert (line["act"], line["whose"]) == ("route.read", "alice")
 
-    async def test_words_are_there_where_the_house_lets_operators_read_them(
-        self, services: Services, turn: str
-    ) -> None:
+    async def test_has_words_where_they_may_be_read(self, services: Services, turn: str) -> None:
         async with desk(services, "olga", operators_read_words=True) as olga:
             shown = (await olga.get(f"/v1/turns/{turn}")).json()
         assert (shown["text"], shown["replies"][0]["text"]) == (SAID, ANSWERED)
@@ -313,9 +301,7 @@ class TestWhy:
 
 class TestWhoMayRead:
     @pytest.mark.parametrize("path", ["/v1/audit", "/v1/turns", "/v1/turns/a/b"])
-    async def test_for_everybody_else_it_is_not_there_in_their_language(
-        self, caller: As, path: str
-    ) -> None:
+    async def test_for_anybody_else_it_is_not_there(self, caller: As, path: str) -> None:
         for user, said in (("alice", "这里没有"), ("frank", "There is nothing")):
             assert said in problem(await caller(user).get(path), 404)["detail"]
 
@@ -327,9 +313,7 @@ class TestWhoMayRead:
             for path in ("turns", f"flow-runs/{run.id}"):
                 problem(await ann.get(f"/v1/{path}"), 404)
 
-    async def test_lines_are_titled_in_the_readers_language(
-        self, caller: As, services: Services, run: RunRecord
-    ) -> None:
+    async def test_lines_have_titles(self, caller: As, services: Services, run: RunRecord) -> None:
         await caller("olga").get(f"/v1/flow-runs/{run.id}")
         people = [
             person.model_copy(update={"roles": person.roles | {"auditor"}})

@@ -63,9 +63,7 @@ RUN = {
 @pytest.mark.parametrize(
     ("method", "path", "body"), [("GET", "/v1/approvals", None), ("POST", "/ag-ui", RUN)]
 )
-async def test_the_api_answers_429_with_when_to_come_back(
-    services: Services, method: str, path: str, body: Any
-) -> None:
+async def test_429_says_when_to_come(services: Services, method: str, path: str, body: Any) -> None:
     settings = services.settings.model_copy(update={"user_requests_per_minute": 2})
     app = create_app(replace(services, settings=settings))
     async with client_of(app, "dave") as dave, client_of(app, "gina") as gina:

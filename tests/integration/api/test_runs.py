@@ -205,9 +205,7 @@ class TestFlowRuns:
     ) -> None:
         assert (await act(caller(user), run, verb)).status_code == status
 
-    async def test_lists_are_ones_own_and_everyones_for_operators(
-        self, caller: As, store: Store, run: RunRecord
-    ) -> None:
+    async def test_lists_are_ones_own(self, caller: As, store: Store, run: RunRecord) -> None:
         theirs = run_record(f"x{run.id}", requester="gina", status="completed", flow="other")
         looked = run_record(f"y{run.id}", flow="get_current_time")
         for record in (theirs, looked):
@@ -235,9 +233,7 @@ class TestFlowRuns:
         assert (await act(alice, live, "withdraw", {"comment": "?"}, unique)).status_code == 422
         assert (await act(alice, live, "withdraw", key=f"{unique}2")).status_code == 409
 
-    async def test_a_withdrawal_that_comes_too_late_says_so(
-        self, caller: As, live: RunRecord
-    ) -> None:
+    async def test_a_late_withdrawal_says_so(self, caller: As, live: RunRecord) -> None:
         """The run ends while the withdrawal is on its way, and has yet to close."""
         rejected = await act(caller("bob"), live, "decide", {"decision": "reject"})
         assert rejected.status_code == 200
@@ -249,9 +245,7 @@ class TestFlowRuns:
     ) -> None:
         problem(await act(alice, live, "withdraw", body), 422)
 
-    async def test_nudging_reaches_a_run_that_waits(
-        self, alice: AsyncClient, live: RunRecord, store: Store
-    ) -> None:
+    async def test_nudging_reaches(self, alice: AsyncClient, live: RunRecord, store: Store) -> None:
         assert (await act(alice, live, "nudge")).status_code == 200
         done = live.model_copy(update={"status": "completed", "events": 9})
         await store.runs.publish(done, [])
@@ -276,9 +270,7 @@ class TestFlowRuns:
         await reminded(timedelta(hours=2), events=5)
         assert (await act(alice, live, "nudge", key=f"{unique}3")).status_code == 200
 
-    async def test_a_run_that_nothing_stands_behind_is_over(
-        self, caller: As, run: RunRecord
-    ) -> None:
+    async def test_what_nothing_stands_behind_is_over(self, caller: As, run: RunRecord) -> None:
         for verb in ("withdraw", "nudge"):
             assert (await act(caller("alice"), run, verb)).status_code == 409
         approving = {"decision": "approve"}
@@ -361,17 +353,13 @@ class TestApprovals:
         assert field in {fault["field"] for fault in refused["errors"]}
         assert live.id in {item["flow_run"] for item in await listed(caller("bob"))}
 
-    async def test_delegating_names_someone_of_the_directory(
-        self, caller: As, live: RunRecord
-    ) -> None:
+    async def test_somebody_known_is_delegated_to(self, caller: As, live: RunRecord) -> None:
         body = {"decision": "delegate", "to": "dave"}
         assert (await act(caller("bob"), live, "decide", body)).status_code == 200
 
 
 class TestEvents:
-    async def test_whoever_the_flow_names_tells_it_once_a_key(
-        self, caller: As, live: RunRecord, unique: str
-    ) -> None:
+    async def test_whom_it_names_tells_it(self, caller: As, live: RunRecord, unique: str) -> None:
         dave = caller("dave")
         told = {"id": live.id, "status": "waiting", "state": "after 2"}
         for _ in range(2):
@@ -398,9 +386,7 @@ class TestEvents:
         for missing in ("nothing", run):
             problem(await act(caller("dave"), missing, ARRIVED, {"boxes": 2}), 404)
 
-    async def test_a_run_that_is_over_says_so(
-        self, caller: As, live: RunRecord, temporal: Client
-    ) -> None:
+    async def test_what_ended_says_so(self, caller: As, live: RunRecord, temporal: Client) -> None:
         assert (await act(caller("alice"), live, "withdraw")).is_success
         await temporal.get_workflow_handle(live.workflow_id).result()
         for user, status in (("dave", 409), ("olga", 404)):
@@ -440,9 +426,7 @@ class TestOperators:
         body = PASSED_ON if verb == "reassign" else None
         problem(await act(caller(user), run, verb, body), status)
 
-    async def test_a_call_is_made_again_once_a_key(
-        self, caller: As, live: RunRecord, unique: str
-    ) -> None:
+    async def test_a_call_is_made_again(self, caller: As, live: RunRecord, unique: str) -> None:
         for _ in range(2):
             made = (await act(caller("olga"), live, "retry", key=unique)).json()
             assert made == {"id": live.id, "status": "running", "state": "record"}
@@ -465,8 +449,6 @@ class TestOperators:
             ["carol"],
         ],
     )
-    async def test_someone_else_is_asked_who_must_be_somebody(
-        self, caller: As, live: RunRecord, body: Any
-    ) -> None:
+    async def test_somebody_else_is_asked(self, caller: As, live: RunRecord, body: Any) -> None:
         problem(await act(caller("olga"), live, "reassign", body), 422)
         assert (await act(caller("olga"), live, "reassign", PASSED_ON)).status_code == 200

@@ -278,9 +278,7 @@ REFUSED: dict[str, tuple[Any, int]] = {
 
 
 @pytest.mark.parametrize(("body", "status"), REFUSED.values(), ids=REFUSED)
-async def test_what_is_refused_is_a_problem_and_no_stream(
-    chat: Chat, body: Any, status: int
-) -> None:
+async def test_what_is_refused_is_no_stream(chat: Chat, body: Any, status: int) -> None:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     headers = {**STREAM, "Content-Type": "application/json"}
     problem(await chat.alice.post(chat.messages, content=content, headers=headers), status)

@@ -78,9 +78,7 @@ def test_no_token_makes_anybody_a_flow_or_a_service() -> None:
         ({"sub": "a", "r": [f"r{n}" for n in range(MOST_ROLES + 1)]}, {"jwt_roles_claim": "r"}),
     ],
 )
-def test_claims_that_are_not_as_they_should_be_are_refused(
-    claims: dict[str, Any], named: dict[str, str]
-) -> None:
+def test_claims_of_other_kinds_are_refused(claims: dict[str, Any], named: dict[str, str]) -> None:
     with pytest.raises(Unauthenticated):
         read(claims, **named)
 

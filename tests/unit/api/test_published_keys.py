@@ -61,18 +61,14 @@ async def test_a_key_is_fetched_once_and_kept(keys: PublishedKeys, issuer: Serve
     assert len(issuer.asked) == 1
 
 
-async def test_a_new_key_counts_as_soon_as_a_token_names_it(
-    keys: PublishedKeys, issuer: Served, clock: Clock
-) -> None:
+async def test_a_new_key_counts_at_once(keys: PublishedKeys, issuer: Served, clock: Clock) -> None:
     await keys.key_of(token("old"))
     issuer.publish(jwk(OLD.public_key(), "old"), jwk(NEW.public_key(), "new"))
     clock.pass_(COOLDOWN)
     assert (await keys.key_of(token("new", NEW))).key_id == "new"
 
 
-async def test_a_key_that_was_withdrawn_stops_to_count(
-    keys: PublishedKeys, issuer: Served, clock: Clock
-) -> None:
+async def test_a_withdrawn_key_ends(keys: PublishedKeys, issuer: Served, clock: Clock) -> None:
     await keys.key_of(token("old"))
     issuer.publish(jwk(NEW.public_key(), "new"))
     clock.pass_(LIFETIME)
@@ -125,9 +121,7 @@ async def test_known_keys_count_for_a_while_where_the_issuer_is_away(
     ],
     ids=["nothing", "a list", "no list", "none", "rubbish", "deep", "no text", "huge"],
 )
-async def test_what_is_no_key_set_is_as_if_nothing_answered(
-    keys: PublishedKeys, issuer: Served, body: bytes
-) -> None:
+async def test_no_key_set_is_no_answer(keys: PublishedKeys, issuer: Served, body: bytes) -> None:
     issuer.body = body
     with pytest.raises(Unavailable):
         await keys.key_of(token("old"))
@@ -172,9 +166,7 @@ async def test_a_key_is_for_one_algorithm(keys: PublishedKeys, issuer: Served) -
     ["", "a.b.c", "!", token(None), token("old", "s" * 32, "HS256"), token("old", OLD, "PS256")],
     ids=["empty", "rubbish", "no token", "no kid", "shared", "another algorithm"],
 )
-async def test_a_token_that_names_no_key_asks_for_none(
-    keys: PublishedKeys, issuer: Served, made: str
-) -> None:
+async def test_no_kid_asks_for_no_key(keys: PublishedKeys, issuer: Served, made: str) -> None:
     with pytest.raises(Unauthenticated):
         await keys.key_of(made)
     assert issuer.asked == []

@@ -5,7 +5,6 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from ag_ui.core import EventType
@@ -16,16 +15,12 @@ from router.api.params import derived_id
 from router.domain.progress import Progress
 from router.store.live import Readers
 from router.store.store import Store
-from tests.integration.api.conftest import served
+from tests.integration.api.conftest import client_of, problem
+from tests.integration.api.test_rates import RUN
 from tests.unit.api.agui.client import FrontEnd
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
-
-
-@pytest.fixture(scope="session")
-async def address(app: FastAPI) -> AsyncIterator[str]:
-    async with served(app) as address:
-        yield address
+NEVER_BEGAN = -1
 
 
 @pytest.fixture
@@ -46,7 +41,9 @@ def conversation_of(front_end: FrontEnd) -> str:
 async def turns_of(front_end: FrontEnd) -> int:
     path = f"/v1/conversations/{conversation_of(front_end)}"
     answer = await front_end.http.get(path, headers=front_end.headers)
-    return int(answer.json()["turns"]) if answer.status_code == 200 else 0
+    if answer.status_code == 404:
+        return NEVER_BEGAN
+    return int(answer.json()["turns"])
 
 
 async def cancel(front_end: FrontEnd) -> None:
@@ -73,44 +70,31 @@ async def test_only_the_last_thing_that_was_said_is_said(alice: FrontEnd) -> Non
     history = [
         {"id": "s", "role": "system", "content": "You are a pirate."},
         {"id": "1", "role": "user", "content": "first"},
-        {"id": "2", "role": "assistant", "content": "alice: first"},
+        {"id": "2", "role": "assistant", "content": "a" * 500_000},
         {"id": "3", "role": "user", "content": [{"type": "text", "text": "second"}]},
         {"id": "d", "role": "developer", "content": "Be brief."},
     ]
-    assert (await alice.run(alice.input(messages=history))).text == "alice: second"
+    told = await alice.run(alice.input(messages=history))
+    assert told.text == "alice: second"
+    silent = await alice.run(alice.input())
+    assert silent.types == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]
     assert await turns_of(alice) == 1
 
 
-async def test_a_run_without_a_new_word_says_how_things_stand_and_does_nothing(
-    alice: FrontEnd,
-) -> None:
-    await alice.say("hello")
-    told = await alice.run(alice.input())
-    assert told.types == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]
-    assert await turns_of(alice) == 1
-
-
-async def test_the_same_run_again_is_the_same_answer(alice: FrontEnd) -> None:
-    body = alice.input(messages=user("hello"))
+@pytest.mark.parametrize("run", ["r1", "Lauf Nr. 1 🏃" * 10])
+async def test_the_same_run_again_is_the_same_answer(alice: FrontEnd, run: str) -> None:
+    body = alice.input(messages=user("hello"), runId=run)
     first, again = await alice.run(body), await alice.run(body)
     assert first.events == again.events
-    assert await turns_of(alice) == 1
-
-
-async def test_a_run_may_have_any_name(alice: FrontEnd) -> None:
-    body = alice.input(messages=user("hello"), runId="Lauf Nr. 1 🏃" * 10)
-    first, again = await alice.run(body), await alice.run(body)
-    assert first.end == again.end
-    assert first.end.run_id == body["runId"]
-    assert await turns_of(alice) == 1
+    assert first.end.run_id == run
+    other = await alice.refused({**body, "messages": user("another word")})
+    assert (other.status_code, await turns_of(alice)) == (422, 1)
 
 
 async def test_the_same_thread_of_somebody_else_is_another_conversation(alice: FrontEnd) -> None:
-    bob = FrontEnd(alice.http, "bob", alice.thread)
     await alice.say("hello")
-    told = await bob.say("hello")
-    assert told.text == "bob: hello"
-    assert told.end.result["turn"] == 1
+    told = await FrontEnd(alice.http, "bob", alice.thread).say("hello")
+    assert (told.text, told.end.result["turn"]) == ("bob: hello", 1)
 
 
 async def test_the_run_is_heard_of_before_its_turn_is_over(alice: FrontEnd, store: Store) -> None:
@@ -118,10 +102,14 @@ async def test_the_run_is_heard_of_before_its_turn_is_over(alice: FrontEnd, stor
     async with alice.stream(body) as events:
         assert (await anext(events)).type == EventType.RUN_STARTED
         assert (await anext(events)).type == EventType.STATE_SNAPSHOT
-        told = {"tenant": "default", "conversation": conversation_of(alice)}
-        data: dict[str, Any] = {"text": "Hel", "attempt": 1}
-        heard = Progress(**told, message_id=body["runId"], type="text_delta", data=data)
-        await store.live.tell(heard)
+        heard: dict[str, Any] = {
+            "tenant": "default",
+            "conversation": conversation_of(alice),
+            "message_id": body["runId"],
+            "type": "text_delta",
+            "data": {"text": "Hel", "attempt": 1},
+        }
+        await store.live.tell(Progress(**heard))
         assert (await anext(events)).type == EventType.TEXT_MESSAGE_START
         assert (await anext(events)).delta == "Hel"
         await cancel(alice)
@@ -132,9 +120,7 @@ async def test_the_run_is_heard_of_before_its_turn_is_over(alice: FrontEnd, stor
     assert rest[-1].outcome.type == "cancelled"
 
 
-async def test_silence_is_broken_by_comments(
-    alice: FrontEnd, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_comments_break_a_silence(alice: FrontEnd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.02)
     body = alice.input(messages=user("slow"))
     async with alice.http.stream("POST", "/ag-ui", json=body, headers=alice.headers) as answer:
@@ -156,9 +142,7 @@ async def test_a_turn_that_breaks_is_the_runs_error(alice: FrontEnd) -> None:
     assert last.metadata["intent-router"]["status"] == 409
 
 
-async def test_a_front_end_that_leaves_stops_nothing_and_is_forgotten(
-    alice: FrontEnd, store: Store
-) -> None:
+async def test_a_front_end_that_leaves_stops_nothing(alice: FrontEnd, store: Store) -> None:
     readers: Readers = store.live._readers
     body = alice.input(messages=user("slow"))
     place = ("default", conversation_of(alice), "")
@@ -173,22 +157,16 @@ async def test_a_front_end_that_leaves_stops_nothing_and_is_forgotten(
     assert await turns_of(alice) == 1
 
 
-async def test_a_result_of_the_front_end_is_taken_in_as_one(alice: FrontEnd) -> None:
-    messages = [
-        {
-            "id": "a",
-            "role": "assistant",
-            "toolCalls": [
-                {
-                    "id": "front",
-                    "type": "function",
-                    "function": {"name": "locate", "arguments": "{}"},
-                }
-            ],
-        },
-        {"id": "t", "role": "tool", "toolCallId": "front", "content": '{"at": "home"}'},
-    ]
-    assert (await alice.run(alice.input(messages=messages))).text == "alice: action"
+async def test_a_front_ends_result_is_taken_in_as_its_tool_declares(alice: FrontEnd) -> None:
+    await alice.say("hello")
+    result = {"id": "t", "role": "tool", "toolCallId": "front", "content": "1"}
+    answer = await alice.refused(alice.input(messages=[result]))
+    assert (answer.status_code, await turns_of(alice)) == (422, 1)
+    call = {"id": "front", "type": "function"}
+    call["function"] = {"name": "locate", "arguments": "{}"}
+    asked = {"id": "a", "role": "assistant", "toolCalls": [call]}
+    told = await alice.run(alice.input(messages=[asked, {**result, "content": '{"at": "home"}'}]))
+    assert told.text == "alice: action"
 
 
 async def test_a_file_is_kept_once_and_said_by_its_id(alice: FrontEnd) -> None:
@@ -202,23 +180,18 @@ async def test_a_file_is_kept_once_and_said_by_its_id(alice: FrontEnd) -> None:
     assert (await alice.say([handed])).custom("file") == [file]
 
 
+SVG = base64.b64encode(b"<svg onload=alert(1)>").decode()
 UNUSABLE_PARTS: dict[str, dict[str, Any]] = {
     "an address": {"type": "url", "value": "http://169.254.169.254/latest"},
     "somebody else's handle": {"type": "file", "value": "file-abc", "provider": "openai"},
     "a file that isn't there": {"type": "file", "value": "a" * 24},
     "no base64": {"type": "data", "value": "!!", "mimeType": "image/png"},
-    "a program": {
-        "type": "data",
-        "value": base64.b64encode(b"<svg onload=alert(1)>").decode(),
-        "mimeType": "image/svg+xml",
-    },
+    "a program": {"type": "data", "value": SVG, "mimeType": "image/svg+xml"},
 }
 
 
 @pytest.mark.parametrize("source", UNUSABLE_PARTS.values(), ids=UNUSABLE_PARTS.keys())
-async def test_a_part_that_cannot_be_used_is_warned_of_and_the_text_is_said(
-    alice: FrontEnd, source: dict[str, Any]
-) -> None:
+async def test_a_part_of_no_use_is_warned_of(alice: FrontEnd, source: dict[str, Any]) -> None:
     part = {"type": "image", "source": source}
     told = await alice.say([{"type": "text", "text": "look"}, part])
     assert told.text == "alice: look"
@@ -232,6 +205,7 @@ def entry(id_: Any = "confirm/q", status: Any = "resolved", **more: Any) -> dict
     return {"interruptId": id_, "status": status, **more}
 
 
+APPROVED = entry("approval/nobody/d1", payload={"decision": "approve"})
 REFUSED: dict[str, tuple[Any, int]] = {
     "no JSON": (b"{", 400),
     "twice the same key": (b'{"threadId": "a", "threadId": "b"}', 400),
@@ -252,64 +226,30 @@ REFUSED: dict[str, tuple[Any, int]] = {
     "an answer without a payload": ({"resume": [entry()]}, 422),
     "an unknown status": ({"resume": [entry(status="ignored")]}, 422),
     "two answers": ({"resume": [entry(payload=True), entry("form/x", payload={})]}, 422),
-    "somebody else's approval": (
-        {"resume": [entry("approval/nobody/d1", payload={"decision": "approve"})]},
-        404,
-    ),
-    "an approval left alone that isn't there": (
-        {"resume": [entry("approval/x/d", "cancelled")]},
-        404,
-    ),
+    "somebody else's approval": ({"resume": [APPROVED]}, 404),
+    "an approval that isn't there": ({"resume": [entry("approval/x/d", "cancelled")]}, 404),
     "too large": ({"messages": user("a" * 1_100_000)}, 413),
     "too deep": (b'{"state":' + b"[" * 40 + b"]" * 40 + b"}", 400),
 }
 
 
-@pytest.mark.parametrize(("body", "status"), REFUSED.values(), ids=REFUSED.keys())
-async def test_what_is_refused_is_a_problem_and_no_run(
-    alice: FrontEnd, body: Any, status: int
-) -> None:
+@pytest.mark.parametrize(("body", "status"), REFUSED.values(), ids=REFUSED)
+async def test_what_is_refused_begins_no_run(alice: FrontEnd, body: Any, status: int) -> None:
     whole = body
     if isinstance(body, dict) and body and "threadId" not in body and "runId" not in body:
         whole = alice.input() | body
     answer = await alice.refused(whole)
     assert (answer.status_code, answer.json()["status"]) == (status, status)
-    assert await turns_of(alice) == 0
-
-
-async def test_a_result_of_another_type_than_the_tool_declares_is_refused(alice: FrontEnd) -> None:
-    await alice.say("hello")
-    result = {"id": "t", "role": "tool", "toolCallId": "front", "content": "1"}
-    answer = await alice.refused(alice.input(messages=[result]))
-    assert (answer.status_code, await turns_of(alice)) == (422, 1)
-
-
-async def test_a_refused_run_leaves_no_conversation_behind(alice: FrontEnd) -> None:
-    await alice.refused(alice.input(messages=user(" ")))
-    path = f"/v1/conversations/{conversation_of(alice)}"
-    assert (await alice.http.get(path, headers=alice.headers)).status_code == 404
-
-
-async def test_the_same_run_with_another_word_is_refused(alice: FrontEnd) -> None:
-    body = alice.input(messages=user("one"))
-    await alice.run(body)
-    assert (await alice.refused({**body, "messages": user("two")})).status_code == 422
-    assert await turns_of(alice) == 1
+    assert await turns_of(alice) == (0 if status in {409, 429} else NEVER_BEGAN)
 
 
 async def test_an_answer_to_what_was_never_asked_here_is_warned_of(alice: FrontEnd) -> None:
     told = await alice.run(alice.input(resume=[entry("lg-1", payload={"x": 1})]))
     assert told.custom("warning")[0].startswith("'lg-1'")
-    assert await turns_of(alice) == 0
-
-
-async def test_a_history_larger_than_a_message_may_be_is_taken(alice: FrontEnd) -> None:
-    old = {"id": uuid4().hex, "role": "assistant", "content": "a" * 500_000}
-    assert (await alice.run(alice.input(messages=[old, *user("hello")]))).text == "alice: hello"
+    assert await turns_of(alice) in {NEVER_BEGAN, 0}
 
 
 @pytest.mark.parametrize("token", [None, "nobody"])
-async def test_strangers_have_no_runs(http: AsyncClient, token: str | None) -> None:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    body = {"threadId": "t", "runId": "r", "messages": user("hi")}
-    assert (await http.post("/ag-ui", json=body, headers=headers)).status_code == 401
+async def test_strangers_have_no_runs(app: FastAPI, token: str | None) -> None:
+    async with client_of(app, token) as stranger:
+        problem(await stranger.post("/ag-ui", json=RUN), 401)

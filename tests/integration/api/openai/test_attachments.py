@@ -33,8 +33,7 @@ DOCUMENT = {"type": "file", "file": {"file_data": url(PDF, "x/y"), "filename": "
 
 
 @pytest.mark.parametrize(
-    ("part", "content", "name"),
-    [(picture(), PNG, "file.png"), (DOCUMENT, PDF, "发票.exe.pdf")],
+    ("part", "content", "name"), [(picture(), PNG, "file.png"), (DOCUMENT, PDF, "发票.exe.pdf")]
 )
 async def test_a_file_beside_words_is_kept_once_and_the_words_are_said(
     caller: As, unique: str, part: dict[str, Any], content: bytes, name: str

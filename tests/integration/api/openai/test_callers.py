@@ -129,9 +129,7 @@ async def test_with_a_secret_nothing_else_is(strict: AsyncClient, headers: dict[
 
 
 @pytest.mark.parametrize("headers", [signed(), {PLAIN: "alice"}, {SIGNED: "nonsense"}])
-async def test_a_persons_token_speaks_for_that_person_alone(
-    serviced: Services, headers: dict[str, str]
-) -> None:
+async def test_a_person_speaks_for_themselves(serviced: Services, headers: dict[str, str]) -> None:
     async with desk(serviced, "bob", openwebui_jwt_secret=SecretStr(SECRET)) as bob:
         assert said(await ask(bob, "hello", headers=headers)) == "bob: hello"
 
@@ -141,9 +139,7 @@ async def test_a_service_account_may_list_the_models(trusting: AsyncClient) -> N
     assert [model["id"] for model in listed] == ["intent-router"]
 
 
-async def test_two_people_of_one_ui_have_conversations_of_their_own(
-    trusting: AsyncClient, unique: str
-) -> None:
+async def test_two_people_of_one_ui_share_no_chat(trusting: AsyncClient, unique: str) -> None:
     both = [
         await ask(trusting, unique, headers={PLAIN: person, "X-OpenWebUI-Chat-Id": unique})
         for person in ("alice", "bob")
@@ -151,9 +147,7 @@ async def test_two_people_of_one_ui_have_conversations_of_their_own(
     assert [said(answer) for answer in both] == [f"alice: {unique}", f"bob: {unique}"]
 
 
-async def test_each_person_of_a_ui_has_a_rate_of_their_own_however_they_come(
-    serviced: Services, unique: str
-) -> None:
+async def test_a_persons_rate_is_one_by_whichever_way(serviced: Services, unique: str) -> None:
     settings = serviced.settings.model_copy(update={"user_requests_per_minute": 2})
     app = create_app(replace(serviced, settings=settings))
     async with client_of(app, "webui") as webui, client_of(app, "alice") as alice:

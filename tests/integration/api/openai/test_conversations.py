@@ -37,9 +37,7 @@ def row(conversation: str, number: int, **data: JsonValue) -> LogEntry:
 @pytest.mark.parametrize(
     "header", ["X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id", "X-Conversation-Id", None]
 )
-async def test_a_chat_with_an_id_is_one_conversation(
-    alice: AsyncClient, header: str | None, unique: str
-) -> None:
+async def test_an_id_is_a_conversation(alice: AsyncClient, header: str | None, unique: str) -> None:
     named: Any = {"headers": {header: unique}} if header else {}
     named |= {} if header else {"metadata": {"conversation_id": unique}}
     before = await count(alice)
@@ -48,18 +46,14 @@ async def test_a_chat_with_an_id_is_one_conversation(
     assert (await count(alice), await turns(alice)) == (before + 1, 3)
 
 
-async def test_a_chat_without_an_id_is_known_by_its_first_words(
-    alice: AsyncClient, unique: str
-) -> None:
+async def test_without_an_id_the_first_words_tell(alice: AsyncClient, unique: str) -> None:
     before = await count(alice)
     for texts in ([unique], [unique, "b"], [unique, "b", "c"]):
         await ask(alice, *texts)
     assert (await count(alice), await turns(alice)) == (before + 1, 3)
 
 
-async def test_what_the_client_says_besides_tells_chats_apart(
-    alice: AsyncClient, unique: str
-) -> None:
+async def test_what_is_said_besides_tells_chats_apart(alice: AsyncClient, unique: str) -> None:
     before = await count(alice)
     for texts, user in (([unique], "one"), ([unique], "two"), ([unique, "on"], "one")):
         await ask(alice, *texts, user=user)
@@ -70,18 +64,14 @@ async def test_what_the_client_says_besides_tells_chats_apart(
     assert await count(alice) == before + 4
 
 
-async def test_librechat_has_an_id_only_from_the_second_message_on(
-    alice: AsyncClient, unique: str
-) -> None:
+async def test_librechat_names_a_chat_from_its_answer_on(alice: AsyncClient, unique: str) -> None:
     before, header = await count(alice), "X-LibreChat-Conversation-Id"
     for more, id_ in (([], "new"), (["b"], f"c-{unique}"), (["b", "c"], f"c-{unique}")):
         await ask(alice, unique, *more, headers={header: id_})
     assert (await count(alice), await turns(alice)) == (before + 1, 3)
 
 
-async def test_the_same_words_begin_a_new_chat_once_the_first_has_gone_on(
-    alice: AsyncClient, store: Store, unique: str
-) -> None:
+async def test_the_same_words_later_are_anew(alice: AsyncClient, store: Store, unique: str) -> None:
     before = await count(alice)
     await ask(alice, unique)
     began = await latest(alice)
@@ -106,9 +96,7 @@ async def test_the_same_words_begin_a_new_chat_after_a_while(
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_a_repeat_gets_the_first_answer_and_the_same_words_later_do_not(
-    alice: AsyncClient, unique: str, named: bool
-) -> None:
+async def test_a_repeat_gets_the_first_answer(alice: AsyncClient, unique: str, named: bool) -> None:
     headers = {"X-Conversation-Id": unique} if named else {}
     first, again = [await ask(alice, unique, headers=headers) for _ in range(2)]
     assert first.json()["id"] == again.json()["id"]
@@ -125,9 +113,7 @@ async def test_requests_at_the_same_time_are_one_message(alice: AsyncClient, uni
 
 
 @pytest.mark.parametrize("header", ["X-OpenWebUI-Message-Id", "X-LibreChat-Message-Id"])
-async def test_a_message_with_an_id_of_its_own_is_another_message(
-    alice: AsyncClient, unique: str, header: str
-) -> None:
+async def test_another_id_is_another_message(alice: AsyncClient, unique: str, header: str) -> None:
     for message in ("m1", "m1", "m2"):
         await ask(alice, "hi", headers={"X-Conversation-Id": unique, header: message})
     assert await turns(alice) == 2
@@ -161,9 +147,7 @@ async def test_a_client_that_goes_away_stops_nothing(online: AsyncClient, unique
     assert await turns(online) == 1
 
 
-async def test_the_clients_stream_helper_puts_the_answer_together(
-    address: str, unique: str
-) -> None:
+async def test_the_clients_helper_puts_a_stream_together(address: str, unique: str) -> None:
     alice = AsyncOpenAI(base_url=f"{address}/v1", api_key="alice", max_retries=0)
     chat = {**body("much"), **named(unique), "temperature": 0.2}
     async with alice.chat.completions.stream(**chat) as stream:

@@ -53,9 +53,7 @@ async def test_a_job_begins_no_conversation(alice: AsyncClient, sent: dict[str, 
         "Respond to the user query using the provided context",
     ],
 )
-async def test_people_may_talk_about_titles_and_tasks(
-    alice: AsyncClient, text: str, unique: str
-) -> None:
+async def test_people_may_talk_of_titles(alice: AsyncClient, text: str, unique: str) -> None:
     body = {"model": "intent-router", "messages": [{"role": "user", "content": text}]}
     answer = await alice.post(PATH, json=body, headers={"X-Conversation-Id": unique})
     assert content(answer) == f"alice: {text}"

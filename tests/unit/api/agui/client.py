@@ -1,5 +1,6 @@
 """A front end that speaks AG-UI over HTTP, and believes nothing that the protocol doesn't allow."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -24,28 +25,21 @@ def balanced(events: list[Any]) -> None:
     """Fail where the events break the protocol's rules of order."""
     assert events[0].type in {EventType.RUN_STARTED, EventType.RUN_ERROR}
     assert events[-1].type in {EventType.RUN_FINISHED, EventType.RUN_ERROR}
+    lanes = {"TEXT": "message_id", "TOOL": "tool_call_id", "STEP": "step_name"}
     opened: set[tuple[str, str]] = set()
     for event in events[1:-1]:
-        kind = event.type.value
-        assert not kind.startswith("RUN_")
-        for lane, name in (("TEXT_MESSAGE", "message_id"), ("TOOL_CALL", "tool_call_id")):
-            if not kind.startswith(lane) or kind.endswith("RESULT"):
-                continue
-            item = (lane, getattr(event, name))
-            _pass(opened, item, kind)
-        if kind.startswith("STEP"):
-            _pass(opened, ("STEP", event.step_name), kind.replace("FINISHED", "END"))
+        lane, _, kind = event.type.value.partition("_")
+        assert lane != "RUN"
+        if lane not in lanes or kind.endswith("RESULT"):
+            continue
+        item = (lane, getattr(event, lanes[lane]))
+        begins = kind.endswith(("START", "STARTED"))
+        assert (item in opened) != begins
+        if begins:
+            opened.add(item)
+        elif kind.endswith(("END", "FINISHED")):
+            opened.remove(item)
     assert not opened or events[-1].type == EventType.RUN_ERROR
-
-
-def _pass(opened: set[tuple[str, str]], item: tuple[str, str], kind: str) -> None:
-    if kind.endswith(("_START", "_STARTED")):
-        assert item not in opened
-        opened.add(item)
-        return
-    assert item in opened
-    if kind.endswith("_END"):
-        opened.remove(item)
 
 
 @dataclass
@@ -109,15 +103,13 @@ class FrontEnd:
             told = Told([event async for event in events])
         balanced(told.events)
         if told.text:
-            message = {"id": uuid4().hex, "role": "assistant", "content": told.text}
-            self.history.append(message)
+            self.history.append({"id": uuid4().hex, "role": "assistant", "content": told.text})
         return told
 
     async def refused(self, body: Any) -> Response:
-        content = body if isinstance(body, bytes) else None
-        json = None if isinstance(body, bytes) else body
+        content = body if isinstance(body, bytes) else json.dumps(body)
         headers = {**self.headers, "Content-Type": "application/json"}
-        answer = await self.http.post("/ag-ui", content=content, json=json, headers=headers)
+        answer = await self.http.post("/ag-ui", content=content, headers=headers)
         assert answer.headers["content-type"] == "application/problem+json"
         return answer
 

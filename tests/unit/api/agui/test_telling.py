@@ -1,5 +1,7 @@
 """What happens in a turn, as events: told live, and whole at its end."""
 
+import functools
+import operator
 from copy import deepcopy
 from typing import Any
 
@@ -18,9 +20,8 @@ from tests.unit.api.agui.client import Told, balanced
 
 
 def heard(type_: Any, message_id: str = "m1", **data: Any) -> Progress:
-    return Progress(
-        tenant="default", conversation="c1", message_id=message_id, type=type_, data=data
-    )
+    place = {"tenant": "default", "conversation": "c1", "message_id": message_id}
+    return Progress.model_validate({**place, "type": type_, "data": data})
 
 
 def delta(text: str, attempt: int = 1) -> Progress:
@@ -62,13 +63,8 @@ def texts(said: Told) -> dict[str, str]:
 
 def test_a_text_that_was_heard_while_it_was_written_is_not_said_again() -> None:
     said, telling = told(delta("Hel"), delta("lo"), then=turn("Hello"))
-    assert said.types == [
-        "TEXT_MESSAGE_START",
-        "TEXT_MESSAGE_CONTENT",
-        "TEXT_MESSAGE_CONTENT",
-        "TEXT_MESSAGE_END",
-        "CUSTOM",
-    ]
+    parts = ["START", "CONTENT", "CONTENT", "END"]
+    assert said.types == [*(f"TEXT_MESSAGE_{part}" for part in parts), "CUSTOM"]
     assert texts(said) == {"m1.draft1": "Hello"}
     assert not telling.texts.thrown_away
 
@@ -78,15 +74,12 @@ def test_a_text_begun_anew_is_another_message_and_the_first_one_is_thrown_away()
     assert texts(said) == {"m1.draft1": "Bro", "m1.draft2": "Hello"}
     assert telling.texts.thrown_away
     assert [(m.id, m.content) for m in telling.history] == [("m1.draft2", "Hello")]
-
-
-def test_a_text_that_the_turn_says_otherwise_is_said_and_the_draft_thrown_away() -> None:
-    said, telling = told(delta("Hello"), then=turn("Good day"))
-    assert texts(said) == {"m1.draft1": "Hello", "m1.reply0": "Good day"}
+    otherwise, telling = told(delta("Hello"), then=turn("Good day"))
+    assert texts(otherwise) == {"m1.draft1": "Hello", "m1.reply0": "Good day"}
     assert telling.texts.thrown_away
 
 
-def test_a_call_begins_when_it_begins_and_has_its_arguments_and_result_from_the_turn() -> None:
+def test_a_call_begins_when_it_begins_and_has_its_result_from_the_turn() -> None:
     call = ToolCallView.of("c0", "look", {"at": "天"}, {"blue": True})
     said, telling = told(
         heard("tool_started", id="c0", name="look"),
@@ -94,24 +87,14 @@ def test_a_call_begins_when_it_begins_and_has_its_arguments_and_result_from_the_
         heard("tool_finished", id="c0", name="look", status="done", milliseconds=3),
         then=turn("blue", calls=(call,)),
     )
-    assert said.types[:7] == [
-        "TOOL_CALL_START",
-        "CUSTOM",
-        "CUSTOM",
-        "CUSTOM",
-        "TOOL_CALL_ARGS",
-        "TOOL_CALL_END",
-        "TOOL_CALL_RESULT",
-    ]
+    begun, ended = ["TOOL_CALL_START", "CUSTOM", "CUSTOM", "CUSTOM"], ("ARGS", "END", "RESULT")
+    assert said.types[:7] == [*begun, *(f"TOOL_CALL_{part}" for part in ended)]
     assert said.one(EventType.TOOL_CALL_ARGS).delta == '{"at": "天"}'
     assert said.one(EventType.TOOL_CALL_RESULT).content == '{"blue": true}'
     assert said.custom("tool_finished")[0]["id"] == "m1.c0"
     assert [m.id for m in telling.history] == ["m1.c0", "m1.c0.result", "m1.reply0"]
-
-
-def test_a_call_that_the_turn_knows_nothing_of_is_ended_with_its_status() -> None:
-    said, _ = told(heard("tool_started", id="c0", name="look"), then=turn("stopped"))
-    assert said.one(EventType.TOOL_CALL_RESULT).content == "skipped"
+    unknown, _ = told(heard("tool_started", id="c0", name="look"), then=turn("stopped"))
+    assert unknown.one(EventType.TOOL_CALL_RESULT).content == "skipped"
 
 
 def test_a_call_that_waits_is_the_front_ends_and_has_no_result() -> None:
@@ -131,20 +114,13 @@ def test_a_call_that_the_front_end_answers_with_this_run_is_not_made_again() -> 
 
 
 def test_steps_are_closed_before_the_run_is_and_never_opened_twice() -> None:
-    said, _ = told(
-        thinking("started"),
-        thinking("started"),
-        thinking("finished"),
-        thinking("finished"),
-        thinking("started", "think", "policy-advisor"),
-        then=turn("done"),
-    )
-    steps = [(e.type.value, e.step_name) for e in said.events if "STEP" in e.type.value]
-    assert steps == [
-        ("STEP_STARTED", "decide"),
-        ("STEP_FINISHED", "decide"),
-        ("STEP_STARTED", "policy-advisor 1: think"),
-        ("STEP_FINISHED", "policy-advisor 1: think"),
+    twice = [thinking(status) for status in ("started", "started", "finished", "finished")]
+    skill = thinking("started", "think", "policy-advisor")
+    said, _ = told(*twice, skill, then=turn("done"))
+    assert [(e.type.value, e.step_name) for e in said.events if "STEP" in e.type.value] == [
+        (status, step)
+        for step in ("decide", "policy-advisor 1: think")
+        for status in ("STEP_STARTED", "STEP_FINISHED")
     ]
 
 
@@ -169,9 +145,7 @@ HAPPENED = st.lists(
 
 
 @given(happened=HAPPENED, said=st.lists(st.text(max_size=3), max_size=3))
-def test_whatever_happens_all_that_was_begun_is_ended(
-    happened: list[Progress], said: list[str]
-) -> None:
+def test_whatever_is_begun_is_ended(happened: list[Progress], said: list[str]) -> None:
     calls = (ToolCallView.of("c0", "look", {}, 1),)
     events, _ = told(*happened, then=turn(*said, calls=calls))
     begin = RunStartedEvent(thread_id="t", run_id="r")
@@ -187,11 +161,11 @@ def test_a_failed_turn_is_an_error_a_stopped_one_is_cancelled_and_both_say_what_
     assert [u.total_tokens for u in (failed.usage[0], stopped.usage[0])] == [7, 7]
 
 
+SCALAR = st.none() | st.booleans() | st.integers(-2, 2) | st.text("a/~", max_size=2)
+KEY = st.text("a/~", max_size=2)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 2) | st.text("a/~", max_size=2),
-    lambda inner: (
-        st.lists(inner, max_size=2) | st.dictionaries(st.text("a/~", max_size=2), inner, max_size=3)
-    ),
+    SCALAR,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEY, inner, max_size=3),
     max_leaves=8,
 )
 
@@ -199,15 +173,12 @@ JSON = st.recursive(
 def applied(document: Any, operations: list[dict[str, Any]]) -> Any:
     """The document after the patch, by RFC 6902 read literally."""
     for operation in operations:
-        *parents, last = [
-            key.replace("~1", "/").replace("~0", "~") for key in operation["path"].split("/")
-        ]
+        keys = operation["path"].split("/")
+        *parents, last = [key.replace("~1", "/").replace("~0", "~") for key in keys]
         if not parents:
             document = operation["value"]
             continue
-        place = document
-        for key in parents[1:]:
-            place = place[key]
+        place = functools.reduce(operator.getitem, parents[1:], document)
         assert (last in place) == (operation["op"] != "add")
         if operation["op"] == "remove":
             del place[last]
@@ -231,18 +202,19 @@ GIVEN: dict[str, tuple[str, Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("id_", "payload", "action"), GIVEN.values(), ids=GIVEN.keys())
+def read(id_: str, payload: Any, index: int = 0) -> Any:
+    entry = ResumeEntry(interrupt_id=id_, status="resolved", payload=payload)
+    return read_answers(entry, index)
+
+
+@pytest.mark.parametrize(("id_", "payload", "action"), GIVEN.values(), ids=GIVEN)
 def test_an_answer_is_to_its_own_question(id_: str, payload: Any, action: dict[str, Any]) -> None:
-    answer: Any = read_answers(ResumeEntry(interrupt_id=id_, status="resolved", payload=payload), 0)
-    assert answer.message.action.model_dump() == {"question": "q", **action}
+    assert read(id_, payload).message.action.model_dump() == {"question": "q", **action}
 
 
 @pytest.mark.parametrize("kind", ["choices", "confirm", "form"])
 def test_a_string_is_what_the_person_would_have_typed(kind: str) -> None:
-    answer: Any = read_answers(
-        ResumeEntry(interrupt_id=f"{kind}/q", status="resolved", payload="下周一"), 0
-    )
-    assert answer.message.text == "下周一"
+    assert read(f"{kind}/q", "下周一").message.text == "下周一"
 
 
 UNUSABLE: dict[str, tuple[str, Any]] = {
@@ -265,10 +237,10 @@ UNUSABLE: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("id_", "payload"), UNUSABLE.values(), ids=UNUSABLE.keys())
+@pytest.mark.parametrize(("id_", "payload"), UNUSABLE.values(), ids=UNUSABLE)
 def test_a_payload_that_answers_nothing_is_refused_by_name(id_: str, payload: Any) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        read_answers(ResumeEntry(interrupt_id=id_, status="resolved", payload=payload), 4)
+        read(id_, payload, 4)
     assert refusal.value.problems[0].field.startswith("resume.4.payload")
 
 
@@ -276,4 +248,4 @@ def test_a_payload_that_answers_nothing_is_refused_by_name(id_: str, payload: An
     "id_", ["", "/", "form/", "other/q", "approval/a", "approval//d", "q" * 999]
 )
 def test_what_is_no_interrupt_of_ours_answers_nothing(id_: str) -> None:
-    assert read_answers(ResumeEntry(interrupt_id=id_, status="resolved", payload={}), 0) is None
+    assert read(id_, {}) is None

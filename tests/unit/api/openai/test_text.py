@@ -42,16 +42,12 @@ def told(deltas: list[tuple[str, int]], *texts: str) -> str:
         ([("late", 3), ("old", 2)], ["late."], "late."),
     ],
 )
-def test_an_answer_is_whole_however_it_was_written(
-    deltas: list[tuple[str, int]], texts: list[str], expected: str
-) -> None:
+def test_an_answer_is_whole(deltas: list[tuple[str, int]], texts: list[str], expected: str) -> None:
     assert told(deltas, *texts) == expected
 
 
 @given(st.text(max_size=20), st.lists(st.text(min_size=1, max_size=5)), st.text(max_size=20))
-def test_whatever_was_streamed_the_answer_is_in_it(
-    said: str, pieces: list[str], other: str
-) -> None:
+def test_whatever_streams_the_answer_is_in_it(said: str, pieces: list[str], other: str) -> None:
     sent = [(piece, 1) for piece in pieces]
     whole = as_plain_text(replies(said, other), "en")
     got = told(sent, said, other)
