@@ -69,11 +69,7 @@ class DecisionBody(BaseModel):
 
 
 async def own_approval(services: Services, caller: Principal, approval: str) -> ApprovalRecord:
-    """The approval with this id, decided or not, which the caller was asked for.
-
-    Raises:
-        NotFound: there is none, or somebody else was asked.
-    """
+    """The approval that the caller was asked for, decided or not; `NotFound` where it isn't."""
     record = await services.store.runs.find_approval(caller.tenant, known(approval, "approval"))
     if record is None or record.person != caller.id:
         raise NotFound("There is no such approval.")
@@ -87,11 +83,9 @@ async def decide(
     body: DecisionBody,
     key: str | None,
 ) -> RunStanding:
-    """Decide, once, and say where the run stands then; the same key gets the first answer again.
+    """Decide, once, and say where the run stands; the same key gets the first answer again.
 
-    Raises:
-        InvalidInput: `to` names nobody.
-        Conflict: it was decided before, or what is decided on has changed.
+    Raises `InvalidInput` where `to` names nobody, and what `settle` raises.
     """
     to = body.to
     if to is not None and await services.directory.find(caller.tenant, to) is None:

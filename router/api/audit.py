@@ -23,10 +23,7 @@ REMEMBERED = 10_000
 
 @dataclass(frozen=True)
 class AuditWriter:
-    """Notes what a person does in one request.
-
-    >>> await audit.note("run.retry", "r1", whose="alice")  # doctest: +SKIP
-    """
+    """Notes what a person does in one request."""
 
     trail: AuditTrail
     person: Principal
@@ -41,11 +38,7 @@ class AuditWriter:
         reason: str | None = "",
         detail: str = "",
     ) -> None:
-        """Add the line; only once this has returned may it be done.
-
-        Raises:
-            Unavailable: it can't be added, so it may not be done.
-        """
+        """Add the line; where this raises `Unavailable` the act may not be done."""
         deed = AuditEntry(
             id=fresh_id(),
             tenant=self.person.tenant,
@@ -80,10 +73,7 @@ class Arrivals:
 
 
 def request_id_of(request: Request) -> str:
-    """What the request is called in the trail: by whoever sent it, else by us.
-
-    A name that isn't visible ASCII, or is too long for a log, is none.
-    """
+    """What the trail calls the request: as its sender did in short visible ASCII, or we do."""
     named = request.headers.get(REQUEST_ID, "")
     is_fit = 1 <= len(named) <= LONGEST_ID and all("!" <= character <= "~" for character in named)
     return named if is_fit else fresh_id()
@@ -95,9 +85,5 @@ def sender_of(request: Request) -> str:
 
 
 def in_words(asked: Mapping[str, object]) -> str:
-    """What a list was narrowed by, as its line in the trail says it.
-
-    >>> in_words({"status": "waiting", "flow": None, "held": True})
-    'status=waiting held=True'
-    """
+    """What a list was narrowed by, as the trail says it: `status=waiting held=True`."""
     return " ".join(f"{name}={value}" for name, value in asked.items() if value is not None)

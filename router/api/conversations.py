@@ -19,11 +19,7 @@ from workflows import memory
 async def standing(
     temporal: Client, conversations: Conversations, tenant: str, conversation: str
 ) -> ConversationStatus:
-    """How the conversation stands, open, closed or not yet begun.
-
-    Raises:
-        Unavailable: Temporal, its worker or the database is out of reach.
-    """
+    """How it stands, open, closed or not begun; `Unavailable` where something is out of reach."""
     open_one = await live_standing(temporal, tenant, conversation)
     if open_one is not None:
         return open_one
@@ -35,11 +31,7 @@ async def standing(
 async def live_standing(
     temporal: Client, tenant: str, conversation: str
 ) -> ConversationStatus | None:
-    """How the conversation's workflow says it stands; None where none is open.
-
-    Raises:
-        Unavailable: Temporal or its worker is out of reach.
-    """
+    """How its workflow says it stands; None where none is open. Raises as `standing` does."""
     handle = temporal.get_workflow_handle(workflow_id(tenant, conversation))
     try:
         with own_errors():

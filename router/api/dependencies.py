@@ -42,11 +42,7 @@ class Ownership:
         self._recent: OrderedDict[tuple[str, str], tuple[ConversationRecord, float]] = OrderedDict()
 
     async def owned(self, caller: Principal, conversation: str) -> ConversationRecord:
-        """The caller's conversation with this id.
-
-        Raises:
-            NotFound: there is none, or it is someone else's: the answer is the same.
-        """
+        """The caller's conversation with this id; `NotFound` where there is none, or another's."""
         record = await self._find(caller.tenant, conversation)
         if record is None or record.owner != caller.id:
             raise NotFound("There is no such conversation.")
@@ -179,8 +175,7 @@ bearer = HTTPBearer(
 
 
 async def _authenticated(
-    request: Request,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
 ) -> Principal:
     if credentials is None or not credentials.credentials:
         raise Unauthenticated("Say who is calling: Authorization: Bearer <token>.")
@@ -294,11 +289,7 @@ OwnConversation = Annotated[ConversationRecord, Depends(_own_conversation)]
 
 
 def known(identifier: str, noun: str) -> str:
-    """An id from a path, where it could be one at all; databases refuse some characters.
-
-    Raises:
-        NotFound: no id looks like this.
-    """
+    """An id from a path; `NotFound` where it can't be one: databases refuse some characters."""
     if not 1 <= len(identifier) <= 200 or not all("!" <= c <= "~" for c in identifier):  # noqa: PLR2004
         raise NotFound(f"There is no such {noun}.")
     return identifier

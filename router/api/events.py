@@ -32,11 +32,7 @@ PATTERN = rf"^(?:[0-9]{{1,{MOST_DIGITS}}}(?:\.[0-9]{{1,{MOST_DIGITS}}})?)?$"
 
 @dataclass(frozen=True)
 class Position:
-    """At a row of the log, having seen so many of its events.
-
-    >>> str(Position.of("42.3")), str(Position.of("42"))
-    ('42.3', '42')
-    """
+    """At a row of the log, having seen so many of its events: `42.3`, or all of them: `42`."""
 
     row: int
     seen: int | None = None
@@ -44,11 +40,7 @@ class Position:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The position that an event's `id` names, or a transcript item's.
-
-        Raises:
-            InvalidInput: it is neither.
-        """
+        """The position that an event's `id`, or a transcript item's, names; else `InvalidInput`."""
         row, point, seen = text.partition(".")
         parts = (row, seen) if point else (row,)
         if all(p.isascii() and p.isdigit() and len(p) <= MOST_DIGITS for p in parts):
@@ -316,11 +308,7 @@ class Channel:
         return self._reading.done()
 
     async def join(self) -> HubInbox:
-        """An inbox for everything behind the row that it `begins` at.
-
-        Raises:
-            Unavailable: the database is out of reach.
-        """
+        """An inbox for all behind the row it `begins` at; `Unavailable` without a database."""
         await asyncio.wait({self._begun})
         self._begun.result()
         inbox = HubInbox(self._tip)
@@ -389,11 +377,7 @@ class Hub:
 
     @asynccontextmanager
     async def following(self, feed: Feed) -> AsyncIterator[HubInbox]:
-        """What happens in the feed from now on, for as long as one stays.
-
-        Raises:
-            Unavailable: the database is out of reach.
-        """
+        """What happens from now on, while one stays; `Unavailable` without a database."""
         channel = self._channels.get(feed.key)
         if channel is None or channel.over:
             channel = self._channels[feed.key] = Channel(feed)

@@ -1,7 +1,4 @@
-"""How a text would be routed, and why: nothing is executed.
-
-`POST /v1/route` and `intent-router route --json` both answer with this.
-"""
+"""How a text would be routed, and why, as `POST /v1/route` and `route --json` answer it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
@@ -60,10 +57,7 @@ async def explain(reader: Reads, text: str, situation: Situation, decide: Decide
 def explanation(
     text: str, reading: Reading, route: Route, commands: list[Command]
 ) -> dict[str, Any]:
-    """The explanation as JSON, without the optional keys that it has nothing for.
-
-    A pattern's `blocked_by` is there even where nothing blocked it.
-    """
+    """The explanation as JSON: of empty optional keys, only a pattern's `blocked_by` is there."""
     whole = Explanation(
         text=text,
         normalised=reading.normalised,

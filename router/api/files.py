@@ -82,15 +82,10 @@ def _bounded(request: Request) -> Receive:
 
 
 def check_kind(content: bytes, field: str = FIELD) -> None:
-    """Return where the content is a PDF or a picture.
-
-    Raises:
-        InvalidInput: it is neither; `field` is where it was sent.
-    """
+    """Return where the content, sent in `field`, is a PDF or a picture; else `InvalidInput`."""
     if document_kind(content) is None:
         raise _unusable(
-            field,
-            f"is {_described(content)}; send a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC)",
+            field, f"is {_described(content)}; send a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC)"
         )
 
 
@@ -131,11 +126,7 @@ class FileView(BaseModel):
 async def hand_in(
     services: Services, caller: Principal, upload: Upload, key: str | None
 ) -> FileView:
-    """Keep the file; the same key with the same content gives the same one again.
-
-    Raises:
-        DuplicateKey: the key came with another content before.
-    """
+    """Keep the file, once for one key; `DuplicateKey` where the key came with another content."""
     id_ = derived_id("file", caller.tenant, caller.id, key) if key else fresh_id()
     record = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
     await claim(services, caller, key, "create file", record.sha256)

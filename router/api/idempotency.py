@@ -41,11 +41,7 @@ async def _idempotency_key(
 
 
 def unquoted(header: str) -> str:
-    r"""The key, whether it came bare or as a structured field's string.
-
-    >>> unquoted('"a-1"'), unquoted("a-1")
-    ('a-1', 'a-1')
-    """
+    """The key, whether it came bare or as a structured field's string."""
     return _ESCAPED.sub(r"\1", header[1:-1]) if header.startswith('"') else header
 
 
@@ -56,11 +52,7 @@ IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
 async def claim(
     services: Services, caller: Principal, key: str | None, what: str, body: JsonValue = None
 ) -> None:
-    """Bind the key to this very request, if there is a key.
-
-    Raises:
-        DuplicateKey: it was used for another one.
-    """
+    """Bind the key, if any, to this very request; `DuplicateKey` where it was another one's."""
     if key is not None:
         digest = digest_of([what, body])
         await services.store.keys.claim(caller.tenant, caller.id, key, digest)

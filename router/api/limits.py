@@ -39,12 +39,7 @@ class _Bucket:
 
 
 class Buckets:
-    """One bucket for each key: holds a minute's worth, and fills up evenly.
-
-    >>> buckets = Buckets(60, clock=lambda: 0.0)
-    >>> [buckets.wait("alice") for _ in range(60)] == [0.0] * 60, buckets.wait("alice")
-    (True, 1.0)
-    """
+    """One bucket for each key: holds a minute's worth, and fills up evenly."""
 
     def __init__(
         self, per_minute: int, clock: Callable[[], float] = monotonic, most: int = MOST
@@ -82,11 +77,7 @@ class RateLimits:
         self._tenants = Buckets(per_tenant, clock) if per_tenant else None
 
     def admit(self, caller: Principal) -> None:
-        """Count a request.
-
-        Raises:
-            TooManyRequests: the person's, or the tenant's, are used up for the moment.
-        """
+        """Count a request; `TooManyRequests` where the person's, or the tenant's, are used up."""
         if self._users and (wait := self._users.wait((caller.tenant, caller.id))):
             REFUSED.labels("user").inc()
             raise _refusal(wait, _PERSON)
@@ -122,11 +113,7 @@ class Backlog:
     """Refuses messages while the oldest task has waited for `most` seconds or longer."""
 
     def __init__(
-        self,
-        temporal: Client,
-        task_queue: str,
-        most: float,
-        clock: Callable[[], float] = monotonic,
+        self, temporal: Client, task_queue: str, most: float, clock: Callable[[], float] = monotonic
     ) -> None:
         self._temporal = temporal
         self._task_queue = task_queue
@@ -137,11 +124,7 @@ class Backlog:
         self._looking: asyncio.Task[None] | None = None
 
     def check(self) -> None:
-        """Return where one more message can be taken; never waits.
-
-        Raises:
-            Unavailable: the workers are too far behind.
-        """
+        """Return where one more message can be taken; `Unavailable` where workers are too late."""
         since = self._clock() - self._at
         if since > FRESH and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self.look(), name="looking at the backlog")

@@ -30,11 +30,7 @@ ASKED_ANEW = {"Cache-Control": "no-cache"}
 
 
 def page_policy(issuer: str | None) -> str:
-    """The chat page's: it also shows pictures that it fetched, and may ask the issuer for tokens.
-
-    >>> page_policy("https://id.example/realm").rpartition("; ")[2]
-    "connect-src 'self' https://id.example"
-    """
+    """The chat page's: it also shows pictures that it fetched, and may ask the issuer."""
     pictures = f"{POLICY}; img-src 'self' blob:"
     if issuer is None:
         return pictures
@@ -92,11 +88,7 @@ class CodecOrigin:
 
 
 def origin_of(url: str) -> str:
-    """The origin as a browser writes it.
-
-    >>> origin_of("https://Temporal.example:443/ui")
-    'https://temporal.example'
-    """
+    """The origin as a browser writes it: in lower case, without the scheme's own port."""
     parts = urlsplit(url)
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     host = parts.hostname or ""

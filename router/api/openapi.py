@@ -1,7 +1,4 @@
-"""The OpenAPI document: what the routes can't say of themselves, said once for all of them.
-
-Which answer leads to which other call: the table behind the links of the OpenAPI document.
-"""
+"""The OpenAPI document: what the routes can't say of themselves, and which answer leads where."""
 
 import sys
 import unicodedata
@@ -127,11 +124,7 @@ REF = "#/components/schemas/{model}"
 
 
 def describe(document: Json) -> Json:
-    """The document with every schema that it refers to, and links from answers to what follows.
-
-    Links are OpenAPI's: a client, or a tester of APIs, reads in them which field of an answer is
-    the parameter of which other call.
-    """
+    """The document with every schema it refers to, and OpenAPI's links from answers to calls."""
     document["components"]["schemas"] |= {
         **_of(errors.ProblemDetails),
         **_of(Completion),

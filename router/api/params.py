@@ -67,16 +67,7 @@ def events(description: str) -> dict[str, Any]:
 
 
 def prefers_events(accept: str) -> bool:
-    """True where the `Accept` header names events, and wants nothing else of ours more.
-
-    A wildcard isn't enough, for every client sends one. A type whose weight can't be read
-    isn't wanted.
-
-    >>> prefers_events("text/event-stream"), prefers_events("*/*")
-    (True, False)
-    >>> prefers_events("application/json, text/event-stream;q=0.9")
-    False
-    """
+    """True where `Accept` names events, and wants nothing of ours more; a wildcard is no name."""
     weights: dict[str, float] = defaultdict(float)
     for wish in _QUOTED.sub("", accept).lower().split(","):
         kind, *parameters = (part.strip() for part in wish.split(";"))
@@ -193,20 +184,12 @@ Since = Annotated[
 
 
 def check_plain(value: JsonValue) -> None:
-    """Refuse control characters anywhere in the value.
-
-    Raises:
-        ValueError: there is one, and this is where.
-    """
+    """Refuse, with `ValueError`, control characters anywhere in the value."""
     _plain_throughout(value)
 
 
 def said_text(text: str, field: str) -> str:
-    """The text, where a person may say it.
-
-    Raises:
-        InvalidInput: they may not, and this is why; `field` is where it was sent.
-    """
+    """The text, where a person may say it; else `InvalidInput`, of the `field` it was sent in."""
     try:
         return _said(text)
     except ValueError as error:
@@ -243,11 +226,7 @@ class StrictRoute(APIRoute):
 
 
 def check_media_type(request: Request) -> None:
-    """Return where the body says that it is JSON, or doesn't say what it is.
-
-    Raises:
-        HTTPException: 415, it is something else.
-    """
+    """Return where the body says that it is JSON, or nothing; else raise 415."""
     declared = request.headers.get("content-type")
     if declared is None:
         return

@@ -163,10 +163,7 @@ def todays_definition(record: RunRecord, offered: Offers) -> FlowDefinition | No
 
 
 def schema_of_fillable(slots: Mapping[str, Slot], locale: Locale) -> dict[str, JsonValue]:
-    """An object of those slots that a person may fill, titled in the reader's language.
-
-    Nothing in it is required: what is left out, the flow asks for.
-    """
+    """An object of the slots that a person may fill, titled for the reader; none is required."""
     return schema_of_slots({n: slot for n, slot in slots.items() if slot.is_fillable}, locale)
 
 
@@ -189,11 +186,7 @@ def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
 
 
 def history_url(settings: Settings, workflow_id: str, run_id: str) -> str:
-    """Where the Temporal UI shows this run.
-
-    >>> history_url(Settings(), "leave_request/default/7h2k", "r1").rpartition("/workflows/")[2]
-    'leave_request%2Fdefault%2F7h2k/r1/history'
-    """
+    """Where the Temporal UI shows this run."""
     namespace, workflow, run = (
         quote(part, safe="") for part in (settings.temporal_namespace, workflow_id, run_id)
     )

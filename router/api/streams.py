@@ -221,11 +221,7 @@ class TurnStream:
     message: MessageInProgress
 
     async def response(self) -> Response:
-        """The answer, which begins once it is certain that the message was taken in.
-
-        Raises what `Turns.submit` raises, where that comes out before; the answer is then a
-        problem like any other. The turn runs on whether or not anybody stays to hear of it.
-        """
+        """The answer, once the message was surely taken in; else raises as `Turns.submit` does."""
         events = self._events()
         return EventStream(events, await anext(events))
 
@@ -263,11 +259,7 @@ def parts_of(turn: Turn) -> Iterator[Part]:
 
 
 def event(name: str, data: dict[str, Any], id_: str | None = None) -> bytes:
-    r"""One event as it goes over the wire.
-
-    >>> event("ping", {})
-    b'event: ping\ndata: {}\n\n'
-    """
+    """One event as it goes over the wire."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return format_sse_event(event=name, data_str=text.translate(LINE_ENDS), id=id_)
 

@@ -86,11 +86,7 @@ class MessageBody(BaseModel):
         return Message(text=self.text, action=self.action)
 
     def id_with(self, key: str | None) -> str | None:
-        """The message's id, which an Idempotency-Key is another way to give; None where none is.
-
-        Raises:
-            InvalidInput: both are given, and differ.
-        """
+        """The message's id, or else the key; `InvalidInput` where both are given and differ."""
         if key is not None and self.message_id not in {None, key}:
             raise InvalidInput(
                 "message_id and Idempotency-Key are the same thing for a message, but differ.",
@@ -104,10 +100,7 @@ _CLOSING = TRANSIENT | {RPCStatusCode.NOT_FOUND}
 
 
 class Delivery:
-    """A message, its conversation, and the update that takes one to the other.
-
-    A conversation that the message begins has this `share` of the workers.
-    """
+    """A message on its way to a conversation, which it may begin with this `share` of workers."""
 
     def __init__(
         self,
@@ -194,10 +187,7 @@ NOT_TAKEN = "No worker took the message in; send it again with the same message_
 
 
 class Turns:
-    """The turns that this process waits for: at most six of a conversation.
-
-    None is begun while the `backlog`, where there is one, is too long.
-    """
+    """The turns awaited here, six of a conversation; none begins with a long `backlog`."""
 
     def __init__(
         self,
@@ -231,15 +221,11 @@ class Turns:
         return outcome(task) if task.done() else None
 
     async def take(
-        self,
-        conversation: ConversationRecord,
-        submission: Submission,
-        sign: "asyncio.Future[Any]",
+        self, conversation: ConversationRecord, submission: Submission, sign: "asyncio.Future[Any]"
     ) -> asyncio.Task[Turn]:
-        """The turn while it runs, as soon as it is certain that the message was taken in.
+        """The turn while it runs, once it is certain that the message was taken in.
 
-        `sign` is done when anything is heard of the turn, which is certainty enough. Raises
-        what `submit` raises, where that comes out before.
+        Anything heard of it, when `sign` is done, is certainty enough. Raises what `submit` raises.
         """
         delivery = self._delivery(conversation, submission)
         turn = self._begin(delivery)

@@ -127,10 +127,7 @@ Post = Statement | DecisionRequest
 
 
 class Outbound(Protocol):
-    """A platform, as the desk posts on it.
-
-    Raises `Undeliverable`, and `TooManyRequests` or `Unavailable` where it may work later.
-    """
+    """A platform to post on; raises `Undeliverable`, `TooManyRequests` or `Unavailable`."""
 
     async def post(self, place: Place, post: Post, key: str) -> None:
         """Post it. `key` is the same when the same is posted again, so that it is seen once."""

@@ -25,8 +25,7 @@ STRANGER = (
 """Nobody knows which language they speak."""
 
 NOT_YOURS = Localised(
-    zh="这张卡片不是给您的，没有改动任何内容。",
-    en="This card isn't for you; nothing was changed.",
+    zh="这张卡片不是给您的，没有改动任何内容。", en="This card isn't for you; nothing was changed."
 )
 FAILED = Localised(
     zh="这条消息没有处理成功，请再发一次。",
@@ -93,10 +92,7 @@ DONE: dict[str, Localised] = {
 
 @dataclass(frozen=True)
 class CardButton:
-    """A button as it is shown; `style` is `primary`, `danger` or None.
-
-    `sure` is what is asked in a dialog before the press counts; nothing where it counts at once.
-    """
+    """A button; `style` is `primary` or `danger`, `sure` is asked before the press counts."""
 
     label: str
     button: Button

@@ -49,12 +49,8 @@ class Dispatcher:
     async def take(self, inbound: Inbound) -> None:
         """Take it in, once, however often it is delivered.
 
-        What comes too fast isn't taken in, and the person told so: delivered again it would only
-        be more of it.
-
-        Raises:
-            TooManyRequests: six messages of the conversation wait already.
-            Unavailable: nobody took it in within `PATIENCE`.
+        Raises `TooManyRequests` and `Unavailable`; it is delivered again then. What comes too fast
+        isn't taken in, and the person told so: delivered again it would only be more of it.
         """
         person = self.state.services.directory.by_account(self.platform, inbound.account)
         if person is None:
@@ -71,10 +67,7 @@ class Dispatcher:
             raise Unavailable("The event wasn't taken in yet; deliver it again.") from error
 
     async def decide(self, inbound: Inbound) -> DecisionOutcome | None:
-        """What an approver's press on a card came to; None where nobody is known by the account.
-
-        It waits for as long as deciding by REST does, which is longer than platforms wait.
-        """
+        """What a press on a card came to, as late as by REST; None where nobody has the account."""
         services, button = self.state.services, inbound.button
         person = services.directory.by_account(self.platform, inbound.account)
         if person is None or button is None or button.decision is None:

@@ -91,21 +91,13 @@ Configured = tuple[Platform[PlatformSettings], PlatformSettings]
 
 
 def configured(settings: Settings) -> list[Configured]:
-    """The platforms that the settings name, with what is set of each.
-
-    Raises:
-        MisconfiguredError: something of one is missing, or can't be used.
-    """
+    """The platforms that are set, and their settings; `MisconfiguredError` where half of one is."""
     every = [(platform, settings.section(platform.settings)) for platform in found()]
     return [(platform, known) for platform, known in every if known.is_complete]
 
 
 def mounted(state: AppState) -> MountedPlatforms:
-    """The platforms that the settings name, ready to be mounted.
-
-    Raises:
-        MisconfiguredError: as `configured`, or a platform's library isn't installed.
-    """
+    """The platforms that are set, mounted; raises as `configured`, or without a library."""
     here, outbound = MountedPlatforms(), dict[str, Outbound]()
     outbox = Outbox(state.services, outbound)
 

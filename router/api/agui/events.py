@@ -81,10 +81,7 @@ class Texts:
             self._open = None
 
     def said(self, replies: Sequence[Reply], history: list[Message]) -> Iterator[BaseEvent]:
-        """What the turn says, but for what was shown already; all of it is added to `history`.
-
-        Questions are said in words as well, for front ends that don't know interrupts.
-        """
+        """What the turn says and wasn't shown; all of it, and questions in words, go to `history`."""
         yield from self.end()
         for number, reply in enumerate(replies):
             text = as_plain_text([reply], self._locale)
@@ -175,10 +172,7 @@ def _result(id_: str, content: str) -> ToolCallResultEvent:
 
 
 class TurnEvents:
-    """What is told of one turn, and what of it was begun and not ended yet.
-
-    `history` is what it comes to as messages, in the ids that the events had.
-    """
+    """What is told of one turn; `history` is what it comes to as messages, by the events' ids."""
 
     def __init__(
         self, message_id: str, locale: Locale, answered: frozenset[str] = frozenset()

@@ -92,12 +92,6 @@ def heard_in(run: RunAgentInput) -> Heard:
     """What came after the agent's last word: the last thing the person said, and results.
 
     Who says two things before an answer comes has said the first one in a run before.
-
-    >>> hello = UserMessage(id="1", content="hello")
-    >>> heard_in(RunAgentInput(thread_id="t", run_id="r", messages=[hello])).text
-    'hello'
-    >>> heard_in(RunAgentInput(thread_id="t", run_id="r", messages=[])).text
-    ''
     """
     fresh = list(_fresh(run.messages))[::-1]
     said = next((m for m in reversed(fresh) if isinstance(m, UserMessage)), None)
@@ -148,12 +142,7 @@ class Verdict:
 def read_answers(entry: ResumeEntry, place: int) -> InterruptAnswer | Verdict | None:
     """What the `place`th entry means; None where it answers nothing that was ever asked here.
 
-    Raises:
-        InvalidInput: the payload isn't what was asked for.
-
-    >>> yes = ResumeEntry(interrupt_id="confirm/review:1", status="resolved", payload=True)
-    >>> read(yes, 0).message.action
-    ConfirmAction(question='review:1', type='confirm', value=True)
+    Raises `InvalidInput` where the payload isn't what was asked for.
     """
     kind, _, name = entry.interrupt_id.partition("/")
     if kind == "approval":

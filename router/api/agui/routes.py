@@ -159,10 +159,7 @@ Outcome = RunFinishedCancelledOutcome | RunFinishedInterruptOutcome | RunFinishe
 def ended(
     thread: str, run: str, turns: Sequence[Turn], interrupts: Sequence[Interrupt]
 ) -> RunFinishedEvent | RunErrorEvent:
-    """The end of a run that told all it had to; its result is its last turn, in plain JSON.
-
-    A turn that failed has said so in words already, which are the error's.
-    """
+    """The end of a run; its result is its last turn. A turn that failed has said so in words."""
     last = turns[-1] if turns else None
     if last is not None and last.status == "failed":
         words = "\n\n".join(reply.text for reply in last.replies)
@@ -200,10 +197,7 @@ def _usage(turns: Sequence[Turn]) -> list[TokenUsage] | None:
 
 
 async def broken_off(request: Request, error: Exception) -> RunErrorEvent:
-    """The end of a run that could not go on, with the problem that a plain answer would have had.
-
-    `code` is the last word of the problem's type, as `conflict`.
-    """
+    """The end of a run that could not go on; `code` is the last word of its problem's type."""
     answer = await errors.answer_to(request, error)
     problem = json.loads(bytes(answer.body))
     return RunErrorEvent(
@@ -225,11 +219,7 @@ def state_of(
     return {
         "flow": flow.model_dump(mode="json") if flow else None,
         "paused_flows": [paused.model_dump(mode="json") for paused in standing.paused_flows],
-        "skill": {
-            "name": skill.name,
-            "title": skill.title.within(locale),
-            "asking": skill.asking,
-        }
+        "skill": {"name": skill.name, "title": skill.title.within(locale), "asking": skill.asking}
         if skill
         else None,
     }
@@ -242,13 +232,7 @@ def delta(before: State, after: State) -> list[StateDeltaEvent]:
 
 
 def patch(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
-    """The RFC 6902 operations by which the one JSON value becomes the other.
-
-    Objects are changed key by key, all else is replaced as a whole.
-
-    >>> patch({"a": 1, "b/c": 2}, {"a": 1, "b/c": 3, "d": []})
-    [{'op': 'replace', 'path': '/b~1c', 'value': 3}, {'op': 'add', 'path': '/d', 'value': []}]
-    """
+    """The RFC 6902 operations from one JSON value to the other: objects key by key, else whole."""
     if before == after and type(before) is type(after):
         return []
     if not (isinstance(before, dict) and isinstance(after, dict)):
@@ -298,10 +282,7 @@ class AguiRun:
     _thrown_away: bool = False
 
     async def response(self) -> Response:
-        """The answer, which begins once it is certain that the run does.
-
-        Raises what `Turns.submit` raises, where that comes out before: no run was begun then.
-        """
+        """The answer, once the run certainly begins; before that, raises as `Turns.submit` does."""
         events = self._encoded()
         return EventStream(events, await anext(events))
 

@@ -85,8 +85,7 @@ Speaker = Annotated[Principal, Depends(_speaker)]
 def names_in(headers: Mapping[str, str], settings: Settings) -> Iterator[str]:
     """What the person may be called in the directory, the likeliest first; none, where unsaid.
 
-    Raises:
-        Unauthenticated: what they are named by isn't signed, and has to be, or not by the UI.
+    Raises `Unauthenticated` where the UI hasn't signed it, and has to.
     """
     secret = settings.openwebui_jwt_secret
     token = headers.get(SIGNED, "").strip()

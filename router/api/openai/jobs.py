@@ -109,12 +109,7 @@ def answer(asked: Completion, headers: Mapping[str, str], locale: Locale) -> str
 
 
 def spoken(prompt: str) -> str:
-    r"""What the person said: a UI that has found something in documents puts much before it.
-
-    >>> spoken("### Task:\nRespond to the user query using the provided context, …\n"
-    ...        "<context>a handbook</context>\n\n我要请假")
-    '我要请假'
-    """
+    """What the person said: a UI that has found something in documents puts much before it."""
     if not _ABOUT_DOCUMENTS.search(prompt):
         return prompt
     query = _QUERY.search(prompt)

@@ -78,11 +78,7 @@ class Completion(ClientModel):
 
     @classmethod
     def of(cls, body: JsonValue) -> Self:
-        """The body, once it is certain that it can be answered.
-
-        Raises:
-            InvalidInput: it can't, and these of its fields are why.
-        """
+        """The body, if it can be answered; `InvalidInput` says which of its fields are why not."""
         try:
             asked = cls.model_validate(body)
         except ValidationError as error:
@@ -122,11 +118,7 @@ class Completion(ClientModel):
 
 
 def words_of(content: Content) -> str:
-    """The text of a message, in whichever way it was sent.
-
-    >>> words_of([{"type": "text", "text": "hi"}, {"type": "image_url", "image_url": {}}])
-    'hi'
-    """
+    """The text of a message, in whichever way it was sent."""
     if not isinstance(content, list):
         return plain_lines(content or "")
     texts = (part.get("text") for part in content if part.get("type") == "text")
@@ -139,11 +131,7 @@ def plain_lines(text: str) -> str:
 
 
 def check_said(asked: Completion) -> None:
-    """Refuse a chat whose last word is nobody's; a chat UI's job may be in any message.
-
-    Raises:
-        InvalidInput: it isn't the user who has spoken last.
-    """
+    """Refuse (`InvalidInput`) a chat whose last word isn't its user's; jobs may be anywhere."""
     if asked.said.role != "user":
         where = f"messages.{len(asked.messages) - 1}.role"
         what = "the last message has to be the user's; only that one is answered"
@@ -182,11 +170,7 @@ def names(services: Services, person: Principal) -> Iterator[str]:
 
 
 def skill_meant(model: str, services: Services, person: Principal) -> str | None:
-    """The skill that is asked under this name; None for the router itself.
-
-    Raises:
-        NotFound: there is no such model, or none that this person may ask.
-    """
+    """The skill of this name; None for the router; `NotFound` where this person may ask none."""
     if model not in names(services, person):
         raise NotFound(f"There is no model {model[:80]!r} that you may ask; see /v1/models.")
     return model.partition("/")[2] or None
@@ -211,13 +195,9 @@ class Attachment:
 
 
 def attached(asked: Completion) -> Attachment | None:
-    """The file in the message that is to be answered, if there is one.
+    """The one file in the message that is to be answered; earlier messages' are passed over.
 
-    Those of earlier messages, which a client sends again each time, are passed over.
-
-    Raises:
-        InvalidInput: a part can't be used, or there are several files.
-        HTTPException: 413, the file is too large.
+    Raises `InvalidInput` where a part can't be used, and 413 where the file is too large.
     """
     found = list(_files(asked))
     if len(found) > 1:

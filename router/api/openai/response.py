@@ -103,10 +103,7 @@ class ProtocolRoute(APIRoute):
 
 
 async def failed(request: Request, error: Exception) -> Response:
-    """The answer to a request that came to this: the problem, put in OpenAI's words.
-
-    What is 422 elsewhere is 400: OpenAI has no other, and clients tell it apart.
-    """
+    """The problem in OpenAI's words; 422 is 400 there, by which clients tell it apart."""
     if isinstance(error, HTTPException):
         said = errors.problem(error.status_code, error.detail, headers=error.headers)
     else:
@@ -182,11 +179,7 @@ class Envelope:
 
 
 def event(data: dict[str, Any]) -> bytes:
-    r"""An event as it goes over the wire. In ASCII: some clients end lines at odd letters.
-
-    >>> event({"a": "\u2028"})
-    b'data: {"a":"\\u2028"}\n\n'
-    """
+    """An event as it goes over the wire. In ASCII: some clients end lines at odd letters."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return f"data: {text}\n\n".encode()
 
@@ -222,11 +215,7 @@ class Exchange:
     note: str = ""
 
     async def news(self) -> str:
-        """What runs have said by themselves since the turn before; nothing, where they haven't.
-
-        A chat UI is told nothing in between, so this is where its user hears of it. A repeat
-        of the message hears the same again.
-        """
+        """What runs have said since the turn before: a chat UI is told nothing in between."""
         record = self.record
         rows = await self.services.store.log.untold(
             record.tenant, record.id, self.submission.message_id
@@ -247,9 +236,7 @@ class Exchanges:
     ) -> Exchange:
         """The message that the request comes to, in its conversation.
 
-        Raises:
-            InvalidInput: the message has nothing to say, too much, or a file of no use.
-            NotFound: there is no such model.
+        Raises `InvalidInput` where it says nothing, too much, or has a file of no use.
         """
         skill = skill_meant(asked.model, self.services, self.speaker)
         file = attached(asked)
@@ -321,10 +308,7 @@ async def _written(asked: Completion, about: Envelope, text: str) -> AsyncGenera
 
 
 async def whole(exchange: Exchange, turns: Turns, about: Envelope) -> Response:
-    """The answer once the turn is over.
-
-    Raises what `Turns.submit` raises, and `Unavailable` where it takes longer than `WAIT`.
-    """
+    """The answer once the turn is over; raises as `Turns.submit`, `Unavailable` after `WAIT`."""
     turn = await turns.submit(exchange.record, exchange.submission, WAIT)
     if turn is None:
         raise Unavailable(STILL_AT_WORK)
@@ -398,13 +382,7 @@ def _ended(asked: Completion, about: Envelope, spent: Usage) -> Iterator[bytes]:
 
 @dataclass
 class Text:
-    """The text of an answer: what of it was sent already, and what is yet to be.
-
-    >>> from router.domain.messages import TextReply
-    >>> text = Text("en", sent="You have 8")
-    >>> text.rest([TextReply(text="You have 8 days.")])
-    ' days.'
-    """
+    """The text of an answer: what of it was sent already, and what is yet to be."""
 
     locale: Locale
     sent: str = ""

@@ -97,11 +97,7 @@ async def index(services: Given, caller: Caller, page: Paged) -> ApprovalPage:
 
 @router.post("/{approval}/decision", responses=problems(400, 404, 409, 413, 415))
 async def decide(
-    services: Given,
-    caller: Caller,
-    record: OwnApproval,
-    key: IdempotencyKey,
-    body: DecisionBody,
+    services: Given, caller: Caller, record: OwnApproval, key: IdempotencyKey, body: DecisionBody
 ) -> DecisionAnswer:
     """Decide, once. The same Idempotency-Key gets the first answer again."""
     standing = await approvals.decide(services, caller, record, body, key)

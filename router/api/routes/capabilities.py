@@ -102,9 +102,7 @@ class TextBody(BaseModel):
 
 
 @route_router.post(
-    "",
-    response_model=None,
-    responses={200: {"model": Explanation}, **problems(400, 413, 415)},
+    "", response_model=None, responses={200: {"model": Explanation}, **problems(400, 413, 415)}
 )
 async def route(
     services: Given, caller: Caller, _key: IdempotencyKey, body: TextBody

@@ -110,10 +110,6 @@ async def show(
 
 
 def disposition(name: str) -> str:
-    """`Content-Disposition` of an attachment, its name in ASCII and as it is (RFC 5987).
-
-    >>> print(disposition("发票.pdf"))
-    attachment; filename="__.pdf"; filename*=UTF-8''%E5%8F%91%E7%A5%A8.pdf
-    """
+    """`Content-Disposition` of an attachment, its name in ASCII and as it is (RFC 5987)."""
     ascii_name = "".join(c if c.isascii() and c not in '"\\' else "_" for c in name)
     return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}"

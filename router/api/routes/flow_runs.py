@@ -47,11 +47,7 @@ async def _run_filter(
     quiet_since: Annotated[Since | None, Query(description="Unchanged since then.")] = None,
 ) -> RunFilter:
     return RunFilter(
-        person=requester,
-        waiting_for=waiting_for,
-        held=held,
-        since=since,
-        quiet_since=quiet_since,
+        person=requester, waiting_for=waiting_for, held=held, since=since, quiet_since=quiet_since
     )
 
 
@@ -167,11 +163,7 @@ class Remark(BaseModel):
 
 @router.post("/{run}/withdraw", responses=problems(400, 403, 404, 409, 413, 415))
 async def withdraw(
-    services: Given,
-    caller: Caller,
-    record: OwnRun,
-    key: IdempotencyKey,
-    body: Remark | None = None,
+    services: Given, caller: Caller, record: OwnRun, key: IdempotencyKey, body: Remark | None = None
 ) -> RunStanding:
     """Take a run back; what it did already is undone.
 
@@ -320,11 +312,7 @@ async def terminate(
 
 @router.post("/{run}/reassign", responses=problems(400, 403, 404, 409, 413, 415))
 async def reassign(
-    services: Given,
-    audit: Audited,
-    record: OperatedRun,
-    key: IdempotencyKey,
-    body: NewApprover,
+    services: Given, audit: Audited, record: OperatedRun, key: IdempotencyKey, body: NewApprover
 ) -> RunStanding:
     """Operators: have someone else decide, in place of one whom the run waits for."""
     caller = audit.person

@@ -26,11 +26,8 @@ from router.store.conversations import Conversations
 def check_start(message: Message, offered: Offers, caller: Principal) -> None:
     """Return where the message starts nothing by name, or what the caller may start.
 
+    Raises `NotFound` where it is none of theirs, `InvalidInput` where it can't be started so.
     Values that a slot can't hold are the flow's to refuse, in words, as a form's are.
-
-    Raises:
-        NotFound: there is no such flow or tool, or it is none of the caller's business.
-        InvalidInput: it has no slots of these names, or is listed and can't be started so.
     """
     action = message.action
     if not isinstance(action, StartAction):
@@ -73,11 +70,8 @@ async def check_result(
 ) -> None:
     """Return where the message brings no result, or one that its tool declares.
 
-    That nobody waits for it is the conversation's to say: it may be a repeat.
-
-    Raises:
-        InvalidInput: the result isn't of the type that the tool declares; the call still waits.
-        Unavailable: the conversation can't be asked which tool it is of.
+    Raises `InvalidInput` where it is of another type; the call still waits then. That nobody waits
+    for it is the conversation's to say: it may be a repeat.
     """
     action = message.action
     if not isinstance(action, ToolResultAction):
@@ -135,11 +129,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 async def _submission(
-    services: Given,
-    body: MessageBody,
-    caller: Person,
-    record: OwnConversation,
-    key: IdempotencyKey,
+    services: Given, body: MessageBody, caller: Person, record: OwnConversation, key: IdempotencyKey
 ) -> Submission:
     check_start(body.message, services.offered, caller)
     await check_result(

@@ -83,10 +83,7 @@ BLOCK = 16
 
 
 def check(key: str, headers: Mapping[str, str], body: bytes, now: float | None = None) -> None:
-    """Return where the request was signed with the encrypt key within the last five minutes.
-
-    Raises `Unauthenticated` otherwise, whatever is wrong.
-    """
+    """Return where it was signed with the key within five minutes; else `Unauthenticated`."""
     stamp = headers.get("x-lark-request-timestamp", "")
     nonce = headers.get("x-lark-request-nonce", "")
     given = headers.get("x-lark-signature", "")
@@ -381,10 +378,7 @@ class FeishuRoutes:
         return JSONResponse({})
 
     async def _decided(self, inbound: Inbound) -> dict[str, Any]:
-        """What the press came to, and the card as it looks from now on.
-
-        What takes longer than Feishu waits is said in its place later.
-        """
+        """What the press came to, and its card; said later where it takes longer than Feishu waits."""
         deciding = asyncio.create_task(self._dispatcher.decide(inbound))
         await asyncio.wait({deciding}, timeout=PATIENCE)
         if not deciding.done():

@@ -208,11 +208,7 @@ def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
 
 
 def plain(text: str) -> str:
-    """What was typed, as its writer sees it, without Slack's escapes; mentions are by name or out.
-
-    >>> plain("<@U0DESK> R&amp;D &lt;3, see <https://wiki.example|the wiki>")
-    'R&D <3, see the wiki (https://wiki.example)'
-    """
+    """What was typed as its writer sees it, without Slack's escapes; mentions are by name or out."""
     return html.unescape(_MARKED.sub(_shown, text)).strip()
 
 
@@ -289,10 +285,7 @@ class SlackClient:
 
     @staticmethod
     async def _call(method: Callable[..., object], **arguments: Any) -> None:
-        """Call it on a thread: this part of the SDK is synchronous.
-
-        Raises as `Outbound` does.
-        """
+        """Call it on a thread, for this part of the SDK is synchronous; raises as `Outbound`."""
         from slack_sdk.errors import SlackApiError, SlackClientError
 
         try:
@@ -377,12 +370,7 @@ class SlackRoutes:
             await self._client.say(inbound.place, outcome.text)
 
     async def _signed(self, request: Request) -> bytes:
-        """The body, which Slack signed within the last five minutes.
-
-        Raises:
-            HTTPException: 400, it is no text.
-            Unauthenticated: Slack didn't; what can't be read as a signature is none.
-        """
+        """The body, signed by Slack within five minutes; what isn't text is 400, else 401."""
         body = await request.body()
         try:
             valid = self._verifier.is_valid_request(body, dict(request.headers))
