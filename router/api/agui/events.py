@@ -81,7 +81,7 @@ class Texts:
             self._open = None
 
     def said(self, replies: Sequence[Reply], history: list[Message]) -> Iterator[BaseEvent]:
-        """What the turn says and wasn't shown; all of it, and questions in words, go to `history`."""
+        """What the turn says and wasn't shown; all of it goes to `history`, questions in words."""
         yield from self.end()
         for number, reply in enumerate(replies):
             text = as_plain_text([reply], self._locale)

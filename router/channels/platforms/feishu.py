@@ -378,7 +378,7 @@ class FeishuRoutes:
         return JSONResponse({})
 
     async def _decided(self, inbound: Inbound) -> dict[str, Any]:
-        """What the press came to, and its card; said later where it takes longer than Feishu waits."""
+        """What a press came to, and its card; said later where Feishu doesn't wait so long."""
         deciding = asyncio.create_task(self._dispatcher.decide(inbound))
         await asyncio.wait({deciding}, timeout=PATIENCE)
         if not deciding.done():

@@ -208,7 +208,7 @@ def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
 
 
 def plain(text: str) -> str:
-    """What was typed as its writer sees it, without Slack's escapes; mentions are by name or out."""
+    """What was typed as its writer sees it, without escapes; mentions are by name or out."""
     return html.unescape(_MARKED.sub(_shown, text)).strip()
 
 

@@ -40,6 +40,7 @@ def clearing(alice: Terminal, _: str) -> None:
     alice.sees(">")
     alice.presses(CTRL_C)
     alice.sees("再按一次")
+    alice.sees(">")
     alice.presses(b"one")
     alice.sees("one")
     alice.presses(CTRL_C)

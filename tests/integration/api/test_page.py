@@ -2,16 +2,14 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from httpx import AsyncClient
+from pydantic import SecretStr
 
 from router.api.dependencies import Services
 from router.flow.view import STATUSES
-from router.runtime.server import create_app
-from router.settings import Settings
-from tests.integration.api.conftest import client_of
+from tests.integration.api.conftest import desk
 
 PAGE_FILE = re.compile(r'(?:src|href)="(/web/[^"]+)"|from "\./([^"]+)"')
 
@@ -51,9 +49,8 @@ async def test_it_may_load_nothing_from_elsewhere(alice: AsyncClient) -> None:
 
 async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> None:
     issuer = "https://id.example:8443/realms/house"
-    named = {"oidc_issuer": f"{issuer}/", "oidc_client_id": "desk", "jwt_secret": "x" * 32}
-    settings = Settings(auth="jwt", **named, _env_file=None)
-    async with client_of(create_app(replace(services, settings=settings)), None) as client:
+    named = {"auth": "jwt", "jwt_secret": SecretStr("x" * 32)}
+    async with desk(services, oidc_issuer=issuer, oidc_client_id="desk", **named) as client:
         page, config = await client.get("/"), await client.get("/web/config.json")
     policy = page.headers["content-security-policy"]
     assert policy.endswith("; connect-src 'self' https://id.example:8443")

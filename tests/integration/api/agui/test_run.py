@@ -162,8 +162,8 @@ async def test_a_front_ends_result_is_taken_in_as_its_tool_declares(alice: Front
     result = {"id": "t", "role": "tool", "toolCallId": "front", "content": "1"}
     answer = await alice.refused(alice.input(messages=[result]))
     assert (answer.status_code, await turns_of(alice)) == (422, 1)
-    call = {"id": "front", "type": "function"}
-    call["function"] = {"name": "locate", "arguments": "{}"}
+    made = {"name": "locate", "arguments": "{}"}
+    call = {"id": "front", "type": "function", "function": made}
     asked = {"id": "a", "role": "assistant", "toolCalls": [call]}
     told = await alice.run(alice.input(messages=[asked, {**result, "content": '{"at": "home"}'}]))
     assert told.text == "alice: action"
