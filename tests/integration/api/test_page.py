@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from httpx import AsyncClient
@@ -49,7 +50,7 @@ async def test_it_may_load_nothing_from_elsewhere(alice: AsyncClient) -> None:
 
 async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> None:
     issuer = "https://id.example:8443/realms/house"
-    named = {"auth": "jwt", "jwt_secret": SecretStr("x" * 32)}
+    named: dict[str, Any] = {"auth": "jwt", "jwt_secret": SecretStr("x" * 32)}
     async with desk(services, oidc_issuer=issuer, oidc_client_id="desk", **named) as client:
         page, config = await client.get("/"), await client.get("/web/config.json")
     policy = page.headers["content-security-policy"]
