@@ -30,7 +30,7 @@ from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.understanding.reading import PatternHit, Reading
-from tests.fakes.encoder import HashingEncoder
+from tests.fakes.encoder import PairsEncoder
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
 from tests.temporal import dev_server
 from tests.unit.understanding.flows import LEAVE
@@ -125,7 +125,7 @@ async def services(temporal: Client, store: Store) -> Services:
         capability("tool", "locate", client=True),
         capability("tool", "tangle"),
     )
-    index = CapabilityIndex(HashingEncoder())
+    index = CapabilityIndex(PairsEncoder())
     await index.update(offering.offered)
     return Services(
         settings=Settings(task_queue=QUEUE, _env_file=None),

@@ -12,9 +12,9 @@ from router.api.routes import health
 from router.retrieval.index import CapabilityIndex
 from router.store.database import Database
 from router.store.store import Store
+from tests.fakes.encoder import PairsEncoder
 from tests.fakes.model_server import ModelServer, fails
 from tests.integration.api.conftest import capability, desk
-from tests.unit.retrieval.encoders import PairsEncoder
 
 
 async def test_without_a_model_it_is_degraded(alice: AsyncClient) -> None:

@@ -24,24 +24,18 @@ BALANCE = Function(
 REPLY = Function(
     name="respond_message",
     description="Say something",
-    parameters={
-        "type": "object",
-        "properties": {"text": {"type": "string"}},
-        "required": ["text"],
-    },
+    parameters={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
 )
 ANNUAL = ("get_balance", {"leave_type": "annual"})
 
 
 def question(text: str = "还有几天年假？", **more: Any) -> ChatRequest:
-    return ChatRequest(
-        **{
-            "messages": (SystemMessage(text="You route."), UserMessage(text=text)),
-            "functions": (BALANCE, REPLY),
-            "spoken": {"respond_message": "text"},
-            **more,
-        }
-    )
+    asked: dict[str, Any] = {
+        "messages": (SystemMessage(text="You route."), UserMessage(text=text)),
+        "functions": (BALANCE, REPLY),
+        "spoken": {"respond_message": "text"},
+    }
+    return ChatRequest(**(asked | more))
 
 
 class Desk:

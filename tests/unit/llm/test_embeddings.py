@@ -7,15 +7,8 @@ import pytest
 
 from router.llm.embeddings import BATCH, OpenAIEmbeddings
 from router.llm.types import AccessRefused, ModelUnavailable
-from tests.fakes.model_server import (
-    DIMENSIONS,
-    Behaviour,
-    ModelServer,
-    fails,
-    hangs,
-    rate_limits,
-    sends,
-)
+from tests.fakes import model_server
+from tests.fakes.model_server import Behaviour, ModelServer, fails, hangs, rate_limits, sends
 
 
 @asynccontextmanager
@@ -35,7 +28,7 @@ async def test_texts_become_unit_rows_in_their_order() -> None:
         assert (embeddings.name, embeddings.dimensions) == ("openai:small", None)
         rows = await embeddings.documents(["请年假", "报销", "请年假"])
         assert rows.dtype == np.float32
-        assert rows.shape == (3, DIMENSIONS) == (3, embeddings.dimensions)
+        assert rows.shape == (3, model_server.DIMENSIONS) == (3, embeddings.dimensions)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
     assert np.array_equal(rows[0], rows[2])
     assert not np.allclose(rows[0], rows[1])
@@ -50,12 +43,6 @@ async def test_many_texts_go_in_bounded_batches() -> None:
     assert sorted(sizes) == [1] + [BATCH] * 5
 
 
-async def test_no_texts_are_no_rows_and_no_request() -> None:
-    async with encoder() as (embeddings, server):
-        assert (await embeddings.queries([])).shape == (0, 0)
-        assert server.requests == []
-
-
 async def test_queries_and_documents_have_the_prefixes_of_the_models_card() -> None:
     prefixes: dict[str, Any] = {"query_prefix": "query: ", "document_prefix": "passage: "}
     async with encoder(**prefixes) as (embeddings, server), encoder() as (plain, _):
@@ -65,36 +52,29 @@ async def test_queries_and_documents_have_the_prefixes_of_the_models_card() -> N
         assert embeddings.version != plain.version
 
 
-async def test_an_empty_text_is_sent_as_something() -> None:
+async def test_no_texts_are_no_request_and_an_empty_text_is_sent_as_something() -> None:
     async with encoder() as (embeddings, server):
+        assert (await embeddings.queries([])).shape == (0, 0)
+        assert server.requests == []
         assert (await embeddings.documents(["", "  "])).shape[0] == 2
         assert all(server.requests[0].body["input"])
 
 
 async def test_rows_are_put_in_the_order_of_their_index() -> None:
-    def entry(index: int, vector: list[float]) -> dict[str, Any]:
-        return {"index": index, "embedding": vector}
-
-    behaviour = sends({"data": [entry(1, [0.0, 2.0]), entry(0, [3.0, 0.0])]})
-    async with encoder(behaviour) as (embeddings, _):
+    entries = [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [3, 0]}]
+    async with encoder(sends({"data": entries})) as (embeddings, _):
         assert (await embeddings.queries(["a", "b"])).tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        {},
-        [],
-        {"data": []},
-        {"data": [{"index": 0}]},
-        {"data": [{"index": 0, "embedding": []}]},
-        {"data": [{"index": 0, "embedding": "AAAA"}]},
-        {"data": [{"index": 0, "embedding": [[1.0]]}]},
-        {"data": [{"index": 0, "embedding": [0.0, 0.0]}]},
-        {"data": [{"index": 0, "embedding": [None, 1.0]}]},
-        {"data": [{"index": None, "embedding": [1.0]}]},
-        {"data": [3]},
-        {"error": {"message": "loading"}},
+        *({}, [], {"data": []}, {"data": [3]}, {"error": {"message": "loading"}}),
+        *({"data": [{"index": 0}]}, {"data": [{"index": None, "embedding": [1.0]}]}),
+        *(
+            {"data": [{"index": 0, "embedding": vector}]}
+            for vector in ([], "AAAA", [[1.0]], [0.0, 0.0], [None, 1.0])
+        ),
     ],
 )
 async def test_what_is_no_vector_is_named_and_never_used(body: Any) -> None:

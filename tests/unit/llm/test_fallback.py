@@ -1,6 +1,8 @@
 """A chain of models: breakers, who leads it, and how many questions a server gets."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -15,7 +17,6 @@ from router.llm.fallback import (
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
-    ChatRequest,
     ContextTooLong,
     Crowded,
     ModelUnavailable,
@@ -31,15 +32,20 @@ from tests.fakes.model_server import (
     reaches,
     says,
 )
+from tests.fakes.web_server import Received, Reply
 from tests.unit.llm.asking import Desk, desk, question
 
 
 class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
+    now = 1000.0
 
     def __call__(self) -> float:
         return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 async def climb(first: Behaviour, second: Behaviour) -> tuple[ChainAnswer, Desk, Desk]:
@@ -63,37 +69,22 @@ async def test_a_model_that_answers_leaves_its_fallbacks_alone() -> None:
     assert (result.answer.text, result.failures) == ("好", ())
 
 
-async def test_a_model_that_hangs_leaves_time_for_the_next() -> None:
-    async with desk([hangs()]) as one, desk([says("后备")]) as two:
-        chain = FallbackChain([one.model, two.model], try_seconds=0.2)
-        assert (await chain.answer(question(), 20)).answer.text == "后备"
-
-
-async def test_one_that_hangs_leaves_its_share_of_a_short_turn_to_the_next() -> None:
+@pytest.mark.parametrize(("try_seconds", "turn"), [(0.2, 20), (30, 2)])
+async def test_a_model_that_hangs_leaves_time_for_the_next(try_seconds: float, turn: float) -> None:
     async with desk([hangs()]) as one, desk([says("rechtzeitig")]) as two:
-        answer = await FallbackChain([one.model, two.model]).answer(question(), 2)
-    assert answer.answer.text == "rechtzeitig"
-    assert len(answer.failures) == 1
+        chain = FallbackChain([one.model, two.model], try_seconds)
+        answer = await chain.answer(question(), turn)
+    assert (answer.answer.text, len(answer.failures)) == ("rechtzeitig", 1)
 
 
-class Overdue:
-    """A model that keeps to no deadline."""
+async def test_nobody_is_asked_after_the_turns_time_is_over(clock: Clock) -> None:
+    def overdue(received: Received) -> Reply:
+        clock.now += 30
+        return fails(500)(received)
 
-    endpoint = "overdue"
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-
-    async def answer(self, request: ChatRequest, seconds: float, on_text: object) -> ChatAnswer:
-        self._clock.now += 3 * seconds
-        raise ModelUnavailable(f"nothing for {request.max_tokens} tokens, told to {on_text}")
-
-
-async def test_nobody_is_asked_after_the_turns_time_is_over() -> None:
-    clock = Clock()
-    async with desk([says("zu spät")]) as two:
+    async with desk([overdue]) as one, desk([says("zu spät")]) as two:
         with pytest.raises(NoModelAnswered, match="the turn's time is over"):
-            await FallbackChain([Overdue(clock), two.model], clock=clock).answer(question(), 10)
+            await FallbackChain([one.model, two.model], clock=clock).answer(question(), 10)
         assert two.server.chats == []
 
 
@@ -126,8 +117,7 @@ async def test_text_that_a_fallback_writes_begins_anew() -> None:
     assert heard.deltas[-1].attempt == 2
 
 
-async def test_a_dead_provider_is_left_alone_and_tried_again_later() -> None:
-    clock = Clock()
+async def test_a_dead_provider_is_left_alone_and_tried_again_later(clock: Clock) -> None:
     async with ModelServer([fails(500)] * 3 + [says("wieder da")]) as server:
         model = ChatModel(server.url, "scripted")
         chain = FallbackChain([model], clock=clock)
@@ -154,37 +144,29 @@ def fail(breaker: CircuitBreaker, error: BaseException) -> None:
         attempt(breaker, error)
 
 
-def test_failures_in_a_row_open_the_breaker() -> None:
-    breaker = CircuitBreaker(failures=3, clock=Clock())
-    states = []
-    for _ in range(3):
-        fail(breaker, ModelUnavailable("x"))
-        states.append(breaker.state)
-    assert states == ["closed", "closed", "open"]
+DOWN = ModelUnavailable("x")
 
 
-def test_a_success_between_failures_starts_the_count_again() -> None:
-    breaker = CircuitBreaker(failures=2, clock=Clock())
-    fail(breaker, ModelUnavailable("x"))
-    attempt(breaker)
-    fail(breaker, ModelUnavailable("x"))
-    assert breaker.state == "closed"
+@pytest.mark.parametrize(
+    ("ends", "states"),
+    [
+        ([DOWN, DOWN, DOWN], ["closed", "closed", "open"]),
+        ([DOWN, DOWN, None, DOWN], ["closed"] * 4),
+        ([AccessRefused("x")], ["open"]),
+        ([ContextTooLong("x")] * 5, ["closed"] * 5),
+        ([Crowded("of ours, no fault of the server's")] * 5, ["closed"] * 5),
+    ],
+)
+def test_failures_in_a_row_open_the_breaker_and_a_refused_key_at_once(
+    ends: list[Exception | None], states: list[str]
+) -> None:
+    breaker = CircuitBreaker(failures=3)
+    for error, state in zip(ends, states, strict=True):
+        attempt(breaker) if error is None else fail(breaker, error)
+        assert breaker.state == state
 
 
-def test_a_refused_key_opens_it_at_once() -> None:
-    breaker = CircuitBreaker(clock=Clock())
-    fail(breaker, AccessRefused("x"))
-    assert breaker.state == "open"
-
-
-def test_a_refused_request_is_no_failure_of_the_server() -> None:
-    breaker = CircuitBreaker(failures=1, clock=Clock())
-    fail(breaker, ContextTooLong("x"))
-    assert breaker.state == "closed"
-
-
-def test_a_server_that_asks_for_a_wait_gets_it() -> None:
-    clock = Clock()
+def test_a_server_that_asks_for_a_wait_gets_it(clock: Clock) -> None:
     breaker = CircuitBreaker(clock=clock)
     fail(breaker, ModelUnavailable("x", retry_after=12))
     clock.now += 11
@@ -195,16 +177,14 @@ def test_a_server_that_asks_for_a_wait_gets_it() -> None:
     attempt(breaker)
 
 
-def test_a_wait_asked_for_has_a_limit() -> None:
-    clock = Clock()
+def test_a_wait_asked_for_has_a_limit(clock: Clock) -> None:
     breaker = CircuitBreaker(clock=clock)
     fail(breaker, ModelUnavailable("x", retry_after=1e9))
     clock.now += 301
     assert breaker.state == "half-open"
 
 
-def test_one_call_at_a_time_tries_whether_it_is_over() -> None:
-    clock = Clock()
+def test_one_call_at_a_time_tries_whether_it_is_over(clock: Clock) -> None:
     breaker = CircuitBreaker(failures=1, clock=clock)
     fail(breaker, ModelUnavailable("x"))
     clock.now += 31
@@ -213,8 +193,7 @@ def test_one_call_at_a_time_tries_whether_it_is_over() -> None:
     assert breaker.state == "closed"
 
 
-def test_a_trial_that_fails_opens_it_again() -> None:
-    clock = Clock()
+def test_a_trial_that_fails_opens_it_again(clock: Clock) -> None:
     breaker = CircuitBreaker(failures=3, clock=clock)
     fail(breaker, AccessRefused("x"))
     clock.now += 31
@@ -222,8 +201,7 @@ def test_a_trial_that_fails_opens_it_again() -> None:
     assert breaker.state == "open"
 
 
-def test_a_trial_that_is_given_up_lets_the_next_one_try() -> None:
-    clock = Clock()
+def test_a_trial_that_is_given_up_lets_the_next_one_try(clock: Clock) -> None:
     breaker = CircuitBreaker(failures=1, clock=clock)
     fail(breaker, ModelUnavailable("x"))
     clock.now += 31
@@ -237,56 +215,41 @@ async def asked(chain: FallbackChain | None) -> ChatAnswer:
     return (await chain.answer(question(), 20)).answer
 
 
-def chains(server: ModelServer, *names: str, for_skills: str | None = None) -> FallbackChains:
-    models = [ChatModel(server.url, name) for name in names]
-    return FallbackChains(models, lambda name: ChatModel(server.url, name), for_skills)
-
-
-def models_of(server: ModelServer) -> list[str]:
-    return [chat["model"] for chat in server.chats]
+@asynccontextmanager
+async def chains(
+    script: list[Behaviour], *asked: str, for_skills: str | None = "big"
+) -> AsyncIterator[FallbackChains]:
+    """Chains over a server at which these models have been asked when they are left."""
+    async with ModelServer(script) as server:
+        small = ChatModel(server.url, "small")
+        house = FallbackChains([small], lambda name: ChatModel(server.url, name), for_skills)
+        yield house
+        await house.aclose()
+        assert [chat["model"] for chat in server.chats] == list(asked)
 
 
 async def test_without_a_model_there_is_no_chain() -> None:
-    none = FallbackChains()
-    assert none.usual is None
-    assert none.for_skill("big") is None
+    assert FallbackChains().usual is FallbackChains().for_skill("big") is None
 
 
 async def test_skills_are_led_by_the_model_that_is_set_for_them() -> None:
-    async with ModelServer(says("hello")) as server:
-        house = chains(server, "small", for_skills="big")
-        await asked(house.usual)
-        await asked(house.for_skill(None))
-        await asked(house.for_skill("biggest"))
-        await house.aclose()
-        assert models_of(server) == ["small", "big", "biggest"]
+    async with chains([says("hello")] * 3, "small", "big", "biggest") as house:
+        for chain in (house.usual, house.for_skill(None), house.for_skill("biggest")):
+            await asked(chain)
 
 
 async def test_a_skill_without_a_wish_has_the_usual_model() -> None:
-    async with ModelServer(says("hello")) as server:
-        house = chains(server, "small")
+    async with chains([], for_skills=None) as house:
         assert house.for_skill(None) is house.usual
-        await house.aclose()
 
 
-async def test_below_a_skills_model_come_the_usual_ones() -> None:
-    script: list[Behaviour] = [fails(500), says("hello")]
-    async with ModelServer(script) as server:
-        house = chains(server, "small", for_skills="big")
-        assert (await asked(house.for_skill(None))).text == "hello"
-        await house.aclose()
-        assert models_of(server) == ["big", "small"]
-
-
-async def test_a_model_that_is_down_is_down_for_skills_too() -> None:
-    async with ModelServer(fails(500)) as server:
-        house = chains(server, "small", for_skills="big")
-        usual, led = house.usual, house.for_skill(None)
-        assert usual is not None
-        assert led is not None
-        assert set(usual.states) < set(led.states)
-        assert house.for_skill(None) is led
-        await house.aclose()
+async def test_below_a_skills_model_come_the_usual_ones_with_the_breakers_that_they_have() -> None:
+    async with chains([fails(500), says("hello")], "big", "small") as house:
+        led = house.for_skill(None)
+        assert (await asked(led)).text == "hello"
+        assert led is house.for_skill(None) is not None
+        assert house.usual is not None
+        assert set(house.usual.states) < set(led.states)
 
 
 async def test_one_question_more_waits_until_another_is_answered() -> None:
@@ -313,11 +276,3 @@ async def test_who_finds_no_place_in_time_is_told_so() -> None:
                 pass
     async with slots.taken(0.01) as left:
         assert left > 0
-
-
-def test_a_crowd_of_ours_is_no_fault_of_the_servers() -> None:
-    breaker = CircuitBreaker(failures=1)
-    for _ in range(5):
-        with pytest.raises(Crowded), breaker.call():
-            raise Crowded("full")
-    assert breaker.state == "closed"

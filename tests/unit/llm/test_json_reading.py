@@ -27,46 +27,23 @@ JSON = st.recursive(
         ('{"a": 1}}', {"a": 1}),
         ('{"a": 1}\n}]', {"a": 1}),
         ("{'a': 'b', 'c': True, 'd': None}", {"a": "b", "c": True, "d": None}),
-        ("{'a': 'b', 'c': [1, 2", None),
         ('{"a": "x\0y"}', {"a": "xy"}),
         ('{"a": "two\nlines"}', {"a": "two\nlines"}),
         ('{"a": "x\\u0000y\\ud800"}', {"a": "xy\ufffd"}),
     ],
 )
 def test_what_is_certain_is_mended(text: str, value: Any) -> None:
-    if value is None:
-        with pytest.raises(NotJson):
-            read_json(text)
-    else:
-        assert read_json(text) == Read(value, repaired=True)
+    assert read_json(text) == Read(value, repaired=True)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "   ",
-        "hello",
-        '{"a": "cut in the mid',
-        '{"days": 12',
-        '{"a": tr',
-        '{"a":',
-        '{"a"',
-        "{'a': 'it's'}",
-        "{'a': 'say \"x\"'}",
-        '{"a": "b" "c"}',
-        '{"a": 1} and more',
-        '{"a": 1}{"a": 2}',
-        '{"a": 1, "a": 2}',
-        '{"a": NaN}',
-        '{"a": -Infinity}',
-        '{"a": 1e999}',
-        '{"a": 1]',
-        "[" * 100_000,
-        '{"a":' * 60 + "1" + "}" * 60,
-        "9" * 5000,
-        '"' + "x" * 300_000 + '"',
-        "{a: 1}",
+        *("", "   ", "hello", '{"a": tr', '{"a":', '{"a"', "{a: 1}", '{"a": "cut in the mid'),
+        *('{"days": 12', "{'a': 'b', 'c': [1, 2", '{"a": 1]', '{"a": 1} and more'),
+        *("{'a': 'it's'}", "{'a': 'say \"x\"'}", '{"a": "b" "c"}', '{"a": 1}{"a": 2}'),
+        *('{"a": 1, "a": 2}', '{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', "9" * 5000),
+        *("[" * 100_000, '{"a":' * 60 + "1" + "}" * 60, '"' + "x" * 300_000 + '"'),
     ],
 )
 def test_what_is_not_certain_is_refused(text: str) -> None:

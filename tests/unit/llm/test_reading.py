@@ -1,5 +1,6 @@
 """Answers of every hostile shape; the same without a server in between."""
 
+import json
 from typing import Any
 
 import pytest
@@ -28,12 +29,12 @@ def read(message: Any, how: How = "functions", finish: Any = "stop", **more: Any
     return chat_completions.read(body, question(**more), how, "m")
 
 
-def call(name: Any, arguments: Any, **more: Any) -> dict[str, Any]:
-    return {
-        "id": "c",
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    } | more
+def call(name: Any, arguments: Any, id_: str = "c") -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def balance(arguments: Any, **more: Any) -> ChatAnswer:
+    return read({"tool_calls": [call("get_balance", arguments)]}, **more)
 
 
 @pytest.mark.parametrize(
@@ -49,32 +50,28 @@ def call(name: Any, arguments: Any, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_arguments_are_read_where_they_are_certain(arguments: Any, repaired: bool) -> None:
-    answer = read({"tool_calls": [call("get_balance", arguments)]})
+    answer = balance(arguments)
     assert [(one.arguments, one.repaired) for one in answer.calls] == [(ANNUAL, repaired)]
     assert answer.problems == ()
 
 
 @pytest.mark.parametrize("arguments", [None, "", "{}", {}, "null", '""', "  "])
 def test_no_arguments_are_an_empty_object(arguments: Any) -> None:
-    assert read({"tool_calls": [call("get_balance", arguments)]}).calls[0].arguments == {}
+    assert balance(arguments).calls[0].arguments == {}
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "3", [1], 3, True, '"x"', '{"leave_type": "ann'])
 def test_other_arguments_are_a_problem_that_names_the_call(arguments: Any) -> None:
-    answer = read({"tool_calls": [call("get_balance", arguments)]})
+    answer = balance(arguments)
     assert answer.calls == ()
     assert answer.problems[0].startswith("call 1 (get_balance): its arguments can't be read: ")
 
 
-def test_arguments_cut_by_the_limit_are_not_completed() -> None:
-    answer = read({"tool_calls": [call("get_balance", '{"leave_type": "annual"')]}, finish="length")
-    assert answer.calls == ()
-    assert len(answer.problems) == 2
-
-
-def test_the_calls_before_the_cut_one_are_kept() -> None:
-    whole, cut = call("get_balance", ANNUAL), call("get_balance", '{"leave_type": "si')
-    answer = read({"tool_calls": [whole, {**cut, "id": "d"}]}, finish="length")
+def test_arguments_cut_by_the_limit_are_not_completed_and_those_before_them_kept() -> None:
+    answer = balance('{"leave_type": "annual"', finish="length")
+    assert (answer.calls, len(answer.problems)) == ((), 2)
+    whole, cut = call("get_balance", ANNUAL), call("get_balance", '{"leave_type": "si', "d")
+    answer = read({"tool_calls": [whole, cut]}, finish="length")
     assert [one.arguments for one in answer.calls] == [ANNUAL]
 
 
@@ -83,10 +80,8 @@ def test_a_million_broken_calls_are_one_problem_more_than_looked_at() -> None:
 
 
 def test_a_name_is_not_shortened_to_one_that_was_offered() -> None:
-    longer = "x" * 65
     offered = question().functions[0].model_copy(update={"name": "x" * 64})
-    answer = read({"tool_calls": [call(longer, {})]}, functions=(offered,))
-    assert not answer.calls[0].known
+    assert not read({"tool_calls": [call("x" * 65, {})]}, functions=(offered,)).calls[0].known
 
 
 def test_the_same_call_twice_is_one_call() -> None:
@@ -104,29 +99,36 @@ def test_a_call_without_a_name_is_named_by_its_place(entry: Any) -> None:
     assert answer.problems == ("call 1 names no function",)
 
 
+WRITTEN = '{"name": "get_balance", "arguments": {"leave_type": "annual"}}'
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "hows"),
     [
-        '<tool_call>{"name": "get_balance", "arguments": {"leave_type": "annual"}}</tool_call>',
-        '<tool_call>\n{"name": "get_balance", "arguments": {"leave_type": "annual"}}',
-        "<tool_call>{'name': 'get_balance', 'arguments': {'leave_type': 'annual'}}</tool_call>",
-        '<function=get_balance>{"leave_type": "annual"}</function>',
-        '[TOOL_CALLS][{"name": "get_balance", "arguments": {"leave_type": "annual"}}]',
-        '```json\n{"name": "get_balance", "parameters": {"leave_type": "annual"}}\n```',
-        '```\n[{"name": "get_balance", "arguments": {"leave_type": "annual"}}]\n```',
-        '{"name": "get_balance", "arguments": {"leave_type": "annual"}}',
-        '{"calls": [{"name": "get_balance", "arguments": {"leave_type": "annual"}}]}',
-        '{"function": {"name": "get_balance", "arguments": "{\\"leave_type\\": \\"annual\\"}"}}',
-        'get_balance(leave_type="annual")',
-        "get_balance(leave_type='annual', year=None)",
-        '<think>{"x"</think>\n{"name": "get_balance", "arguments": {"leave_type": "annual"}}',
+        (f"<tool_call>{WRITTEN}</tool_call>", HOWS),
+        (f"<tool_call>\n{WRITTEN}", HOWS),
+        ("<tool_call>" + WRITTEN.replace('"', "'") + "</tool_call>", HOWS),
+        ('<function=get_balance>{"leave_type": "annual"}</function>', HOWS),
+        (f"[TOOL_CALLS][{WRITTEN}]", HOWS),
+        (f"```json\n{WRITTEN.replace('arguments', 'parameters')}\n```", HOWS),
+        (f"```\n[{WRITTEN}]\n```", HOWS),
+        (WRITTEN, HOWS),
+        (f'{{"calls": [{WRITTEN}]}}', HOWS),
+        (json.dumps({"function": {"name": "get_balance", "arguments": json.dumps(ANNUAL)}}), HOWS),
+        ('get_balance(leave_type="annual")', HOWS),
+        ("get_balance(leave_type='annual', year=None)", HOWS),
+        (f'<think>{{"x"</think>\n{WRITTEN}', HOWS),
+        # Within sentences only where a decision was asked for.
+        (f'Sure! {{"calls": [{WRITTEN}]}}', HOWS[1:]),
+        (f'Sure:\n```\n{{"calls":[{WRITTEN}]}}\n```\nOk.', HOWS[1:]),
+        (f'好的：{{"calls": [{WRITTEN}', HOWS[1:]),
     ],
 )
-@pytest.mark.parametrize("how", HOWS)
-def test_calls_written_as_text_are_calls(text: str, how: How) -> None:
-    answer = read({"content": text}, how)
-    assert [(one.name, one.arguments) for one in answer.calls] == [("get_balance", ANNUAL)]
-    assert (answer.text, answer.problems) == ("", ())
+def test_calls_written_as_text_are_calls(text: str, hows: list[How]) -> None:
+    for how in hows:
+        answer = read({"content": text}, how)
+        assert [(one.name, one.arguments) for one in answer.calls] == [("get_balance", ANNUAL)]
+        assert (answer.text, answer.problems) == ("", ())
 
 
 @pytest.mark.parametrize(
@@ -140,21 +142,16 @@ def test_calls_written_as_text_are_calls(text: str, how: How) -> None:
         'get_balance(leave_type="a b=c")',
         "你好",
         "<3",
+        '{"name": "Alice", "arguments": {}}',
     ],
 )
-def test_text_about_calls_stays_text(text: str) -> None:
+def test_text_about_calls_and_json_of_unknown_functions_stay_text(text: str) -> None:
     answer = read({"content": text})
     assert (answer.text, answer.calls) == (text, ())
 
 
-def test_json_of_an_unknown_function_is_what_the_model_says() -> None:
-    text = '{"name": "Alice", "arguments": {}}'
-    assert read({"content": text}).text == text
-
-
 def test_text_around_marked_calls_is_kept() -> None:
-    text = 'One moment.\n<tool_call>{"name": "get_balance"}</tool_call>'
-    answer = read({"content": text})
+    answer = read({"content": 'One moment.\n<tool_call>{"name": "get_balance"}</tool_call>'})
     assert (answer.text, len(answer.calls)) == ("One moment.", 1)
 
 
@@ -168,23 +165,7 @@ def test_a_marked_call_that_cannot_be_read_is_named_and_not_shown_to_the_user() 
 @pytest.mark.parametrize("text", ['{"calls": [{"name": "get_bal', "{}", '{"x": 1}', "[1]"])
 def test_broken_decisions_are_problems_and_not_text(text: str, how: How) -> None:
     answer = read({"content": text}, how, finish="length")
-    assert (answer.text, answer.calls) == ("", ())
-    assert len(answer.problems) == 2
-
-
-@pytest.mark.parametrize("how", HOWS[1:])
-@pytest.mark.parametrize(
-    "text",
-    [
-        'Sure! {"calls": [{"name": "get_balance", "arguments": {"leave_type": "annual"}}]}',
-        'Sure:\n```\n{"calls":[{"name":"get_balance","arguments":{"leave_type":"annual"}}]}\n```\nOk.',
-        '好的：{"calls": [{"name": "get_balance", "arguments": {"leave_type": "annual"}}',
-    ],
-)
-def test_a_decision_within_sentences_is_found(text: str, how: How) -> None:
-    answer = read({"content": text}, how)
-    assert [(one.name, one.arguments) for one in answer.calls] == [("get_balance", ANNUAL)]
-    assert answer.text == ""
+    assert (answer.text, answer.calls, len(answer.problems)) == ("", (), 2)
 
 
 def test_json_that_names_an_offered_function_is_calls_even_beside_an_invented_one() -> None:
@@ -231,11 +212,13 @@ def test_any_message_is_an_answer_that_can_be_stored(message: Any, finish: Any, 
 
 MARKED = st.lists(
     st.sampled_from(
-        ["<tool_call>", "</tool_call>", "<think>", "</think>", "```json\n", "```", "{", "}", '"',
-         '"name"', ":", '"get_balance"', "get_balance(", ")", "=", ",", "[", "]", "[TOOL_CALLS]",
-         "<function=x>", "\n", "年假", "\ud83d", "\x00"]
+        [
+            *("<tool_call>", "</tool_call>", "<think>", "</think>", "```json\n", "```", "{", "}"),
+            *('"', '"name"', ":", '"get_balance"', "get_balance(", ")", "=", ",", "[", "]"),
+            *("[TOOL_CALLS]", "<function=x>", "\n", "年假", "\ud83d", "\x00"),
+        ]
     )
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 @given(MARKED | st.text(), st.sampled_from(HOWS))

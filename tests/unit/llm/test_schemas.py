@@ -56,29 +56,23 @@ def test_each_schema_has_a_portable_form(schema: Any, expected: Any) -> None:
 
 
 def test_an_optional_property_is_required_and_may_be_null() -> None:
-    schema = {
+    text, either = {"type": "string"}, [{"type": "string"}, {"type": "number"}]
+    properties = {"text": text, "choice": {"enum": ["a"]}, "either": {"anyOf": either}}
+    assert portable({"type": "object", "properties": properties}) == {
         "type": "object",
         "properties": {
-            "text": {"type": "string"},
-            "choice": {"enum": ["a"]},
-            "either": {"anyOf": [{"type": "string"}, {"type": "number"}]},
+            "text": {"type": ["string", "null"]},
+            "choice": {"type": ["string", "null"], "enum": ["a", None]},
+            "either": {"anyOf": [*either, {"type": "null"}]},
         },
-    }
-    made = portable(schema)
-    assert made["required"] == ["text", "choice", "either"]
-    assert made["additionalProperties"] is False
-    assert made["properties"] == {
-        "text": {"type": ["string", "null"]},
-        "choice": {"type": ["string", "null"], "enum": ["a", None]},
-        "either": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]},
+        "required": ["text", "choice", "either"],
+        "additionalProperties": False,
     }
 
 
 def test_references_are_inlined() -> None:
-    money = {"type": "object", "properties": {"amount": {"type": "string"}}, "required": ["amount"]}
-    made = portable_property(
-        {"$ref": "#/$defs/Money", "description": "Cost"}, **{"$defs": {"Money": money}}
-    )
+    money, cost = of("amount", {"type": "string"}), {"$ref": "#/$defs/Money", "description": "Cost"}
+    made = portable_property(cost, **{"$defs": {"Money": money}})
     assert made == {**portable(money), "description": "Cost"}
 
 
@@ -94,16 +88,12 @@ def test_references_are_inlined() -> None:
     ],
 )
 def test_a_schema_that_leads_nowhere_or_to_itself_ends(schema: Any) -> None:
-    made = portable(schema)
-    assert _depth(made) <= 6
+    assert _depth(portable(schema)) <= 6
 
 
 def test_of_several_alternative_objects_at_the_root_all_properties_are_offered() -> None:
-    made = portable({"anyOf": [of("a", {"type": "string"}), of("b", {"type": "string"})]})
-    assert made["properties"] == {
-        "a": {"type": ["string", "null"]},
-        "b": {"type": ["string", "null"]},
-    }
+    made = portable({"anyOf": [of(name, {"type": "string"}) for name in "ab"]})
+    assert made["properties"] == {name: {"type": ["string", "null"]} for name in "ab"}
 
 
 @pytest.mark.parametrize(
@@ -134,23 +124,17 @@ def test_what_lies_too_deep_goes_as_text_and_comes_back_whole() -> None:
     value: Any = "bottom"
     for level in range(8):
         deep, value = of(f"l{level}", deep), {f"l{level}": value}
-    made = portable(deep)
-    assert _depth(made) <= 6
+    assert _depth(portable(deep)) <= 6
     flat = {"l7": {"l6": {"l5": {"l4": '{"l3":{"l2":{"l1":{"l0":"bottom"}}}}'}}}}
     assert restored(flat, deep) == value
 
 
-def test_a_decision_has_the_name_and_arguments_of_each_function() -> None:
-    made = decision_schema([BALANCE, REPLY], max_calls=2)
-    calls = made["properties"]["calls"]
+def test_a_decision_has_the_name_and_arguments_of_each_function_and_limits_unless_refused() -> None:
+    calls = decision_schema([BALANCE, REPLY], max_calls=2)["properties"]["calls"]
     assert (calls["minItems"], calls["maxItems"]) == (1, 2)
     names = [one["properties"]["name"]["enum"] for one in calls["items"]["anyOf"]]
     assert names == [["get_balance"], ["respond_message"]]
-
-
-def test_a_decision_has_no_limits_where_they_are_refused() -> None:
-    made = str(decision_schema([REPLY], max_calls=2, limits=False))
-    assert "max" not in made
+    assert "max" not in str(decision_schema([REPLY], max_calls=2, limits=False))
 
 
 FORMS = ("type", "properties", "items", "anyOf", "oneOf", "allOf", "enum", "const", "required",

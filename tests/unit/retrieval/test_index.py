@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -13,16 +14,27 @@ from router.retrieval.encoders import Vectors
 from router.retrieval.index import LEXICAL_ONLY, LONGEST, CapabilityIndex, Changes, card
 from router.retrieval.selection import Selection, prompt_tokens
 from router.retrieval.vector_cache import RecentVectors, VectorFile
+from tests.fakes.encoder import PairsEncoder
 from tests.unit.retrieval.capabilities import BALANCE, LEAVE, OFFICE, PAYSLIP, ROOM, capability
-from tests.unit.retrieval.encoders import PairsEncoder
 
 
-async def indexed(
-    capabilities: list[Capability] = OFFICE, encoder: PairsEncoder | None = None
-) -> CapabilityIndex:
-    index = CapabilityIndex(encoder or PairsEncoder())
+class Index(CapabilityIndex):
+    def __init__(self) -> None:
+        self.encoder = PairsEncoder()
+        super().__init__(self.encoder)
+
+
+async def indexed(*capabilities: Capability) -> Index:
+    """An index of these; what the encoder has encoded for it is forgotten."""
+    index = Index()
     await index.update(capabilities)
+    index.encoder.encoded.clear()
     return index
+
+
+@pytest.fixture
+async def index() -> Index:
+    return await indexed(*OFFICE)
 
 
 def names(selection: Selection) -> list[str]:
@@ -38,14 +50,12 @@ def names(selection: Selection) -> list[str]:
         ("show me my payslip", "payslip"),
     ],
 )
-async def test_what_a_message_is_for_comes_first(text: str, expected: str) -> None:
-    assert names(await (await indexed()).select(text))[0] == expected
-
-
-async def test_scores_fall_from_candidate_to_candidate_between_one_and_zero() -> None:
-    scores = [c.score for c in (await (await indexed()).select("请年假")).candidates]
+async def test_what_a_message_is_for_comes_first(text: str, expected: str, index: Index) -> None:
+    found = await index.select(text)
+    scores = [candidate.score for candidate in found.candidates]
+    assert names(found)[0] == expected
+    assert 1 >= scores[0] >= scores[-1] >= 0
     assert scores == sorted(scores, reverse=True)
-    assert 0 <= scores[-1] <= scores[0] <= 1
 
 
 async def test_without_an_encoder_words_alone_are_searched() -> None:
@@ -56,75 +66,62 @@ async def test_without_an_encoder_words_alone_are_searched() -> None:
     assert found.notes == (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
 
 
-async def test_what_the_caller_may_not_use_is_never_found_even_by_name() -> None:
-    index = await indexed()
-    found = await index.select(
-        "show me my payslip", allowed=lambda roles: not roles, always=["payslip"]
-    )
-    assert "payslip" not in names(found)
-    assert len(names(found)) == len(OFFICE) - 1
+async def test_what_the_caller_may_not_use_is_never_found(index: Index) -> None:
+    text = "show me my payslip"
+    found = await index.select(text, allowed=lambda roles: not roles, always=["payslip"])
+    assert set(names(found)) == {one.name for one in OFFICE} - {"payslip"}
 
 
-async def test_what_is_in_play_is_always_included() -> None:
-    index = await indexed()
+async def test_what_is_in_play_is_always_included(index: Index) -> None:
     assert "weather" not in names(await index.select("请年假", most=1))
-    assert set(names(await index.select("我要请病假", most=2, always=["weather"]))) == {
-        "leave_request",
-        "weather",
-    }
+    found = await index.select("我要请病假", most=2, always=["weather"])
+    assert set(names(found)) == {"leave_request", "weather"}
 
 
-async def test_as_many_are_chosen_as_fit_the_budget() -> None:
-    index = await indexed()
+async def test_as_many_are_chosen_as_fit_the_budget(index: Index) -> None:
     two = prompt_tokens(LEAVE) + max(prompt_tokens(c) for c in OFFICE)
     assert len(names(await index.select("请年假", budget=two))) == 2
     assert len(names(await index.select("请年假", budget=0))) == 1
 
 
-async def test_an_update_encodes_only_what_reads_differently() -> None:
-    encoder = PairsEncoder()
-    index = await indexed(encoder=encoder)
-    encoder.encoded.clear()
+async def test_only_what_is_named_is_looked_among(index: Index) -> None:
+    found = await index.select("请年假", among=["weather", "book_room", "unheard_of"])
+    assert set(names(found)) == {"weather", "book_room"}
+
+
+async def test_an_update_encodes_only_what_reads_differently(index: Index) -> None:
     weather = capability("weather", "查询空气质量", "Air quality")
     changes = await index.update([LEAVE, BALANCE, ROOM, weather])
     assert changes == Changes(added=0, changed=1, removed=1)
-    assert encoder.encoded == ["查询空气质量: 查询空气质量", "Air quality: Air quality"]
+    assert index.encoder.encoded == ["查询空气质量: 查询空气质量", "Air quality: Air quality"]
     assert names(await index.select("空气质量怎么样"))[0] == "weather"
     assert "payslip" not in names(await index.select("show me my payslip"))
 
 
-async def test_a_change_of_roles_alone_needs_no_encoding_and_counts_at_once() -> None:
-    encoder = PairsEncoder()
-    index = await indexed(encoder=encoder)
-    encoder.encoded.clear()
+async def test_a_change_of_roles_alone_needs_no_encoding_and_counts_at_once(index: Index) -> None:
     secret = BALANCE.model_copy(update={"roles": frozenset({"hr"})})
     assert await index.update([LEAVE, secret, ROOM]) == Changes(0, 0, 2)
-    assert encoder.encoded == []
+    assert index.encoder.encoded == []
     assert "leave_balance" not in names(await index.select("余额", allowed=lambda roles: not roles))
 
 
-async def test_a_second_start_encodes_nothing(tmp_path: Path) -> None:
+async def test_a_second_start_encodes_messages_alone_each_once(
+    tmp_path: Path,
+) -> None:
     memory, encoder = VectorFile(tmp_path / "vectors.db"), PairsEncoder()
     await CapabilityIndex(PairsEncoder(), memory).update(OFFICE)
-    await CapabilityIndex(encoder, memory).update(OFFICE)
-    assert encoder.encoded == []
-
-
-async def test_vectors_of_messages_are_kept_in_memory_alone(tmp_path: Path) -> None:
-    memory, encoder = VectorFile(tmp_path / "vectors.db"), PairsEncoder()
     for _ in range(2):
         index = CapabilityIndex(encoder, memory)
         await index.update(OFFICE)
-        encoder.encoded.clear()
+        assert encoder.encoded == []
         await index.select("我要请年假")
         await index.select("我要请年假")
         assert encoder.encoded == ["我要请年假"]
+        encoder.encoded.clear()
 
 
-async def test_an_encoder_that_fails_on_a_message_leaves_the_words() -> None:
-    encoder = PairsEncoder()
-    index = await indexed(encoder=encoder)
-    encoder.broken = True
+async def test_an_encoder_that_fails_on_a_message_leaves_the_words(index: Index) -> None:
+    index.encoder.broken = True
     found = await index.select("预订会议室")
     assert names(found)[0] == "book_room"
     assert found.notes[0].startswith(LEXICAL_ONLY)
@@ -133,59 +130,49 @@ async def test_an_encoder_that_fails_on_a_message_leaves_the_words() -> None:
 
 
 async def test_an_encoder_that_fails_on_an_update_leaves_the_words_until_it_is_back() -> None:
-    encoder = PairsEncoder()
-    encoder.broken = True
-    index = await indexed(encoder=encoder)
+    index = Index()
+    index.encoder.broken = True
+    await index.update(OFFICE)
     found = await index.select("预订会议室")
     assert names(found)[0] == "book_room"
     assert found.notes[0].startswith(LEXICAL_ONLY)
-    encoder.broken = False
+    index.encoder.broken = False
     await index.update(OFFICE)
     assert (await index.select("预订会议室")).notes == ()
 
 
-async def test_what_could_not_be_encoded_is_found_by_its_words_beside_what_could() -> None:
-    encoder = PairsEncoder()
-    index = await indexed(encoder=encoder)
-    encoder.broken = True
-    printer = capability("printer", "打印机报修", "Report a broken printer")
-    await index.update([*OFFICE, printer])
-    encoder.broken = False
+async def test_what_is_not_encoded_yet_is_found_by_its_words(
+    index: Index,
+) -> None:
+    index.encoder.broken = True
+    await index.update([*OFFICE, capability("printer", "打印机报修", "Report a broken printer")])
+    index.encoder.broken = False
     found = await index.select("打印机报修")
     assert names(found)[0] == "printer"
     assert found.notes == (f"{LEXICAL_ONLY} for 1 that aren't encoded yet",)
     assert names(await index.select("预订一间会议室"))[0] == "book_room"
 
 
-async def test_an_empty_index_and_a_caller_who_may_nothing_get_nothing() -> None:
-    for index in (await indexed([]), await indexed()):
-        found = await index.select("请年假", allowed=lambda _: False)
-        assert found.candidates == ()
-        assert found.verdict == "none"
+@pytest.mark.parametrize("capabilities", [[], OFFICE])
+async def test_an_empty_index_and_a_caller_who_may_nothing_get_nothing(capabilities: Any) -> None:
+    found = await (await indexed(*capabilities)).select("请年假", allowed=lambda _: False)
+    assert (found.candidates, found.verdict) == ((), "none")
 
 
 async def test_one_that_has_no_examples_is_not_lost_among_those_that_have() -> None:
     rich = [
-        capability(
-            f"topic_{i}", f"主题{i}", f"Topic {i}", examples=tuple(f"{w}{i}" for w in "甲乙丙丁")
-        )
+        capability(f"topic_{i}", f"主题{i}", examples=tuple(f"{word}{i}" for word in "甲乙丙丁"))
         for i in range(8)
     ]
-    assert names(await (await indexed([*rich, ROOM])).select("预订会议室"))[0] == "book_room"
+    assert names(await (await indexed(*rich, ROOM)).select("预订会议室"))[0] == "book_room"
 
 
-async def test_of_an_endless_message_only_both_ends_are_encoded() -> None:
-    encoder = PairsEncoder()
-    index = await indexed(encoder=encoder)
+async def test_of_an_endless_message_only_both_ends_are_encoded(index: Index) -> None:
     await index.select("预订会议室" + "，然后呢" * 2000 + "谢谢")
-    assert encoder.encoded[-1].startswith("预订会议室")
-    assert encoder.encoded[-1].endswith("谢谢")
-    assert len(encoder.encoded[-1]) < 1100
-
-
-async def test_only_what_is_named_is_looked_among() -> None:
-    found = await (await indexed()).select("请年假", among=["weather", "book_room", "unheard_of"])
-    assert set(names(found)) == {"weather", "book_room"}
+    (encoded,) = index.encoder.encoded
+    assert encoded.startswith("预订会议室")
+    assert encoded.endswith("谢谢")
+    assert len(encoded) < 1100
 
 
 class SlowEncoder(PairsEncoder):
@@ -194,18 +181,17 @@ class SlowEncoder(PairsEncoder):
     def __init__(self) -> None:
         super().__init__()
         self.may_go_on = asyncio.Event()
-        self.may_go_on.set()
 
     async def queries(self, texts: Sequence[str]) -> Vectors:
-        if texts:
+        if texts == ["预订会议室"]:
             await self.may_go_on.wait()
         return await super().queries(texts)
 
 
 async def test_what_takes_the_place_of_an_allowed_one_meanwhile_is_not_found() -> None:
     encoder = SlowEncoder()
-    index = await indexed([ROOM], encoder)
-    encoder.may_go_on.clear()
+    index = CapabilityIndex(encoder)
+    await index.update([ROOM])
     selecting = asyncio.create_task(index.select("预订会议室", allowed=lambda roles: not roles))
     await asyncio.sleep(0)
     await index.update([PAYSLIP])
@@ -242,38 +228,38 @@ async def test_however_many_there_are_they_can_be_searched_before_any_is_encoded
 
 
 async def test_kinds_may_share_a_name() -> None:
-    twins = [
-        capability("search", "查制度", "Policies"),
-        capability("search", "查人", "People", kind="skill"),
-    ]
-    found = await (await indexed(twins)).select("查人")
+    policies = capability("search", "查制度", "Policies")
+    people = capability("search", "查人", "People", kind="skill")
+    found = await (await indexed(policies, people)).select("查人")
     assert [(c.kind, c.name) for c in found.candidates] == [("skill", "search"), ("tool", "search")]
 
 
-def test_a_passage_is_made_of_each_language() -> None:
-    assert card(LEAVE).passages == ("请假申请: 请假申请", "Ask for leave: Ask for leave")
+@pytest.mark.parametrize(
+    ("found", "passages"),
+    [
+        (LEAVE, ("请假申请: 请假申请", "Ask for leave: Ask for leave")),
+        (capability("x", "same", "same"), ("same: same",)),
+        (capability("get_leaveBalance"), ("get leave Balance: ",)),
+    ],
+)
+def test_a_passage_is_made_of_each_language_that_says_something_else(
+    found: Capability, passages: tuple[str, ...]
+) -> None:
+    assert card(found).passages == passages
 
 
-def test_languages_that_say_the_same_make_one_passage() -> None:
-    assert len(card(capability("x", "same", "same")).passages) == 1
+def test_a_book_of_a_description_is_cut() -> None:
+    assert len(card(capability("x", "长" * 9999, "long")).passages[0]) == LONGEST
 
 
 def test_words_come_from_everything_and_passages_leave_parameters_out() -> None:
-    found = card(
-        capability(
-            "trip",
-            "出差",
-            "Trip",
-            parameters={
-                "properties": {
-                    "destination": {"description": "目的地"},
-                    "seat": {"enum": ["window", "aisle"]},
-                    "legs": {"items": {"properties": {"airport": {"type": "string"}}}},
-                    "note": {"anyOf": [{"description": "anything else"}, {"type": "null"}]},
-                }
-            },
-        )
-    )
+    properties: dict[str, JsonValue] = {
+        "destination": {"description": "目的地"},
+        "seat": {"enum": ["window", "aisle"]},
+        "legs": {"items": {"properties": {"airport": {"type": "string"}}}},
+        "note": {"anyOf": [{"description": "anything else"}, {"type": "null"}]},
+    }
+    found = card(capability("trip", "出差", "Trip", parameters={"properties": properties}))
     assert {"destination", "目的", "window", "airport", "anyth"} <= set(found.words)
     assert not any("目的地" in passage for passage in found.passages)
 
@@ -285,11 +271,3 @@ def test_a_schema_that_is_nonsense_or_without_bottom_is_survived() -> None:
     nonsense: dict[str, JsonValue] = {"properties": ["no"], "enum": 3, "anyOf": {}}
     for parameters in (deep, nonsense):
         assert card(capability("x", "一", "one", parameters=parameters)).words
-
-
-def test_a_missing_title_is_read_from_the_name() -> None:
-    assert card(capability("get_leaveBalance")).passages == ("get leave Balance: ",)
-
-
-def test_a_book_of_a_description_is_cut() -> None:
-    assert len(card(capability("x", "长" * 9999, "long")).passages[0]) == LONGEST

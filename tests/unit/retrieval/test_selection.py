@@ -20,15 +20,8 @@ from router.retrieval.selection import (
 from tests.unit.retrieval.capabilities import BALANCE, LEAVE, OFFICE
 
 
-def judged(
-    known: float,
-    margin: float,
-    *,
-    wanted: bool = True,
-    right: bool = True,
-    needs_tool: float = 0.9,
-) -> Judged:
-    return Judged(Signs(known, needs_tool, margin), wanted, right)
+def judged(known: float, margin: float, *, wanted: bool = True, right: bool = True) -> Judged:
+    return Judged(Signs(known, 0.9, margin), wanted, right)
 
 
 @pytest.mark.parametrize(
@@ -78,16 +71,11 @@ def test_a_chinese_character_costs_more_than_a_letter() -> None:
     assert prompt_tokens(wide) - prompt_tokens(narrow) == pytest.approx(50, abs=1)
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("margin", "read"), [(0.7, 0.7), (float("inf"), 1000)])
+def test_what_was_written_is_read(tmp_path: Path, margin: float, read: float) -> None:
     path = tmp_path / "new" / "thresholds.json"
-    write_thresholds(path, Thresholds(known=0.4, needs_tool=0.05, margin=0.7))
-    assert read_thresholds(path) == Thresholds(known=0.4, needs_tool=0.05, margin=0.7)
-
-
-def test_a_margin_without_end_is_written_as_one_that_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "thresholds.json"
-    write_thresholds(path, Thresholds(margin=float("inf")))
-    assert read_thresholds(path).margin == 1000
+    write_thresholds(path, Thresholds(known=0.4, needs_tool=0.05, margin=margin))
+    assert read_thresholds(path) == Thresholds(known=0.4, needs_tool=0.05, margin=read)
 
 
 def test_what_a_file_leaves_out_is_the_default(tmp_path: Path) -> None:
@@ -112,7 +100,7 @@ def test_what_a_file_leaves_out_is_the_default(tmp_path: Path) -> None:
         (b'{"margin": 1' + b"0" * 400 + b"}", "has margin = 1000"),
     ],
 )
-def test_anything_else_is_refused_with_what_to_do(
+def test_all_else_is_refused_with_what_to_do(
     tmp_path: Path, content: bytes, said: str
 ) -> None:
     path = tmp_path / "thresholds.json"
@@ -124,12 +112,9 @@ def test_anything_else_is_refused_with_what_to_do(
     assert "eval FILE --fit DEV" in str(refused.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_or_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(MisconfiguredError, match=r"nowhere\.json can't be read \(No such file"):
         read_thresholds(tmp_path / "nowhere.json")
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(MisconfiguredError, match=r"thresholds\.json can't be written"):
         write_thresholds(tmp_path / "file" / "thresholds.json", Thresholds())

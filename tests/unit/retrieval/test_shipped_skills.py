@@ -16,6 +16,7 @@ from router.cli.dry_run import DryRun, dry_run_of
 from router.directory.sources import people_of
 from router.domain.principals import Principal
 from router.evaluation.dataset import LabelledLine
+from router.retrieval.selection import Verdict
 from router.settings import Settings
 
 EVALS = Path(next(iter(skills.__path__))) / "tests"
@@ -37,6 +38,7 @@ class Searched:
 
     line: LabelledLine
     found: Sequence[str]
+    verdict: Verdict
 
     def rank(self, name: str | None = None) -> int:
         """The place of a capability, 1 the first; of the label's where none is named."""
@@ -52,15 +54,13 @@ class Desk:
     people: dict[str, Principal]
 
     async def searched(self, file: Path) -> list[Searched]:
-        found = [await self._found(line) for line in lines_of(file)]
-        return [one for one in found if one is not None]
-
-    async def _found(self, line: LabelledLine) -> Searched | None:
-        person = self.people[line.user or "alice"]
-        selection = await self.dry_run.found(line.text, person, NOW)
-        if selection is None:
-            return None
-        return Searched(line, [one.capability.name for one in selection.candidates])
+        found = []
+        for line in lines_of(file):
+            person = self.people[line.user or "alice"]
+            if selection := await self.dry_run.found(line.text, person, NOW):
+                names = [one.capability.name for one in selection.candidates]
+                found.append(Searched(line, names, selection.verdict))
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -96,24 +96,15 @@ async def test_a_skill_is_among_the_first_three_of_every_request_for_it(
 
 
 async def test_what_only_sounds_like_a_skill_is_nearer_to_what_it_is_for(desk: Desk) -> None:
-    near = [
-        one for one in await desk.searched(EVALS / "near-misses.jsonl") if one.line.label != "none"
-    ]
+    searched = await desk.searched(EVALS / "near-misses.jsonl")
+    near = [one for one in searched if one.line.label != "none"]
     behind = {one.line.text for one in near if one.rank() > one.rank(one.line.split)}
     assert len(near) >= 15  # rules take the others
     assert behind <= {"translate this post into Chinese: we moved to a new office last week"}
     assert max(one.rank() for one in near) <= 3
-
-
-async def test_what_sounds_like_a_skill_and_is_for_nothing_here_is_clear_to_nobody(
-    desk: Desk,
-) -> None:
-    person = desk.people["alice"]
-    for one in await desk.searched(EVALS / "near-misses.jsonl"):
-        if one.line.label == "none":
-            selection = await desk.dry_run.found(one.line.text, person, NOW)
-            assert selection is not None
-            assert selection.verdict != "clear", one.line.text
+    # What sounds like a skill and is for nothing here is clear to nobody.
+    clear = [one.line.text for one in searched if one not in near and one.verdict == "clear"]
+    assert clear == []
 
 
 async def test_the_skills_are_in_nobody_elses_way(desk: Desk) -> None:

@@ -9,21 +9,15 @@ TOOLS = ("search", "look", "ask_user")
 EPHEMERAL = {"search": 1, "look": 0}
 
 
-def step(*found: str, tool: str = "search", text: str = "") -> tuple[AssistantMessage, ...]:
-    calls = tuple(
-        FunctionCall(id=str(n), name=tool, arguments={"n": n}) for n, _ in enumerate(found)
-    )
-    return (AssistantMessage(text=text, calls=calls),)
+def step(calls: int, tool: str = "search") -> AssistantMessage:
+    made = (FunctionCall(id=str(n), name=tool, arguments={"n": n}) for n in range(calls))
+    return AssistantMessage(calls=tuple(made))
 
 
 def worked(memory: AgentMemory, *found: str, tool: str = "search") -> AgentMemory:
     """The memory after one more step whose calls found this."""
-    (said,) = step(*found, tool=tool)
-    results = [
-        ToolMessage(call_id=call.id, name=tool, text=text)
-        for call, text in zip(said.calls, found, strict=True)
-    ]
-    return memory.saying(said, *results)
+    results = (ToolMessage(call_id=str(n), name=tool, text=text) for n, text in enumerate(found))
+    return memory.saying(step(len(found), tool), *results)
 
 
 latin = st.text('abcdefg <>/"\\\n', min_size=1, max_size=60)
@@ -45,7 +39,4 @@ def memories(draw: st.DrawFn) -> AgentMemory:
             memory = memory.hearing(draw(texts)[:1000])
         found = draw(st.lists(texts, min_size=0, max_size=4))
         memory = worked(memory, *found, tool=draw(st.sampled_from(TOOLS)))
-    if draw(st.booleans()):
-        (asks,) = step("", tool="ask_user")
-        memory = memory.saying(asks)
-    return memory
+    return memory.saying(step(1, "ask_user")) if draw(st.booleans()) else memory

@@ -1,18 +1,15 @@
 """What a step is sent of a memory that grows and grows."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.domain.locale import Localised
 from router.domain.records import ResultPage
 from router.llm.request import estimated_prompt_tokens, estimated_tokens
 from router.llm.types import AssistantMessage, FunctionCall, Message, TokenUsage, ToolMessage
 from router.routing import skill_context, skill_step
-from router.routing.prompts import Prompts
 from router.routing.skill_context import (
     EARLIER_TOKENS,
     LEAST_RESULT,
@@ -22,18 +19,11 @@ from router.routing.skill_context import (
     result,
 )
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import Means, SkillTask
-from router.skill.skill import Skill
+from router.routing.skill_step import Means
 from tests.unit.routing.dialogues import EPHEMERAL, memories, worked
-from tests.unit.routing.samples import TOOLS
+from tests.unit.routing.samples import PROMPTS, TASK, TOOLS
 
 CALL = FunctionCall(id="1", name="search", arguments={"question": "年假"})
-WORDS = Localised(zh="顾问", en="advisor")
-TASK = SkillTask(
-    skill=Skill(name="advisor", title=WORDS, description=WORDS, instructions="Advise well."),
-    request="How much?",
-    now=datetime(2026, 11, 22, 10, 0, tzinfo=UTC),
-)
 budgets = st.integers(1, 60_000)
 
 
@@ -61,6 +51,10 @@ def whole(memory: AgentMemory) -> set[int]:
     }
 
 
+def found(memory: AgentMemory) -> list[str]:
+    return [m.text for m in memory.dialogue if isinstance(m, ToolMessage)]
+
+
 def long(steps: int, text: str = "字" * 3000, tool: str = "search") -> AgentMemory:
     memory = AgentMemory()
     for _ in range(steps):
@@ -69,13 +63,16 @@ def long(steps: int, text: str = "字" * 3000, tool: str = "search") -> AgentMem
 
 
 @given(memories(), budgets)
-def test_what_is_sent_and_what_is_gone_are_the_dialogue_in_its_order(
+def test_what_is_sent_and_what_is_gone_are_the_dialogue_in_its_order_and_shorter(
     memory: AgentMemory, budget: int
 ) -> None:
     fit = fitted(memory, EPHEMERAL, budget)
-    assert [identity(m) for m in (*fit.gone, *fit.memory.dialogue)] == [
-        identity(m) for m in memory.dialogue
-    ]
+    assert latest(fit.memory.dialogue) == latest(memory.dialogue)
+    assert fit.memory.waiting == memory.waiting
+    for message, before in zip((*fit.gone, *fit.memory.dialogue), memory.dialogue, strict=True):
+        assert identity(message) == identity(before)
+        assert tokens((message,)) <= tokens((before,))
+        assert len(message.model_dump_json()) <= len(before.model_dump_json())
 
 
 @given(memories(), budgets)
@@ -89,30 +86,14 @@ def test_a_call_and_its_result_are_never_parted(memory: AgentMemory, budget: int
 
 
 @given(memories(), budgets)
-def test_the_latest_exchange_and_what_is_waited_for_are_never_touched(
+def test_it_is_within_budget_where_what_can_not_go_fits_and_left_as_it_is_from_then_on(
     memory: AgentMemory, budget: int
 ) -> None:
-    fit = fitted(memory, EPHEMERAL, budget)
-    assert latest(fit.memory.dialogue) == latest(memory.dialogue)
-    assert fit.memory.waiting == memory.waiting
-
-
-@given(memories(), budgets)
-def test_it_is_never_over_budget_where_what_can_not_go_fits(
-    memory: AgentMemory, budget: int
-) -> None:
-    room = Room.of(memory, budget)
-    fit = fitted(memory, EPHEMERAL, budget)
-    size = tokens(fit.memory.dialogue)
-    assert size <= max(room.tokens, tokens(latest(memory.dialogue)))
-
-
-@given(memories(), budgets)
-def test_what_fits_is_left_as_it_is_from_then_on(memory: AgentMemory, budget: int) -> None:
     once = fitted(memory, EPHEMERAL, budget)
+    fits = max(Room.of(memory, budget).tokens, tokens(latest(memory.dialogue)))
+    assert tokens(once.memory.dialogue) <= fits
     again = fitted(once.memory, EPHEMERAL, budget)
-    assert again.memory == once.memory
-    assert again.gone == ()
+    assert (again.memory, again.gone) == (once.memory, ())
 
 
 @given(memories(), budgets, budgets)
@@ -124,18 +105,9 @@ def test_a_larger_budget_keeps_all_that_a_smaller_one_does(
     assert whole(less.memory) <= whole(more.memory)
 
 
-@given(memories(), budgets)
-def test_nothing_grows(memory: AgentMemory, budget: int) -> None:
-    fit = fitted(memory, EPHEMERAL, budget)
-    for message, before in zip((*fit.gone, *fit.memory.dialogue), memory.dialogue, strict=True):
-        assert tokens((message,)) <= tokens((before,))
-        assert len(message.model_dump_json()) <= len(before.model_dump_json())
-
-
 @given(memories(), st.integers(20_000, 60_000))
 def test_the_question_as_it_is_sent_is_within_the_budget(memory: AgentMemory, budget: int) -> None:
-    prompt = Prompts.load().of("skill", "c1", "en")
-    means = Means(TOOLS)
+    prompt, means = PROMPTS.of("skill", "c1", "en"), Means(TOOLS)
     question = skill_step.request(prompt, TASK, means, memory)
     usage = TokenUsage(prompt_tokens=0, completion_tokens=0, estimated=True)
     wiser = memory.model_copy(update={"fixed": 0, "ratio": 1.0}).measured(
@@ -158,7 +130,7 @@ def test_a_dialogue_is_bounded_however_long_the_run(text: str) -> None:
 
 def test_the_oldest_results_shrink_first_and_say_what_they_were() -> None:
     memory = fitted(long(12), {}).memory
-    results = [m.text for m in memory.dialogue if isinstance(m, ToolMessage)]
+    results = found(memory)
     assert results[0] == "字" * 240 + "… (3000 characters of search, shortened since)"
     assert results[-1] == "字" * 3000
     assert sorted(results, key=len) == results
@@ -177,14 +149,12 @@ def test_of_an_ephemeral_tool_only_the_last_results_stay_whole() -> None:
     memory = AgentMemory()
     for tool in ("search", "look", "search", "look", "search"):
         memory = worked(memory, "字" * 1000, tool=tool)
-    kept = fitted(memory, {"search": 2, "look": 0}).memory
-    results = [m for m in kept.dialogue if isinstance(m, ToolMessage)]
-    assert [len(m.text) == 1000 for m in results] == [False, True, True, True, True]
+    kept = found(fitted(memory, {"search": 2, "look": 0}).memory)
+    assert [len(text) == 1000 for text in kept] == [False, True, True, True, True]
 
 
 def test_what_the_employee_said_never_shrinks() -> None:
-    memory = fitted(long(12, tool="ask_user"), {}).memory
-    assert {len(m.text) for m in memory.dialogue if isinstance(m, ToolMessage)} == {3000}
+    assert {len(text) for text in found(fitted(long(12, tool="ask_user"), {}).memory)} == {3000}
 
 
 def test_what_is_already_small_goes_whole_and_oldest_first() -> None:
@@ -192,9 +162,7 @@ def test_what_is_already_small_goes_whole_and_oldest_first() -> None:
     for n in range(400):
         memory = worked(memory, f"result {n} " + "x" * 300)
     fit = fitted(memory, {})
-    first = fit.memory.dialogue[1]
-    assert isinstance(first, ToolMessage)
-    assert first.text.startswith(f"result {len(fit.gone) // 2} ")
+    assert found(fit.memory)[0].startswith(f"result {len(fit.gone) // 2} ")
     assert len(fit.gone) > 100
 
 
@@ -220,10 +188,7 @@ def test_a_long_result_keeps_its_beginning_and_its_end_and_says_so(text: str, lo
     assert told.text.startswith(text[:50])
     assert told.text.endswith(', "read_more": "h1"}')
     assert f"of {len(text) + 20} characters left out" in told.text
-
-
-def test_a_short_result_is_told_as_it_is() -> None:
-    assert skill_context.result(CALL, "x" * 300, 100).text == "x" * 300
+    assert skill_context.result(CALL, "x" * 300, longest).text == "x" * 300
 
 
 def test_results_of_one_answer_share_what_room_there_is() -> None:

@@ -8,7 +8,7 @@ import pytest
 from router.domain.commands import CallTool, Clarify, Misunderstood, ReplyText, StartFlow
 from router.domain.locale import Localised
 from router.domain.messages import Message, Option, SpokenLine
-from router.domain.principals import Capability, CapabilityKind
+from router.domain.principals import Capability
 from router.flow.paused import PausedRun, Situation, which
 from router.flow.view import FlowView
 from router.llm.types import ChatAnswer, ChatRequest
@@ -24,14 +24,18 @@ from router.routing.decider import (
     route_of,
 )
 from router.routing.offer import Offer
-from router.routing.prompts import Prompts
-from tests.unit.routing.samples import ACTIVE, FLOWS, called, offer
+from tests.unit.retrieval.capabilities import capability
+from tests.unit.routing.samples import ACTIVE, FLOWS, PROMPTS, called, offer
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 LISTED = [flow.capability for flow in FLOWS.values()]
-PROMPT = Prompts.load().of("router", "c1", "zh")
+PROMPT = PROMPTS.of("router", "c1", "zh")
 SENSELESS = called(("nothing", {}))
 FINE = called(("get_balance", {"kind": "annual"}))
+
+
+def situation(active: FlowView | None = None) -> Situation:
+    return Situation(now=NOW, locale="en", roles=frozenset({"employee"}), active=active)
 
 
 class Model:
@@ -52,25 +56,19 @@ async def widen(_: str) -> tuple[Offer, Sequence[Capability]]:
 
 async def decided(model: Model, text: str = "我的年假", **more: object) -> ModelDecision | None:
     offered = offer(**more)  # type: ignore[arg-type]
-    asked = RoutingQuestion(
-        prompt=PROMPT,
-        text=text,
-        offer=offered,
-        capabilities=LISTED,
-        history=[SpokenLine(role="user", text="before")],
-        situation=Situation(
-            now=NOW, locale="zh", roles=frozenset(), active=offered.active, paused=["claim"]
-        ),
-    )
+    here = situation(offered.active).model_copy(update={"paused": ["claim"]})
+    history = [SpokenLine(role="user", text="before")]
+    asked = RoutingQuestion(PROMPT, text, offered, LISTED, history, here)
     return await decide_with_model(asked, model.ask, widen)
 
 
-async def test_a_sound_answer_costs_one_call() -> None:
+async def test_a_sound_answer_costs_one_call_which_carries_its_prompts_fingerprint() -> None:
     model = Model(FINE)
     decision = await decided(model)
     assert decision is not None
-    assert len(model.asked) == 1
     assert [type(c) for c in decision.commands] == [CallTool]
+    assert [request.prompt for request in model.asked] == [PROMPT.fingerprint]
+    assert PROMPT.fingerprint.startswith("router-1@")
 
 
 async def test_an_answer_that_makes_no_sense_goes_back_once_with_what_is_wrong() -> None:
@@ -87,8 +85,7 @@ async def test_two_answers_that_make_no_sense_decide_nothing() -> None:
 
 async def test_searching_asks_again_over_what_was_found_and_searches_no_more() -> None:
     model = Model(called(("find_capabilities", {"query": "leave"})), FINE)
-    decision = await decided(model)
-    assert decision is not None
+    assert await decided(model)
     assert "find_capabilities" not in [f.name for f in model.asked[1].functions]
 
 
@@ -97,13 +94,6 @@ async def test_the_rules_are_the_same_bytes_whatever_is_asked() -> None:
     await decided(one, "甲")
     await decided(other, "乙", active=ACTIVE)
     assert one.asked[0].messages[0] == other.asked[0].messages[0]
-
-
-async def test_every_question_carries_the_fingerprint_of_its_prompt() -> None:
-    model = Model(FINE)
-    await decided(model)
-    assert model.asked[0].prompt == PROMPT.fingerprint
-    assert PROMPT.fingerprint.startswith("router-1@")
 
 
 async def test_the_model_sees_what_is_asked_what_is_known_and_what_waits() -> None:
@@ -128,59 +118,34 @@ def test_a_command_is_shown_as_a_route_of_the_models() -> None:
     assert route_of(ReplyText(text="hi"), None, "").kind == "reply"
 
 
-def capability(name: str, words: int = 10) -> Capability:
-    said = Localised(zh="词 " * words, en="word " * words)
-    return Capability(kind="tool", name=name, title=said, description=said)
+@pytest.mark.parametrize(("words", "fits"), [(10, True), (400, False)])
+def test_all_that_is_usable_is_listed_where_it_fits_into_a_prompt_else_what_is_near(
+    words: int, fits: bool
+) -> None:
+    usable = [capability(f"tool_{number}", "词 " * words, "word " * words) for number in range(20)]
+    near = [usable[7], usable[3]]
+    candidates = tuple(RetrievedCandidate(one, 0.5) for one in near)
+    found = Selection(candidates, verdict="several", signs=Signs(1.0, 1.0, 0.1))
+    assert listed(found, usable) == (usable if fits else near)
 
 
-def found(*capabilities: Capability) -> Selection:
-    candidates = tuple(RetrievedCandidate(one, 0.5) for one in capabilities)
-    return Selection(candidates=candidates, verdict="several", signs=Signs(1.0, 1.0, 0.1), notes=())
+RANKED = [*(capability(f"tool_{n}", "工具") for n in range(8)), capability("leave", kind="flow")]
 
 
-def test_all_that_is_usable_is_listed_whatever_is_near_where_it_fits_into_a_prompt() -> None:
-    usable = [capability(f"tool_{number}") for number in range(20)]
-    assert listed(found(usable[7]), usable) == usable
-
-
-def test_only_what_is_near_is_listed_of_more_than_fits() -> None:
-    usable = [capability(f"tool_{number}", words=400) for number in range(20)]
-    assert listed(found(usable[7], usable[3]), usable) == [usable[7], usable[3]]
-
-
-def situation(active: FlowView | None = None) -> Situation:
-    return Situation(now=NOW, locale="en", roles=frozenset({"employee"}), active=active)
-
-
-def one_of(name: str, kind: CapabilityKind = "tool") -> Capability:
-    words = Localised(zh=name, en=name)
-    return Capability(kind=kind, name=name, title=words, description=words)
-
-
-RANKED = [
-    *(one_of(f"tool_{n}") for n in range(8)),
-    one_of("leave", "flow"),
-]
-
-
-def offered(verdict: Verdict) -> list[object]:
-    _, (command,) = decide_without_model(Message(text="x"), situation(), RANKED, verdict)
+def offered(verdict: Verdict, by: str, situation: Situation) -> list[Option]:
+    route, (command,) = decide_without_model(Message(text="x"), situation, RANKED, verdict)
+    assert (route.kind, route.by) == ("clarify", by)
     assert isinstance(command, Clarify)
-    return [option.value for option in command.options]
+    return command.options
 
 
 def test_what_is_near_comes_first_and_flows_are_always_there() -> None:
-    assert offered("clear") == ["tool_0", "tool_1", "tool_2", "leave"]
+    options = offered("clear", "retrieval", situation())
+    assert [option.value for option in options] == ["tool_0", "tool_1", "tool_2", "leave"]
 
 
 def test_where_nothing_is_near_there_is_a_list_that_is_read_at_a_glance() -> None:
-    assert len(offered("none")) == MOST_OPTIONS
-
-
-@pytest.mark.parametrize(("verdict", "by"), [("clear", "retrieval"), ("none", "fallback")])
-def test_the_route_says_by_what_it_was_found(verdict: Verdict, by: str) -> None:
-    route, _ = decide_without_model(Message(text="x"), situation(), RANKED, verdict)
-    assert (route.kind, route.by) == ("clarify", by)
+    assert len(offered("none", "fallback", situation())) == MOST_OPTIONS
 
 
 def test_a_flow_that_asks_gets_what_was_said_as_not_understood() -> None:
@@ -192,10 +157,8 @@ def test_asked_which_open_flow_to_go_on_with_those_can_still_be_chosen() -> None
     leave = PausedRun(run="r1", flow="leave", title=Localised(zh="请假", en="Leave"))
     asked = which([leave, leave.model_copy(update={"run": "r2"})], "en").options
     waiting = situation().model_copy(update={"offered": [*asked, Option(label="x", value="x")]})
-    _, (command,) = decide_without_model(Message(text="invoice number 12345"), waiting, RANKED)
-    assert isinstance(command, Clarify)
-    assert command.options[: len(asked)] == asked
-    assert [option.value for option in command.options[len(asked) :]] == offered("none")
+    usual = offered("none", "fallback", situation())
+    assert offered("none", "fallback", waiting) == [*asked, *usual]
 
 
 def test_where_nothing_may_be_used_it_says_so() -> None:

@@ -23,16 +23,17 @@ def test_searching_is_not_offered_twice_and_all_before_it_stays_as_it_was() -> N
     assert names(may_search=False) == names()[: names().index("find_capabilities")]
 
 
-def test_the_same_capabilities_are_offered_in_the_same_words() -> None:
-    assert offer().functions == offer().functions
-
-
-def test_flows_are_offered_with_the_slots_that_people_fill() -> None:
+def test_flows_are_offered_with_the_slots_that_people_fill_and_items_with_their_fields() -> None:
     dispatch = next(f for f in offer().functions if f.name == "dispatch_to_flow")
     of_claim, of_leave = dispatch.parameters["properties"]["slots"]["anyOf"]
     assert set(of_claim["properties"]) == {"items", "reason"}
     assert of_leave["properties"]["kind"]["enum"] == ["annual", "sick"]
     assert "days" not in of_leave["properties"]
+    slots = portable(dispatch.parameters)["properties"]["slots"]["anyOf"]
+    assert set(slots[0]["properties"]["items"]["items"]["properties"]) == {"amount", "invoice"}
+    items = {"items": [{"amount": "5 CNY", "invoice": None}], "reason": None}
+    kept = restored({"flow_name": "claim", "slots": items}, dispatch.parameters)["slots"]
+    assert kept == {"items": [{"amount": "5 CNY"}]}
 
 
 def test_a_single_flow_is_offered_with_its_slots_and_one_without_slots_with_none() -> None:
@@ -41,19 +42,6 @@ def test_a_single_flow_is_offered_with_its_slots_and_one_without_slots_with_none
     slotless = FLOWS["leave"].model_copy(update={"slots": {}})
     bare = Offer(flows={"leave": slotless}).functions[3]
     assert bare.parameters["properties"]["slots"] == {"type": "object", "properties": {}}
-
-
-def test_items_keep_their_fields_however_many_flows_there_are() -> None:
-    dispatch = next(f for f in offer().functions if f.name == "dispatch_to_flow")
-    slots = portable(dispatch.parameters)["properties"]["slots"]["anyOf"]
-    item = slots[0]["properties"]["items"]["items"]
-    assert set(item["properties"]) == {"amount", "invoice"}
-    given = {
-        "flow_name": "claim",
-        "slots": {"items": [{"amount": "5 CNY", "invoice": None}], "reason": None},
-    }
-    kept = restored(given, dispatch.parameters)["slots"]
-    assert kept == {"items": [{"amount": "5 CNY"}]}
 
 
 def test_every_function_can_be_made_portable() -> None:

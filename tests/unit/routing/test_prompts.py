@@ -38,32 +38,30 @@ def test_the_newest_version_is_used_unless_shares_say_otherwise(tmp_path: Path) 
     assert Prompts.load(tmp_path, {"router-2": 1}).of("router", "c1", "en").text == "two"
 
 
-def test_traffic_is_shared_as_the_shares_say_and_a_conversation_keeps_its_version(
-    tmp_path: Path,
-) -> None:
+def test_traffic_is_shared_and_a_conversation_keeps_its_version(tmp_path: Path) -> None:
     write(tmp_path, router_2_zh="二", router_2_en="two")
     prompts = Prompts.load(tmp_path, {"router-1": 3, "router-2": 1})
     asked = [f"conversation-{n}" for n in range(2000)]
     drawn = [prompts.of("router", name, "en").version for name in asked]
     assert drawn == [prompts.of("router", name, "zh").version for name in asked]
     assert Counter(drawn)["router-2"] == pytest.approx(500, abs=80)
-
-
-def test_shares_of_one_job_leave_the_others_alone(tmp_path: Path) -> None:
-    write(tmp_path, router_2_zh="二", router_2_en="two")
-    prompts = Prompts.load(tmp_path, {"router-1": 1})
-    assert prompts.of("phrase", "c1", "en").version == "phrase-1"
-
-
-def test_a_share_of_nothing_is_no_share(tmp_path: Path) -> None:
-    write(tmp_path, router_2_zh="二", router_2_en="two")
+    assert prompts.of("phrase", "c1", "en").version == "phrase-1"  # shares are those of one job
     prompts = Prompts.load(tmp_path, {"router-1": 0, "router-2": 5})
     assert {prompts.of("router", str(n), "en").version for n in range(50)} == {"router-2"}
 
 
-def test_a_share_of_a_version_that_is_not_there_is_refused() -> None:
-    with pytest.raises(MisconfiguredError, match="ROUTER_PROMPT_SHARES names 'router-9'; there"):
-        Prompts.load(None, {"router-9": 1})
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ({"router-9": 1}, "ROUTER_PROMPT_SHARES names 'router-9'; there"),
+        ({"router-1": 0}, "leaves nothing to any version of router"),
+    ],
+)
+def test_shares_of_what_is_not_there_or_of_nothing_at_all_are_refused(
+    shares: dict[str, float], said: str
+) -> None:
+    with pytest.raises(MisconfiguredError, match=said):
+        Prompts.load(None, shares)
 
 
 def test_a_version_in_one_language_is_refused(tmp_path: Path) -> None:
@@ -78,8 +76,3 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "router-2.zh.md").write_bytes(b"\xff")
     with pytest.raises(MisconfiguredError, match="prompts can't be read"):
         Prompts.load(tmp_path)
-
-
-def test_shares_of_nothing_at_all_are_refused() -> None:
-    with pytest.raises(MisconfiguredError, match="leaves nothing to any version of router"):
-        Prompts.load(None, {"router-1": 0})
