@@ -1,6 +1,5 @@
 """Feishu, over real HTTP on loopback: takes posts of one app, and delivers what people do."""
 
-import asyncio
 import base64
 import hashlib
 import json
@@ -30,7 +29,6 @@ class Feishu(WebServer):
 
     def __init__(self) -> None:
         super().__init__(self._answered)
-        self._changed = asyncio.Event()
         self.token = "t-1"
         self.posts: list[Body] = []
         """What was posted, each once: a second one of the same `uuid` isn't taken."""
@@ -47,7 +45,6 @@ class Feishu(WebServer):
         )
 
     def _answered(self, got: Got) -> Reply:
-        self._changed.set()
         body = json.loads(got.body)
         if got.target.endswith("/tenant_access_token/internal"):
             if body != {"app_id": self.app_id, "app_secret": self.secret}:
@@ -62,16 +59,7 @@ class Feishu(WebServer):
 
     async def posted(self, text: str) -> Body:
         """The first post with this in it, as soon as it is there."""
-        try:
-            async with asyncio.timeout(20):
-                while True:
-                    for post in self.posts:
-                        if text in json.dumps(post, ensure_ascii=False):
-                            return post
-                    self._changed.clear()
-                    await self._changed.wait()
-        except TimeoutError:
-            raise AssertionError(f"never posted {text!r}, but {self.posts}") from None
+        return await self.first(self.posts, text)
 
     def message(self, user: str, text: str, **more: Any) -> Body:
         """What somebody says to the bot alone."""

@@ -20,20 +20,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from math import sqrt
-from typing import Any, Self
+from typing import Any
 
-from tests.fakes.web_server import (
-    Drop,
-    Listening,
-    Pause,
-    Piece,
-    Received,
-    Reply,
-    hung_up,
-    json_reply,
-    receive,
-    send,
-)
+from tests.fakes import web_server
+from tests.fakes.web_server import Drop, Listening, Pause, Piece, Received, Reply, json_reply
 
 Behaviour = Callable[[Received], Reply]
 Call = tuple[str, Any]
@@ -313,9 +303,8 @@ class ModelServer(Listening):
     """
 
     def __init__(self, script: Sequence[Behaviour] | Behaviour = (), port: int = 0) -> None:
-        super().__init__()
+        super().__init__(port)
         self._script = script if callable(script) else list(script)
-        self._port = port
         self.requests: list[Received] = []
         self.embeddings: Behaviour = embeds
         self.listing: Behaviour = lists
@@ -325,7 +314,7 @@ class ModelServer(Listening):
     @property
     def url(self) -> str:
         """The base URL for a client."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"{self.origin}/v1"
 
     @property
     def chats(self) -> list[dict[str, Any]]:
@@ -338,29 +327,14 @@ class ModelServer(Listening):
             raise TypeError("the script is one behaviour for every request; give a list instead")
         self._script.extend(behaviours)
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
-        self._port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
-        try:
-            # Where the client goes away, or the server is being closed.
-            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                await self._serve(reader, writer)
-        finally:
-            self._connections.discard(task)
-            writer.close()
-
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while (received := await receive(reader)) is not None:
+        while (got := await web_server.got_from(reader)) is not None:
+            body = json.loads(got.body) if got.body else {}
+            received = Received(got.method, got.target, got.headers, body)
             self.requests.append(received)
             watching = asyncio.create_task(self._watch(reader))
             try:
-                if not await send(writer, self._reply(received), self._closing):
+                if not await web_server.send(writer, self._reply(received), self._closing):
                     return
             finally:
                 # Two can't read at once: it has to be gone before the next request is read.
@@ -368,7 +342,7 @@ class ModelServer(Listening):
                 await asyncio.wait({watching})
 
     async def _watch(self, reader: asyncio.StreamReader) -> None:
-        await hung_up(reader)
+        await reader.read(1)  # comes back when the client has gone away
         self.let_go.set()
 
     def _reply(self, received: Received) -> Reply:

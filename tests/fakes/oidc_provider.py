@@ -8,12 +8,11 @@ import base64
 import hashlib
 import json
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -23,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply, threaded
 
 
 def jwk(key: RSAPublicKey | EllipticCurvePublicKey, kid: str, **more: Any) -> dict[str, Any]:
@@ -69,19 +68,9 @@ def serving(served: Served) -> Iterator[Served]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    served.url = f"http://127.0.0.1:{server.server_port}/served"
-    try:
+    with threaded(Handler) as origin:
+        served.url = f"{origin}/served"
         yield served
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 KEY_ID = "k1"
@@ -134,11 +123,8 @@ class OidcProvider(WebServer):
 
     def _page(self, query: Mapping[str, str]) -> Reply:
         """What it asks of the person, where the client asks properly for it."""
-        wanted = {
-            "client_id": self.client_id,
-            "response_type": "code",
-            "code_challenge_method": "S256",
-        }
+        wanted = {"client_id": self.client_id, "response_type": "code"}
+        wanted["code_challenge_method"] = "S256"
         wrong = [name for name, value in wanted.items() if query.get(name) != value]
         wrong += [name for name in ("state", "nonce", "code_challenge") if not query.get(name)]
         if wrong or "openid" not in query.get("scope", "").split():

@@ -6,13 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from gzip import decompress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from tests.fakes.web_server import threaded
 
 TRACES = "/v1/traces"
 
@@ -77,16 +79,6 @@ def collecting() -> Iterator[Collector]:
             self.end_headers()
             self.wfile.write(answer)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing of each request."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    collector = Collector(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with threaded(Handler) as origin:
+        collector = Collector(origin)
         yield collector
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

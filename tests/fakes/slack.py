@@ -6,7 +6,6 @@ async with Slack() as slack:
     card = await slack.posted("请什么假")
 """
 
-import asyncio
 import hashlib
 import hmac
 import itertools
@@ -34,7 +33,6 @@ class Slack(WebServer):
 
     def __init__(self) -> None:
         super().__init__(self._answered)
-        self._changed = asyncio.Event()
         self._ids = itertools.count(1)
         self.posts: list[Post] = []
         """What was posted, in order; `ts` names each."""
@@ -49,7 +47,6 @@ class Slack(WebServer):
         return SlackSettings(bot_token=token, signing_secret=secret, url=f"{self.origin}/api")
 
     def _answered(self, got: Got) -> Reply:
-        self._changed.set()
         if self.troubles:
             return self.troubles.popleft()
         if got.headers.get("authorization") != f"Bearer {self.token}":
@@ -66,23 +63,10 @@ class Slack(WebServer):
 
     async def posted(self, text: str) -> Post:
         """The first post with this in it, as soon as it is there."""
-        return await self._among(self.posts, text)
+        return await self.first(self.posts, text)
 
     async def updated(self, text: str) -> Post:
-        return await self._among(self.updates, text)
-
-    async def _among(self, posts: list[Post], text: str) -> Post:
-        try:
-            async with asyncio.timeout(20):
-                while True:
-                    found = [p for p in posts if text in json.dumps(p, ensure_ascii=False)]
-                    if found:
-                        return found[0]
-                    self._changed.clear()
-                    await self._changed.wait()
-                    await asyncio.sleep(0)
-        except TimeoutError:
-            raise AssertionError(f"never posted {text!r}, but {posts}") from None
+        return await self.first(self.updates, text)
 
     def event(self, user: str, text: str, **more: Any) -> Post:
         """A message to the bot in a channel of their own, as the Events API has it."""

@@ -9,14 +9,17 @@ Its faults are scripted byte by byte; names and their addresses are beside it.
 import asyncio
 import json
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any, Self
 
 
 @dataclass(frozen=True)
 class Received:
-    """A request, as the server got it."""
+    """A request, as the server got it: the `body` is its JSON."""
 
     method: str
     path: str
@@ -83,18 +86,6 @@ async def got_from(reader: asyncio.StreamReader) -> Got | None:
     return Got(method, target, headers, body)
 
 
-async def receive(reader: asyncio.StreamReader) -> Received | None:
-    """The next request, its body read as JSON; None where the client has closed it."""
-    if (got := await got_from(reader)) is None:
-        return None
-    return Received(got.method, got.target, got.headers, json.loads(got.body) if got.body else {})
-
-
-async def hung_up(reader: asyncio.StreamReader) -> None:
-    """Return when the client has gone away; only for one that waits for an answer."""
-    await reader.read(1)
-
-
 async def send(writer: asyncio.StreamWriter, reply: Reply, closing: asyncio.Event) -> bool:
     """Send a reply, chunked; False where it ended with the connection reset."""
     head = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
@@ -127,13 +118,19 @@ async def _waited(piece: Pause | asyncio.Event, closing: asyncio.Event) -> bool:
 
 
 class Listening:
-    """A server that listens while it is entered; whoever extends it starts `_server`."""
+    """A server that listens while it is entered; whoever extends it says how one is served."""
 
-    _server: asyncio.Server
-
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0, context: ssl.SSLContext | None = None) -> None:
+        self.port = port
+        self._context = context
         self._closing = asyncio.Event()
         self._connections: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        accept, at = self._connected, "127.0.0.1"
+        self._server = await asyncio.start_server(accept, at, self.port, ssl=self._context)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
@@ -141,6 +138,27 @@ class Listening:
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+
+    @property
+    def origin(self) -> str:
+        """The address of it."""
+        return f"{'https' if self._context else 'http'}://127.0.0.1:{self.port}"
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving = asyncio.ensure_future(self._served(reader, writer))
+        self._connections.add(serving)
+        serving.add_done_callback(self._connections.discard)
+
+    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            # Where the client hangs up, which some of the answers make it do.
+            with suppress(ConnectionError, ssl.SSLError, asyncio.IncompleteReadError):
+                await self._serve(reader, writer)
+        finally:
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        raise NotImplementedError
 
 
 Answer = Callable[[Got], Reply]
@@ -150,47 +168,50 @@ class WebServer(Listening):
     """Listens while it is entered. `requests` has everything that was asked of it."""
 
     def __init__(self, answer: Answer, context: ssl.SSLContext | None = None) -> None:
-        super().__init__()
+        super().__init__(context=context)
         self.answer = answer
         self.requests: list[Got] = []
-        self._context = context
-
-    @property
-    def port(self) -> int:
-        return int(self._server.sockets[0].getsockname()[1])
-
-    @property
-    def origin(self) -> str:
-        """The address of it."""
-        scheme = "https" if self._context else "http"
-        return f"{scheme}://127.0.0.1:{self.port}"
+        self._changed = asyncio.Event()
 
     @property
     def targets(self) -> list[str]:
         """Paths and queries that were asked for."""
         return [got.target for got in self.requests]
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(
-            self._connected, "127.0.0.1", 0, ssl=self._context
-        )
-        return self
-
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        serving = asyncio.ensure_future(self._serve(reader, writer))
-        self._connections.add(serving)
-        serving.add_done_callback(self._connections.discard)
+    async def first(self, posts: Sequence[dict[str, Any]], text: str) -> dict[str, Any]:
+        """The first of what was posted with this in it, as soon as it is there."""
+        try:
+            async with asyncio.timeout(20):
+                while True:
+                    for post in posts:
+                        if text in json.dumps(post, ensure_ascii=False):
+                            return post
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"never posted {text!r}, but {posts}") from None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while got := await got_from(reader):
-                self.requests.append(got)
-                if not await send(writer, self.answer(got), self._closing):
-                    return
-        except (ConnectionError, ssl.SSLError):
-            return  # the client hung up, which some of the answers make it do
-        finally:
-            writer.close()
+        while got := await got_from(reader):
+            self.requests.append(got)
+            self._changed.set()
+            if not await send(writer, self.answer(got), self._closing):
+                return
+
+
+@contextmanager
+def threaded(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The origin of a server in a thread of its own, for tests without an event loop."""
+    quiet = type("Quiet", (handler,), {"log_message": lambda *_: None})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), quiet)
+    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 class NameServer:

@@ -1,5 +1,6 @@
 """What routing is measured by."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.domain.locale import Localised
 from router.domain.messages import ChoicesReply, Message, Option, Route, Turn, Usage
-from router.domain.principals import Capability
 from router.domain.records import LogEntry
 from router.evaluation.dataset import ChoiceReader, LabelledChoice, LabelledEntity
 from router.evaluation.figures import LineResult, figures_of, judged, value_at
 from router.retrieval.selection import RetrievedCandidate, Selection, Signs
 from tests.unit.evaluation.test_dataset import result
+from tests.unit.retrieval.capabilities import capability
 
 LABELS = st.sampled_from(["leave_request", "book_room", "none", "reply"])
 
@@ -34,46 +34,32 @@ def test_precision_recall_and_f1_are_those_of_the_books() -> None:
     assert leave.f1 == pytest.approx(2 * (6 / 7) * (6 / 8) / (6 / 7 + 6 / 8))
     assert (none.precision, none.recall) == (3 / 5, 3 / 4)
     assert figures.accuracy.share == 9 / 12
-    assert figures.confusion == {
-        "leave_request": {"leave_request": 6, "none": 2},
-        "none": {"none": 3, "leave_request": 1},
-    }
+    of_leave, of_none = {"leave_request": 6, "none": 2}, {"none": 3, "leave_request": 1}
+    assert figures.confusion == {"leave_request": of_leave, "none": of_none}
 
 
 def test_what_only_came_out_stands_last_and_has_no_recall() -> None:
-    figures = figures_of([result("none", "book_room"), result("reply", "clarify")])
-    assert [row.label for row in figures.labels] == ["none", "reply", "book_room", "clarify"]
-    assert figures.labels[0].precision is None
-    assert figures.labels[2].recall is None
-    assert figures.labels[2].f1 == 0
+    rows = figures_of([result("none", "book_room"), result("reply", "clarify")]).labels
+    assert [row.label for row in rows] == ["none", "reply", "book_room", "clarify"]
+    assert (rows[0].precision, rows[2].recall, rows[2].f1) == (None, None, 0)
 
 
 def test_calls_tokens_and_ways_of_deciding_are_added_up() -> None:
     usage = Usage(llm_calls=1, prompt_tokens=100, completion_tokens=10)
-    figures = figures_of(
-        [
-            result("none", "none", by="llm", usage=usage, seconds=0.2),
-            result("none", "none", by="llm", usage=usage + usage, seconds=0.4),
-            result("none", "none", by="fallback", seconds=3.0, unanswered=True),
-        ]
-    )
-    assert figures.by == {"llm": 2, "fallback": 1}
+    one = result("none", "none", by="llm", usage=usage, seconds=0.2)
+    two = result("none", "none", by="llm", usage=usage + usage, seconds=0.4)
+    none = result("none", "none", by="fallback", seconds=3.0, unanswered=True)
+    figures = figures_of([one, two, none])
+    assert (figures.by, figures.unanswered) == ({"llm": 2, "fallback": 1}, 1)
     assert figures.usage == Usage(llm_calls=3, prompt_tokens=300, completion_tokens=30)
-    assert figures.unanswered == 1
     assert figures.seconds.total == pytest.approx(3.6)
     assert (figures.seconds.p50, figures.seconds.p95, figures.seconds.longest) == (0.4, 3.0, 3.0)
 
 
 def test_selection_is_judged_on_the_lines_that_were_searched() -> None:
     found = ("book_room", "get_balance")
-    figures = figures_of(
-        [
-            result("leave_request", "leave_request"),
-            result("book_room", "clarify", candidates=found),
-            result("get_balance", "clarify", candidates=found),
-            result("leave_request", "clarify", candidates=found),
-        ]
-    )
+    searched = [result(one, "clarify", candidates=found) for one in (*found, "leave_request")]
+    figures = figures_of([result("leave_request", "leave_request"), *searched])
     assert (figures.nearest.right, figures.nearest.of) == (1, 3)
     assert (figures.preselected.right, figures.preselected.of) == (2, 3)
 
@@ -105,11 +91,7 @@ SIGNS = Signs(0.9, 0.8, 1.2)
 
 
 def found(*names: str) -> Selection:
-    title = Localised(zh="x", en="x")
-    candidates = [
-        RetrievedCandidate(Capability(kind="tool", name=name, title=title, description=title), 0.5)
-        for name in names
-    ]
+    candidates = (RetrievedCandidate(capability(name), 0.5) for name in names)
     return Selection(tuple(candidates), "several", SIGNS)
 
 
@@ -134,19 +116,12 @@ TOMORROW = LabelledEntity(type="date", value="2026-11-19")
 TWO = LabelledEntity(type="number", value="2")
 
 
-def test_a_slot_is_right_where_exactly_its_value_was_understood() -> None:
-    one = result(
-        "leave_request",
-        "leave_request",
-        slots={"start": "2026-11-23", "end": "2026-11-24", "items.0.amount": "5", "reason": None},
-        values={"start": "2026-11-23", "end": "2026-11-25", "items": [{"amount": "5"}]},
-    )
+def test_a_slot_is_right_where_exactly_its_value_was_understood_and_never_elsewhere() -> None:
+    slots = {"start": "2026-11-23", "end": "2026-11-24", "items.0.amount": "5", "reason": None}
+    values = {"start": "2026-11-23", "end": "2026-11-25", "items": [{"amount": "5"}]}
+    one = result("leave_request", "leave_request", slots=slots, values=values)
     assert one.slots == {"start": True, "end": False, "items.0.amount": True, "reason": True}
-
-
-def test_where_the_message_went_elsewhere_no_slot_was_understood() -> None:
-    one = result("leave_request", "book_room", slots={"end": None}, values={})
-    assert one.slots == {"end": False}
+    assert result("leave_request", "book_room", slots={"end": None}).slots == {"end": False}
 
 
 def test_asking_back_with_the_label_among_the_options_is_one_tap_away() -> None:
@@ -173,10 +148,9 @@ def test_the_rank_is_the_place_of_the_label_among_what_was_found(
 
 
 def test_entities_are_right_where_those_that_count_are_the_same_in_order() -> None:
-    assert result(None, "clarify", entities=[TOMORROW]).entities_are_right is False
-    found = result(None, "clarify", entities=[TOMORROW])
-    found = type(found)(found.labelled, "clarify", "fallback", entities=[TOMORROW, TWO])
-    assert found.entities_are_right is True
+    nothing = result(None, "clarify", entities=[TOMORROW])
+    assert nothing.entities_are_right is False
+    assert replace(nothing, entities=[TOMORROW, TWO]).entities_are_right is True
     assert result(None, "clarify").entities_are_right is None
 
 
@@ -197,15 +171,9 @@ def said(
     options = [Option(label=f"«{name}»", value=name) for name in OPTIONS]
     replies = [ChoicesReply(text="?", options=options)] if route.kind == "clarify" else []
     turn = Turn(message_id=f"m{n}", turn=n, route=route, replies=list(replies))
-    about: dict[str, Any] = {
-        "at": NOW + timedelta(minutes=n),
-        "conversation": conversation,
-        "message_id": f"m{n}",
-    }
-    whole = {
-        "digest": Message(text=text).digest if digest is None else digest,
-        "turn": turn.model_dump(mode="json"),
-    }
+    at = NOW + timedelta(minutes=n)
+    about: dict[str, Any] = {"at": at, "conversation": conversation, "message_id": f"m{n}"}
+    whole = {"digest": digest or Message(text=text).digest, "turn": turn.model_dump(mode="json")}
     return [
         LogEntry(key=f"{n}:user", kind="message", data={"role": "user", "text": text}, **about),
         LogEntry(key=f"{n}:it", kind="message", data={"role": "assistant", "text": "…"}, **about),
@@ -213,8 +181,8 @@ def said(
     ]
 
 
-def takes(name: str, by: Any = "action", kind: Any = "flow") -> Route:
-    return Route(kind=kind, target=name, by=by)
+def takes(name: str, by: Any = "action") -> Route:
+    return Route(kind="flow", target=name, by=by)
 
 
 def choices(*turns: list[LogEntry]) -> list[LabelledChoice]:
@@ -224,23 +192,16 @@ def choices(*turns: list[LogEntry]) -> list[LabelledChoice]:
 
 
 def test_what_was_chosen_is_the_label_of_the_message_that_was_asked_about() -> None:
-    found = choices(
-        said(1, "看看我还能休多久", ASKS),
-        said(2, "«get_balance»", takes("get_balance"), digest="of a button"),
-    )
-    assert found == [
-        LabelledChoice("c1", "看看我还能休多久", "get_balance", NOW + timedelta(minutes=1))
-    ]
-
-
-def test_a_choice_may_be_typed_too() -> None:
+    pressed = said(2, "«get_balance»", takes("get_balance"), digest="of a button")
+    choice = LabelledChoice("c1", "能休多久", "get_balance", NOW + timedelta(minutes=1))
+    assert choices(said(1, "能休多久", ASKS), pressed) == [choice]
+    # It may be typed too.
     assert choices(said(1, "休息", ASKS), said(2, "第二个", takes("leave_request", "slot")))
 
 
 def test_only_the_message_just_before_the_question_is_certain() -> None:
-    found = choices(
-        said(1, "first", ASKS), said(2, "second", ASKS), said(3, "…", takes("get_balance"))
-    )
+    asked = said(1, "first", ASKS), said(2, "second", ASKS)
+    found = choices(*asked, said(3, "…", takes("get_balance")))
     assert [choice.text for choice in found] == ["second"]
 
 

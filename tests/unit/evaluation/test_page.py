@@ -16,6 +16,13 @@ def page(*results: LineResult, about: EvaluationContext = ABOUT) -> str:
     return page_of(about, figures_of(results), results)
 
 
+def words(page: str, pattern: str) -> list[str]:
+    """The words of the first part of the page that has this form."""
+    found = re.search(pattern, page, re.DOTALL)
+    assert found is not None
+    return re.sub(r"<[^>]+>", " ", found[0]).split()
+
+
 def test_whatever_people_and_models_wrote_is_escaped() -> None:
     wrong = result(EVIL, EVIL, text=EVIL, reason=EVIL, slots={EVIL: EVIL}, values={EVIL: [EVIL]})
     also = result(EVIL, "none", text=EVIL, reason=EVIL)
@@ -34,15 +41,9 @@ def test_the_page_asks_nothing_of_any_server() -> None:
 
 
 def test_wrong_lines_are_listed_with_what_was_meant_what_came_and_why() -> None:
-    made = page(
-        result("none", "none", 1, text="fine"),
-        result(
-            "book_room", "clarify", 2, text="给我弄个地方", reason="没把握", offered=("book_room",)
-        ),
-    )
-    row = re.search(r"<tr><td class=\"n\">2</td>.*?</tr>", made, re.DOTALL)
-    assert row is not None
-    cells = re.sub(r"<[^>]+>", " ", row[0]).split()
+    about = {"text": "给我弄个地方", "reason": "没把握", "offered": ("book_room",)}
+    made = page(result("none", "none", 1, text="fine"), result("book_room", "clarify", 2, **about))
+    cells = words(made, r"<tr><td class=\"n\">2</td>.*?</tr>")
     assert cells[:4] == ["2", "给我弄个地方", "book_room", "clarify"]
     assert 'lang="zh">给我弄个地方' in made
     assert "offered&nbsp;it" in made
@@ -53,25 +54,15 @@ def test_wrong_values_of_right_lines_are_listed() -> None:
     slip = result("book_room", "book_room", slots={"when": "明天"}, values={"when": "today"})
     made = page(slip)
     assert "None." in made
-    cells = re.search(r"<code>when</code></td>(.*?)</tr>", made)
-    assert cells is not None
-    assert re.sub(r"<[^>]+>", " ", cells[1]).split() == ['"明天"', '"today"']
+    assert words(made, r"<code>when</code></td>.*?</tr>") == ["when", '"明天"', '"today"']
 
 
 def test_the_picture_has_a_cell_for_each_pair_and_reads_alone() -> None:
-    figures = figures_of(
-        [
-            *[result("book_room", "book_room")] * 3,
-            result("book_room", "none"),
-            result("none", "none"),
-        ]
-    )
-    drawn = ET.fromstring(svg_of(figures))
+    right, wrong = result("book_room", "book_room"), result("book_room", "none")
+    drawn = ET.fromstring(svg_of(figures_of([*[right] * 3, wrong, result("none", "none")])))
     titles = [title.text for title in drawn.iterfind(f".//{SVG}g/{SVG}title")]
     assert titles == ["book_room ▸ book_room: 3", "book_room ▸ none: 1", "none ▸ none: 1"]
-    style = drawn.find(f"{SVG}style")
-    assert style is not None
-    assert "prefers-color-scheme: dark" in str(style.text)
+    assert "prefers-color-scheme: dark" in str(drawn.findtext(f"{SVG}style"))
 
 
 def test_everything_in_the_picture_is_within_it_however_many_and_long_the_labels() -> None:

@@ -245,11 +245,12 @@ async def test_a_skill_without_a_wish_has_the_usual_model() -> None:
 
 async def test_below_a_skills_model_come_the_usual_ones_with_the_breakers_that_they_have() -> None:
     async with chains([fails(500), says("hello")], "big", "small") as house:
-        led = house.for_skill(None)
+        usual, led = house.usual, house.for_skill(None)
         assert (await asked(led)).text == "hello"
-        assert led is house.for_skill(None) is not None
-        assert house.usual is not None
-        assert set(house.usual.states) < set(led.states)
+        assert led is not None
+        assert usual is not None
+        assert led is house.for_skill(None)
+        assert set(usual.states) < set(led.states)
 
 
 async def test_one_question_more_waits_until_another_is_answered() -> None:

@@ -100,9 +100,7 @@ def test_what_a_file_leaves_out_is_the_default(tmp_path: Path) -> None:
         (b'{"margin": 1' + b"0" * 400 + b"}", "has margin = 1000"),
     ],
 )
-def test_all_else_is_refused_with_what_to_do(
-    tmp_path: Path, content: bytes, said: str
-) -> None:
+def test_all_else_is_refused_with_what_to_do(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "thresholds.json"
     path.write_bytes(content)
     with pytest.raises(MisconfiguredError) as refused:

@@ -152,7 +152,11 @@ def test_a_form_that_asks_nothing_ends_whatever_its_check_says() -> None:
     async def open_now() -> None:
         """Whether it is open."""
 
-    run = driver(replace(ring, check=open_now))
+    @tool(permission="write", check=open_now)
+    async def ring() -> None:
+        """Ring the bell."""
+
+    run = driver(ring)
     run.world.refusing["ring"] = Failed(task="", error="not now", kind="arguments")
     run.begin()
     assert (run.run.status, run.world.calls) == ("failed", [])
