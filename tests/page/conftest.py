@@ -5,7 +5,7 @@ from playwright.async_api import Browser
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
-from tests.page.house import Door, Served, chromium
+from tests.page.house import Door, Served, Visitor, chromium
 from tests.workflow.conftest import parts, real_client
 from tests.workflow.desk import QUEUE
 
@@ -40,3 +40,13 @@ async def door(browser: Browser) -> AsyncIterator[Door]:
     door = Door(browser)
     yield door
     assert await door.close() == []
+
+
+@pytest.fixture
+async def alice(door: Door, served: Served) -> Visitor:
+    return await (await door.visitor(served)).come("王丽 Alice")
+
+
+@pytest.fixture
+async def bob(door: Door, served: Served) -> Visitor:
+    return await (await door.visitor(served)).come("陈博 Bob")

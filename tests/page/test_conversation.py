@@ -23,10 +23,8 @@ async def ask_for_leave(alice: Visitor, days: str, reason: str) -> None:
 
 
 async def test_alice_asks_step_by_step_and_sees_bobs_decision_arrive(
-    door: Door, served: Served
+    alice: Visitor, bob: Visitor
 ) -> None:
-    alice = await (await door.visitor(served)).come("王丽 Alice")
-    bob = await (await door.visitor(served)).come("陈博 Bob")
     await bob.go("待我审批")
     await alice.say("我要请假")
     await alice.press("年假")
@@ -61,8 +59,7 @@ async def test_alice_asks_step_by_step_and_sees_bobs_decision_arrive(
 
 
 @pytest.mark.slow
-async def test_a_request_is_cancelled_at_the_card_of_its_flow(door: Door, served: Served) -> None:
-    alice = await (await door.visitor(served)).come("王丽 Alice")
+async def test_a_request_is_cancelled_at_the_card_of_its_flow(alice: Visitor) -> None:
     await alice.say("我要请年假")
     await alice.hears("从哪天开始")
     card = alice.page.locator(".flow-card")
@@ -122,9 +119,8 @@ async def test_a_request_from_the_first_word_to_the_last_by_keys(
 
 
 async def test_whoever_went_on_to_a_button_before_the_answer_was_finished_stays_on_it(
-    door: Door, served: Served
+    alice: Visitor,
 ) -> None:
-    alice = await (await door.visitor(served)).come("王丽 Alice")
     held = asyncio.Event()
 
     async def late(route: Route) -> None:
@@ -141,10 +137,7 @@ async def test_whoever_went_on_to_a_button_before_the_answer_was_finished_stays_
     await expect(annual).to_be_focused()
 
 
-async def test_a_reload_in_the_middle_loses_nothing_and_says_nothing_twice(
-    door: Door, served: Served
-) -> None:
-    alice = await (await door.visitor(served)).come("王丽 Alice")
+async def test_a_reload_in_the_middle_loses_nothing_and_says_nothing_twice(alice: Visitor) -> None:
     await alice.say("我要请年假")
     await expect(alice.page.get_by_label("开始", exact=True)).to_be_visible()
     await alice.say("12月9日到10日")

@@ -117,8 +117,7 @@ async def test_the_menu_of_a_small_screen_keeps_the_focus_until_it_is_closed(
     await expect(menu).to_be_focused()
 
 
-async def test_a_chosen_theme_and_language_stay(door: Door, served: Served) -> None:
-    alice = await (await door.visitor(served)).come("王丽 Alice")
+async def test_a_chosen_theme_and_language_stay(alice: Visitor) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light = await alice.page.evaluate(ground)
     await alice.page.get_by_role("button", name="切换深浅色").click()
