@@ -36,7 +36,7 @@ from router.flow.engine.events import (
     Unclear,
 )
 from router.flow.view import FlowView
-from router.understanding.route_reasons import which_to_take_up
+from router.understanding.route_reasons import WHICH_TO_TAKE_UP
 from workflows import memory, notices
 from workflows.activity import fresh_id, perform
 from workflows.turns import TurnContext, TurnOutcome
@@ -300,7 +300,7 @@ class FlowClient:
             if len(outcome.state.paused) > 1:
                 outcome.state, which = memory.asking_which(outcome.state, locale)
                 outcome.replies.append(which)
-                outcome.routes.append(which_to_take_up(locale))
+                outcome.routes.append(WHICH_TO_TAKE_UP.route(locale))
                 return
             *rest, last = outcome.state.paused
             outcome.change(paused=rest)

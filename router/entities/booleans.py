@@ -34,11 +34,7 @@ _LONGEST = 60
 
 
 def yes_or_no(text: str) -> bool | None:
-    """What a normalised text that is nothing but yes or no says; None for any other.
-
-    >>> yes_or_no("好的,没问题"), yes_or_no("不对"), yes_or_no("好像是周三")
-    (True, False, None)
-    """
+    """What a normalised text says that is nothing but yes or no; None for any other."""
     if not text or len(text) > _LONGEST:
         return None
     # Yes comes first: 没错 is made of two words for no.
@@ -48,20 +44,12 @@ def yes_or_no(text: str) -> bool | None:
 
 
 def numbered(text: str) -> bool | None:
-    """Which of yes and no, listed in this order, a bare number picks; None for any other text.
-
-    >>> numbered("1"), numbered("2."), numbered("3"), numbered("12")
-    (True, False, None, None)
-    """
+    """Which of yes and no, listed in this order, a bare number picks: `2.` is False, `3` None."""
     return {"1": True, "2": False}.get(text.rstrip(".。)、"))
 
 
 def consent(text: str) -> bool | None:
-    """Yes or no to what is about to be handed in: also `发吧`, `go for it`, `等等`, `hold on`.
-
-    >>> consent("发吧"), consent("先别提交"), consent("家里有事")
-    (True, False, None)
-    """
+    """Yes or no to what is about to be handed in: also `发吧`, `go for it`, `等等`, `hold on`."""
     if _THERE_IS_MORE.search(text):
         return None
     said = yes_or_no(text)
@@ -73,11 +61,7 @@ def consent(text: str) -> bool | None:
 
 
 def leaning(text: str) -> bool | None:
-    """Yes or no with what it is said of: `no video`, `我们需要视频`, in answer to just that.
-
-    >>> leaning("no video"), leaning("yes we need video"), leaning("video")
-    (False, True, None)
-    """
+    """Yes or no with what it is said of: `no video`, `我们需要视频`, in answer to just that."""
     said = yes_or_no(text)
     if said is not None or len(text) > _LONGEST or _BOTH_WAYS.search(text):
         return said
@@ -87,11 +71,7 @@ def leaning(text: str) -> bool | None:
 
 
 def opening_answer(text: str) -> tuple[bool, int] | None:
-    """The yes or no that a text opens with, and where the rest of it starts.
-
-    >>> opening_answer("不对,是下周二")
-    (False, 3)
-    """
+    """The yes or no that a text opens with, `不对,是下周二`, and where the rest of it starts."""
     match = _OPENING.search(text[:_LONGEST])
     if match is None:
         return None

@@ -45,7 +45,6 @@ Choices = Mapping[str, Choosable]
 
 @lru_cache(maxsize=512)
 def _phrases(choices: tuple[tuple[str, Choosable], ...]) -> Phrases:
-    """Every phrase for a choice, normalised, with the value that it stands for."""
     return tuple(
         (phrase, value)
         for value, choice in choices

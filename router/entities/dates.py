@@ -116,7 +116,6 @@ def _joined(
     before: str = "",
     after: str = "",
 ) -> Rule[Stretch]:
-    """Two ends with the same separator, each with its month."""
     year = rf"(?:(?P<{{}}>20\d\d){separator})?"
     return Rule(
         rf"{year.format('year')}(?P<month>{_MONTH}){separator}(?P<day>{_DAY}){_BETWEEN_FIGURES}"
@@ -137,11 +136,7 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_before=r"[/.]\d|-\d{1,3}(?:[^\d./]|$)|-\d{5}",
     ),
     *(_year_first(separator) for separator in ("/", r"\.")),
-    Rule(
-        r"(?P<month>\d{1,2})[/.](?P<day>\d{1,2}) ?[日号]",
-        _dated,
-        unless_after=r"[/.]|\d-",
-    ),
+    Rule(r"(?P<month>\d{1,2})[/.](?P<day>\d{1,2}) ?[日号]", _dated, unless_after=r"[/.]|\d-"),
     # 24.12.2026: nobody who ends with the year puts the month before the day.
     Rule(
         rf"(?P<day>{_DAY})\.(?P<month>{_MONTH})\.(?P<year>20\d\d)",
@@ -447,7 +442,6 @@ def _alone(mention: DayMention, calendar: Calendar) -> Found[Days] | None:
 
 
 def _range(start: DayMention, end: DayMention, calendar: Calendar) -> Found[Days] | None:
-    """From one day to the other, read as a day after the first; None if that can't be."""
     first = start.day.on(calendar)
     if first is None:
         return None
@@ -492,7 +486,6 @@ def _to_tail(text: str, mention: DayMention, calendar: Calendar) -> Found[Days] 
 
 
 def _tail(text: str, mention: DayMention, rest: str) -> Any:
-    """The match of an end that can go with such a start; None where there is none."""
     if isinstance(mention.day, Weekday):
         return _WEEKDAY_TAIL.search(rest)
     if not isinstance(mention.day, FixedDay | YearDay | MonthDay):

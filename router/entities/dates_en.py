@@ -110,10 +110,10 @@ def _in_a_month(groups: Groups) -> Day:
 
 
 def _weekday(groups: Groups) -> Day:
-    """A weekday of the week said; `this Monday`, like `这周一`, is that of the calendar week.
+    """A weekday of the week said: `this Monday`, like `这周一`, is that of the calendar week.
 
-    So said on a Wednesday it is past, unless days ahead are meant; only `this coming Monday` is
-    surely the next one. `last Monday` is the latest, but `Monday last week` is of that week.
+    Said on a Wednesday it is past, unless days ahead are meant; `this coming Monday` is surely the
+    next one. `last Monday` is the latest, but `Monday last week` is of that week.
     """
     weekday = WEEKDAYS[groups["day"]]
     which = groups.get("week") or groups.get("which")
@@ -149,7 +149,6 @@ def _whole_month(groups: Groups) -> Stretch:
 
 
 def _listed_day(between: str) -> Rule[Day]:
-    """A day that further days of the same month follow."""
     return Rule(
         rf"{MONTH_NAME}\.? {DAY}{between}, ?(?P<it>(?P<day>{DAY}))",
         _in_a_month,
@@ -180,11 +179,7 @@ def _named_month(month: str, unless_after: str) -> Rule[Day]:
 DAYS: tuple[Rule[Day], ...] = (
     _heading_day(""),
     _heading_day(f", ?{DAY}"),
-    Rule(
-        rf"(?P<day>{DAY})-(?P<month>{MONTH_NAME})-(?P<year>\d\d)",
-        _in_year,
-        unless_before="-",
-    ),
+    Rule(rf"(?P<day>{DAY})-(?P<month>{MONTH_NAME})-(?P<year>\d\d)", _in_year, unless_before="-"),
     _named_month(MONTH_NAME.replace("|may|", "|"), ""),
     _named_month("may", _WHO_MAY),
     Rule(
@@ -223,10 +218,7 @@ DAYS: tuple[Rule[Day], ...] = (
         _in_a_month,
         unless_before=_THING,
     ),
-    Rule(
-        rf"the (?P<day>{ORDINAL}) (?:of )?(?P<which>this|next|last) month\b",
-        _in_a_month,
-    ),
+    Rule(rf"the (?P<day>{ORDINAL}) (?:of )?(?P<which>this|next|last) month\b", _in_a_month),
     # A bare `the fifth` is a day only in a sentence that leaves nothing else for it to count.
     Rule(
         rf"(?:on|by|from|to|until|till|through|before|after|since|starting) "
@@ -243,10 +235,7 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_after=_NO_ONE_DAY,
         unless_before=_A_NAME_FOLLOWS,
     ),
-    Rule(
-        rf"(?:{_EXPECTING} |- ?)(?P<it>(?P<day>{SHORT_WEEKDAY}))\b\.?",
-        _weekday,
-    ),
+    Rule(rf"(?:{_EXPECTING} |- ?)(?P<it>(?P<day>{SHORT_WEEKDAY}))\b\.?", _weekday),
     Rule(
         rf"(?P<it>(?P<day>{SHORT_WEEKDAY}))\b\.?"
         rf"(?: ?(?:-|to|through|thru|until|till|&|and|or) ?(?:next )?{WEEKDAY_NAME}"
@@ -260,17 +249,13 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_after=r"\blast ",
         unless_before=_A_NAME_FOLLOWS,
     ),
-    Rule(
-        rf"(?P<day>{SHORT_WEEKDAY})\.?,? (?:of )?(?P<week>next|this|last) week\b",
-        _weekday,
-    ),
+    Rule(rf"(?P<day>{SHORT_WEEKDAY})\.?,? (?:of )?(?P<week>next|this|last) week\b", _weekday),
     Rule(
         rf"(?P<which>{_NEXT}|{_LAST}|this) (?P<of_week>week)(?:'s| on|,)? (?P<day>{WEEKDAY_NAME})",
         _weekday,
     ),
     Rule(
-        rf"(?:the )?(?P<day>{WEEKDAY_NAME}) after next\b",
-        lambda g: Weekday(WEEKDAYS[g["day"]], 2),
+        rf"(?:the )?(?P<day>{WEEKDAY_NAME}) after next\b", lambda g: Weekday(WEEKDAYS[g["day"]], 2)
     ),
     Rule(
         r"(?:the )?(?P<word>" + "|".join(sorted(_WORDS, key=len, reverse=True)) + r")\b",
@@ -286,10 +271,7 @@ DAYS: tuple[Rule[Day], ...] = (
         _counted,
         unless_before=" (?:a row|advance|total|of|or)",
     ),
-    Rule(
-        rf"(?P<n>an?|{EN_NUMBER}) (?P<unit>weeks?|fortnight) today\b",
-        _counted,
-    ),
+    Rule(rf"(?P<n>an?|{EN_NUMBER}) (?P<unit>weeks?|fortnight) today\b", _counted),
     Rule(
         rf"(?P<n>an?|{EN_NUMBER}) (?P<unit>days?|weeks?|fortnight|months?) "
         r"(?P<way>ago(?: today)?|earlier|from (?:now|today)|later)\b",

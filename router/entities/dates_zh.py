@@ -113,11 +113,7 @@ def _weekday(groups: Groups) -> Day | None:
 
 
 def away(pronoun: str) -> int | None:
-    """How many weeks or months away `下`, `下一个` or `上上个` are; None for a key held down.
-
-    >>> away("下下下"), away("上个"), away("本"), away("下下下下下")
-    (3, -1, 0, None)
-    """
+    """How many weeks or months away `下`, `下一个` or `上上个` are; None for a key held down."""
     number = pronoun.count("下") - pronoun.count("上")
     return number if abs(number) <= _FURTHEST else None
 
@@ -240,11 +236,7 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_after=_NOT_THAT_WORD,
     ),
     Rule("(?P<it>即日)起", lambda _: DayShift()),
-    Rule(
-        "(?P<it>(?P<word>明|今))(?:早|晨)",
-        _day_shift,
-        unless_after=_NOT_THAT_WORD,
-    ),
+    Rule("(?P<it>(?P<word>明|今))(?:早|晨)", _day_shift, unless_after=_NOT_THAT_WORD),
     Rule(
         rf"(?P<n>{ZH_COUNT}|俩|仨) ?(?:个)?(?P<unit>天|周|星期|礼拜|月)(?:之|以)?(?P<way>后|前)",
         _counted,

@@ -69,7 +69,7 @@ class FixedDay:
 class YearDay:
     """`12月1号`, `Dec 24`: the next one; `years` away where that was said (`明年`).
 
-    None where a `weekday` was said that it isn't: one of the two is wrong, and who knows which.
+    None where a `weekday` was said that it isn't: who knows which of the two is wrong.
     """
 
     month: int
@@ -90,10 +90,9 @@ class YearDay:
 
 @dataclass(frozen=True)
 class Festival:
-    """`春节`, `the Mid-Autumn Festival`: by the name that it has in the calendar of `holidays`.
+    """`春节`: by its name in the calendar of `holidays`; the next, or of a `year`, or `years` away.
 
-    `shift` is how far from it the day is: New Year's Eve is one before New Year. In the `year`
-    said, or `years` away, else the next one.
+    `shift` is how far from it the day is: New Year's Eve is one before New Year.
     """
 
     name: str
@@ -123,10 +122,7 @@ def _festival(name: str, year: int) -> date | None:
 
 @dataclass(frozen=True)
 class MonthDay:
-    """`5号`, `the 24th`: the next one; `months` away where that was said (`下个月`).
-
-    None where a `weekday` was said that it isn't.
-    """
+    """`5号`, `the 24th`: the next one, or `months` away; None where it isn't the `weekday` said."""
 
     day: int
     months: int | None = None
@@ -186,11 +182,7 @@ class DayShift:
 
 @dataclass(frozen=True)
 class MonthEnd:
-    """`月底`, `the end of December`: the last day of a month.
-
-    `month` is one by name, else it is the month that is `months` away, else the current one;
-    `year` or `years` away where that was said.
-    """
+    """`月底`: the last day of a `month`, or of that `months` away, of a `year`, or `years` away."""
 
     month: int | None = None
     months: int | None = None
@@ -268,8 +260,7 @@ def monday(today: date, weeks: int) -> date:
 def runs_backwards(first: Day, last: Day, span: tuple[date, date]) -> bool:
     """True for `11月30日到11月25日`, whose end is a year later only since it can't be before.
 
-    Over New Year, `12月28号到1月3号`, an end without a year is next year's; but nobody means the
-    better part of a year without saying which.
+    `12月28号到1月3号` ends next year; but nobody leaves out the year of what takes most of one.
     """
     open_years = all(
         isinstance(day, YearDay | Festival) and day.years is None and not getattr(day, "year", None)
@@ -279,7 +270,6 @@ def runs_backwards(first: Day, last: Day, span: tuple[date, date]) -> bool:
 
 
 def _agreed(day: date | None, weekday: int | None) -> date | None:
-    """The day unless it was said to be a weekday that it isn't."""
     return day if day is None or weekday in {None, day.weekday()} else None
 
 

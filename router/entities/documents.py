@@ -27,10 +27,7 @@ _SHORTEST_BESIDE_MONEY = 4
 
 
 class Documents:
-    """Documents of one kind, by what they are called in either language.
-
-    `pattern` is RE2 for a number that is one whatever is said around it.
-    """
+    """Documents of one kind by their names; `pattern` is RE2 for a number that is one anywhere."""
 
     def __init__(self, names: tuple[str, ...], pattern: str | None = None) -> None:
         zh = "|".join(name for name in names if not name.isascii()) or "单据"
@@ -82,10 +79,7 @@ class Documents:
         return sorted(found, key=lambda f: f.start)
 
     def of_items(self, utterance: Utterance) -> list[tuple[int, Found[str]]]:
-        """Numbers of documents with the place, from 0, of the item that they are said to be of.
-
-        `the invoice of the second one is E2` ▸ `(1, E2)`
-        """
+        """Numbers with the place of their item: `the invoice of the second one is E2`, (1, E2)."""
         placed: list[tuple[int, Found[str]]] = []
         for match in self._of_item.finditer(utterance.text):
             group = "code" if match.group("code") else "en_code"
@@ -98,10 +92,7 @@ class Documents:
         return placed
 
     def answered(self, utterance: Utterance) -> str | None:
-        """The number in an answer to the question for it; None where it names none, or two.
-
-        `第一张是 D1` ▸ `D1`
-        """
+        """The number in an answer to the question for it; None where it names none, or two."""
         named = self.find(utterance, beside_money=True)
         if named:
             return named[0].value if len({f.value for f in named}) == 1 else None

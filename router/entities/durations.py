@@ -123,9 +123,7 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_after="[第每前后近]",
         unless_before="[之以]?[前后内]",
     ),
-    _english(
-        f"(?P<n>{EN_NUMBER})(?P<half>[ -]and[ -]a[ -]half)?[ -]{_EN_KIND}{_EN_UNIT}",
-    ),
+    _english(f"(?P<n>{EN_NUMBER})(?P<half>[ -]and[ -]a[ -]half)?[ -]{_EN_KIND}{_EN_UNIT}"),
     # Would last six weeks: the word that lasts, not the six weeks before now.
     Rule(
         rf"\b(?:will|would|'ll|'d|to|can|could|might|may|should|must|n't|not|does|did) last"
@@ -133,9 +131,7 @@ _RULES: tuple[Rule[Duration], ...] = (
         f" {_EN_KIND}{_EN_UNIT})",
         _en,
     ),
-    _english(
-        r"(?P<n>\d{1,3}(?:\.\d)?)(?P<unit>days?|d|weeks?|wks?|hours?|hrs?|h)\b",
-    ),
+    _english(r"(?P<n>\d{1,3}(?:\.\d)?)(?P<unit>days?|d|weeks?|wks?|hours?|hrs?|h)\b"),
     # In Chinese 2w is twenty thousand.
     Rule(
         r"(?P<n>\d{1,2})(?P<unit>w)\b",
@@ -168,10 +164,7 @@ _RULES: tuple[Rule[Duration], ...] = (
     ),
     Rule(rf"^(?P<it>an? {_EN_KIND}{_EN_UNIT})[.!]?$", _en),
     Rule(rf"(?P<it>an? {_EN_UNIT})'s? {EN.time_off}", _en),
-    Rule(
-        r"half-(?P<unit>day|hour|week)\b",
-        lambda g: Duration(_HALF, _EN_UNITS[g["unit"][0]]),
-    ),
+    Rule(r"half-(?P<unit>day|hour|week)\b", lambda g: Duration(_HALF, _EN_UNITS[g["unit"][0]])),
     Rule(f"an? {_EN_KIND}{_EN_UNIT} (?P<half>and a half)\\b", _en),
     Rule(
         "(?:for|take|taking|need|want|off|book|request|requesting|have|having|get|spend|about"
@@ -250,10 +243,7 @@ _TIME_RULES: tuple[Rule[time], ...] = (
         unless_after=r"[:\d]",
         unless_before=" ?[ap]\\.?m\\b",
     ),
-    Rule(
-        r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<part>[ap]m\b|[ap]\.m\.)",
-        _clock,
-    ),
+    Rule(r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<part>[ap]m\b|[ap]\.m\.)", _clock),
     Rule(
         f"(?:(?P<part>上午|早上|中午|下午|傍晚|晚上|晚|凌晨) ?)?(?P<hour>{_ZH_FIGURE}) ?(?:点钟?"
         "|时)"

@@ -159,9 +159,7 @@ _RULES = (
         unless_before=r" ?[-~–] ?\d",
     ),
     Rule(
-        rf"(?P<currency>{ZH_NAMES}) ?(?P<n>{ZH_NUMBER})整?",
-        _prefixed,
-        unless_after=r"[\d百千万] ?",
+        rf"(?P<currency>{ZH_NAMES}) ?(?P<n>{ZH_NUMBER})整?", _prefixed, unless_after=r"[\d百千万] ?"
     ),
     Rule(
         rf"(?:人民币)?(?P<n>{ZH_NUMBER}) ?(?P<unit>元|块|圆)(?P<half>半)?(?:人民币|钱|整)?",
@@ -177,8 +175,7 @@ _RULES = (
         unless_before=_NEW_NUMBER,
     ),
     Rule(
-        rf"(?P<n>{ZH_NUMBER}) ?(?:元|块)零(?P<jiao>[1-9]|{HAN_DIGIT})[毛角]钱?",
-        _with_small_change,
+        rf"(?P<n>{ZH_NUMBER}) ?(?:元|块)零(?P<jiao>[1-9]|{HAN_DIGIT})[毛角]钱?", _with_small_change
     ),
     Rule(rf"(?P<jiao>[1-9]|{HAN_DIGIT})毛钱", lambda g: _with_small_change({"n": "0"} | g)),
     Rule(

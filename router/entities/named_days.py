@@ -115,9 +115,7 @@ ZH_MONTH_ENDS: tuple[Rule[Day], ...] = (
 
 EN_MONTH_ENDS: tuple[Rule[Day], ...] = (
     Rule(
-        rf"(?:the )?(?:(?:very )?end|last day) of {_OF_MONTH}",
-        _month_end,
-        unless_before=_EN_KIND,
+        rf"(?:the )?(?:(?:very )?end|last day) of {_OF_MONTH}", _month_end, unless_before=_EN_KIND
     ),
     Rule(
         r"(?:(?:by|before|until|till|at|on) (?P<it>(?:the )?month[ -]?end)|(?:(?P<eom>eom)))\b",

@@ -35,11 +35,7 @@ _DOUBLED = re.compile(str(EN.doubled))
 
 
 def held_down(text: str) -> Iterator[tuple[Span, str]]:
-    """Every run of a normalised text that stands for less, with what is read in its place.
-
-    >>> list(held_down("pleeease 请请请假!!!"))
-    [((2, 5), 'e'), ((9, 12), '请'), ((13, 16), '!')]
-    """
+    """Every run of a normalised text that stands for less, `pleeease`, with what is read for it."""
     if _THREE.search(text) is None:
         return
     for found in _RUNS.finditer(text):
@@ -215,7 +211,6 @@ def normalise(typed: str) -> Normalised:
 
 
 def _in_words(typed: str) -> Normalised:
-    """The text in simplified characters, each piece of white space and emoji a gap."""
     characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -238,7 +233,6 @@ def _in_words(typed: str) -> Normalised:
 
 
 def _typed_once(found: Normalised) -> Normalised:
-    """The text with each run of a key that was held down as what it stands for."""
     text: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

@@ -57,11 +57,7 @@ _PART = re.compile(r"\d+(?:\.\d+)?|.")
 
 
 def parse_number(text: str) -> Decimal | None:
-    """The value of a number in digits, Chinese characters or English words.
-
-    >>> parse_number("两千五"), parse_number("1.2万"), parse_number("three hundred and twenty")
-    (Decimal('2500'), Decimal('12000.0'), Decimal('320'))
-    """
+    """The value of a number in digits, Chinese characters or English words: `1.2万`, `ten`."""
     bare = text.strip().replace(",", "")
     if not bare or len(bare) > _LONGEST or _OTHER_COMMA.search(text):
         return None
@@ -158,11 +154,7 @@ ORDINAL = rf"(?:{EN.ordinal}|\d{{1,2}}(?:st|nd|rd|th))"
 
 
 def place_of(ordinal: str) -> int | None:
-    """The place from 0 that an ordinal, or the figure of one, names; None for no ordinal.
-
-    >>> place_of("second"), place_of("3rd"), place_of("二"), place_of("0")
-    (1, 2, 1, None)
-    """
+    """The place from 0 that an ordinal, or the figure of one, names; None for no ordinal."""
     if ordinal in EN.ordinal:
         return EN.ordinal.index(ordinal)
     number = parse_number(ordinal[:-2] if ordinal[-2:] in {"st", "nd", "rd", "th"} else ordinal)

@@ -18,11 +18,7 @@ _UNPLANNED = compiled(str(BOTH.unplanned))
 
 
 def is_over(text: str) -> bool:
-    """True where a normalised text speaks of days that were, so that it means the last such.
-
-    >>> is_over("补请11月11日的病假"), is_over("11月30日补休")
-    (True, False)
-    """
+    """True where a normalised text speaks of days that were, so that it means the last such."""
     return _OVER.search(text) is not None
 
 
@@ -71,7 +67,7 @@ class Utterance:
     def meant(self) -> list[Found[Thing]]:
         """What it names, with incomplete dates on the side of today that it speaks of itself.
 
-        For what is planned: `this Thursday` is the next one, unless it is said to be over.
+        For what is planned `this Thursday` is the next one, unless it is said to be over.
         """
         recent = self.now.date() - _LONG_AGO
         if is_over(self.text) and all(f.value.first > recent for f in only(Days, self.spent)):

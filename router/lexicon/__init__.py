@@ -33,7 +33,7 @@ class Words(tuple[str, ...]):
         return f"(?:{'|'.join(self)})"
 
     def __add__(self, other: object) -> "Words":
-        """These and the others: `ZH.skip + EN.skip`."""
+        """These and the others."""
         return Words((*self, *other)) if isinstance(other, tuple) else NotImplemented
 
     @property
@@ -55,10 +55,8 @@ NO_WORDS = Words()
 class BlockerWords:
     """What keeps a flow from starting although its words are there, for one reason."""
 
-    signs: Words = NO_WORDS
-    """What gives the reason."""
-    excuse: Words = NO_WORDS
-    """What makes it not count."""
+    signs: Words = NO_WORDS  # what gives the reason
+    excuse: Words = NO_WORDS  # what makes it not count
     before: Words = NO_WORDS
     """What gives the reason where it ends directly before the flow's words."""
 
@@ -70,125 +68,87 @@ class Lexicon:
     # What is recognised: answers, numbers, days, money
     yes: Words = NO_WORDS
     no: Words = NO_WORDS
-    send_off: Words = NO_WORDS
-    """A yes to what is about to be handed in."""
-    wait: Words = NO_WORDS
-    """A no to it."""
+    send_off: Words = NO_WORDS  # a yes to what is about to be handed in
+    wait: Words = NO_WORDS  # a no to it
     around_answer: Words = NO_WORDS
-    number: Words = NO_WORDS
-    """From nothing on, each by its place."""
-    tens: Words = NO_WORDS
-    """From twenty on."""
+    number: Words = NO_WORDS  # from nothing on, each by its place
+    tens: Words = NO_WORDS  # from twenty on
     ordinal: Words = NO_WORDS
-    unit: Words = NO_WORDS
-    """Of time, by what a duration is counted in."""
-    currency: Words = NO_WORDS
-    """By its code."""
-    weekday: Words = NO_WORDS
-    """From Monday on, each by its place."""
+    unit: Words = NO_WORDS  # of time, by what a duration is counted in
+    currency: Words = NO_WORDS  # by its code
+    weekday: Words = NO_WORDS  # from Monday on, each by its place
     month: Words = NO_WORDS
-    day: Words = NO_WORDS
-    """By how many days it is from today."""
+    day: Words = NO_WORDS  # by how many days it is from today
     holiday: Words = NO_WORDS
     """By its month and day, or by what it is called in the calendar of `holidays`."""
-    holiday_itself: Words = NO_WORDS
-    """What is a holiday only where the very day is spoken of."""
+    holiday_itself: Words = NO_WORDS  # what is a holiday only where the very day is spoken of
     of_a_holiday: Words = NO_WORDS
     """What makes a holiday the kind of a thing: a New Year's party."""
     morning: Words = NO_WORDS
     afternoon: Words = NO_WORDS
     happening: Words = NO_WORDS
     """What happens to a person, and says nothing of the one who tells it."""
-    another: Words = NO_WORDS
-    """Whom it happens to besides."""
+    another: Words = NO_WORDS  # whom it happens to besides
     doubled: Words = NO_WORDS
     """Words with a letter twice where a careless finger puts it more often."""
     simplified: Words = NO_WORDS
     """Words of which one character is simplified only there, as they are typed and as read."""
-    numbered: Words = NO_WORDS
-    """What a day of the month may number: 5号楼, the 24th floor."""
-    unit_of_decimal: Words = NO_WORDS
-    """After 12.24, what shows that it is no day."""
-    after_date: Words = NO_WORDS
-    """After 12.24, what shows that it is one."""
-    afterwards: Words = NO_WORDS
-    """That what is spoken of was, and is filed afterwards."""
-    unplanned: Words = NO_WORDS
-    """What nobody knows of the better part of a year before."""
-    not_money: Words = NO_WORDS
-    """What 块 counts besides money."""
-    of_money: Words = NO_WORDS
-    """Beside which a number is an amount."""
+    numbered: Words = NO_WORDS  # what a day of the month may number: 5号楼, the 24th floor
+    unit_of_decimal: Words = NO_WORDS  # after 12.24, what shows that it is no day
+    after_date: Words = NO_WORDS  # after 12.24, what shows that it is one
+    afterwards: Words = NO_WORDS  # that what is spoken of was, and is filed afterwards
+    unplanned: Words = NO_WORDS  # what nobody knows of the better part of a year before
+    not_money: Words = NO_WORDS  # what 块 counts besides money
+    of_money: Words = NO_WORDS  # beside which a number is an amount
     after_no_duration: Words = NO_WORDS
-    long_while: Words = NO_WORDS
-    """Before 半天, that it was a long while."""
-    instead: Words = NO_WORDS
-    """That one thing is said instead of another."""
+    long_while: Words = NO_WORDS  # before 半天, that it was a long while
+    instead: Words = NO_WORDS  # that one thing is said instead of another
     measured: Words = NO_WORDS
-    goes_on: Words = NO_WORDS
-    """Between the start of a stretch of days and its end: 从周三休到周五."""
+    goes_on: Words = NO_WORDS  # between the start of a stretch of days and its end: 从周三休到周五
     time_off: Words = NO_WORDS
     that_is_all: Words = NO_WORDS
     another_one: Words = NO_WORDS
-    approval: Words = NO_WORDS
-    """Of what is there, and no wish for more."""
-    on_the_way: Words = NO_WORDS
-    """From a cause to the request."""
+    approval: Words = NO_WORDS  # of what is there, and no wish for more
+    on_the_way: Words = NO_WORDS  # from a cause to the request
 
     # Said around what matters
-    addressee: Words = NO_WORDS
-    """Whom one speaks to."""
-    titled: Words = NO_WORDS
-    """The same, by a name with a title."""
+    addressee: Words = NO_WORDS  # whom one speaks to
+    titled: Words = NO_WORDS  # the same, by a name with a title
     everyone: Words = NO_WORDS
     hello: Words = NO_WORDS
-    greeting: Words = NO_WORDS
-    """Hello, and to whom."""
+    greeting: Words = NO_WORDS  # hello, and to whom
     thanks: Words = NO_WORDS
     praise: Words = NO_WORDS
-    courtesy: Words = NO_WORDS
-    """Thanks, pardons and pleas in a word."""
-    politeness: Words = NO_WORDS
-    """The same at length, to the end of the sentence."""
-    wish: Words = NO_WORDS
-    """That it may be granted, and soon."""
-    farewell: Words = NO_WORDS
-    """What only a name follows."""
+    courtesy: Words = NO_WORDS  # thanks, pardons and pleas in a word
+    politeness: Words = NO_WORDS  # the same at length, to the end of the sentence
+    wish: Words = NO_WORDS  # that it may be granted, and soon
+    farewell: Words = NO_WORDS  # what only a name follows
     closing: Words = NO_WORDS
-    filler: Words = NO_WORDS
-    """What leaves the meaning as it is, wherever it stands."""
+    filler: Words = NO_WORDS  # what leaves the meaning as it is, wherever it stands
     hesitation: Words = NO_WORDS
-    repair: Words = NO_WORDS
-    """With what people put themselves right."""
+    repair: Words = NO_WORDS  # with what people put themselves right
 
     # Said about the dialogue itself
     skip: Words = NO_WORDS
     next: Words = NO_WORDS
     nothing: Words = NO_WORDS
-    abilities: Words = NO_WORDS
-    """What can be done here?"""
+    abilities: Words = NO_WORDS  # what can be done here?
     help: Words = NO_WORDS
     repeat: Words = NO_WORDS
     start_over: Words = NO_WORDS
     person: Words = NO_WORDS
 
     # Giving up, going on
-    request: Words = NO_WORDS
-    """What any request is called, and words that point to one."""
-    withdraw: Words = NO_WORDS
-    """To take back what was handed in."""
+    request: Words = NO_WORDS  # what any request is called, and words that point to one
+    withdraw: Words = NO_WORDS  # to take back what was handed in
     cancel: Words = NO_WORDS
-    not_wanted: Words = NO_WORDS
-    """What is no longer wanted comes after it."""
+    not_wanted: Words = NO_WORDS  # what is no longer wanted comes after it
     any_more: Words = NO_WORDS
     determiner: Words = NO_WORDS
-    no_more: Words = NO_WORDS
-    """What is no longer done comes after it."""
-    do: Words = NO_WORDS
-    """To go about a request, of any kind."""
+    no_more: Words = NO_WORDS  # what is no longer done comes after it
+    do: Words = NO_WORDS  # to go about a request, of any kind
     around_cancel: Words = NO_WORDS
-    resume: Words = NO_WORDS
-    """What is gone on with comes after it."""
+    resume: Words = NO_WORDS  # what is gone on with comes after it
     around_paused: Words = NO_WORDS
     after_paused: Words = NO_WORDS
     none_of_them: Words = NO_WORDS
@@ -200,8 +160,7 @@ class Lexicon:
     amount: Words = NO_WORDS
     category: Words = NO_WORDS
     date: Words = NO_WORDS
-    any_kind: Words = NO_WORDS
-    """What any request is called, whatever it is for."""
+    any_kind: Words = NO_WORDS  # what any request is called, whatever it is for
     around_request: Words = NO_WORDS
     """What is said of a request without saying of which kind it is."""
 
@@ -213,10 +172,8 @@ class Lexicon:
     around_wrong: Words = NO_WORDS
     supplies: Words = NO_WORDS
     opens_correction: Words = NO_WORDS
-    leads_to: Words = NO_WORDS
-    """What a new value comes after."""
-    around_value: Words = NO_WORDS
-    """What stands around a value that is said anew."""
+    leads_to: Words = NO_WORDS  # what a new value comes after
+    around_value: Words = NO_WORDS  # what stands around a value that is said anew
     first_day: Words = NO_WORDS
     last_day: Words = NO_WORDS
     around_end: Words = NO_WORDS
@@ -229,10 +186,8 @@ class Lexicon:
     around_shift: Words = NO_WORDS
 
     # Items of a list
-    item: Words = NO_WORDS
-    """What one is called, whatever it is."""
-    counted: Words = NO_WORDS
-    """What stands after a figure that is no amount."""
+    item: Words = NO_WORDS  # what one is called, whatever it is
+    counted: Words = NO_WORDS  # what stands after a figure that is no amount
     adds: Words = NO_WORDS
     opens_adding: Words = NO_WORDS
     changes: Words = NO_WORDS

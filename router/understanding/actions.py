@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from pydantic import JsonValue
-
 from router.domain.commands import (
     CancelFlow,
     Clarify,
@@ -20,7 +18,7 @@ from router.domain.commands import (
     StartOver,
     TakeUp,
 )
-from router.domain.locale import Locale
+from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     Action,
     Answering,
@@ -39,11 +37,14 @@ from router.flow.paused import ALL, Situation, run_meant
 from router.flow.prompts.question import way_of
 from router.flow.slot_types.slot import coerced, form_values, slot_at
 from router.flow.view import FlowView
-from router.understanding import route_reasons
+from router.understanding import route_reasons as why
 from router.understanding.dialogue_acts import Act
 from router.understanding.slots.free_text import clause_starts
 from router.understanding.slots.prefill import prefill_offered
-from router.understanding.triggers.patterns import Match, PatternIndex
+from router.understanding.triggers.patterns import PatternIndex
+
+Outcome = tuple[Route, Command]
+Flows = Mapping[str, FlowDefinition]
 
 
 def may_start(flow: FlowDefinition, situation: Situation) -> bool:
@@ -52,41 +53,32 @@ def may_start(flow: FlowDefinition, situation: Situation) -> bool:
 
 
 def start_offered(flow: FlowDefinition, situation: Situation, index: PatternIndex) -> StartFlow:
-    """Begin the flow with what the message said that it was offered for."""
-    slots = prefill_offered(flow.slots, *_said_for(flow, situation, index))
-    return StartFlow(flow=flow.flow, slots=slots)
+    """Begin the flow with what the message said that it was offered for.
 
-
-def _said_for(
-    flow: FlowDefinition, situation: Situation, index: PatternIndex
-) -> tuple[Utterance, list[Match]]:
-    """The message, or where it asked for several flows, the clauses about this one.
-
-    With the flow's patterns that were found in it: their groups fill slots.
+    Where that asked for several flows, it is the clauses about this one that count.
     """
-    whole = Utterance.of(situation.offered_for, situation.now)
-    found = index.find(whole.normalised, situation.roles)
+    said = Utterance.of(situation.offered_for, situation.now)
+    found = index.find(said.normalised, situation.roles)
     starting = [match for match in found if match.hit.blocked_by is None]
     mine = [match for match in starting if match.hit.flow == flow.flow]
     others = [match.start for match in starting if match.hit.flow != flow.flow]
-    if not mine or not others:
-        return whole, mine
-    begins, ends = _between(mine[0].start, others, whole.text)
-    part = whole.part(begins, ends)
-    again = index.find(part.normalised, situation.roles)
-    return part, [match for match in again if match.hit.flow == flow.flow]
+    if mine and others:
+        said = said.part(*_between(mine[0].start, others, said.text))
+        again = index.find(said.normalised, situation.roles)
+        mine = [match for match in again if match.hit.flow == flow.flow]
+    return StartFlow(flow=flow.flow, slots=prefill_offered(flow.slots, said, mine))
 
 
 def _between(mine: int, others: list[int], text: str) -> tuple[int, int]:
     """From the clause of the request, or the text's beginning, to that of the next request."""
+
+    def clause_of(at: int) -> int:
+        return max((start for start in clauses if start <= at), default=0)
+
     clauses = clause_starts(text)
-    begins = _clause_of(mine, clauses) if min(others) < mine else 0
-    after = [at for at in others if _clause_of(at, clauses) > mine]
-    return begins, _clause_of(min(after), clauses) if after else len(text)
-
-
-def _clause_of(at: int, clauses: list[int]) -> int:
-    return max((start for start in clauses if start <= at), default=0)
+    begins = clause_of(mine) if min(others) < mine else 0
+    after = [at for at in others if clause_of(at) > mine]
+    return begins, clause_of(min(after)) if after else len(text)
 
 
 OUTDATED = "outdated"
@@ -94,11 +86,8 @@ OUTDATED = "outdated"
 
 
 def read_action(
-    action: Action,
-    situation: Situation,
-    flows: Mapping[str, FlowDefinition],
-    index: PatternIndex,
-) -> tuple[Route, Command] | None:
+    action: Action, situation: Situation, flows: Flows, index: PatternIndex
+) -> Outcome | None:
     """The route and the command of an action; None where it is for somebody else to judge.
 
     One that names a question which is no longer open does nothing: the present one is shown.
@@ -120,21 +109,40 @@ def read_action(
     return None
 
 
+def _started(action: StartAction, situation: Situation, flows: Flows) -> Outcome:
+    flow = flows.get(action.flow)
+    if flow is None or not may_start(flow, situation):
+        return _told(why.NOT_THERE, why.GONE, situation)
+    slots = form_values(flow.slots, action.slots, situation.now)
+    return why.PRESSED.of(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
+
+
+def _told(reason: why.Reason, text: Localised, situation: Situation) -> Outcome:
+    locale = situation.locale
+    return reason.route(locale), ReplyText(text=text.within(locale))
+
+
 def _pressed(
-    action: ChooseAction,
-    situation: Situation,
-    flows: Mapping[str, FlowDefinition],
-    index: PatternIndex,
-) -> tuple[Route, Command] | None:
-    """A button of a question that is open: a way on from it, something offered, or an answer."""
-    if _is_offered(action, situation):
+    action: ChooseAction, situation: Situation, flows: Flows, index: PatternIndex
+) -> Outcome | None:
+    if any(option.value == action.value for option in situation.offered):
         # A flow that the router itself offered; None where that is something else.
         flow = flows.get(str(action.value))
         if flow is None or not may_start(flow, situation):
             return None
-        return route_reasons.pressed(flow, situation.locale), start_offered(flow, situation, index)
-    way = _way_out(action, situation)
-    return way or _chosen(action, situation) or _unasked(action, situation)
+        return why.PRESSED.of(flow, situation.locale), start_offered(flow, situation, index)
+    if way := _way_out(action, situation):
+        return way
+    view = _asking(situation)
+    if view is None or not view.awaiting:
+        return _unasked(action, situation)
+    path, value = view.awaiting[0], action.value
+    slot = slot_at(view.fillable, path)
+    if slot is not None and slot.of is not None and isinstance(value, bool):
+        path = f"{path}.more"
+    elif slot is not None:
+        value = coerced(slot, value, situation.now)
+    return why.BY_ACTION.of(view, situation.locale), FillSlots(slots={path: value})
 
 
 _ACTS: dict[Act, Command] = {
@@ -146,134 +154,75 @@ _ACTS: dict[Act, Command] = {
 """All but the call for a person, who is said to be wanted in the caller's language."""
 
 
-def outcome_of(act: Act, view: FlowView, locale: Locale) -> tuple[Route, Command]:
+def outcome_of(act: Act, view: FlowView, locale: Locale) -> Outcome:
     """What a word about the dialogue with a flow comes to."""
-    if act == "person":
-        route = route_reasons.person_wanted(view, locale)
-        return route, HandOff(reason=route.reason)
-    return route_reasons.acted(act, view, locale), _ACTS[act]
+    route = why.ACTED[act].of(view, locale)
+    return route, HandOff(reason=route.reason) if act == "person" else _ACTS[act]
 
 
-def resume_run(run: str, situation: Situation, by: RouteBy) -> tuple[Route, Command]:
+def resume_run(run: str, situation: Situation, by: RouteBy) -> Outcome:
     """Going on with a run that was put aside, or with none; a button may name one that is gone."""
-    locale = situation.locale
-    if run == ALL:
-        return route_reasons.left_aside(locale, by), LeaveAside()
     one = next((one for one in situation.resumable if one.run == run), None)
-    if one is None:
-        return route_reasons.outdated("reply", locale), ReplyText(
-            text=route_reasons.OVER.within(locale)
-        )
-    return route_reasons.taken_up(one.flow, one.title, locale, by), TakeUp(run=run)
+    if run != ALL and one is None:
+        return _told(why.OUTDATED, why.OVER, situation)
+    locale = situation.locale
+    route = why.TAKEN_UP.of(one, locale) if one else why.LEFT_ASIDE.route(locale)
+    return route.model_copy(update={"by": by}), TakeUp(run=run) if one else LeaveAside()
 
 
-def _way_out(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:
+def _way_out(action: ChooseAction, situation: Situation) -> Outcome | None:
     """One of the ways on from a question, shown with it or not; None for an answer."""
     view, way = _asking(situation), way_of(action.value)
     if view is None and situation.offered and way == "cancel":
-        text = route_reasons.NONE_OF_THEM.within(situation.locale)
-        return route_reasons.none_of_them(situation.locale), ReplyText(text=text)
+        return _told(why.NONE_WANTED, why.NONE_OF_THEM, situation)
     if view is None or way is None:
         return None
     if way == "cancel":
-        return route_reasons.cancelled(view, situation.locale), CancelFlow()
+        return why.CANCELLED.of(view, situation.locale), CancelFlow()
     route, command = outcome_of(way, view, situation.locale)
     return route.model_copy(update={"by": "action"}), command
 
 
-def _answered(
-    action: ConfirmAction | FormAction, view: FlowView, situation: Situation
-) -> tuple[Route, Command]:
-    """A confirmation or a form, for the flow that asks."""
+def _answered(action: ConfirmAction | FormAction, view: FlowView, situation: Situation) -> Outcome:
+    route = why.BY_ACTION.of(view, situation.locale)
     if isinstance(action, ConfirmAction):
         # Who names the question has seen it, whatever else they said before the answer came.
         seen = view.question if action.question else None
-        return route_reasons.by_action(view, situation.locale), Confirm(
-            value=action.value, question=seen
-        )
-    if _is_left_empty(action, view):
-        return route_reasons.by_action(view, situation.locale), Skip()
-    slots = form_values(view.fillable, action.values, situation.now)
-    return route_reasons.by_action(view, situation.locale), FillSlots(slots=slots)
-
-
-def _is_left_empty(action: FormAction, view: FlowView) -> bool:
-    """True for a form without an answer to what need not be answered."""
+        return route, Confirm(value=action.value, question=seen)
     path = view.awaiting[0] if view.awaiting else ""
     slot = view.fillable.get(path.split(".")[0])
     given = any(value not in (None, "") for value in action.values.values())
-    return slot is not None and slot.skippable and not given
-
-
-def _started(
-    action: StartAction, situation: Situation, flows: Mapping[str, FlowDefinition]
-) -> tuple[Route, Command]:
-    """A flow that a button names; what isn't there was there when the message was taken in."""
-    flow = flows.get(action.flow)
-    if flow is None or not may_start(flow, situation):
-        locale = situation.locale
-        return route_reasons.not_there(locale), ReplyText(text=route_reasons.GONE.within(locale))
-    slots = form_values(flow.slots, action.slots, situation.now)
-    return route_reasons.pressed(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
+    if slot is not None and slot.skippable and not given:
+        return route, Skip()
+    return route, FillSlots(slots=form_values(view.fillable, action.values, situation.now))
 
 
 def _open(situation: Situation) -> list[str]:
-    """The names of the questions that can be answered now."""
     view = _asking(situation)
     asked = [view.shown_question] if view is not None and view.shown_question else []
     offered = [offer_question(situation.offered)] if situation.offered else []
     return [*asked, *offered]
 
 
-def _outdated(situation: Situation) -> tuple[Route, Command]:
+def _outdated(situation: Situation) -> Outcome:
     """What an answer to an earlier question comes to."""
     view, locale = _asking(situation), situation.locale
     if view is not None:
         # The flow itself says so: it finds that this is no question of its own.
-        return route_reasons.by_action(view, locale), FillSlots(slots={}, question=OUTDATED)
+        return why.BY_ACTION.of(view, locale), FillSlots(slots={}, question=OUTDATED)
     if situation.offered:
-        text = STALE.within(locale)
-        return route_reasons.outdated("clarify", locale), Clarify(
-            text=text, options=situation.offered
-        )
-    return route_reasons.outdated("reply", locale), ReplyText(
-        text=route_reasons.OVER.within(locale)
-    )
+        route = why.OUTDATED.route(locale).model_copy(update={"kind": "clarify"})
+        return route, Clarify(text=STALE.within(locale), options=situation.offered)
+    return _told(why.OUTDATED, why.OVER, situation)
 
 
-def _unasked(
-    action: ChooseAction | ConfirmAction | FormAction, situation: Situation
-) -> tuple[Route, Command]:
+def _unasked(action: ChooseAction | ConfirmAction | FormAction, situation: Situation) -> Outcome:
     """What an answer to nothing comes to: the question that is open, or that there is none."""
     if _asking(situation) is not None or situation.offered:
         return _outdated(situation)
-    locale = situation.locale
-    text = route_reasons.UNASKED[action.type].within(locale)
-    return route_reasons.unasked(locale), ReplyText(text=text)
-
-
-def _is_offered(action: ChooseAction, situation: Situation) -> bool:
-    return any(option.value == action.value for option in situation.offered)
+    return _told(why.UNASKED, why.NOTHING_ASKED[action.type], situation)
 
 
 def _asking(situation: Situation) -> FlowView | None:
     view = situation.active
     return view if view is not None and view.asking else None
-
-
-def _chosen(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:
-    view = _asking(situation)
-    if view is None or not view.awaiting:
-        return None
-    slots = _answer(view, action.value, situation)
-    return route_reasons.by_action(view, situation.locale), FillSlots(slots=slots)
-
-
-def _answer(view: FlowView, value: JsonValue, situation: Situation) -> dict[str, JsonValue]:
-    path = view.awaiting[0]
-    slot = slot_at(view.fillable, path)
-    if slot is None:
-        return {path: value}
-    if slot.of is not None and isinstance(value, bool):
-        return {f"{path}.more": value}
-    return {path: coerced(slot, value, situation.now)}

@@ -44,11 +44,7 @@ _QUESTION = compiled(
 
 
 def says_nothing(text: str) -> bool:
-    """True where a normalised text is nothing but greeting, thanks and the like.
-
-    >>> says_nothing("hi bob"), says_nothing("王经理好"), says_nothing("high fever")
-    (True, True, False)
-    """
+    """True where a normalised text is nothing but greeting, thanks and the like: `王经理好`."""
     said = text.strip(" ,.!?;:~")
     nothing = _NOTHING_EN if said.isascii() else _SAYS_NOTHING
     return nothing.search(said) is not None or _TOTAL.search(said) is not None
@@ -63,10 +59,6 @@ def farewell(text: Normalised) -> int:
     """Where the name begins with which a text is signed; its end where it isn't.
 
     After mere thanks only a capital tells a name from a reason.
-
-    >>> from router.entities.normalisation import normalise
-    >>> farewell(normalise("one day, best regards, frank")), farewell(normalise("thanks, family"))
-    (23, 14)
     """
     signed = _FAREWELL.search(text.text)
     if signed is not None:
@@ -107,11 +99,8 @@ LONGEST = 60
 def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | None:
     """The act that a normalised text is, where a flow has asked something; None for any other.
 
-    `optional` says that what is asked may be left empty: then `没有` leaves it so. `listed`
-    says that another item was asked for: then `下一个` is a yes to that.
-
-    >>> act_of("先跳过吧"), act_of("帮助搬家"), act_of("none"), act_of("none", optional=True)
-    ('skip', None, None, 'skip')
+    `optional`: what is asked may be left empty, and `没有` leaves it so. `listed`: another item
+    was asked for, and `下一个` is a yes to that.
     """
     if not text or len(text) > LONGEST:
         return None
@@ -134,20 +123,12 @@ _THANKS = compiled(f"^(?:{AROUND}|{BOTH.praise})*{BOTH.thanks}(?:{AROUND}|{BOTH.
 
 
 def greets(text: str) -> bool:
-    """True where a normalised text is nothing but a greeting.
-
-    >>> greets("hi there!"), greets("你好,我想请假")
-    (True, False)
-    """
+    """True where a normalised text is nothing but a greeting."""
     return len(text) <= LONGEST and _GREETS.search(text) is not None
 
 
 def thanks(text: str) -> bool:
-    """True where a normalised text is nothing but thanks.
-
-    >>> thanks("好的,谢谢你"), thanks("好的")
-    (True, False)
-    """
+    """True where a normalised text is nothing but thanks."""
     return len(text) <= LONGEST and _THANKS.search(text) is not None
 
 
@@ -162,11 +143,7 @@ def asks_again(text: str) -> bool:
 
 
 def withdraws(text: str) -> bool:
-    """True where a normalised text takes back what was handed in, and doesn't say which.
-
-    >>> withdraws("撤回吧"), withdraws("撤回我的请假")
-    (True, False)
-    """
+    """True where a normalised text takes back what was handed in, and doesn't say which."""
     return len(text) <= LONGEST and _WITHDRAWS.search(text) is not None
 
 
@@ -175,11 +152,7 @@ ANYTHING = FlowNames("", Localised(zh="", en=""))
 
 
 def cancels(text: str, names: FlowNames = ANYTHING) -> bool:
-    """True where a normalised text says to give up what is called so, and says nothing else.
-
-    >>> cancels("算了,不办了"), cancels("航班取消了,要改签"), cancels("取消年假")
-    (True, False, False)
-    """
+    """True where a normalised text says to give up what is called so, and says nothing else."""
     if not text or len(text) > LONGEST:
         return False
     return _cancelling(names.words, tuple(names.verbs)).search(text) is not None
@@ -236,13 +209,7 @@ _NONE = compiled(f"^{BOTH.none_of_them}[.! ]*$")
 
 
 def what_to_resume(text: str) -> str | None:
-    """What a normalised text wants to go on with: a name, or nothing where it says none.
-
-    None where it doesn't want to go on with anything.
-
-    >>> [what_to_resume(said) for said in ("接着刚才的请假", "continue", "回答问题")]
-    ['请假', '', None]
-    """
+    """What a normalised text goes on with: a name, or nothing where it says none; else None."""
     found = _RESUMES.search(text) if len(text) <= LONGEST else None
     if found is None:
         return None

@@ -60,11 +60,7 @@ _SHORTEST = 4
 
 
 def names_no_kind(text: str) -> bool:
-    """True where a normalised text says that it is about a request, and not of which kind.
-
-    >>> names_no_kind("我的申请"), names_no_kind("the one from"), names_no_kind("搬家")
-    (True, True, False)
-    """
+    """True where a normalised text is about a request and says not of which kind: `我的申请`."""
     return _NO_KIND.search(text) is not None
 
 

@@ -14,7 +14,6 @@ from router.domain.commands import (
     CallTool,
     CancelFlow,
     Clarify,
-    Command,
     Confirm,
     FillSlots,
     LeaveSkill,
@@ -25,7 +24,7 @@ from router.domain.commands import (
     Withdraw,
 )
 from router.domain.locale import Locale
-from router.domain.messages import Message, Option, Route
+from router.domain.messages import Message, Option
 from router.domain.principals import Capability
 from router.entities.booleans import consent, opening_answer
 from router.entities.choices import chosen_option
@@ -36,8 +35,9 @@ from router.flow.engine.changes import CHANGE
 from router.flow.paused import PausedRun, Situation, run_meant
 from router.flow.slot_types.slot import Slot, read_as, slot_at
 from router.flow.view import FlowView
-from router.understanding import route_reasons
+from router.understanding import route_reasons as why
 from router.understanding.actions import (
+    Outcome,
     may_start,
     outcome_of,
     read_action,
@@ -62,8 +62,6 @@ from router.understanding.slots.answers import answer
 from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.prefill import prefill, reason_slot
 from router.understanding.triggers.patterns import Match, PatternIndex, PhraseIndex, ToolPhrases
-
-Outcome = tuple[Route, Command]
 
 _CALL = "asked_for"
 """The id of a call that a message plainly asks for: it asks for one."""
@@ -138,10 +136,6 @@ class Reader:
     """Reads messages against a set of flows, and of tools that are asked for in plain sentences.
 
     `offered` are named to whoever asks what can be done here.
-
-    >>> reader = Reader(flows)  # doctest: +SKIP
-    >>> reader.read(Message(text="我要请假"), situation).commands  # doctest: +SKIP
-    [StartFlow(type='start_flow', flow='leave_request', slots={})]
     """
 
     def __init__(
@@ -263,7 +257,7 @@ def cancel(heard: _Heard) -> Outcome | None:
     items = corrected_items(view, heard.utterance)
     if items is not None and items.slots:
         return None
-    return route_reasons.cancelled(view, heard.locale), CancelFlow()
+    return why.CANCELLED.of(view, heard.locale), CancelFlow()
 
 
 def which_item(heard: _Heard) -> Outcome | None:
@@ -272,7 +266,9 @@ def which_item(heard: _Heard) -> Outcome | None:
     items = corrected_items(view, heard.utterance) if view else None
     if view is None or items is None or items.slots:
         return None
-    return route_reasons.no_item(view, heard.locale, only=items.last)
+    reason = why.ONLY_ITEM if items.last else why.WHICH_ITEM
+    text = why.KEEP_ONLY_ITEM if items.last else why.SAY_WHICH_ITEM
+    return reason.of(view, heard.locale), ReplyText(text=text.within(heard.locale))
 
 
 def confirmation(heard: _Heard) -> Outcome | None:
@@ -282,13 +278,13 @@ def confirmation(heard: _Heard) -> Outcome | None:
         return None
     said = consent(heard.text)
     if said is not None:
-        return route_reasons.confirmed(view, locale), Confirm(value=said)
+        return why.CONFIRMED.of(view, locale), Confirm(value=said)
     slots = put_right(view, heard.utterance)
     opening = opening_answer(heard.text)
     if opening is not None and not opening[0]:
-        return route_reasons.confirmed(view, locale), Confirm(value=False, slots=slots or {})
+        return why.CONFIRMED.of(view, locale), Confirm(value=False, slots=slots or {})
     if slots:
-        return route_reasons.filled(view, slots, locale), FillSlots(slots=slots)
+        return why.filled(view, slots, locale), FillSlots(slots=slots)
     return None
 
 
@@ -329,7 +325,6 @@ def _is_plain_answer(heard: _Heard, view: FlowView, others: Mapping[str, Sequenc
 
 
 def _asks_why(view: FlowView) -> bool:
-    """True where the reason is asked for, which may be called as a flow is."""
     return view.awaiting == [reason_slot(view.fillable)]
 
 
@@ -341,7 +336,7 @@ def slot_answer(heard: _Heard) -> Outcome | None:
     slots = _slots_given(heard, view)
     if slots is None:
         return None
-    return route_reasons.filled(view, slots, heard.locale), FillSlots(slots=slots)
+    return why.filled(view, slots, heard.locale), FillSlots(slots=slots)
 
 
 def _slots_given(heard: _Heard, view: FlowView) -> dict[str, JsonValue] | None:
@@ -364,7 +359,7 @@ def offered(heard: _Heard) -> Outcome | None:
     if flow is None or not may_start(flow, situation):
         return None
     start = start_offered(flow, situation, heard.known.index)
-    return route_reasons.chosen(flow, heard.locale), start
+    return why.CHOSEN.of(flow, heard.locale), start
 
 
 def request(heard: _Heard) -> Outcome | None:
@@ -372,8 +367,9 @@ def request(heard: _Heard) -> Outcome | None:
     if len(heard.starting) > 1:
         flows = [heard.known.flows[name] for name in heard.starting]
         options = [Option(label=f.title.within(heard.locale), value=f.flow) for f in flows]
-        route, text = route_reasons.several(flows, heard.locale)
-        return route, Clarify(text=text, options=options)
+        titles = ("、" if heard.locale == "zh" else ", ").join(option.label for option in options)
+        route = why.SEVERAL.route(heard.locale, titles=titles)
+        return route, Clarify(text=why.WHICH.within(heard.locale), options=options)
     return next((_begun(heard, name, m) for name, m in heard.starting.items()), None)
 
 
@@ -381,16 +377,16 @@ def _begun(heard: _Heard, name: str, matches: Sequence[Match]) -> Outcome:
     flow = heard.known.flows[name]
     slots = prefill(flow.slots, heard.utterance, matches)
     words = heard.as_typed(matches[0].start, matches[0].end)
-    return route_reasons.matched(flow, words, heard.locale), StartFlow(flow=name, slots=slots)
+    return why.MATCHED.of(flow, heard.locale, words=words), StartFlow(flow=name, slots=slots)
 
 
 def cancel_at_work(heard: _Heard) -> Outcome | None:
     """A run that asks nothing is called off while it is at work, or waits for approval."""
     at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
     if at_work is not None and heard.cancels(at_work):
-        return route_reasons.cancelled(at_work, heard.locale), CancelFlow()
+        return why.CANCELLED.of(at_work, heard.locale), CancelFlow()
     if handed_in is not None and withdraws(heard.text):
-        return route_reasons.cancelled(handed_in, heard.locale), Withdraw()
+        return why.CANCELLED.of(handed_in, heard.locale), Withdraw()
     return None
 
 
@@ -402,7 +398,8 @@ def tool_request(heard: _Heard) -> Outcome | None:
             return _begun(heard, tool.tool, [match])
         if tool.at_once:
             words = heard.as_typed(match.start, match.end)
-            route = route_reasons.asked_for_tool(tool.tool, tool.title, words, heard.locale)
+            title = tool.title.within(heard.locale)
+            route = why.TOOL.route(heard.locale, tool.tool, title=title, words=words)
             named = {name: heard.as_typed(*span) for name, span in match.groups.items()}
             return route, CallTool(id=_CALL, tool=tool.tool, arguments=dict(named))
     return None
@@ -414,18 +411,18 @@ def skill_answer(heard: _Heard) -> Outcome | None:
     if not skill or heard.skill not in ("", skill):
         return None
     if cancels(heard.text):
-        return route_reasons.skill_left(skill, heard.locale), LeaveSkill()
+        return why.SKILL_LEFT.route(heard.locale, skill, skill=skill), LeaveSkill()
     command = RunSkill(skill=skill, request=heard.as_typed(0, len(heard.text)))
-    return route_reasons.skill_answered(skill, heard.locale), command
+    return why.SKILL_ANSWERED.route(heard.locale, skill, skill=skill), command
 
 
 def about_the_desk(heard: _Heard) -> Outcome | None:
     """What can be done here, or the last reply again, where no flow asks anything."""
     if asks_what_is_here(heard.text):
-        said = route_reasons.overview(heard.known.capabilities, heard.situation.roles, heard.locale)
-        return route_reasons.asked_what_is_here(heard.locale), ReplyText(text=said)
+        said = why.overview(heard.known.capabilities, heard.situation.roles, heard.locale)
+        return why.WHAT_IS_HERE.route(heard.locale), ReplyText(text=said)
     if asks_again(heard.text):
-        return route_reasons.asked_again(heard.locale), Repeat()
+        return why.AGAIN.route(heard.locale), Repeat()
     return None
 
 
@@ -443,14 +440,6 @@ POLICIES: Mapping[str, tuple[Policy, ...]] = {
         slot_answer,
     ),
     "addressed": (resume, offered, skill_answer),
-    "open": (
-        resume,
-        offered,
-        request,
-        cancel_at_work,
-        tool_request,
-        skill_answer,
-        about_the_desk,
-    ),
+    "open": (resume, offered, request, cancel_at_work, tool_request, skill_answer, about_the_desk),
 }
 """In their order: where a flow asks something, where a skill is spoken to, and otherwise."""

@@ -194,7 +194,6 @@ def _resized(
 def _duration(
     slots: Mapping[str, Slot], known: Mapping[str, JsonValue]
 ) -> tuple[str, Decimal] | None:
-    """The slot that tells the length of the range in days, and what it holds."""
     name = next(iter(filled_by(Duration, slots)), "")
     value = known.get(name)
     days = value.get("days") if isinstance(value, dict) else None
@@ -202,7 +201,6 @@ def _duration(
 
 
 def _weekdays_on(day: date, count: int) -> date:
-    """The weekday that is so many weekdays further, or back."""
     step = timedelta(days=1 if count > 0 else -1)
     while count:
         day += step

@@ -43,13 +43,7 @@ def is_fault(text: str) -> bool:
 
 
 def faulted(view: FlowView, text: str) -> dict[str, str] | None:
-    """The question of what to change, answered: the slot of which the text says nothing else.
-
-    Of one that was left empty it may be said that it is to be supplied: `上传附件`.
-
-    >>> faulted(view, "日期错了")  # doctest: +SKIP
-    {'change': 'start'}
-    """
+    """The slot of which a text says only `日期错了` or `上传附件`, as the answer what to `change`."""
     named = {
         name: max(len(word) for word in found)
         for name, words in _changeable(view)
@@ -77,7 +71,6 @@ def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
 
 
 def _about(view: FlowView, name: str, rest: str) -> bool:
-    """True where what is said besides the slot's name is only that it is wrong, or to be given."""
     pattern = _IS_SUPPLIED if view.slots.get(name) is None else _ONLY_WRONG
     return pattern.search(rest) is not None
 
@@ -237,11 +230,7 @@ def opens_as_correction(text: str) -> bool:
 
 
 def after_yes(text: str) -> int:
-    """Where a normalised text goes on after a yes that it takes back with a but.
-
-    >>> after_yes("好的,但是改成周二")
-    5
-    """
+    """Where a normalised text goes on after a yes that it takes back: `好的,但是改成周二`, 5."""
     yes = _YES_BUT.search(text)
     return yes.end() if yes else 0
 
@@ -293,7 +282,6 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
 
 
 def _paths(view: FlowView) -> Iterator[tuple[str, Slot, list[str]]]:
-    """Every slot that can be corrected, with the words that people call it; items apart."""
     for name, slot in view.fillable.items():
         if not slot.is_itemised:
             yield name, slot, words_of(name, slot)
@@ -342,7 +330,6 @@ def _unnamed(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | Non
 
 
 def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
-    """The value for whatever slot can hold it and was filled last."""
     moved = shifted(view.fillable, view.slots, _unnamed_flow(view, tail.text)) or retimed(
         view, tail
     )
@@ -373,8 +360,7 @@ def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
 def put_right(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     """The values that stand corrected, by slot name or path; None where nothing is.
 
-    A new value needs no word of correction here: `那就下周一吧`. Where only something is said to be
-    wrong, `日期错了`, `change` names the slot that is to be asked for anew.
+    A new value needs no word of correction here, `那就下周一吧`; with `日期错了` it is `change`d.
     """
     corrected = correction(view, utterance) or added(view, utterance) or restated(view, utterance)
     if corrected:

@@ -57,9 +57,8 @@ def designated(
 ) -> list[int] | None:
     """The places, from 0, of the items that a text names; None where it names none by anything.
 
-    Empty where it names something that isn't there; several where more than one is meant, or
-    where it fits more than one. `loosely` leaves out days and amounts, where the text also
-    gives new ones.
+    Empty where it names what isn't there; several where more are meant or fit. `loosely` leaves
+    out days and amounts, where the text also gives new ones.
     """
     if _SEVERAL_PLACES.search(text.text):
         return list(range(len(items)))
@@ -140,7 +139,6 @@ def _exactly(amount: Money | Decimal) -> JsonValue:
 
 
 def _value_of(item: JsonValue, name: str, fields: Mapping[str, Slot]) -> JsonValue:
-    """The item's value in a shape that can be compared."""
     value = item.get(name) if isinstance(item, dict) else None
     if fields[name].kind.takes is Money and isinstance(value, dict):
         return str(value.get("amount"))
@@ -289,7 +287,6 @@ class _Listed:
         return (others, places) if others and places is not None else (values, places or None)
 
     def _meant(self, places: list[int] | None, names: set[str], *, opens: bool) -> int | None:
-        """The one item that can be meant: named, asked about, or the only one."""
         if places:
             return places[0] if len(places) == 1 else None
         place, asked = self.asked

@@ -53,12 +53,7 @@ def count_field(fields: dict[str, Slot]) -> str | None:
 
 
 def find_counts(text: str, things: Iterable[Found[Any]]) -> Iterator[Found[int]]:
-    """The count of each of the things, in their order; none for those that have no count.
-
-    >>> text = "两台显示器,键盘要3个"
-    >>> [f.value for f in find_counts(text, [Found(2, 5, "monitor"), Found(6, 8, "keyboard")])]
-    [2, 3]
-    """
+    """The count of each of the things, in their order: `两台显示器,键盘要3个`; not of all."""
     taken: list[Found[int]] = []
     for thing in things:
         counts = (_before(text, thing), _after(text, thing))
@@ -201,7 +196,6 @@ def _joins_two(utterance: Utterance, found: Found[Money]) -> bool:
 
 
 def _masked(text: str, spans: Spans) -> str:
-    """The text with those spans unreadable, at the same places."""
     for start, end in spans:
         text = text[:start] + "\0" * (end - start) + text[end:]
     return text
@@ -446,6 +440,5 @@ def _complete(slot: Slot, items: list[Item], found: list[Found[ItemValue]]) -> l
 
 
 def _frames(name: str, found: list[Found[ItemValue]], fields: dict[str, Slot]) -> bool:
-    """True where the only such value is said before everything else, or after it."""
     names = [f.value.name for f in found if not fields[f.value.name].kind.is_text]
     return names.count(name) == 1 and name in (names[0], names[-1])

@@ -183,7 +183,6 @@ def answer(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
 def _another(
     view: FlowView, name: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
-    """Whether there is another item; the answer may be the item itself."""
     known = view.slots.get(name)
     count = len(known) if isinstance(known, list) else 0
     if corrected_items(view, utterance) is not None:
@@ -330,7 +329,6 @@ def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
 
 
 def _text(view: FlowView, path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
-    """Free text as it is, unless it is a question: then it answers nothing."""
     slot = slot_at(view.fillable, path) or Slot(type="text")
     return _only(path, _read_field(slot, utterance))
 

@@ -180,7 +180,6 @@ def _is_cause(text: Normalised, rest: _Clause, *, certain: bool) -> bool:
 
 
 def _trimmed(text: Normalised, start: int, end: int) -> str | None:
-    """As typed, without the `因为` and spaces around it."""
     said = text.text[start:end]
     leading = _LEADING.search(said)
     if leading is not None and leading.end() < len(said):

@@ -32,11 +32,7 @@ _CLAUSE = 40
 
 
 def is_anothers(text: str, start: int, end: int) -> bool:
-    """True where the words there happen to somebody else, and so say nothing of the speaker.
-
-    >>> is_anothers("妈妈住院了", 2, 4), is_anothers("我住院了", 1, 3)
-    (True, False)
-    """
+    """True where what stands there happens to somebody else, not to the speaker: `妈妈住院了`."""
     if _HAPPENS.search(text[start:end]) is None:
         return False
     before, after = text[:start][-_CLAUSE:], text[end:][:_CLAUSE]
@@ -213,11 +209,7 @@ def _fill_duration(slots: Slots, lengths: list[Found[Duration]], dates: Filling)
 
 
 def last_day(start: str, length: Duration) -> str | None:
-    """The last of so many days of the calendar, the first included; None for parts of a day.
-
-    >>> last_day("2026-11-23", Duration(Decimal(3), "days"))
-    '2026-11-25'
-    """
+    """The last of so many days of the calendar, the first included; None for parts of a day."""
     days = length.count * _DAYS_IN.get(length.unit, 0)
     if days != int(days) or not 0 < days <= _MOST_DAYS:
         return None
@@ -225,7 +217,6 @@ def last_day(start: str, length: Duration) -> str | None:
 
 
 def _halved(parts: Mapping[RangePart, str], dates: Filling) -> bool:
-    """True where it was said which half of a day is meant."""
     return any(parts.get(part) in dates.values for part in _HALVES)
 
 

@@ -153,11 +153,7 @@ _CHARACTERS, _WORDS = 4, 3
 
 
 def blotted(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """A normalised text with the spans blotted out, touching ones as one.
-
-    >>> blotted("我要请年假", [(2, 5)])
-    '我要◆'
-    """
+    """A normalised text with the spans blotted out, touching ones as one: `我要◆`."""
     pieces: list[str] = []
     reached = 0
     for start, end in sorted(spans):

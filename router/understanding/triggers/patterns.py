@@ -38,12 +38,7 @@ def options() -> Any:
 
 
 class PatternFilter:
-    """Every pattern of a list, each under its place in it.
-
-    >>> patterns = PatternFilter(["tea", "green (?:tea|paper)", "coffee"])
-    >>> patterns.found("some green tea"), patterns.expression(0).search("some green tea").span()
-    ([0, 1], (11, 14))
-    """
+    """Every pattern of a list, each under its place in it."""
 
     def __init__(self, sources: Iterable[str]) -> None:
         self._parts: list[_Part] = []
@@ -159,12 +154,7 @@ class _Entry:
 
 
 class PatternIndex:
-    """Every pattern and guard of a set of flows.
-
-    >>> index = PatternIndex(flows)  # doctest: +SKIP
-    >>> [m.hit.flow for m in index.find(normalise("我要请假"), roles)]  # doctest: +SKIP
-    ['leave_request']
-    """
+    """Every pattern and guard of a set of flows."""
 
     def __init__(self, flows: Iterable[FlowDefinition]) -> None:
         held = list(flows)
@@ -254,10 +244,7 @@ def _match(text: Normalised, entry: _Entry, match: Any, blocked_by: str | None) 
         if value is not None
     }
     hit = PatternHit(
-        flow=entry.flow,
-        pattern=entry.source,
-        span=text.span(start, end),
-        blocked_by=blocked_by,
+        flow=entry.flow, pattern=entry.source, span=text.span(start, end), blocked_by=blocked_by
     )
     return Match(hit, start, end, groups)
 
@@ -281,8 +268,7 @@ class Rivalry:
 def rivalries(flows: Iterable[FlowDefinition]) -> Iterator[Rivalry]:
     """What the flows' patterns, topics, `unless` and guards make of each other's examples.
 
-    Each is said by somebody who has every role that any flow wants: whoever may start one flow
-    may turn out to be allowed another.
+    Each is said by somebody who has every role that any flow wants.
     """
     held = list(flows)
     index = PatternIndex(held)
@@ -327,12 +313,7 @@ _NEVER = r"[^\s\S]"
 
 
 class PhraseIndex:
-    """The sentences of a set of tools.
-
-    >>> index = PhraseIndex([ToolPhrases("tea", title, ("^(green|black) tea$",))])  # doctest: +SKIP
-    >>> [m.hit.flow for m in index.find(normalise("Green tea"), roles)]  # doctest: +SKIP
-    ['tea']
-    """
+    """The sentences of a set of tools."""
 
     def __init__(self, tools: Iterable[ToolPhrases] = (), names: Iterable[FlowNames] = ()) -> None:
         self.tools = {tool.tool: tool for tool in tools if tool.phrases}
@@ -344,10 +325,7 @@ class PhraseIndex:
         ]
 
     def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
-        """The first sentence found of each tool that these roles may use.
-
-        A hit names the tool where it names the flow else: a tool's form is called as the tool.
-        """
+        """The first sentence found of each tool for these roles; what a hit calls a flow is the tool."""
         found: dict[str, Match] = {}
         for tool, source, pattern in self._entries:
             if tool.tool in found or (tool.roles and not tool.roles & roles):
@@ -358,7 +336,6 @@ class PhraseIndex:
 
 
 def _named(flows: Sequence[FlowNames]) -> dict[str, list[str]]:
-    """What stands for each placeholder, the longest first."""
     words = sorted({word for flow in flows for word in flow.words}, key=len, reverse=True)
     verbs = sorted({verb for flow in flows for verb in flow.verbs}, key=len, reverse=True)
     return {

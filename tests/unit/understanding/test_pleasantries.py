@@ -1,7 +1,7 @@
 import pytest
 
 from router.entities.normalisation import normalise
-from router.understanding.dialogue_acts import asks, farewell, says_nothing
+from router.understanding.dialogue_acts import asks, farewell, greets, says_nothing, thanks
 from tests.unit.entities.tables import phrases
 
 NOTHING = phrases("""
@@ -62,3 +62,8 @@ def test_a_question_is_told_from_a_statement(typed: str, question: bool) -> None
 def test_a_message_may_be_signed(typed: str, name: str) -> None:
     text = normalise(typed)
     assert text.as_typed(farewell(text), len(text.text)) == name
+
+
+def test_a_greeting_and_thanks_are_the_whole_message() -> None:
+    assert [greets(said) for said in ("hi there!", "你好,我想请假")] == [True, False]
+    assert [thanks(said) for said in ("好的,谢谢你", "好的")] == [True, False]
