@@ -17,14 +17,62 @@ from router.entities.grammar import Found, compiled, only
 from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
 from router.entities.ranges import from_weekday
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import RangePart, Slot, filled_by
+from router.flow.slot_types.slot import RangePart, filled_by
 from router.flow.view import FlowView
 from router.lexicon import EN, ZH
+from router.understanding.names import FlowNames
 from router.understanding.slots.mappings import fill_days, half_value, last_day, range_slots
 
 _ONLY = compiled(r"只|就请|\b(?:only|just)\b")
 
 Values = dict[str, JsonValue]
+
+
+class _Range:
+    """What is known of a flow's range of days, and the slots that have it, by its parts."""
+
+    def __init__(self, view: FlowView, parts: Mapping[RangePart, str] | None = None) -> None:
+        self.view = view
+        self.parts = range_slots(view.fillable) if parts is None else parts
+
+    def day(self, part: RangePart) -> date | None:
+        return _day(self.view.slots.get(self.parts.get(part, "")))
+
+    def half(self, part: RangePart, half: str | None) -> Values:
+        """A half of one of its ends, where there is a slot for it."""
+        name = self.parts.get(part)
+        return {name: half_value(self.view.fillable[name], half)} if name and half else {}
+
+    def length(self) -> tuple[str, Decimal] | None:
+        """The slot that tells its length in days, and what that holds."""
+        name = next(iter(filled_by(Duration, self.view.fillable)), "")
+        value = self.view.slots.get(name)
+        days = value.get("days") if isinstance(value, dict) else None
+        return (name, Decimal(str(days))) if isinstance(days, int | float) else None
+
+    def ending(self, utterance: Utterance, found: Found[Days], start: date) -> Values:
+        """Its end, `到周二`, read from the start on: the first Tuesday after that."""
+        named = utterance.text[found.start : found.end]
+        last = from_weekday(found.value, start, named).last
+        return {
+            self.parts["end"]: last.isoformat(),
+            **self.half("end_half", found.value.last_half),
+        }
+
+    def kept_length(self, moved: date) -> Values:
+        """The end moved with a start that would pass it, unless how long it takes tells the end."""
+        first, last = self.day("start"), self.day("end")
+        told = any(self.view.slots.get(n) for n in filled_by(Duration, self.view.fillable))
+        if told or first is None or last is None or moved <= last:
+            return {}
+        return {self.parts["end"]: (moved + max(last - first, timedelta())).isoformat()}
+
+
+def _day(value: JsonValue) -> date | None:
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def retimed(view: FlowView, utterance: Utterance) -> Values:
@@ -33,66 +81,40 @@ def retimed(view: FlowView, utterance: Utterance) -> Values:
     One day moves what was given last, or both ends of a single day, and is all of the range where
     it is the only one; an end alone is read from the start on.
     """
-    parts = range_slots(view.fillable)
-    start, end = parts.get("start", ""), parts.get("end", "")
+    known = _Range(view)
+    start, end = known.parts.get("start", ""), known.parts.get("end", "")
     values = fill_days(view.fillable, utterance.meant, utterance.text).values
     if start not in values:
-        return _ending(view, utterance) if end in values else values or _lasting(view, utterance)
+        first = known.day("start")
+        if end not in values:
+            return values or _lasting(known, first, utterance)
+        found = only(Days, utterance.read(after=first)) if first else []
+        return known.ending(utterance, found[0], first) if first and len(found) == 1 else values
     if end in values or view.slots.get(end) is None:
         return values
     if end in view.latest and start not in view.latest:
         return {end: values[start]}
     if view.slots.get(end) == view.slots.get(start) or _ONLY.search(utterance.text):
         return {**values, end: values[start]}
-    return {**values, **kept_length(view, start, end, values[start])}
+    moved = _day(values[start])
+    return {**values, **known.kept_length(moved)} if moved else values
 
 
-def _lasting(view: FlowView, utterance: Utterance) -> Values:
+def _lasting(known: _Range, start: date | None, utterance: Utterance) -> Values:
     """`三天`, of a range whose start is known and that has no slot for how long it takes."""
-    parts = range_slots(view.fillable)
-    start = view.slots.get(parts.get("start", ""))
     lengths = only(Duration, utterance.meant)
-    if not isinstance(start, str) or "end" not in parts or len(lengths) != 1:
+    if start is None or "end" not in known.parts or len(lengths) != 1:
         return {}
-    last = last_day(start, lengths[0].value)
-    return {} if last is None else {parts["end"]: last}
-
-
-def _ending(view: FlowView, utterance: Utterance) -> Values:
-    """`到周二`, of a range whose start is known: the first Tuesday after that."""
-    parts = range_slots(view.fillable)
-    start = view.slots.get(parts.get("start", ""))
-    if not isinstance(start, str):
-        return fill_days(view.fillable, utterance.meant, utterance.text).values
-    after = date.fromisoformat(start)
-    found = only(Days, utterance.read(after=after))
-    if len(found) != 1:
-        return {}
-    days = from_weekday(found[0].value, after, utterance.text[found[0].start : found[0].end])
-    values: Values = {parts["end"]: days.last.isoformat()}
-    half = parts.get("end_half")
-    if half and days.last_half:
-        values[half] = half_value(view.fillable[half], days.last_half)
-    return values
-
-
-def kept_length(view: FlowView, start: str, end: str, new: JsonValue) -> Values:
-    """The end moved with a start that would pass it, unless how long it takes tells the end."""
-    old = view.slots.get(start), view.slots.get(end)
-    by_length = any(view.slots.get(name) for name in filled_by(Duration, view.fillable))
-    if by_length or not all(isinstance(day, str) for day in (*old, new)):
-        return {}
-    first, last, moved = (date.fromisoformat(str(day)) for day in (*old, new))
-    later = moved + max(last - first, timedelta())
-    return {end: later.isoformat()} if moved > last else {}
+    last = last_day(start.isoformat(), lengths[0].value)
+    return {} if last is None else {known.parts["end"]: last}
 
 
 def halved(view: FlowView, utterance: Utterance) -> Values | None:
     """`上午`, of a single day: both its halves; None where it is several days or no half."""
-    parts = range_slots(view.fillable)
-    names = [parts[part] for part in ("start_half", "end_half") if part in parts]
-    ends = [view.slots.get(parts.get(part, "")) for part in ("start", "end")]
-    if not names or ends[0] is None or ends[0] != ends[1]:
+    known = _Range(view)
+    halves: tuple[RangePart, ...] = ("start_half", "end_half")
+    names = [known.parts[part] for part in halves if part in known.parts]
+    if not names or known.day("start") is None or known.day("start") != known.day("end"):
         return None
     named = only_choice(view.fillable[names[0]].choices, utterance.text)
     return None if named is None else dict.fromkeys(names, named.value)
@@ -122,20 +144,23 @@ _ONE = {
 _WEEKEND = 5
 
 
-def shifted(
-    slots: Mapping[str, Slot], known: Mapping[str, JsonValue], text: str
-) -> dict[str, JsonValue] | None:
+def shifted(view: FlowView, text: str) -> Values | None:
     """The range moved or made longer or shorter, by slot name; None where nothing says so.
 
-    Without an end that is known, or a length that tells it, only the start moves.
+    Without an end that is known, or a length that tells it, only the start moves. What the flow is
+    called says nothing: `请假往后推一天`.
     """
-    length = _length(text)
-    if length is None or _day(known.get(_ends(slots).get("start", ""))) is None:
+    for name in FlowNames(view.flow, view.title).words:
+        text = text.replace(name, " ")
+    days = filled_by(Days, view.fillable)
+    only_day: Mapping[RangePart, str] = {"start": days[0]} if len(days) == 1 else {}
+    known, length = _Range(view, range_slots(view.fillable) or only_day), _length(text)
+    if length is None or known.day("start") is None:
         return None
     if _EARLIER.search(text) or _LATER.search(text):
-        return _moved(slots, known, length if _LATER.search(text) else -length)
+        return _moved(known, length if _LATER.search(text) else -length)
     if _LONGER.search(text) or _SHORTER.search(text):
-        return _resized(slots, known, length if _LONGER.search(text) else -length)
+        return _resized(known, length if _LONGER.search(text) else -length)
     return None
 
 
@@ -153,66 +178,31 @@ def _length(text: str) -> Decimal | None:
     return None if not number else number * (7 if weeks else 1)
 
 
-def _moved(
-    slots: Mapping[str, Slot], known: Mapping[str, JsonValue], days: Decimal
-) -> dict[str, JsonValue] | None:
-    parts = _ends(slots)
+def _moved(known: _Range, days: Decimal) -> Values | None:
     if days != int(days):
         return None
-    moved: dict[str, JsonValue] = {}
-    for part in ("start", "end"):
-        name = parts.get(part, "")
-        day = _day(known.get(name))
-        # An end that was worked out from how long it takes is worked out anew.
-        if day is not None and (part == "start" or _duration(slots, known) is None):
-            moved[name] = (day + timedelta(days=int(days))).isoformat()
-    return moved
+    # An end that was worked out from how long it takes is worked out anew.
+    ends: tuple[RangePart, ...] = ("start", "end") if known.length() is None else ("start",)
+    return {
+        known.parts[part]: (day + timedelta(days=int(days))).isoformat()
+        for part in ends
+        if (day := known.day(part)) is not None
+    }
 
 
-def _ends(slots: Mapping[str, Slot]) -> Mapping[RangePart, str]:
-    """The slots of the range, or the only date as its start."""
-    dates = filled_by(Days, slots)
-    return range_slots(slots) or ({"start": dates[0]} if len(dates) == 1 else {})
-
-
-def _resized(
-    slots: Mapping[str, Slot], known: Mapping[str, JsonValue], days: Decimal
-) -> dict[str, JsonValue] | None:
-    duration = _duration(slots, known)
-    if duration is not None:
-        name, count = duration
+def _resized(known: _Range, days: Decimal) -> Values | None:
+    if (length := known.length()) is not None:
+        name, count = length
         longer = Duration(count + days, "days")
         return {name: dict(longer.value())} if longer.count > 0 else None
-    parts = range_slots(slots)
-    start, end = (_day(known.get(parts.get(part, ""))) for part in ("start", "end"))
-    if start is None or end is None or days != int(days):
+    start, last = known.day("start"), known.day("end")
+    if start is None or last is None or days != int(days):
         return None
-    last = _weekdays_on(end, int(days))
-    return {parts["end"]: last.isoformat()} if last >= start else None
-
-
-def _duration(
-    slots: Mapping[str, Slot], known: Mapping[str, JsonValue]
-) -> tuple[str, Decimal] | None:
-    name = next(iter(filled_by(Duration, slots)), "")
-    value = known.get(name)
-    days = value.get("days") if isinstance(value, dict) else None
-    return (name, Decimal(str(days))) if isinstance(days, int | float) else None
-
-
-def _weekdays_on(day: date, count: int) -> date:
-    step = timedelta(days=1 if count > 0 else -1)
-    while count:
-        day += step
-        count -= (1 if count > 0 else -1) * (day.weekday() < _WEEKEND)
-    return day
-
-
-def _day(value: JsonValue) -> date | None:
-    try:
-        return date.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
+    step, left = (1 if days > 0 else -1), int(days)
+    while left:
+        last += timedelta(days=step)
+        left -= step * (last.weekday() < _WEEKEND)
+    return {known.parts["end"]: last.isoformat()} if last >= start else None
 
 
 _STARTS = compiled(rf"{ZH.first_day}|^[^到至]*从|\b{EN.first_day}\b")
@@ -229,61 +219,31 @@ _BARE_WEEKDAY = compiled(
 )
 
 
-def repointed(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def repointed(view: FlowView, utterance: Utterance) -> Values | None:
     """The first or the last day of a known range, by slot name, with a half that is named.
 
     None where the message says anything besides. A bare weekday is one of the week that the range
     begins in; a start that passes the end takes it along.
     """
-    parts = range_slots(view.fillable)
-    start = view.slots.get(parts.get("start", ""))
-    starts = _STARTS.search(utterance.text) is not None
-    if not isinstance(start, str) or starts == (_ENDS.search(utterance.text) is not None):
+    known = _Range(view)
+    start, starts = known.day("start"), _STARTS.search(utterance.text) is not None
+    if start is None or starts == (_ENDS.search(utterance.text) is not None):
         return None
-    known = date.fromisoformat(start)
-    found = only(Days, utterance.meant if starts else utterance.read(after=known))
-    if (
-        len(found) != 1
-        or found[0].value.first != found[0].value.last
-        or _says_more(utterance, found[0])
-    ):
+    days = only(Days, utterance.meant if starts else utterance.read(after=start))
+    if len(days) != 1 or days[0].value.first != days[0].value.last:
+        return None
+    found, text = days[0], utterance.text
+    if _AROUND_END.search(f"{text[: found.start]} {text[found.end :]}") is None:
         return None
     if not starts:
-        return _new_ending(view, utterance, found[0], known)
-    day = _in_its_week(utterance, found[0], known)
-    values: dict[str, JsonValue] = {parts["start"]: day.isoformat()}
-    _put_half(view, values, "start_half", found[0].value.first_half)
-    return {**values, **kept_length(view, parts["start"], parts.get("end", ""), day.isoformat())}
-
-
-def _new_ending(
-    view: FlowView, utterance: Utterance, found: Found[Days], start: date
-) -> dict[str, JsonValue] | None:
-    end = range_slots(view.fillable).get("end")
-    # Where the end is what is asked, this is the answer.
-    if end is None or view.awaiting == [end]:
-        return None
-    named = utterance.text[found.start : found.end]
-    values: dict[str, JsonValue] = {end: from_weekday(found.value, start, named).last.isoformat()}
-    _put_half(view, values, "end_half", found.value.last_half)
-    return values
-
-
-def _put_half(view: FlowView, values: dict[str, JsonValue], part: str, half: str | None) -> None:
-    names = {str(p): name for p, name in range_slots(view.fillable).items()}
-    if half and part in names:
-        values[names[part]] = half_value(view.fillable[names[part]], half)
-
-
-def _says_more(utterance: Utterance, found: Found[Days]) -> bool:
-    rest = f"{utterance.text[: found.start]} {utterance.text[found.end :]}"
-    return _AROUND_END.search(rest) is None
-
-
-def _in_its_week(utterance: Utterance, found: Found[Days], start: date) -> date:
-    """The day as it was read, or of the range's own week where only a weekday was said."""
+        # Where the end is what is asked, this is the answer.
+        end = known.parts.get("end")
+        return (
+            None if end is None or view.awaiting == [end] else known.ending(utterance, found, start)
+        )
     day = found.value.first
-    if _BARE_WEEKDAY.search(utterance.text[found.start : found.end].strip()) is None:
-        return day
-    near = start + timedelta(days=day.weekday() - start.weekday())
-    return near if near >= utterance.now.date() else day
+    if _BARE_WEEKDAY.search(text[found.start : found.end].strip()):
+        near = start + timedelta(days=day.weekday() - start.weekday())
+        day = near if near >= utterance.now.date() else day
+    half = known.half("start_half", found.value.first_half)
+    return {known.parts["start"]: day.isoformat(), **half, **known.kept_length(day)}

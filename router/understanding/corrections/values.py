@@ -5,7 +5,7 @@ turned by naming it (`no video after all`). Where a flow shows what it knows and
 go on, a new value needs no word of correction: `那就下周一吧`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -17,7 +17,6 @@ from router.entities.dates import Days
 from router.entities.durations import Duration
 from router.entities.grammar import compiled, group_span, only
 from router.entities.money import Money
-from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.engine.changes import CHANGE
 from router.flow.slot_types.slot import Slot, read_as
@@ -25,7 +24,7 @@ from router.flow.view import FlowView
 from router.lexicon import EN, ZH
 from router.understanding.corrections.dates import halved, repointed, retimed, shifted
 from router.understanding.items.item_corrections import OfItems, added, said_of_items
-from router.understanding.names import FlowNames, word_in, words_of
+from router.understanding.names import word_in, words_of
 from router.understanding.slots.mappings import fill_choices, range_slots
 from router.understanding.slots.prefill import find_texts
 
@@ -43,12 +42,13 @@ def is_fault(text: str) -> bool:
 
 
 def faulted(view: FlowView, text: str) -> dict[str, str] | None:
-    """The slot of which a text says only `日期错了` or `上传附件`, as the answer what to `change`."""
-    named = {
-        name: max(len(word) for word in found)
-        for name, words in _changeable(view)
-        if (found := [w for w in words if w in text and _about(view, name, _less(text, w))])
-    }
+    """The slot of which a text only says `日期错了` or `上传附件`, as the answer to `change`."""
+    named: dict[str, int] = {}
+    for name, words in _changeable(view):
+        only = _IS_SUPPLIED if view.slots.get(name) is None else _ONLY_WRONG
+        found = [w for w in words if w in text and only.search(text.replace(w, " ", 1))]
+        if found:
+            named[name] = max(map(len, found))
     longest = max(named.values(), default=0)
     meant = [name for name, length in named.items() if length == longest]
     return {CHANGE: meant[0]} if len(meant) == 1 else None
@@ -64,24 +64,11 @@ def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
         supplied = slot.skippable and slot.ask is not None
         if not supplied and (known is None or not (slot.ask or slot.of)):
             continue
-        yield name, [*words_of(name, slot), *_days(slot)]
+        # What names a range as a whole begins it anew with its start.
+        yield name, [*words_of(name, slot), *(_DAYS if slot.part_of_range == "start" else ())]
         if slot.of is not None and isinstance(known, list) and len(known) == 1:
             fields = slot.of.fields.items()
             yield from ((f"{name}.0.{field}", words_of(field, of)) for field, of in fields)
-
-
-def _about(view: FlowView, name: str, rest: str) -> bool:
-    pattern = _IS_SUPPLIED if view.slots.get(name) is None else _ONLY_WRONG
-    return pattern.search(rest) is not None
-
-
-def _days(slot: Slot) -> list[str]:
-    """What names a range as a whole, which begins anew with its start."""
-    return [normalise(word).text for word in _DAYS] if slot.part_of_range == "start" else []
-
-
-def _less(text: str, word: str) -> str:
-    return text.replace(word, " ", 1)
 
 
 _OPENING = compiled(
@@ -131,8 +118,7 @@ def restated(
 
     `ranges_only` where free text is asked for, and a kind or a name may be all of it.
     """
-    moved = shifted(view.fillable, view.slots, _unnamed_flow(view, utterance.text))
-    if moved:
+    if moved := shifted(view, utterance.text):
         return moved
     # Also a time of today: of a single day it is the half that is meant.
     half = half_named(view, utterance)
@@ -140,14 +126,9 @@ def restated(
         return half or _times(view, utterance)
     if ranges_only:
         return None
-    return _choice(view, utterance) or _text(view, utterance) or _last(view, utterance)
-
-
-def _unnamed_flow(view: FlowView, text: str) -> str:
-    """The text without what the flow is called: `请假往后推一天` moves the days."""
-    for name in FlowNames(view.flow, view.title).words:
-        text = text.replace(name, " ")
-    return text
+    known = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
+    chosen = _choice(known, utterance.text) or _text(known, view, utterance)
+    return chosen or switched(view, utterance.text)
 
 
 def is_only_times(utterance: Utterance) -> bool:
@@ -163,29 +144,23 @@ def _times(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     return values if values and (start in known or set(values) <= known) else None
 
 
-def _choice(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
-    known = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
-    values = fill_choices(known, utterance.text).values
-    for name, value in values.items():
-        spans = [(f.start, f.end) for f in find_choices(known[name].choices, utterance.text)]
-        if _is_bare(utterance.text, spans):
+def _choice(known: Mapping[str, Slot], text: str) -> dict[str, JsonValue] | None:
+    for name, value in fill_choices(known, text).values.items():
+        if _is_bare(text, [(f.start, f.end) for f in find_choices(known[name].choices, text)]):
             return {name: value}
     return None
 
 
-def _text(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _text(
+    known: Mapping[str, Slot], view: FlowView, utterance: Utterance
+) -> dict[str, JsonValue] | None:
     """`还是去北京吧`: another place than the one that is known, named as the flow's file says."""
-    known = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
     named = find_texts(known, utterance.normalised)
     changed = {n: value for n, value in named.values.items() if value != view.slots[n]}
     said = _WRONG.sub("", utterance.text)
     gone = len(utterance.text) - len(said)
     spans = [(start - gone, end - gone) for start, end in named.used]
     return changed if changed and _is_bare(said, spans) else None
-
-
-def _last(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
-    return switched(view, utterance.text)
 
 
 def half_named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -243,16 +218,16 @@ def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | N
     """
     rest = utterance.part(after_yes(utterance.text), len(utterance.text))
     named = _named(view, rest)
-    if not named or not _is_end(view, named):
+    if not named or [*named] != [range_slots(view.fillable).get("end")]:
         named = repointed(view, rest) or named
     if named:
         return named
-    items = corrected_items(view, rest)
-    return items.slots or None if items else _unnamed(view, rest)
-
-
-def _is_end(view: FlowView, named: dict[str, JsonValue]) -> bool:
-    return [*named] == [range_slots(view.fillable).get("end")]
+    if (items := corrected_items(view, rest)) is not None:
+        return items.slots or None
+    opening = _OPENS.search(rest.text)
+    if opening is None:
+        return None
+    return _by_type(view, _tail(rest, opening.end())) or _by_type(view, rest)
 
 
 def corrected_items(view: FlowView, utterance: Utterance) -> OfItems | None:
@@ -265,96 +240,72 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     if _CHANGED.search(utterance.text) is None:
         return None
     named = [
-        (len(word), utterance.text.find(word) + len(word), path, slot)
-        for path, slot, words in _paths(view)
-        if (word := word_in(utterance.text, words)) is not None
+        (len(word), utterance.text.find(word) + len(word), name, slot)
+        for name, slot in view.fillable.items()
+        if not slot.is_itemised
+        and (word := word_in(utterance.text, words_of(name, slot))) is not None
     ]
     longest = max((length for length, *_ in named), default=0)
-    meant = [(end, path, slot) for length, end, path, slot in named if length == longest]
+    meant = [(end, name, slot) for length, end, name, slot in named if length == longest]
     if len(meant) != 1:
         return None
-    end, path, slot = meant[0]
-    tail = utterance.part(max([end, *_marks(utterance)]), len(utterance.text))
+    end, name, slot = meant[0]
     if slot.kind.takes is bool:
         return switched(view, utterance.text)
+    tail = _tail(utterance, end)
     value = None if is_fault(tail.text) else _value(view, slot, tail)
-    return None if value is None else {path: value}
+    return None if value is None else {name: value}
 
 
-def _paths(view: FlowView) -> Iterator[tuple[str, Slot, list[str]]]:
-    for name, slot in view.fillable.items():
-        if not slot.is_itemised:
-            yield name, slot, words_of(name, slot)
+def _tail(utterance: Utterance, after: int) -> Utterance:
+    """What stands after the last `改成` or `to` that follows, where a new value begins.
 
-
-def _marks(utterance: Utterance) -> list[int]:
-    """Where a new value begins; the `to` of `Dec 2 to Dec 4` is within one."""
+    The `to` of `Dec 2 to Dec 4` is within one.
+    """
     ranges = only(Days, utterance.meant)
-    return [
+    marks = [
         mark.end()
         for mark in _TO.finditer(utterance.text)
         if not any(f.start < mark.start() and mark.end() < f.end for f in ranges)
     ]
+    return utterance.part(max([after, *marks]), len(utterance.text))
 
 
 def _value(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
-    if slot.kind.takes is Days:
-        # A day for this slot: an end is read as a day after the start.
-        parts = range_slots(view.fillable)
-        start = view.slots.get(parts.get("start", ""))
-        if slot.part_of_range == "end" and isinstance(start, str):
-            return _end(tail, date.fromisoformat(start))
-        days = only(Days, tail.meant)
-        return days[-1].value.last.isoformat() if days else None
-    return read_as(slot, tail)
+    """What is said for this slot: an end is read as a day after the start."""
+    if slot.kind.takes is not Days:
+        return read_as(slot, tail)
+    start = view.slots.get(range_slots(view.fillable).get("start", ""))
+    if slot.part_of_range == "end" and isinstance(start, str):
+        return _end(tail, date.fromisoformat(start))
+    days = only(Days, tail.meant)
+    return days[-1].value.last.isoformat() if days else None
 
 
 def _end(tail: Utterance, start: date) -> JsonValue:
     """The last day, after the start; but a day just before it isn't meant a year later."""
-    found = [
-        [f.value.last for f in things if isinstance(f.value, Days)]
+    after, plain = (
+        [f.value.last for f in only(Days, things)][-1:]
         for things in (tail.read(after=start), tail.things)
-    ]
-    after, plain = (days[-1] if days else None for days in found)
-    if after is not None and plain is not None and after - start > _HALF_A_YEAR:
+    )
+    if after and plain and after[0] - start > _HALF_A_YEAR:
         after = plain
-    return after.isoformat() if after else None
-
-
-def _unnamed(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
-    opening = _OPENS.search(utterance.text)
-    if opening is None:
-        return None
-    tail = utterance.part(max([opening.end(), *_marks(utterance)]), len(utterance.text))
-    return _by_type(view, tail) or _by_type(view, utterance)
+    return after[0].isoformat() if after else None
 
 
 def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
-    moved = shifted(view.fillable, view.slots, _unnamed_flow(view, tail.text)) or retimed(
-        view, tail
-    )
-    if moved:
+    """The value for whatever slot can hold it and was filled last."""
+    if moved := shifted(view, tail.text) or retimed(view, tail):
         return moved
-    for path, slot in reversed(list(_filled(view))):
-        if _can_be_put_right(slot):
+    for name in reversed([*view.slots]):
+        slot = view.fillable.get(name)
+        if slot is None or slot.is_itemised or slot.part_of_range:
+            continue
+        if slot.kind.takes in (Money, Days, Decimal) or slot.kind.made_of == "choices":
             value = _value(view, slot, tail)
             if value is not None:
-                return {path: value}
+                return {name: value}
     return halved(view, tail)
-
-
-def _can_be_put_right(slot: Slot) -> bool:
-    plain = slot.kind.takes in (Money, Days, Decimal) or slot.kind.made_of == "choices"
-    return plain and not slot.part_of_range
-
-
-def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
-    for name in view.slots:
-        slot = view.fillable.get(name)
-        if slot is None:
-            continue
-        if not slot.is_itemised:
-            yield name, slot
 
 
 def put_right(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:

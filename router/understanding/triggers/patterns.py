@@ -325,7 +325,7 @@ class PhraseIndex:
         ]
 
     def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
-        """The first sentence found of each tool for these roles; what a hit calls a flow is the tool."""
+        """The first sentence found of each tool for these roles; what a hit calls its flow."""
         found: dict[str, Match] = {}
         for tool, source, pattern in self._entries:
             if tool.tool in found or (tool.roles and not tool.roles & roles):
