@@ -341,9 +341,7 @@ def _stacked(skeleton: Skeleton, places: Mapping[str, float], edges: Sequence[En
     lanes = _lanes(skeleton, rank_of, edges, right)
     boxes = {
         item: Box(
-            places[item] + MARGIN,
-            (bands[rank].top + bands[rank].bottom) / 2,
-            *skeleton.sizes[item],
+            places[item] + MARGIN, (bands[rank].top + bands[rank].bottom) / 2, *skeleton.sizes[item]
         )
         for item, rank in rank_of.items()
     }

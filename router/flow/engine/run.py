@@ -320,8 +320,7 @@ class Escalating(BaseModel, frozen=True):
 
 
 Pending = Annotated[
-    Leaving | GoingBack | Ending | Opening | Rescheduling | Escalating,
-    Field(discriminator="kind"),
+    Leaving | GoingBack | Ending | Opening | Rescheduling | Escalating, Field(discriminator="kind")
 ]
 
 

@@ -131,7 +131,5 @@ def each_complaints(
         )
     if at_once is not None and not 1 <= at_once <= MOST_AT_ONCE:
         yield complaint(
-            (*place, "at_once"),
-            f"{at_once} at once can't be",
-            f"from 1 to {MOST_AT_ONCE}",
+            (*place, "at_once"), f"{at_once} at once can't be", f"from 1 to {MOST_AT_ONCE}"
         )

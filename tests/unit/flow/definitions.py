@@ -2,15 +2,32 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from pydantic import JsonValue
 
+from router.domain.locale import Locale
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
-from router.flow.engine.events import AnyEvent, Began, Called, Effect, Failed, LookedUp, Say
-from router.flow.engine.machine import step
-from router.flow.engine.run import Run
+from router.flow.engine.events import (
+    Answered,
+    AnyEvent,
+    Began,
+    Called,
+    Cancelled,
+    Confirmed,
+    Decided,
+    Effect,
+    Failed,
+    Fired,
+    LookedUp,
+    Reassigned,
+    Remind,
+    Retried,
+    Say,
+)
+from router.flow.engine.machine import refusal_of, step
+from router.flow.engine.run import Approval, Assignee, Run
 
 ALICE = Principal(id="alice", name="Alice", manager="bob", locale="en")
 NOW = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)
@@ -18,6 +35,10 @@ NOW = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)
 
 def text(words: str) -> dict[str, str]:
     return {"zh": words, "en": words}
+
+
+def money(amount: str) -> dict[str, str]:
+    return {"amount": amount, "currency": "CNY"}
 
 
 LEAVE: dict[str, Any] = {
@@ -147,6 +168,12 @@ def flow(source: dict[str, Any], **changes: Any) -> FlowDefinition:
     return FlowDefinition.model_validate({**source, **changes})
 
 
+def altered(definition: FlowDefinition, **states: dict[str, Any]) -> FlowDefinition:
+    """The flow with these keys of its states changed."""
+    new = {name: definition.states[name].model_copy(update=more) for name, more in states.items()}
+    return definition.model_copy(update={"states": {**definition.states, **new}})
+
+
 class World:
     """Answers lookups and calls at once, as the tests want them answered."""
 
@@ -170,6 +197,7 @@ class World:
             "last_workday": lambda start, d: f"{start[:-2]}{int(start[-2:]) + d['days'] - 1:02d}",
             "claimed": lambda invoice: invoice in self.claimed,
         }
+        self.results: dict[str, JsonValue] = {}
 
     def _working_time(self, who: str, start: str, duration: dict[str, float]) -> str:
         """Ten times as long as on the clock."""
@@ -185,27 +213,28 @@ class World:
         if task.name in self.failing:
             return Failed(task=task.id, error=self.failing[task.name])
         if task.kind == "lookup":
-            value = self.lookups[task.name](*task.positional)
-            return LookedUp(task=task.id, value=value)
+            return LookedUp(task=task.id, value=self.lookups[task.name](*task.positional))
         self.calls.append((task.name, task.arguments, task.key))
-        results: dict[str, JsonValue] = {"get_balance": {"days": self.balance}}
+        results = {"get_balance": {"days": self.balance}, **self.results}
         return Called(task=task.id, value=results.get(task.name, {"id": "r1"}))
 
 
 class Driver:
     """Feeds events to the machine, answers tasks, and remembers what was said."""
 
-    def __init__(self, definition: FlowDefinition, requester: Principal = ALICE) -> None:
+    def __init__(
+        self, definition: FlowDefinition, requester: Principal = ALICE, locale: Locale = "en"
+    ) -> None:
         self.definition = definition
         self.world = World()
         self.now = NOW
-        self.run = Run(id="r1", requester=requester, locale="en")
+        self.run = Run(id="r1", requester=requester, locale=locale)
         self.effects: list[Effect] = []
 
-    def begin(self, **slots: Any) -> "Driver":
+    def begin(self, **slots: Any) -> Self:
         return self.take(Began(by=self.run.requester.id, slots=slots))
 
-    def take(self, event: AnyEvent, *, answer: bool = True) -> "Driver":
+    def take(self, event: AnyEvent, *, answer: bool = True) -> Self:
         self.run, effects = step(self.definition, self.run, event, self.now)
         self.effects += effects
         while answer and self.run.tasks:
@@ -215,10 +244,71 @@ class Driver:
             self.effects += effects
         return self
 
-    def after(self, time: timedelta) -> "Driver":
+    def answer(self, slots: dict[str, Any] | None = None, /, **more: Any) -> Self:
+        return self.take(Answered(by=self.run.requester.id, slots={**(slots or {}), **more}))
+
+    def confirm(self, value: bool = True, **slots: Any) -> Self:
+        return self.take(Confirmed(by=self.run.requester.id, value=value, slots=slots))
+
+    def cancel(self) -> Self:
+        return self.take(Cancelled(by=self.run.requester.id))
+
+    def decide(self, person: str, verdict: str = "approve", **more: Any) -> Self:
+        """Have somebody decide who may."""
+        decision = self.decision(person, verdict, **more)
+        assert self.refusal(decision) is None
+        return self.take(decision)
+
+    def decision(self, person: str, verdict: str = "approve", **more: Any) -> Decided:
+        said = {"by": person, "approval": self.assignee(person).id, "verdict": verdict}
+        return Decided.model_validate({**said, "digest": self.approval.digest, **more})
+
+    def refusal(self, event: Decided | Reassigned | Retried) -> Exception | None:
+        return refusal_of(self.definition, self.run, event, self.now)
+
+    def after(self, time: timedelta) -> Self:
         self.now += time
         return self
+
+    def fire(self, name: str, *, answer: bool = True) -> Self:
+        """Let the time come that a timer waits for."""
+        timer = self.run.timers[name]
+        self.now = timer.due
+        return self.take(Fired(timer=timer.id), answer=answer)
+
+    def hear(self, event: AnyEvent) -> list[str]:
+        """What is said to an event, beside the question."""
+        before = len(self.said)
+        return self.take(event).said[before:]
 
     @property
     def said(self) -> list[str]:
         return [effect.text for effect in self.effects if isinstance(effect, Say)]
+
+    @property
+    def called(self) -> list[str]:
+        """The tools that were called, in order."""
+        return [name for name, *_ in self.world.calls]
+
+    @property
+    def history(self) -> list[tuple[str, str | None, str | None]]:
+        """What happened, by whom, and what stands beside it."""
+        return [(line.event, line.by, line.comment) for line in self.run.history]
+
+    @property
+    def approval(self) -> Approval:
+        assert self.run.approval is not None, self.history
+        return self.run.approval
+
+    @property
+    def awaited(self) -> list[str]:
+        """Whose decision is waited for."""
+        approval = self.run.approval
+        return [one.person for one in approval.waiting_for()] if approval else []
+
+    def assignee(self, person: str) -> Assignee:
+        return [one for one in self.approval.assignees if one.person == person][-1]
+
+    def told(self, reason: str) -> list[list[str]]:
+        """Who was told for a reason, each time."""
+        return [e.people for e in self.effects if isinstance(e, Remind) and e.reason == reason]

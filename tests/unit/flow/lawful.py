@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from router.domain.messages import ENDED
+from router.domain.messages import ASKING, ENDED
 from router.flow.definition import FlowDefinition
 from router.flow.engine import waiting
 from router.flow.engine.changes import CHANGE
@@ -20,6 +20,7 @@ from router.flow.engine.events import (
     AskedBack,
     Began,
     Called,
+    Cancelled,
     Confirmed,
     Decided,
     Effect,
@@ -27,6 +28,7 @@ from router.flow.engine.events import (
     Finished,
     Fired,
     LookedUp,
+    Puzzled,
     Skipped,
     StartedOver,
 )
@@ -54,6 +56,8 @@ class Life:
         self._settling: list[AnyEvent] = []
         self._tasks: dict[str, Task] = {}
         self._settled: set[str] = set()
+        self._left: set[str] = set()
+        """Keys of what was done with an undo, and isn't taken back."""
 
     def take(self, event: AnyEvent) -> None:
         """Let it happen; everything that holds of a step is looked at."""
@@ -66,6 +70,7 @@ class Life:
         assert self.run.history[: len(before.history)] == before.history, "history was rewritten"
         self._loses_nothing(before, event)
         self._owes_each_effect_once(before, event)
+        self._takes_back_once(before, event)
         self._is_shown()
         if _settles(before, event):
             self._settling.append(event)
@@ -90,6 +95,12 @@ class Life:
                 return
             self.take(answer(next(iter(self.run.tasks.values()))))
         raise AssertionError(f"never comes to rest: {list(self.run.tasks)}")
+
+    def is_taken_back(self) -> None:
+        """Cancelled, with every task answered, nothing is left of what was done."""
+        self.take(Cancelled(by="alice"))
+        self.take_all(_done)
+        assert self.run.status != "cancelled" or not self._left, self._left
 
     def is_carried(self) -> None:
         """Go on from what JSON has kept, as in a new workflow run."""
@@ -116,6 +127,11 @@ class Life:
             assert run.approval is None, "an ended run waits for approval"
             return
         assert run.tasks or any(self._awaited()), f"{run.status} in {run.state}, for nothing"
+
+    def has_a_clock_exactly_while_it_asks(self) -> None:
+        """One of the two timers, with which silence ends."""
+        asks = self.run.status in ASKING and not self.run.tasks and self.definition.idle is not None
+        assert len(self.run.timers.keys() & set(waiting.NAMES)) == asks
 
     def _awaited(self) -> Iterator[object]:
         run = self.run
@@ -149,6 +165,18 @@ class Life:
         for name, value in before.slots.items():
             kept = after.slots.get(name)
             assert name in may or kept == value, f"{event!r} made {name} {kept!r}, not {value!r}"
+        if isinstance(event, Skipped) and after.visit == before.visit:
+            assert before.slots.keys() <= after.slots.keys()
+        if isinstance(event, Puzzled):
+            said_to = ("slots", "state", "misses")
+            assert all(getattr(before, name) == getattr(after, name) for name in said_to)
+
+    def _takes_back_once(self, before: Run, event: AnyEvent) -> None:
+        task = before.tasks.get(getattr(event, "task", ""))
+        kept = {done.key for done in self.run.done}
+        if task is not None and task.kind == "undo" and task.undoes not in kept:
+            self._left.remove(task.undoes)
+        self._left |= kept - {done.key for done in before.done}
 
     def _owes_each_effect_once(self, before: Run, event: AnyEvent) -> None:
         if isinstance(event, OF_THE_WORLD) and event.task in before.tasks:
@@ -169,6 +197,12 @@ class Life:
         question.view(self.definition, self.run)
         too_many = f"more than {MOST_MOVES} moves without waiting"
         assert all(happened.comment != too_many for happened in self.run.history[-2:]), too_many
+
+
+def _done(task: Task) -> AnyEvent:
+    if task.kind == "flow":
+        return Finished(task=task.id, status="cancelled")
+    return Called(task=task.id, value=None)
 
 
 def whole(definition: FlowDefinition, run: Run) -> FlowDefinition:

@@ -150,10 +150,13 @@ def approve(around: Around, _: str) -> Source:
     ask: Source = {"by": around.draw(few), "title": around.text()}
     ask["mode"] = around.one("any", "all", "sequential")
     ask |= {"otherwise": "role('hr')"} if around.one(False, True) else {}
+    ask |= {"cc": "'gina'"} if around.one(False, True) else {}
     ask |= {"remind_every": "PT24H"} if around.one(False, True) else {}
     ask |= {"expire_after": "P4D"} if around.one(False, True) else {}
     late = {"escalate_after": "PT48H", "escalate_to": "manager(approver)"}
-    return {"approve": ask | (late if around.one(False, True) else {})}
+    ask |= late if around.one(False, True) else {}
+    timed = ask.keys() & {"remind_every", "expire_after", "escalate_after"}
+    return {"approve": ask | ({"hours": "working"} if timed and around.one(False, True) else {})}
 
 
 ARRIVAL: Source = {"event": "arrived", "roles": ["x"], "fields": {"boxes": {"type": "integer"}}}

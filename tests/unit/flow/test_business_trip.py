@@ -1,16 +1,14 @@
 """What the trip's texts come to."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from router.domain.locale import Locale, Localised
-from router.flow.definition import FlowDefinition
 from router.flow.language.templates import render, text_scope
-from router.flow.loader import load_flow
+from tests.unit.flow.world import sample
 
-FLOWS = Path(__file__).parents[3] / "flows"
+TRIP = sample("business_trip")
 SLOTS: dict[str, Any] = {
     "destination": "Oslo",
     "start": "2026-11-30",
@@ -21,36 +19,25 @@ SLOTS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def trip() -> FlowDefinition:
-    return load_flow(FLOWS / "business_trip.yaml")
-
-
-def told(
-    trip: FlowDefinition, text: Localised | None, locale: Locale, results: Any = None, **more: Any
-) -> list[str]:
+def told(text: Localised | None, locale: Locale, results: Any = None, **more: Any) -> list[str]:
     assert text is not None
-    scope = text_scope(trip.slots, {**SLOTS, **more}, results or {}, {}, locale)
+    scope = text_scope(TRIP.slots, {**SLOTS, **more}, results or {}, {}, locale)
     return render(text.within(locale), scope).splitlines()
 
 
 @pytest.mark.parametrize(("locale", "purpose"), [("zh", "事由：talks"), ("en", "Purpose: talks")])
-def test_the_confirmation_has_a_line_for_each_thing(
-    trip: FlowDefinition, locale: Locale, purpose: str
-) -> None:
-    confirm = trip.states["review"].texts[("confirm",)]
-    alone = told(trip, confirm, locale)
+def test_the_confirmation_has_a_line_for_each_thing(locale: Locale, purpose: str) -> None:
+    confirm = TRIP.states["review"].texts[("confirm",)]
+    alone = told(confirm, locale)
     assert (len(alone), alone[2]) == (4, purpose)
-    together = told(trip, confirm, locale, companions="Li")
+    together = told(confirm, locale, companions="Li")
     assert [alone[1], together[2][-2:], together[3]] == [together[1], "Li", purpose]
 
 
 @pytest.mark.parametrize("locale", ["zh", "en"])
-def test_the_comment_of_whoever_rejected_a_branch_is_said_once(
-    trip: FlowDefinition, locale: Locale
-) -> None:
+def test_the_comment_of_whoever_rejected_a_branch_is_said_once(locale: Locale) -> None:
     decision = {"by": "erin", "verdict": "reject", "comment": "no budget"}
     branch = {"run": "x", "status": "rejected", "results": {"decision": decision}}
     results = {"decision": decision, "said": {"finance": branch, "manager_too": None}}
-    (said,) = told(trip, trip.states["tell_no"].texts[("say",)], locale, results)
+    (said,) = told(TRIP.states["tell_no"].texts[("say",)], locale, results)
     assert said.count("no budget") == 1

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from router.domain.messages import ChoicesReply
-from router.flow.engine.events import Answered, Confirmed
 from router.flow.prompts.question import question
 from tests.unit.flow.definitions import CLAIM, Driver, flow, text
 
@@ -25,12 +24,12 @@ CONFIRMED = flow(
 
 def declined(*items: dict[str, Any]) -> Driver:
     driver = Driver(CONFIRMED).begin(items=list(items), names=["a", "b"], reason="a trip")
-    return driver.take(Confirmed(by="alice", value=False))
+    return driver.confirm(False)
 
 
 def choose(driver: Driver, *values: str) -> Driver:
     for value in values:
-        driver.take(Answered(by="alice", slots={"change": value}))
+        driver.answer(change=value)
     return driver
 
 
@@ -55,7 +54,7 @@ def test_an_item_named_as_what_to_change_keeps_its_fields_and_asks_which() -> No
 def test_only_the_field_that_was_chosen_is_asked_for_anew() -> None:
     driver = choose(declined(TAXI, HOTEL), "items", "items.0", "items.0.invoice")
     assert driver.run.asked == "items.0.invoice"
-    driver.take(Answered(by="alice", slots={"items.0.invoice": "C3"}))
+    driver.answer({"items.0.invoice": "C3"})
     assert driver.run.status == "confirming"
     assert driver.run.slots["items"] == [{**TAXI, "invoice": "C3"}, HOTEL]
 
@@ -90,7 +89,7 @@ def test_a_plain_value_of_a_list_is_replaced_or_removed() -> None:
     driver = choose(declined(TAXI), "names", "names.1")
     assert offered(driver) == ["names.1.=", "names.1.-", "-"]
     assert choose(driver, "names.1.=").run.asked == "names.1"
-    driver.take(Answered(by="alice", slots={"names.1": "c"}))
+    driver.answer({"names.1": "c"})
     assert driver.run.slots["names"] == ["a", "c"]
 
 

@@ -170,10 +170,7 @@ def test_a_failing_function_is_reported_once_and_logged_nowhere(
 )
 def test_an_expression_finds_what_it_reads_however_it_reads_it(source: str, value: object) -> None:
     known: dict[str, JsonValue] = {'manager({"a":1.0,"b":2.0})': "bob"}
-    scope: dict[str, JsonValue] = {
-        "slots": {"a": 1.0, "b": 2.0},
-        "results": {"slots": {"c": 3.0}},
-    }
+    scope: dict[str, JsonValue] = {"slots": {"a": 1.0, "b": 2.0}, "results": {"slots": {"c": 3.0}}}
     assert evaluate(source, scope, known) == value
 
 

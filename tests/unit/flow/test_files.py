@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from router.domain.messages import ConfirmReply, FormReply
-from router.flow.engine.events import Answered, Confirmed, Decided, Failed
+from router.flow.engine.events import Answered, Failed
 from router.flow.prompts.question import view
 from router.flow.slot_types.slot import Slot, Unfit, files_in, fitted
 from tests.unit.flow.definitions import Driver, flow, text
@@ -45,10 +45,6 @@ def handing_in(**slots: JsonValue) -> Driver:
     return driver.begin(**slots)
 
 
-def answered(driver: Driver, **slots: JsonValue) -> Driver:
-    return driver.take(Answered(by="alice", slots=slots))
-
-
 def test_a_file_is_asked_for_with_a_field_that_a_screen_can_attach_one_to() -> None:
     driver = handing_in()
     (reply,) = view(driver.definition, driver.run).replies
@@ -58,7 +54,7 @@ def test_a_file_is_asked_for_with_a_field_that_a_screen_can_attach_one_to() -> N
 
 
 def test_ones_own_file_is_taken_and_shown_by_its_name() -> None:
-    driver = answered(handing_in(), receipt=RECEIPT)
+    driver = handing_in().answer(receipt=RECEIPT)
     assert driver.run.slots["receipt"] == RECEIPT
     (reply,) = view(driver.definition, driver.run).replies
     assert isinstance(reply, ConfirmReply)
@@ -67,21 +63,15 @@ def test_ones_own_file_is_taken_and_shown_by_its_name() -> None:
 
 
 def test_whoever_decides_sees_the_name_and_a_tool_gets_the_id() -> None:
-    driver = answered(handing_in(), receipt=RECEIPT).take(Confirmed(by="alice", value=True))
-    approval = driver.run.approval
-    assert approval is not None
-    assert approval.summary["receipt"].zh == "收据.pdf"
-    assert approval.title.en == "收据.pdf"
-    mine = approval.assignees[0]
-    driver.take(
-        Decided(by="bob", approval=mine.id, verdict="approve", digest=approval.digest, comment=None)
-    )
-    assert driver.world.calls[-1][:2] == ("file_away", {"file": RECEIPT})
+    driver = handing_in().answer(receipt=RECEIPT).confirm()
+    approval = driver.approval
+    assert (approval.summary["receipt"].zh, approval.title.en) == ("收据.pdf", "收据.pdf")
+    assert driver.decide("bob").world.calls[-1][:2] == ("file_away", {"file": RECEIPT})
 
 
 @pytest.mark.parametrize("file", [BOBS, "z" * 24])
 def test_what_is_nobodys_or_somebody_elses_is_asked_for_anew(file: str) -> None:
-    driver = answered(handing_in(), receipt=file)
+    driver = handing_in().answer(receipt=file)
     assert "receipt" not in driver.run.slots
     assert driver.run.asked == "receipt"
     assert driver.said == ["There is no such file of yours; please attach it anew."]
@@ -94,7 +84,7 @@ def test_what_is_nobodys_or_somebody_elses_is_asked_for_anew(file: str) -> None:
 def test_what_is_no_id_is_refused_without_asking_the_world(value: JsonValue) -> None:
     driver = handing_in()
     driver.world.lookups.pop("file_name")
-    answered(driver, receipt=value)
+    driver.answer(receipt=value)
     assert "receipt" not in driver.run.slots
     assert driver.said == ["Please attach a file: a PDF or a picture."]
 
@@ -110,8 +100,8 @@ def test_files_within_items_are_looked_up_each_and_once() -> None:
     driver.world.lookups["file_name"] = lambda person, file: (
         asked.append(file) or NAMES.get((person, file))  # type: ignore[func-returns-value]
     )
-    answered(driver, others=[{"receipt": RECEIPT}, {"receipt": TICKET}, {"receipt": RECEIPT}])
-    answered(driver, receipt=RECEIPT)
+    driver.answer(others=[{"receipt": RECEIPT}, {"receipt": TICKET}, {"receipt": RECEIPT}])
+    driver.answer(receipt=RECEIPT)
     assert asked == [RECEIPT, TICKET]
     assert driver.run.files == {RECEIPT: "收据.pdf", TICKET: "ticket.png"}
     (reply,) = view(driver.definition, driver.run).replies
@@ -120,7 +110,7 @@ def test_files_within_items_are_looked_up_each_and_once() -> None:
 
 
 def test_one_foreign_file_among_items_refuses_them_all() -> None:
-    driver = answered(handing_in(), others=[{"receipt": RECEIPT}, {"receipt": BOBS}])
+    driver = handing_in().answer(others=[{"receipt": RECEIPT}, {"receipt": BOBS}])
     assert "others" not in driver.run.slots
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from router.flow.engine.events import Answered, Began, Confirmed, Failed, LookedUp
+from router.flow.engine.events import Began, Failed, LookedUp
 from tests.unit.flow.definitions import LEAVE, Driver, flow, text
 
 TRIP: dict[str, Any] = {
@@ -34,10 +34,6 @@ def trip(**slots: Any) -> Driver:
     return Driver(flow(TRIP)).begin(**{"town": "Wuhan", "nights": 3.0, **slots})
 
 
-def answered(driver: Driver, **slots: Any) -> Driver:
-    return driver.take(Answered(by="alice", slots=slots))
-
-
 def looked_up(lookup: str, **more: Any) -> Driver:
     """A trip whose town is looked up, standing before that."""
     town = {**TRIP["slots"]["town"], "lookup": lookup, **more}
@@ -48,27 +44,27 @@ def looked_up(lookup: str, **more: Any) -> Driver:
 def test_what_was_done_with_a_value_is_taken_back_and_done_anew_with_the_right_one() -> None:
     driver = trip()
     assert driver.run.asked == "most"
-    answered(driver, town="Xi'an")
+    driver.answer(town="Xi'an")
     done = [(tool, arguments["town"]) for tool, arguments, _ in driver.world.calls]
     assert done == [("hold", "Wuhan"), ("let_go", "Wuhan"), ("hold", "Xi'an")]
     assert (driver.run.state, driver.run.asked) == ("most", "most")
 
 
 def test_a_value_said_once_more_takes_nothing_back() -> None:
-    driver = answered(trip(), town="Wuhan", most=7.0)
+    driver = trip().answer(town="Wuhan", most=7.0)
     assert [tool for tool, _, _ in driver.world.calls] == ["hold"]
     assert driver.run.state == "review"
 
 
 def test_what_to_change_is_asked_where_it_was_asked_before() -> None:
-    driver = trip(most=7.0).take(Confirmed(by="alice", value=False))
+    driver = trip(most=7.0).confirm(False)
     assert driver.run.asked == "change"
-    answered(driver, change="town")
+    driver.answer(change="town")
     assert (driver.run.state, driver.run.asked) == ("where", "town")
 
 
 def test_a_value_that_no_longer_passes_its_check_is_asked_for_again() -> None:
-    driver = answered(trip(), most=2.0)
+    driver = trip().answer(most=2.0)
     assert driver.said[-1] == "Too long."
     assert (driver.run.state, driver.run.asked) == ("where", "nights")
 

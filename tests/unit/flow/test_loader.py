@@ -1,8 +1,10 @@
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from router.domain.errors import DefinitionError, Problem
+from router.flow.definition import DEFAULT_IDLE
 from router.flow.loader import LARGEST, load_all, load_flow, load_flows
 
 FLOWS = Path(__file__).parents[3] / "flows"
@@ -46,6 +48,24 @@ def test_a_sound_file_becomes_a_definition_that_survives_json(tmp_path: Path) ->
     flow = load_flow(written(tmp_path, SOUND))
     assert type(flow).model_validate_json(flow.model_dump_json()) == flow
     assert flow.states["details"].exits()["next"][0].to == "done"
+
+
+def test_what_is_optional_and_has_a_question_of_its_own_can_be_skipped(tmp_path: Path) -> None:
+    more = f"""slots:
+  note: {{type: text, required: false, ask: {TEXT}}}
+  extra: {{type: text, required: false}}
+  days: {{type: date, required: false, ask: {TEXT}, lookup: slots.start}}
+"""
+    text = SOUND.replace("slots:\n", more).replace("[start]", "[start, note, extra, days]")
+    flow = load_flow(written(tmp_path, text))
+    assert [name for name, slot in flow.slots.items() if slot.skippable] == ["note"]
+
+
+@pytest.mark.parametrize(("line", "idle"), [("", DEFAULT_IDLE), ("idle: PT2H", timedelta(hours=2))])
+def test_a_file_says_when_silence_ends_a_run_or_three_days_do(
+    tmp_path: Path, line: str, idle: timedelta
+) -> None:
+    assert load_flow(written(tmp_path, f"{SOUND}{line}\n")).idle == idle
 
 
 def test_words_are_written_out_once_and_for_all(tmp_path: Path) -> None:

@@ -51,7 +51,10 @@ from router.flow.prompts.question import asked_slot
 from tests.unit.flow.definitions import NOW, text
 from tests.unit.flow.lawful import Life, whole
 from tests.unit.flow.random_flows import KINDS, flows
+from tests.unit.flow.wider_flows import WIDER
+from tests.unit.flow.world import sample
 
+WRITTEN = [*WIDER, sample("leave_request"), sample("reimbursement")]
 FILE = "0123456789abcdef01234567"
 MONEY = {"amount": "58.00", "currency": "CNY"}
 FITTING: dict[str, list[Any]] = {
@@ -83,6 +86,7 @@ ANSWERS: dict[str, list[Any]] = {
     "names": [["Bob"], None],
     "role": [["dave"], ["dave", "erin"], ["alice"], []],
     "stand_ins": [None, ["gina"], ["alice"]],
+    "working_time": ["2026-11-20T10:00:00+08:00", "2026-11-18T10:00:00+08:00"],
     "workdays": [2.0, 0.5],
     "last_workday": ["2026-11-24", "2026-11-01", None],
     "claimed": [False, True],
@@ -92,7 +96,7 @@ RESULTS: list[Any] = [{"days": 10.0}, None, "done"]
 WORDS: list[Callable[[Run, dict[str, Any]], AnyEvent]] = [
     lambda _, slots: Answered(by="alice", slots=slots),
     lambda _, slots: Confirmed(by="alice", value=not slots, slots=slots),
-    lambda _, __: Unclear(by="alice"),
+    lambda _, slots: Unclear(by="alice", count=not slots),
     lambda _, __: Puzzled(by="alice"),
     lambda run, __: Skipped(by="alice", question=run.question),
     lambda run, __: StartedOver(by="alice", question=run.question),
@@ -110,7 +114,7 @@ class FlowRuns(RuleBasedStateMachine):
     life: Life
 
     @initialize(
-        definition=flows(),
+        definition=flows() | st.sampled_from(WRITTEN),
         opening=SLOTS,
         manager=st.sampled_from(["bob", None]),
         locale=st.sampled_from(["en", "zh"]),
@@ -296,14 +300,16 @@ class FlowRuns(RuleBasedStateMachine):
         which=WHICH,
         verdict=st.sampled_from(["approve", "approve", "reject", "return", "delegate", "add"]),
         to=st.sampled_from(["carol", "dave", "frank", "alice", None]),
+        position=st.sampled_from([None, "before", "after"]),
     )
-    def an_approver_decides(self, which: int, verdict: Any, to: str | None) -> None:
+    def an_approver_decides(self, which: int, verdict: Any, to: Any, position: Any) -> None:
         approval = self.run.approval
         assert approval is not None
         one = of(approval.assignees, which)
         digest = of([approval.digest, None], which)
-        decided = {"by": one.person, "approval": one.id, "verdict": verdict, "to": to}
-        self.life.take(Decided.model_validate({**decided, "digest": digest, "comment": verdict}))
+        decided = {"by": one.person, "approval": one.id, "verdict": verdict, "comment": verdict}
+        decided |= {"to": to, "position": position if verdict == "add" else None}
+        self.life.take(Decided.model_validate({**decided, "digest": digest}))
 
     @precondition(lambda self: self.is_decided_on())
     @rule()
@@ -372,8 +378,13 @@ class FlowRuns(RuleBasedStateMachine):
     def nothing_needed_was_passed_over(self) -> None:
         self.life.passed_nothing_over()
 
+    @invariant()
+    def has_a_clock_exactly_while_it_asks(self) -> None:
+        self.life.has_a_clock_exactly_while_it_asks()
+
     def teardown(self) -> None:
         if hasattr(self, "life"):
+            self.life.is_taken_back()
             self.life.replays()
 
 
@@ -383,7 +394,7 @@ def test_every_kind_of_state_is_drawn() -> None:
 
 def test_whatever_happens_to_any_flow_its_run_stays_lawful() -> None:
     run_state_machine_as_test(
-        FlowRuns, settings=settings(max_examples=60, stateful_step_count=40, deadline=None)
+        FlowRuns, settings=settings(max_examples=120, stateful_step_count=40, deadline=None)
     )
 
 

@@ -1,27 +1,23 @@
 """What went wrong in a dialogue is put right: corrections, misses, silence."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from router.domain.errors import DefinitionError
 from router.domain.locale import Locale
-from router.domain.messages import ChoicesReply, TextReply
-from router.flow.definition import DEFAULT_IDLE, FlowDefinition
+from router.domain.messages import ChoicesReply
+from router.flow.definition import FlowDefinition
 from router.flow.engine.events import (
     Answered,
-    Cancelled,
     Confirmed,
     Fired,
     Puzzled,
     Skipped,
     Unclear,
 )
-from router.flow.loader import load_flow
 from router.flow.prompts.question import view
-from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow
+from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow, money
 
 IDLE = timedelta(hours=72)
 PATIENT = flow(LEAVE, idle="PT72H")
@@ -34,59 +30,41 @@ WHOLE: dict[str, Any] = {
 
 
 def leave(locale: Locale = "en", definition: FlowDefinition = PATIENT, **slots: Any) -> Driver:
-    driver = Driver(definition)
-    driver.run = driver.run.model_copy(update={"locale": locale})
-    return driver.begin(**slots)
-
-
-def said(driver: Driver, event: Any) -> list[str]:
-    """What is said to an event, beside the question."""
-    before = len(driver.said)
-    driver.take(event)
-    return driver.said[before:]
+    return Driver(definition, locale=locale).begin(**slots)
 
 
 def answered(**slots: Any) -> Answered:
     return Answered(by="alice", slots=slots)
 
 
-def fire(driver: Driver, name: str) -> list[str]:
-    timer = driver.run.timers[name]
-    driver.now = timer.due
-    return said(driver, Fired(timer=timer.id))
-
-
+@pytest.mark.parametrize("given", [{"end": "2026-11-24"}, {"duration": {"days": 2}}])
 @pytest.mark.parametrize(
     ("locale", "words"),
     [("en", "To is Tue 24 Nov 2026 now."), ("zh", "To改为2026年11月24日（周二）。")],
 )
-def test_a_correction_is_said_back_once(locale: Locale, words: str) -> None:
+def test_a_correction_is_said_back_once(locale: Locale, words: str, given: Any) -> None:
     driver = leave(locale, kind="annual", start="2026-11-23", end="2026-11-25")
     assert driver.run.asked == "reason"
-    assert said(driver, answered(end="2026-11-24")) == [words]
+    assert driver.hear(answered(**given)) == [words]
     assert driver.run.asked == "reason"
-    assert said(driver, answered(reason="family")) == []
+    assert driver.hear(answered(**given)) == []
 
 
 def test_a_correction_at_the_confirmation_is_said_back_and_asks_nothing_known() -> None:
     driver = leave(**WHOLE)
-    assert said(driver, answered(kind="sick", end="2026-11-24")) == [
+    assert driver.hear(answered(kind="sick", end="2026-11-24")) == [
         "Kind is sick leave now, To is Tue 24 Nov 2026 now."
     ]
-    assert driver.run.status == "confirming"
-    assert said(driver, Confirmed(by="alice", value=False, slots={"reason": "a move"})) == [
+    assert (driver.run.status, driver.run.slots["days"]) == ("confirming", 2)
+    assert driver.hear(Confirmed(by="alice", value=False, slots={"reason": "a move"})) == [
         "Reason is a move now."
     ]
     assert driver.run.status == "confirming"
 
 
-def test_what_is_said_again_as_it_was_is_no_change() -> None:
-    assert said(leave(**WHOLE), answered(kind="annual")) == []
-
-
 def test_a_correction_that_fails_its_check_keeps_the_old_value_and_says_what_would_do() -> None:
     driver = leave(**WHOLE)
-    why, stays = said(driver, answered(end="2026-11-20"))
+    why, stays = driver.hear(answered(end="2026-11-20"))
     assert why == "The end is too early."
     assert stays.startswith("To is still Wed 25 Nov 2026. It could be, for example: ")
     assert "20 Nov" not in stays
@@ -95,22 +73,24 @@ def test_a_correction_that_fails_its_check_keeps_the_old_value_and_says_what_wou
 
 def test_an_old_value_that_a_correction_makes_wrong_is_asked_for_again() -> None:
     driver = leave(**WHOLE)
-    words = said(driver, answered(start="2026-12-01", end="2026-11-27"))
+    words = driver.hear(answered(start="2026-12-01", end="2026-11-27"))
     assert "The end is too early." in words
     assert (driver.run.asked, driver.run.slots["start"]) == ("end", "2026-12-01")
 
 
 def test_a_field_of_an_item_is_named_with_its_number() -> None:
-    items = [{"amount": {"amount": "58.00", "currency": "CNY"}, "invoice": "A1"}]
-    driver = Driver(flow(CLAIM)).begin(items=items)
-    cheaper = {"items.0.amount": {"amount": "36.00", "currency": "CNY"}}
-    assert said(driver, Answered(by="alice", slots=cheaper)) == [
-        "amount of item 1 is CNY 36.00 now."
-    ]
+    driver = Driver(flow(CLAIM)).begin(items=[{"amount": money("58.00"), "invoice": "A1"}])
+    cheaper = Answered(by="alice", slots={"items.0.amount": money("36.00")})
+    assert driver.hear(cheaper) == ["amount of item 1 is CNY 36.00 now."]
 
 
-def missed(driver: Driver) -> str:
-    return " ".join(said(driver, Unclear(by="alice")))
+def missed(driver: Driver, times: int = 1) -> str:
+    """What is said to the last of so many misses."""
+    return [" ".join(driver.hear(Unclear(by="alice"))) for _ in range(times)][-1]
+
+
+def test_of_a_day_an_example_is_said_at_the_first_miss() -> None:
+    assert "such as 1 December" in missed(leave(kind="annual"))
 
 
 def test_each_miss_helps_more_and_the_fourth_hands_off_with_the_run_still_open() -> None:
@@ -131,25 +111,32 @@ def test_each_miss_helps_more_and_the_fourth_hands_off_with_the_run_still_open()
     assert (driver.run.quiet, driver.run.misses) == (False, 1)
 
 
-def test_what_can_be_chosen_is_offered_itself() -> None:
+def test_at_the_third_what_can_be_chosen_is_offered_itself() -> None:
     driver = leave()
-    for _ in range(3):
-        missed(driver)
+    missed(driver, 3)
     (asked,) = view(PATIENT, driver.run).replies
     assert isinstance(asked, ChoicesReply)
     assert [option.value for option in asked.options] == ["annual", "sick"]
 
 
-def test_what_can_be_skipped_may_be_in_the_third_miss() -> None:
+def test_at_the_third_what_can_be_skipped_may_be() -> None:
     reason = {**LEAVE["slots"]["reason"], "required": False, "=skippable": True}
     definition = flow({**LEAVE, "slots": {**LEAVE["slots"], "reason": reason}})
     driver = leave(definition=definition, kind="annual", start="2026-11-23", end="2026-11-25")
-    for _ in range(3):
-        missed(driver)
+    missed(driver, 3)
     asked, ways = view(definition, driver.run).replies
-    assert isinstance(asked, TextReply)
+    assert (asked.type, ways.type) == ("text", "choices")
     assert isinstance(ways, ChoicesReply)
     assert "act:skip" in [option.value for option in ways.options]
+
+
+def test_at_the_third_a_confirmation_keeps_its_card() -> None:
+    driver = leave(**WHOLE)
+    missed(driver, 3)
+    card, ways = view(PATIENT, driver.run).replies
+    assert (card.type, ways.type) == ("confirm", "choices")
+    assert isinstance(ways, ChoicesReply)
+    assert ways.question == getattr(card, "question", None)
 
 
 @pytest.mark.parametrize("act", [Puzzled(by="alice"), Unclear(by="alice", count=False)])
@@ -162,41 +149,28 @@ def test_an_act_is_no_miss_and_forgives_none(act: Any) -> None:
 
 def test_an_answer_forgives_every_miss() -> None:
     driver = leave()
-    missed(driver)
-    missed(driver)
-    driver.take(answered(kind="annual"))
+    missed(driver, 2)
+    driver.answer(kind="annual")
     assert (driver.run.asked, driver.run.misses) == ("start", 0)
 
 
 def test_an_answer_that_is_refused_is_a_miss_of_its_question_alone() -> None:
     driver = leave(kind="annual", start="2026-12-01")
-    assert said(driver, answered(end="2026-11-20")) == ["The end is too early."]
-    assert "for example" in said(driver, answered(end="2026-11-21"))[-1]
+    assert driver.hear(answered(end="2026-11-20")) == ["The end is too early."]
+    assert "for example" in driver.hear(answered(end="2026-11-21"))[-1]
+    assert (driver.run.asked, driver.run.misses) == ("end", 2)
+    driver.answer(kind="nonsense")
     assert driver.run.misses == 2
-    driver.take(answered(kind="nonsense"))
-    assert driver.run.misses == 2
-
-
-def test_a_confirmation_that_is_missed_keeps_its_card() -> None:
-    driver = leave(**WHOLE)
-    for _ in range(3):
-        missed(driver)
-    card, ways = view(PATIENT, driver.run).replies
-    assert (card.type, ways.type) == ("confirm", "choices")
-    assert isinstance(ways, ChoicesReply)
-    assert ways.question == getattr(card, "question", None)
 
 
 def test_silence_is_said_once_and_a_day_later_the_run_expires() -> None:
     driver = leave(kind="annual", start="2026-11-23")
     assert list(driver.run.timers) == ["idle"]
-    (still,) = fire(driver, "idle")
+    (still,) = driver.fire("idle").said
     assert "“Leave” is still open" in still
-    assert (driver.run.status, driver.run.asked, list(driver.run.timers)) == (
-        *("collecting", "end"),
-        ["lapse"],
-    )
-    (away,) = fire(driver, "lapse")
+    assert (driver.run.status, driver.run.asked) == ("collecting", "end")
+    assert list(driver.run.timers) == ["lapse"]
+    _, away = driver.fire("lapse").said
     assert "was put away" in away
     assert (driver.run.status, driver.run.timers) == ("expired", {})
     assert view(PATIENT, driver.run).kept == {"kind": "annual", "start": "2026-11-23"}
@@ -207,8 +181,7 @@ def test_silence_is_said_once_and_a_day_later_the_run_expires() -> None:
     "word", [answered(), Puzzled(by="alice"), Skipped(by="alice"), Unclear(by="alice")]
 )
 def test_every_word_winds_the_clock_up_again(word: Any) -> None:
-    driver = leave(kind="annual")
-    fire(driver, "idle")
+    driver = leave(kind="annual").fire("idle")
     driver.after(timedelta(hours=1)).take(word)
     assert list(driver.run.timers) == ["idle"]
     assert driver.run.timers["idle"].due == driver.now + IDLE
@@ -224,7 +197,7 @@ def test_what_takes_back_nothing_of_the_requesters_says_nothing_to_the_clock() -
 def test_only_what_asks_has_a_clock() -> None:
     driver = leave(**WHOLE)
     assert "idle" in driver.run.timers
-    driver.take(Confirmed(by="alice", value=True))
+    driver.confirm()
     assert driver.run.status == "waiting_approval"
     assert not {"idle", "lapse"} & set(driver.run.timers)
 
@@ -238,69 +211,22 @@ def test_silence_takes_back_what_was_done() -> None:
     }
     driver = leave(definition=flow({**LEAVE, "states": states}, idle="PT1H"), kind="annual")
     assert driver.run.asked == "reason"
-    fire(driver, "idle")
-    fire(driver, "lapse")
-    assert [name for name, *_ in driver.world.calls] == ["reserve", "release"]
+    driver.fire("idle").fire("lapse")
+    assert driver.called == ["reserve", "release"]
     assert driver.run.status == "expired"
 
 
 def test_only_what_fell_silent_is_kept_and_nothing_that_is_worked_out() -> None:
     driver = leave(**WHOLE)
     assert "days" in driver.run.slots
-    fire(driver, "idle")
-    fire(driver, "lapse")
+    driver.fire("idle").fire("lapse")
     assert view(PATIENT, driver.run).kept == WHOLE
-    assert view(PATIENT, leave(**WHOLE).take(Cancelled(by="alice")).run).kept is None
+    assert view(PATIENT, leave(**WHOLE).cancel().run).kept is None
 
 
-FILE = """
-flow: short
-title: {zh: "短", en: "Short"}
-description: {zh: "短", en: "Short"}
-IDLE
-slots:
-  why: {type: text, ask: {zh: "为什么？", en: "Why?"}}
-start: details
-states:
-  details: {collect: [why], next: done}
-  done: {end: completed}
-"""
-
-
-@pytest.mark.parametrize(("line", "idle"), [("", DEFAULT_IDLE), ("idle: PT2H", timedelta(hours=2))])
-def test_a_file_says_how_long_or_three_days_it_is(
-    tmp_path: Path, line: str, idle: timedelta
-) -> None:
-    file = tmp_path / "short.yaml"
-    file.write_text(FILE.replace("IDLE", line))
-    assert load_flow(file).idle == idle
-
-
-@pytest.mark.parametrize("wrong", ["PT0S", "-PT1H", "soon", "{}", "[1]"])
-def test_a_time_that_is_none_is_refused(tmp_path: Path, wrong: str) -> None:
-    file = tmp_path / "short.yaml"
-    file.write_text(FILE.replace("IDLE", f"idle: {wrong}"))
-    with pytest.raises(DefinitionError) as refused:
-        load_flow(file)
-    (problem,) = refused.value.problems
-    assert (problem.line, "idle" in problem.what, "PT24H" in problem.remedy) == (5, True, True)
-
-
-@pytest.mark.parametrize(
-    ("locale", "words"),
-    [("en", "To is Tue 24 Nov 2026 now."), ("zh", "To改为2026年11月24日（周二）。")],
-)
-def test_an_end_that_a_length_moves_is_said_and_the_length_by_no_raw_name(
-    locale: Locale, words: str
-) -> None:
-    driver = leave(locale, kind="annual", start="2026-11-23", end="2026-11-25")
-    assert said(driver, answered(duration={"days": 2})) == [words]
-    assert said(driver, answered(duration={"days": 2})) == []
-    (again,) = said(driver, answered(duration={"days": 1}))
-    assert "duration" not in again
-    assert "23" in again
-
-
-def test_an_end_that_a_length_leaves_where_it_was_is_no_change() -> None:
+def test_of_a_length_what_it_moves_is_said_alone_and_by_no_raw_name() -> None:
     driver = leave(kind="annual", start="2026-11-23", end="2026-11-24")
-    assert said(driver, answered(duration={"days": 2})) == []
+    assert driver.hear(answered(duration={"days": 2})) == []
+    (moved,) = driver.hear(answered(duration={"days": 1}))
+    assert "duration" not in moved
+    assert "23" in moved

@@ -8,10 +8,9 @@ import pytest
 from router.domain.errors import Conflict
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
-from router.flow.engine.events import Called, Cancelled, Confirmed, Decided, Failed, Fired, Retried
+from router.flow.engine.events import AnyEvent, Called, Cancelled, Failed, Retried
 from router.flow.engine.incidents import MOST_TRIES
-from router.flow.engine.machine import refusal_of
-from router.flow.engine.run import Done, FailureKind, Run
+from router.flow.engine.run import FailureKind, Run
 from tests.unit.flow.definitions import ALICE, NOW, Driver, flow, text
 
 STATES = {
@@ -21,8 +20,9 @@ STATES = {
     "good": {"end": "completed"},
     "bad": {"say": text("Sorry."), "end": "failed"},
 }
+SOURCE = {"flow": "saga", "title": text("Saga"), "description": text("Do two things")}
 SAGA = flow(
-    {"flow": "saga", "title": text("Saga"), "description": text("Do two things")},
+    SOURCE,
     start="one",
     states=STATES,
     withdrawal={"approve": {"by": "'bob'", "title": text("Take back")}},
@@ -44,33 +44,29 @@ class Undos:
         while self.run.tasks:
             task = next(iter(self.run.tasks.values()))
             self.keys.append(task.key)
-            kind = failing.get(task.name)
-            self.driver.take(
-                Failed(task=task.id, error="http://10.0.0.7 says 403", kind=kind)
-                if kind
-                else Called(task=task.id, value=None),
-                answer=False,
-            )
+            came_back: AnyEvent = Called(task=task.id, value=None)
+            if kind := failing.get(task.name):
+                came_back = Failed(task=task.id, error="http://10.0.0.7 says 403", kind=kind)
+            self.driver.take(came_back, answer=False)
         return self
 
-    def cancelled(self, **failing: FailureKind) -> "Undos":
-        self.driver.take(Cancelled(by="alice"), answer=False)
+    def _after(self, event: AnyEvent, failing: Mapping[str, FailureKind]) -> "Undos":
+        self.driver.take(event, answer=False)
         return self.answered(failing)
+
+    def cancelled(self, **failing: FailureKind) -> "Undos":
+        return self._after(Cancelled(by="alice"), failing)
+
+    def retried(self, **failing: FailureKind) -> "Undos":
+        return self._after(Retried(by="olga"), failing)
+
+    def terminated(self, **failing: FailureKind) -> "Undos":
+        return self._after(Cancelled(by="olga", final=True), failing)
 
     def pauses(self) -> timedelta:
         """Let the timer come due; how long that was."""
-        (timer,) = self.run.timers.values()
-        waited, self.driver.now = timer.due - self.driver.now, timer.due
-        self.driver.take(Fired(timer=timer.id), answer=False)
-        return waited
-
-    def retried(self, **failing: FailureKind) -> "Undos":
-        self.driver.take(Retried(by="olga"), answer=False)
-        return self.answered(failing)
-
-    def terminated(self, **failing: FailureKind) -> "Undos":
-        self.driver.take(Cancelled(by="olga", final=True), answer=False)
-        return self.answered(failing)
+        before, (name,) = self.driver.now, self.run.timers
+        return self.driver.fire(name, answer=False).now - before
 
     @property
     def left(self) -> list[str]:
@@ -150,9 +146,7 @@ def test_its_requester_cannot_end_it_so_but_an_operator_can() -> None:
     assert "being taken back already" in undos.driver.said[-1]
     undos.terminated()
     assert undos.run.status == "cancelled"
-    assert ("left undone", "two (undo_two)") in [
-        (line.event, line.comment) for line in undos.run.history
-    ]
+    assert ("left undone", "two (undo_two)") in [line[::2] for line in undos.driver.history]
 
 
 def test_ended_by_an_operator_at_once_everything_is_still_undone_first() -> None:
@@ -161,52 +155,36 @@ def test_ended_by_an_operator_at_once_everything_is_still_undone_first() -> None
 
 
 def test_nothing_is_made_again_that_has_not_failed() -> None:
-    undos = Undos()
-    undos.driver.take(Cancelled(by="alice"), answer=False)
-    refused = refusal_of(SAGA, undos.run, Retried(by="olga"), NOW)
-    assert isinstance(refused, Conflict)
-    undos.answered({"undo_one": "permanent"})
-    assert refusal_of(SAGA, undos.run, Retried(by="olga"), NOW) is None
+    driver = Undos().driver.take(Cancelled(by="alice"), answer=False)
+    assert isinstance(driver.refusal(Retried(by="olga")), Conflict)
 
 
 def test_history_names_the_step_that_was_undone_and_the_one_that_was_not() -> None:
-    undos = Undos().cancelled(undo_one="permanent")
-    told = [
-        (h.event, h.comment) for h in undos.run.history if "undo" in h.event or h.event == "undone"
-    ]
-    assert told == [
+    driver = Undos().cancelled(undo_one="permanent").driver
+    assert [line[::2] for line in driver.history if "undo" in line[0]] == [
         ("undone", "two (undo_two)"),
         ("undo failed", "one (undo_one): http://10.0.0.7 says 403"),
     ]
 
 
-def ending(end: str, **more: object) -> FlowDefinition:
-    """A saga whose second step fails, which ends it so."""
-    states = {
-        **STATES,
-        "two": {"call": "two", "next": "review", "on_error": "bad"},
-        "bad": {"say": text("Sorry."), "end": end, **more},
-    }
-    source = {"flow": "saga", "title": text("Saga"), "description": text("Do"), "start": "one"}
-    return flow(source, states=states)
-
-
 class TestEnds:
-    def failing(self, definition: FlowDefinition) -> Driver:
-        driver = Driver(definition)
+    def failing(self, end: str, **more: object) -> Driver:
+        """A saga whose second step fails, which ends it so."""
+        two = {"call": "two", "next": "review", "on_error": "bad"}
+        bad = {"say": text("Sorry."), "end": end, **more}
+        driver = Driver(flow(SOURCE, start="one", states={**STATES, "two": two, "bad": bad}))
         driver.world.failing["two"] = "403"
         return driver.begin()
 
     @pytest.mark.parametrize("end", ["rejected", "expired", "failed", "cancelled"])
     def test_other_than_completed_leave_nothing_done(self, end: str) -> None:
-        driver = self.failing(ending(end))
-        assert driver.run.status == end
-        assert [name for name, *_ in driver.world.calls] == ["one", "undo_one"]
+        driver = self.failing(end)
+        assert (driver.run.status, driver.called) == (end, ["one", "undo_one"])
 
     @pytest.mark.parametrize("end", ["rejected", "failed"])
     def test_leave_it_where_the_file_says_so(self, end: str) -> None:
-        driver = self.failing(ending(end, keep=True))
-        assert (driver.run.status, [n for n, *_ in driver.world.calls]) == (end, ["one"])
+        driver = self.failing(end, keep=True)
+        assert (driver.run.status, driver.called) == (end, ["one"])
 
 
 class TestWithdrawal:
@@ -215,7 +193,7 @@ class TestWithdrawal:
         undos.driver.run = compensation.with_what_it_undoes(
             Run(id="r2", requester=ALICE, locale="en"),
             withdraws="r1",
-            done=_completed(),
+            done=Driver(SAGA).begin().confirm().run.done,
             slots={},
             results={},
             files={},
@@ -223,18 +201,13 @@ class TestWithdrawal:
             now=NOW,
         )
         undos.driver.begin()
-        approval = undos.run.approval
-        assert approval is not None
-        undos.driver.take(
-            Decided(by="bob", approval=approval.assignees[0].id, verdict="approve"), answer=False
-        )
+        undos.driver.take(undos.driver.decision("bob"), answer=False)
         return undos
 
     def test_it_is_not_completed_before_everything_is_undone_and_then_says_so(self) -> None:
         undos = self.taking_back().answered({"undo_two": "permanent"})
-        waited = undos.run.status
-        undos.retried()
-        assert (waited, undos.run.status) == ("waiting", "completed")
+        assert undos.run.status == "waiting"
+        assert undos.retried().run.status == "completed"
         assert undos.driver.said[-1].startswith("It is taken back:")
 
     def test_ended_by_an_operator_it_does_not_stand_as_taken_back(self) -> None:
@@ -243,9 +216,3 @@ class TestWithdrawal:
 
     def test_cancelled_while_it_undoes_it_is_completed_all_the_same(self) -> None:
         assert self.taking_back().cancelled().run.status == "completed"
-
-
-def _completed() -> list[Done]:
-    driver = Driver(SAGA).begin().take(Confirmed(by="alice", value=True))
-    assert driver.run.status == "completed"
-    return driver.run.done

@@ -156,6 +156,8 @@ SLOTS = [
 ]
 ASKED = "title: {zh: a, en: a}"
 EXITS = [
+    ("start: details", "idle: PT0S\nstart: details", "idle", "PT24H"),
+    ("start: details", "idle: -PT1H\nstart: details", "idle", "PT24H"),
     ("expire_after: P14D}", "expire_after: P14D, hours: work}", "there is no 'work'", "working"),
     (", expire_after: P14D}", ", hours: working}", "nothing is counted in hours", "remind_every"),
     ("expire_after: P14D}", "expire_after: P14D, cc: now +}", "can't be read as CEL", "cel.dev"),

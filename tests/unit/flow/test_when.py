@@ -6,7 +6,7 @@ import pytest
 
 from router.domain.messages import ChoicesReply
 from router.flow.definition import FlowDefinition
-from router.flow.engine.events import Answered, Confirmed, Skipped
+from router.flow.engine.events import Skipped
 from router.flow.prompts import question
 from tests.unit.flow.definitions import Driver, text
 
@@ -56,7 +56,7 @@ def test_it_is_asked_for_where_its_condition_holds_alone(days: float, asked: str
 def test_it_is_asked_for_once_another_answer_makes_it_needed() -> None:
     driver = Driver(lending()).begin(days=1.0, what="a ladder")
     assert driver.run.status == "confirming"
-    driver.take(Answered(by="alice", slots={"days": 5.0}))
+    driver.answer(days=5.0)
     assert (driver.run.status, driver.run.asked) == ("collecting", "note")
 
 
@@ -70,7 +70,7 @@ def test_left_empty_it_is_not_asked_for_again() -> None:
     assert driver.run.asked == "note"
     driver.take(Skipped(by="alice"))
     assert driver.run.status == "confirming"
-    driver.take(Answered(by="alice", slots={"days": 4.0}))
+    driver.answer(days=4.0)
     assert driver.run.status == "confirming"
 
 
@@ -80,9 +80,9 @@ def test_whoever_wants_to_supply_it_is_asked_whatever_its_condition_says(
 ) -> None:
     driver = Driver(flow).begin(days=days, what="a ladder")
     assert driver.run.status == "confirming"
-    driver.take(Answered(by="alice", slots={"change": "note"}))
+    driver.answer(change="note")
     assert (driver.run.status, driver.run.asked) == ("collecting", "note")
-    driver.take(Answered(by="alice", slots={"note": "n1"}))
+    driver.answer(note="n1")
     assert (driver.run.status, driver.run.slots["note"]) == ("confirming", "n1")
 
 
@@ -91,7 +91,7 @@ def test_of_what_to_change_it_is_one_where_it_was_asked_for() -> None:
         driver = Driver(OFFERED).begin(days=days, what="a ladder")
         if driver.run.asked == "note":
             driver.take(Skipped(by="alice"))
-        driver.take(Confirmed(by="alice", value=False))
+        driver.confirm(False)
         asked = question.question(driver.definition, driver.run)
         assert isinstance(asked, ChoicesReply)
         assert ("note" in [option.value for option in asked.options]) is known

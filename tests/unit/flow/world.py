@@ -1,30 +1,27 @@
-"""A small world that answers what a run asks, so that whole flows can be walked in one test."""
+"""A small company that answers what a run of a sample flow asks."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import cache
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from pydantic import JsonValue
+
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
-from router.flow.engine.events import (
-    Answered,
-    AnyEvent,
-    Began,
-    Called,
-    Confirmed,
-    Decided,
-    Failed,
-    LookedUp,
-    Say,
-)
-from router.flow.engine.machine import step
-from router.flow.engine.run import Run, Task, Verdict
+from router.flow.loader import load_flow
+from tests.unit.flow.definitions import Driver
 
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
 MANAGERS = {"alice": "bob", "bob": "carol", "dave": "carol", "erin": "carol", "frank": "bob"}
-ROLES = {"hr": ["dave"], "finance": ["erin"], "director": ["carol"]}
+ROLES: dict[str, list[JsonValue]] = {"hr": ["dave"], "finance": ["erin"], "director": ["carol"]}
+
+
+@cache
+def sample(name: str) -> FlowDefinition:
+    """A flow that ships."""
+    return load_flow(Path(__file__).parents[3] / "flows" / f"{name}.yaml")
 
 
 def workdays(start: str, end: str, start_half: str, end_half: str) -> float:
@@ -46,83 +43,41 @@ def last_workday(start: str, duration: dict[str, float]) -> str:
     return day.isoformat()
 
 
-@dataclass
-class World:
-    """One run of a flow, its requester, and everything that was said and called."""
+class World(Driver):
+    """One run of a sample flow, walked by its requester."""
 
-    flow: FlowDefinition
-    user: str = "alice"
-    balance: float | None = 5.0
-    claimed: frozenset[str] = frozenset()
-    failing: frozenset[str] = frozenset()
-    said: list[str] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)
-    arguments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    run: Run = field(init=False)
-
-    def __post_init__(self) -> None:
-        manager = MANAGERS.get(self.user)
-        person = Principal(id=self.user, name=self.user.title(), manager=manager)
-        self.run = Run(id="r1", requester=person)
-
-    def begin(self, **slots: Any) -> "World":
-        return self.take(Began(slots=slots))
-
-    def answer(self, **slots: Any) -> "World":
-        return self.take(Answered(slots={k.replace("__", "."): v for k, v in slots.items()}))
-
-    def confirm(self, value: bool = True) -> "World":
-        return self.take(Confirmed(value=value))
-
-    def decide(self, person: str, verdict: Verdict = "approve", comment: str = "") -> "World":
-        approval = self.run.approval
-        assert approval is not None, self.run.state
-        mine = next(a for a in approval.waiting_for() if a.person == person)
-        return self.take(
-            Decided(approval=mine.id, verdict=verdict, comment=comment or None, by=person)
-        )
-
-    @property
-    def asked_to_decide(self) -> list[str]:
-        return [a.person for a in self.run.approval.waiting_for()] if self.run.approval else []
-
-    def take(self, event: AnyEvent) -> "World":
-        self.run, effects = step(self.flow, self.run, event, NOW)
-        self.said += [effect.text for effect in effects if isinstance(effect, Say)]
-        if self.run.tasks:
-            self.take(self._done(next(iter(self.run.tasks.values()))))
-        return self
-
-    def _done(self, task: Task) -> AnyEvent:
-        if task.kind == "lookup":
-            value = self._lookups[task.name](*task.positional)
-            return LookedUp(task=task.id, value=value)
-        self.calls.append(task.name)
-        self.arguments[task.name] = task.arguments
-        if task.name in self.failing:
-            return Failed(task=task.id, error="no")
-        return Called(task=task.id, value=self._results.get(task.name, {}))
-
-    @property
-    def _results(self) -> dict[str, Any]:
-        return {
-            "get_leave_balance": {"leave_type": "annual", "days": self.balance},
+    def __init__(
+        self,
+        flow: FlowDefinition,
+        user: str = "alice",
+        balance: float | None = 5.0,
+        claimed: str = "",
+        failing: str = "",
+    ) -> None:
+        person = Principal(id=user, name=user.title(), manager=MANAGERS.get(user))
+        super().__init__(flow, person, "zh")
+        self.now = NOW
+        self.world.failing = dict.fromkeys([failing] if failing else [], "no")
+        self.world.results = {
+            "get_leave_balance": {"leave_type": "annual", "days": balance},
             "value_equipment": {"total": {"amount": "12000.00", "currency": "CNY"}},
             "submit_claim": {"claim": "C1", "total": {"amount": "1.00", "currency": "CNY"}},
         }
-
-    @property
-    def _lookups(self) -> dict[str, Callable[..., Any]]:
-        return {
-            "manager": self._manager,
+        self.world.lookups |= {
+            "manager": lambda p: MANAGERS.get(p["id"] if isinstance(p, dict) else p),
             "names": lambda people: people,
             "stand_ins": lambda people, *_: people,
             "role": lambda role: ROLES.get(role, []),
             "workdays": workdays,
             "last_workday": last_workday,
-            "claimed": lambda invoice: invoice in self.claimed,
+            "claimed": lambda invoice: invoice == claimed,
             "file_name": lambda *_: "scan.pdf",
         }
 
-    def _manager(self, person: Any) -> str | None:
-        return MANAGERS.get(person["id"] if isinstance(person, dict) else person)
+    def answer(self, slots: dict[str, Any] | None = None, /, **more: Any) -> "World":
+        """Answers by path, a dot in it written as two underscores."""
+        return super().answer(slots, **{k.replace("__", "."): v for k, v in more.items()})
+
+    def arguments(self, tool: str) -> dict[str, Any]:
+        """What a tool was called with last."""
+        return [given for name, given, _ in self.world.calls if name == tool][-1]
