@@ -244,9 +244,9 @@ class Approval(BaseModel):
         """True where those asked have agreed as `mode` wants, and everyone added has too."""
         verdicts = [a.verdict for a in self.asked if a.verdict in (None, "approve")]
         enough = "approve" in verdicts if self.mode == "any" else None not in verdicts
-        # Whoever passed it on is stood for by the one they passed it on to.
-        added = [a for a in self.assignees if a.via == "added" and a.verdict != "delegate"]
-        return enough and all(a.verdict == "approve" for a in added)
+        # Whoever passed it on, or was passed over, is stood for by the one it went to.
+        gone_on = ("approve", "delegate", "escalated")
+        return enough and all(a.verdict in gone_on for a in self.assignees if a.via == "added")
 
     def waiting_for(self) -> list[Assignee]:
         """Those whose decision is awaited now: in sequence the first, else everyone still open.

@@ -106,6 +106,15 @@ class TestAdding:
     def test_whoever_is_added_after_may_pass_it_on_and_their_word_isnt_waited_for(self) -> None:
         assert approved(adding("after").decide("dave", "delegate", to="erin")) == ["erin"]
 
+    @pytest.mark.parametrize(
+        ("position", "order"), [("before", ["zoe", "bob"]), ("after", ["zoe"])]
+    )
+    def test_where_whoever_is_added_is_late_the_word_of_who_is_asked_instead_counts(
+        self, position: str, order: list[str]
+    ) -> None:
+        up = {"escalate_after": "PT72H", "escalate_to": "'zoe'"}
+        assert approved(adding(position, BOB | up).fire("escalate")) == order
+
     def test_passing_on_comes_to_an_end(self) -> None:
         driver = asking(BOB)
         people = ["bob", *(f"p{n}" for n in range(MOST_PASSED_ON))]
