@@ -61,10 +61,7 @@ Result = TypeVar("Result")
 
 
 class ToolActivity:
-    """The activity behind every tool's name.
-
-    It is a dynamic one: it takes every activity that no other on the worker is named like.
-    """
+    """The activity behind every tool's name: dynamic, it takes what no other is named like."""
 
     def __init__(self, caller: ToolCaller, telling: ProgressPublisher) -> None:
         self._caller = caller
@@ -154,7 +151,6 @@ def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
 
 
 def _given_up(call: ToolCall, tool: Tool, error: RouterError, attempt: int) -> RouterError:
-    """What an error that would pass comes to once it has been waited for long enough."""
     last = Localised(
         zh=f"试了 {attempt} 次都没成，最后一次是因为：{error.said.zh}",
         en=f"it failed {attempt} times, the last time because {error}",

@@ -1,7 +1,6 @@
 """What can be done here, in one place for everything that decides, starts or calls it.
 
-A flow is a file, or the form of a tool: any tool that a person may call can also be started
-like a flow, under its own name.
+A flow is a file, or the form of a tool: what a person may call can also be started as a flow.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -95,10 +94,7 @@ class Capabilities:
         ]
 
     def offer(self, person: Principal, names: Collection[str], active: FlowView | None) -> Offer:
-        """What a model may choose among for this person, of the capabilities that are named.
-
-        A tool that writes is not called by a model: it is started as its form, which asks.
-        """
+        """What a model may choose among for this person; a tool that writes comes as its form."""
         tools = [tool for tool in self.registry.visible_to(person) if tool.name in names]
         flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in names}
         return Offer(
@@ -119,10 +115,7 @@ class Capabilities:
         return {t.name: t for t in usable if not t.asks_first and not t.options.client}
 
     def flows_of(self, skill: Skill, person: Principal) -> dict[str, FlowDefinition]:
-        """What a skill may send this person to: flows, and the forms of tools that ask first.
-
-        Only what it names: what a skill reads may tell its model to ask for anything.
-        """
+        """What a skill may send this person to: flows and forms, and only such as it names."""
         named = skill.allowed_tools or frozenset()
         flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in named}
         asking = (t for t in self.registry.visible_to(person) if t.asks_first and t.name in named)
@@ -184,7 +177,6 @@ class Capabilities:
         return self._forms[tool]
 
     def _forms_of(self, tools: Iterable[Tool]) -> dict[str, FlowDefinition]:
-        """By their names, those of these tools that have a form."""
         forms = ((tool.name, self._form(tool)) for tool in tools)
         return {name: form for name, form in forms if form is not None}
 
@@ -196,17 +188,13 @@ def _phrases_of(tool: Tool) -> ToolPhrases:
 
 
 def _suits(skill: Skill, tool: Tool) -> bool:
-    """True where the skill has a use for the tool, and doesn't rule it out."""
     if tool.name in OF_FOLDER:
         return skill.works_on_folder_by(tool.name)
     return skill.may_use(tool.name) or not tool.options.listed
 
 
 def _limits_of(tool: Tool) -> CallLimits:
-    """A write that doesn't honour its key is tried again too: the ledger sends it only once.
-
-    A further try then finds out what became of the first, whose worker may have died.
-    """
+    """A write that doesn't honour its key is tried again too: the ledger sends it only once."""
     return CallLimits(
         timeout=tool.timeout + MARGIN,
         attempts=0 if tool.retries is None else tool.retries + 1,

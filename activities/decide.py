@@ -1,8 +1,4 @@
-"""Deciding what no rule could: an activity of its own, since it may take its time.
-
-The model and its fallbacks are asked in order; where they can't answer right now Temporal
-tries again in a moment, and where that doesn't help the deciding goes on without a model.
-"""
+"""Deciding what no rule could: by a model or its fallbacks, or without where none answers."""
 
 import logging
 from collections.abc import Sequence
@@ -53,8 +49,7 @@ class Decider:
     ) -> activities.RoutingDecision:
         """The same outside Temporal, where nobody tries again.
 
-        `on_failure` is told why no model answered, before the decision is made without one;
-        it may raise to have none made.
+        `on_failure` is told why no model answered, and may raise to have nothing decided without.
         """
         asking = self.models.asking(self.chain, given.account)
         offered = await within_means(self.capabilities, asking)
@@ -105,7 +100,6 @@ class Decider:
         return activities.Phrased(text=replies.plain(_found(given), given.locale))
 
     def _addressed(self, given: activities.Decide) -> activities.RoutingDecision | None:
-        """The skill that the message itself names; None where it names none for this caller."""
         caller, name = given.account.caller, given.message.skill
         skill = next(
             (s for s in self.capabilities.skills.visible_to(caller) if s.name == name), None
@@ -132,7 +126,6 @@ class Decider:
     async def _with_model(
         self, given: activities.Decide, found: Selection, asking: ModelQuestions
     ) -> decider.ModelDecision | None:
-        """The model's decision; None where it gave none that can be used."""
         offer, listed = self._offered(given, found)
         question = RoutingQuestion(
             prompt=self.prompts.of("router", given.account.conversation, given.situation.locale),
@@ -153,11 +146,7 @@ class Decider:
             text or "", given.situation, usable
         ) or decider.decide_by_nearness(given.message, given.situation, found)
         return activities.RoutingDecision(
-            route=route,
-            commands=commands,
-            usage=usage,
-            notice=notice,
-            plainly=self.chain is None,
+            route=route, commands=commands, usage=usage, notice=notice, plainly=self.chain is None
         )
 
     def _offered(
@@ -180,7 +169,6 @@ class Decider:
         found: Selection,
         usage: Usage,
     ) -> activities.RoutingDecision:
-        """The decision with its values in the shapes that slots have."""
         active = given.situation.active.flow if given.situation.active else None
         alone = sum(isinstance(command, StartFlow) for command in decision.commands) == 1
         commands = [self._shaped(command, given, alone) for command in decision.commands]

@@ -1,7 +1,6 @@
 """How an activity runs: how it fails, its heartbeats, and what operators see of it.
 
-Errors of the house become Temporal's failures at its border. Heartbeats are how the
-cancellation of a turn reaches an activity that waits for something.
+Heartbeats are how the cancellation of a turn reaches an activity that waits for something.
 """
 
 import asyncio
@@ -26,10 +25,7 @@ from router.telemetry.metrics import ACTIVITIES, RETRIES
 
 @contextmanager
 def temporal_failures() -> Iterator[None]:
-    """Raise within an activity what `router.contracts.failures` makes of an error of ours.
-
-    Anything else passes as it is, which Temporal takes for a fault that another try may mend.
-    """
+    """Raise what `router.contracts.failures` makes of an error of ours; let others pass."""
     try:
         yield
     except RouterError as error:
@@ -37,25 +33,18 @@ def temporal_failures() -> Iterator[None]:
 
 
 def unforeseen(
-    error: Exception,
-    name: str,
-    title: str,
-    logger: "logging.Logger | logging.LoggerAdapter[Any]",
+    error: Exception, name: str, title: str, logger: "logging.Logger | logging.LoggerAdapter[Any]"
 ) -> TransientToolError:
     """What people are told of an error in a tool that no tool raises on purpose.
 
-    Its own words are for whoever looks after the tool, and may hold anything: they go to the
-    log, with the traceback, under a reference that people are told in their place. `title` is
-    the tool's in Chinese. Another try may help.
+    Its own words may hold anything: they go to the log, under a reference that people are told in
+    their place. `title` is the tool's in Chinese. Another try may help.
     """
     reference = token_hex(4)
     logger.error("%s failed unexpectedly, reference %s", name, reference, exc_info=error)
-    return TransientToolError(
-        Localised(
-            zh=f"“{title}”意外出错，原因在日志里，编号 {reference}",
-            en=f"{name} failed unexpectedly; the log says why, under the reference {reference}",
-        )
-    )
+    zh = f"“{title}”意外出错，原因在日志里，编号 {reference}"
+    en = f"{name} failed unexpectedly; the log says why, under the reference {reference}"
+    return TransientToolError(Localised(zh=zh, en=en))
 
 
 EVERY = 0.5
@@ -65,10 +54,7 @@ EVERY = 0.5
 
 @asynccontextmanager
 async def heartbeating() -> AsyncIterator[None]:
-    """Heartbeat while something is waited for; nothing at all outside an activity.
-
-    The activity's stub has to have a heartbeat timeout, or the server never listens.
-    """
+    """Heartbeat while something is waited for, where the activity's stub has a timeout for it."""
     if not activity.in_activity():
         yield
         return
@@ -135,7 +121,6 @@ def _logged(info: activity.Info) -> Iterator[None]:
 
 
 def _place(arguments: Any) -> tuple[str | None, str | None]:
-    """Conversation and message, where the first argument says for which it is done."""
     given = arguments[0] if arguments else None
     account = getattr(given, "account", given)
     return getattr(account, "conversation", None), getattr(account, "message_id", None)

@@ -94,7 +94,6 @@ def _shifts(
 
 
 def _amounts(duration: JsonValue) -> tuple[int, float]:
-    """Whole days and hours besides."""
     given = duration if isinstance(duration, dict) else {"": duration}
     days, hours = given.get("days", 0), given.get("hours", 0)
     numbers = all(
@@ -133,13 +132,10 @@ _DECLARED: dict[str, _Declared] = {}
 def lookup(answers: str) -> Callable[[Answerer], Answerer]:
     """Declare a lookup of flow files: an asynchronous function in `activities/lookups`.
 
-    It is found as tools are, and has the lookup's name. It takes the tenant and then what the
-    lookup takes, with defaults where an expression may leave it out, and what it wants provided,
-    marked `Depends`. `answers` says the JSON it gives, for whoever writes a flow. One that has
-    the name of an engine's own answers in its place.
-
-    Raises:
-        ValueError: the name is a function's, or a lookup's that takes something else.
+    It takes the tenant and then what the lookup takes, with defaults where an expression may leave
+    it out, and what it wants provided, marked `Depends`. `answers` says the JSON it gives. One with
+    the name of an engine's own answers in its place. Raises `ValueError` where the name is a
+    function's, or a lookup's that takes something else.
     """
 
     def decorate(function: Answerer) -> Answerer:
@@ -158,10 +154,7 @@ def lookup(answers: str) -> Callable[[Answerer], Answerer]:
 
 
 class LookUps:
-    """The activity `look_up`, with one method for each of the engine's own lookups.
-
-    A method has the lookup's name, and takes the tenant and then what the lookup takes.
-    """
+    """The activity `look_up`, with a method of its name for each of the engine's own lookups."""
 
     def __init__(
         self, directory: Directory, files: Files, dependencies: Dependencies | None = None
@@ -263,7 +256,6 @@ async def passed(
 
 
 def _user(person: JsonValue) -> str:
-    """A person is a user id, or something that has one, as `requester` does."""
     return text(person.get("id") if isinstance(person, dict) else person, "person")
 
 

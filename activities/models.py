@@ -47,8 +47,8 @@ OnFailure = Callable[[ModelUnavailable], None]
 class Models:
     """What every question of a worker goes through.
 
-    Without `spending` nothing is counted by the day, without `telling` nobody watches. What is
-    answered is passed on while it is being written only where it is said `aloud`.
+    Without `spending` nothing is counted by the day, without `telling` nobody watches; what is
+    answered is passed on while it is written only where it is said `aloud`.
     """
 
     budgets: Budgets = field(default_factory=Budgets)
@@ -93,10 +93,7 @@ class ModelQuestions:
     async def __call__(self, request: ChatRequest) -> ChatAnswer:
         """The first answer that a model gives.
 
-        Raises:
-            BudgetSpent: there is nothing left to pay it with.
-            TurnTimeOver: there is no time left to wait for it.
-            ModelUnavailable, ModelRefused: as `FallbackChain.answer`.
+        Raises `BudgetSpent`, `TurnTimeOver`, and what `FallbackChain.answer` raises.
         """
         if self.chain is None:
             raise NoModelAnswered(())
@@ -125,7 +122,6 @@ class ModelQuestions:
         return True
 
     def _check_turn(self, tokens: int, ahead: Usage | None = None) -> None:
-        """Raise where the turn couldn't pay for a question of so many tokens, `ahead` spent."""
         spent = self.account.spent + self.usage + (ahead or Usage())
         if why := self.models.budgets.turn.why_spent(spent, tokens):
             raise BudgetSpent("turn", why)
@@ -143,9 +139,8 @@ class ModelQuestions:
     async def _paying(self, tokens: int) -> AsyncIterator[Callable[[Usage], None]]:
         """What is within is one question; it says what that cost.
 
-        Its call and estimated tokens are counted before it is asked, so that many at once, in
-        however many workers, spend no more than there is. What it cost less is given back, all
-        of it where there was no answer. A worker that dies meanwhile leaves it counted.
+        Its call and estimated tokens are counted before it is asked, so that many at once spend no
+        more than there is; what it cost less is given back.
         """
         ahead = Usage(llm_calls=1, prompt_tokens=tokens)
         taken = Usage()
@@ -174,7 +169,6 @@ class ModelQuestions:
 
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[QuestionOutcome]:
-        """Who watches sees this question begin and end, where anybody may."""
         self._asked += 1
         telling, about = self.models.telling, self.account
         if telling is None or not about.conversation:
@@ -201,7 +195,6 @@ class ModelQuestions:
 
     @asynccontextmanager
     async def _told(self) -> AsyncIterator[OnText | None]:
-        """Where the text goes as it comes, if anywhere."""
         telling, about = self.models.telling, self.account
         if telling is None or not about.conversation or not self.models.aloud:
             yield None
@@ -213,10 +206,7 @@ class ModelQuestions:
 
 @contextmanager
 def giving_up() -> Iterator[None]:
-    """Where no model answers, fail the activity: to be tried again, where that may help.
-
-    Raises `ApplicationError` then; that a budget is spent is left to whoever asks.
-    """
+    """Where no model answers, raise `ApplicationError`: tried again, where that may help."""
     try:
         yield
     except ModelUnavailable as error:
@@ -227,10 +217,7 @@ def giving_up() -> Iterator[None]:
 
 
 def again_soon(error: ModelUnavailable) -> None:
-    """Have Temporal try the activity again, where that may help and nobody waits too long.
-
-    Raises `ApplicationError` then, with the wait that the server asked for.
-    """
+    """Have Temporal try again, after the wait that the server asks for, where that may help."""
     wait = error.retry_after if error.retry_after is not None else 1.0
     hopeless = isinstance(error, TurnTimeOver) or (
         isinstance(error, NoModelAnswered) and not error.worth_retrying

@@ -21,10 +21,7 @@ class Notifier:
 
     @activity.defn(name=activities.NOTIFY.name)
     async def notify(self, given: activities.Notify) -> None:
-        """Signal the conversation, starting it again where it was put away.
-
-        A conversation that nobody knows (any longer) is told nothing: the run goes on.
-        """
+        """Signal the conversation, starting it again where it was put away, if it is known."""
         known = await self._conversations.find(given.tenant, given.conversation)
         if known is None:
             activity.logger.warning("no conversation %s to tell", given.conversation)
@@ -32,10 +29,7 @@ class Notifier:
         await self._client.start_workflow(
             conversation.WORKFLOW,
             ConversationStart(
-                tenant=given.tenant,
-                conversation=known.id,
-                owner=known.owner,
-                locale=known.locale,
+                tenant=given.tenant, conversation=known.id, owner=known.owner, locale=known.locale
             ),
             id=conversation.workflow_id(given.tenant, known.id),
             task_queue=self._task_queue,

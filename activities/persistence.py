@@ -11,11 +11,7 @@ from router.telemetry.metrics import FLOW_STEPS
 
 
 class Records:
-    """The activities `recall`, `keep`, `write` and `publish`, over one store.
-
-    Each may run again after a crash and leaves the same: keys and counts in what it is given
-    see to that.
-    """
+    """The activities `recall`, `keep`, `write` and `publish`; run again, they leave the same."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,10 +44,7 @@ class Records:
 
     @activity.defn(name=activities.PUBLISH.name)
     async def publish(self, news: Publish) -> None:
-        """Make a run, its approvals and the news of them known.
-
-        All at once, so that whoever hears of an approval also finds it.
-        """
+        """Make a run, its approvals and the news of them known, all at once."""
         with temporal_failures():
             if news.run.remedy is not None and news.definition is not None:
                 await self._store.runs.keep_definition(news.run.remedy.definition, news.definition)

@@ -1,7 +1,4 @@
-"""Telling whoever watches what an activity does, while it does it.
-
-Rows of the event log are written beside what they tell of: no call of a tool waits for them.
-"""
+"""Telling whoever watches what an activity does, while it does it; no call waits for its rows."""
 
 import asyncio
 import logging
@@ -52,12 +49,7 @@ class _Noted:
 
 
 class Recording:
-    """Writes to the event log in the order noted, what comes at once in one transaction.
-
-    >>> recording = Recording(store.log)  # doctest: +SKIP
-    >>> noted = recording.note("default", call.started(now))  # doctest: +SKIP
-    >>> await noted.wait()  # whoever wants it in the log before going on  # doctest: +SKIP
-    """
+    """Writes to the event log in the order noted, what comes at once in one transaction."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -66,10 +58,7 @@ class Recording:
         self._at_once = asyncio.Event()
 
     def note(self, tenant: str, entry: LogEntry, *, at_once: bool = False) -> asyncio.Event:
-        """Have it written, in a moment or `at_once`, with all that was noted before.
-
-        Never waits; what is given back is set once it is in the log.
-        """
+        """Have it written with all noted before; never waits, and gives what is set once it is."""
         noted = _Noted(tenant, entry)
         self._waiting.append(noted)
         if at_once:
@@ -116,9 +105,6 @@ class ProgressPublisher:
     """Tells `live` of texts being written, of models being asked and of tools being called.
 
     Of the last two `recording` keeps rows; without it whoever comes late has missed them.
-
-    >>> async with ProgressPublisher(live).of("default", "c1", "m1") as on_text:  # doctest: +SKIP
-    ...     await chain.answer(request, seconds, on_text)
     """
 
     def __init__(self, live: Live, recording: Recording | None = None) -> None:
@@ -129,9 +115,8 @@ class ProgressPublisher:
     async def of(self, tenant: str, conversation: str, message_id: str) -> AsyncIterator[OnText]:
         """What a model may tell its text to, which never waits for those who read it.
 
-        The text goes on in about twenty pieces a second; all of it has been told on leaving,
-        unless by an error. A text that is begun anew, here or by the next one who comes with
-        the same message, has a higher attempt.
+        The text goes on in about twenty pieces a second, all of it by leaving, unless by an error.
+        One begun anew, here or by the next with the same message, has a higher attempt.
         """
         place = (tenant, conversation, message_id)
         text = _Text()
@@ -159,8 +144,7 @@ class ProgressPublisher:
     async def tool_started(self, call: ToolCall, attempt: int = 1) -> None:
         """Tell that the tool is being called, if in a conversation.
 
-        Who watches is told at the first attempt. The row is made at every one, for the worker
-        may have died before it was written.
+        Who watches is told at the first attempt; the row is made at every one, after a crash too.
         """
         if (about := _called(call)) is not None:
             row = about.started(_now())
@@ -251,7 +235,6 @@ class _Text:
         self._ended = asyncio.Event()
 
     async def add(self, delta: TextDelta) -> None:
-        """Take the model's next piece; never waits."""
         if delta.attempt != self._attempt:
             self._attempt = delta.attempt
             # By the clock, so that it is also above those of an activity that was tried
@@ -262,12 +245,10 @@ class _Text:
         self._more.set()
 
     def end(self) -> None:
-        """There will be no more."""
         self._ended.set()
         self._more.set()
 
     async def __aiter__(self) -> AsyncIterator[tuple[int, str]]:
-        """Attempt and text of each piece: what has gathered since the one before."""
         while not self._ended.is_set() or self._waiting:
             await self._more.wait()
             self._more.clear()

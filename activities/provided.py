@@ -1,7 +1,4 @@
-"""What tools ask for that is neither theirs nor the people system's, each under its name.
-
-`router.runtime.composition` says what the names stand for; a test or a company may say otherwise.
-"""
+"""What tools ask for that is neither theirs nor the people system's, each under its name."""
 
 from typing import Annotated, Protocol
 

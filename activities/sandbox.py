@@ -1,9 +1,8 @@
 """Programs that nobody here wrote, run where they can do no harm, and made sure to end.
 
-bubblewrap makes a machine that has nothing in it but a script and Python. Every namespace is
-new: no network, no other process, a user without rights. Of the file system there are programs
-and libraries, read-only, the skill's files likewise, and a /tmp that ends with the run. There
-is no /proc, and no environment but what is set here.
+bubblewrap makes a machine of new namespaces: no network, no other process, no rights, no /proc and
+no environment but what is set here; programs, libraries and the skill's files read-only, and a
+/tmp that ends with the run.
 """
 
 import asyncio
@@ -41,13 +40,7 @@ _SHEBANG = re.compile(
 
 
 def program_of(path: str, content: bytes) -> Program:
-    r"""Python or a shell, by the script's first line or else by its suffix.
-
-    Raises `ArgumentsToolError` where it is neither.
-
-    >>> program_of("scripts/sum", b"#!/usr/bin/env python3\n")
-    'python'
-    """
+    """Python or a shell, by the script's first line or its suffix; raises `ArgumentsToolError`."""
     said = _SHEBANG.match(content[:200] + b"\n")
     if said is not None:
         return _BY_NAME[said[1]]
@@ -145,10 +138,7 @@ def other_user() -> int | None:
 
 @cache
 def python() -> str:
-    """The Python for launcher and scripts: this one, or the system's where that can't be reached.
-
-    Raises `MisconfiguredError` where there is neither.
-    """
+    """The Python for launcher and scripts, or the system's; raises `MisconfiguredError` without."""
     name = "python{}.{}".format(*sys.version_info)
     for place in (Path(sys.base_prefix, "bin", name), Path("/usr/bin/python3")):
         if place.exists() and _is_open(place.resolve()):
@@ -181,7 +171,6 @@ def _programs() -> Iterator[str]:
 
 
 def _is_open(place: Path) -> bool:
-    """True where whoever runs bubblewrap gets there."""
     if os.geteuid() != 0:
         return os.access(place, os.X_OK)
     return all(path.stat().st_mode & stat.S_IXOTH for path in (place, *place.parents))
@@ -216,10 +205,7 @@ class Sandbox(Protocol):
     """A place where scripts may run."""
 
     async def run(self, script: Script, files: Mapping[str, bytes]) -> Output:
-        """What the script writes, which sees these files by their paths.
-
-        Raises `PermanentToolError` where it fails, or uses more than it may.
-        """
+        """What the script writes; raises `PermanentToolError` where it fails or uses too much."""
 
 
 def _unset(settings: Settings) -> str:
@@ -310,7 +296,6 @@ class Bubblewrap:
         return self._judged(script, status, Output(_text(output), _text(errors)))
 
     def _judged(self, script: Script, status: int, ran: Output) -> Output:
-        """What it wrote, where it ended well."""
         if status == 0:
             return ran
         if ran.errors.startswith(_OWN_WORDS):
@@ -369,7 +354,6 @@ async def _read(stream: asyncio.StreamReader, most: int, stop: Callable[[], None
 
 
 async def _write(stream: asyncio.StreamWriter, text: str) -> None:
-    """Give it the text; a script need not read what it is given."""
     with suppress(BrokenPipeError, ConnectionResetError):
         stream.write(text.encode())
         await stream.drain()
@@ -377,7 +361,6 @@ async def _write(stream: asyncio.StreamWriter, text: str) -> None:
 
 
 def _kill(process: Process) -> None:
-    """End bubblewrap, and with it the namespace and every process in it."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

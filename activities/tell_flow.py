@@ -1,7 +1,6 @@
 """Telling a flow something: an Update on its workflow, which is started where it is new.
 
-An ordinary activity, never a local one: it waits for another workflow's task, and waiting
-inside a workflow task deadlocks when the slots run out.
+Never a local activity: waiting for a workflow's task inside another deadlocks when slots run out.
 """
 
 import asyncio
@@ -101,7 +100,6 @@ class FlowTeller:
         )
 
     def _limits(self, definitions: Iterable[FlowDefinition]) -> dict[str, CallLimits]:
-        """How the tools of these flows may be called, as the registry has them now."""
         states = [state for definition in definitions for state in definition.states.values()]
         names = {name for state in states for name in state.tools.values()}
         return {name: self._capabilities.limits(name) for name in sorted(names)}

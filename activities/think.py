@@ -47,11 +47,7 @@ class Thinker:
 
     @activity.defn(name=activities.THINK.name)
     async def think(self, given: activities.Think) -> Thought:
-        """The next step.
-
-        Raises `ApplicationError` where no model answers: one that isn't tried again, once that
-        can't help.
-        """
+        """The next step; raises `ApplicationError` where no model answers."""
         skill, account = given.task.skill, given.account
         job: Job = "step" if given.task.part else "skill"
         prompt = self.prompts.of(job, account.conversation, given.locale)
@@ -78,8 +74,7 @@ class Thinker:
     async def means(self, task: SkillTask, person: Principal, offered: Capabilities) -> Means:
         """What of this may be called: all, or where that is too much what is near the request.
 
-        The same at every step of a run, so that servers can keep the prompt
-        in their cache. From one step of a plan nobody is sent to a form.
+        The same at every step of a run, for the servers' caches; one step of a plan starts no form.
         """
         tools = offered.tools_of(task.skill, person)
         flows = {} if task.part else offered.flows_of(task.skill, person)
@@ -94,7 +89,6 @@ class Thinker:
         )
 
     def _shaped(self, flow: StartFlow, task: SkillTask) -> StartFlow:
-        """The flow with the model's values in the shapes that its slots have."""
         known = self.capabilities.slots(flow.flow)
         slots = stated(known, flow.slots, "", task.now)
         taken = {name: value for name, value in slots.items() if _fits(known[name], value)}
@@ -120,11 +114,7 @@ class Condenser:
 
     @activity.defn(name=activities.CONDENSE.name)
     async def condense(self, given: activities.Condense) -> activities.Condensed:
-        """The note so far and what happened since, as one note.
-
-        Raises `ApplicationError` where no model writes it: one that isn't tried again, once that
-        can't help.
-        """
+        """The note so far and what happened since, as one; raises `ApplicationError` as `think`."""
         prompt = self.prompts.of("condense", given.account.conversation, given.locale)
         step = SkillStep(given.skill, given.step)
         asking = self.models.unheard.asking(self.chain, given.account, step)
@@ -147,11 +137,7 @@ class Planner:
 
     @activity.defn(name=activities.PLAN.name)
     async def plan(self, given: activities.Draw) -> Planned:
-        """The steps, or what is wrong with them.
-
-        Raises `ApplicationError` where no model answers: one that isn't tried again, once that
-        can't help.
-        """
+        """The steps, or what is wrong with them; raises as `Thinker.think`."""
         thinker, account = self.thinker, given.account
         prompt = thinker.prompts.of("plan", account.conversation, given.locale)
         asking = self._asking(given)
@@ -167,10 +153,7 @@ class Planner:
 
     @activity.defn(name=activities.REFLECT.name)
     async def reflect(self, given: activities.Reflect) -> Reflected:
-        """What is to be done with the results, or what is wrong with the answer.
-
-        Raises as `plan`.
-        """
+        """What is to be done with the results, or what is wrong with the answer; raises as it."""
         prompt = self.thinker.prompts.of("reflect", given.account.conversation, given.locale)
         asking, plan, last = self._asking(given), given.memory.plan or Plan(), given.last
         question = reflect_request(prompt, given.task, given.memory, last=last)

@@ -57,11 +57,7 @@ AGAIN = 2.0
 
 
 class Places:
-    """Tools without `at_once` have as many as they like.
-
-    A call waits before anything is noted of it, so one that gets no place was never sent: it
-    may be tried again, whatever the tool does.
-    """
+    """Where calls wait before anything is noted of them: one that gets no place was never sent."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
@@ -69,11 +65,7 @@ class Places:
 
     @asynccontextmanager
     async def taken(self, tool: Tool) -> AsyncIterator[None]:
-        """A place while within.
-
-        Raises:
-            TransientToolError: none became free for so long as a call may wait.
-        """
+        """A place while within; raises `TransientToolError` where none became free in time."""
         most = tool.options.at_once
         if most is None:
             yield
@@ -93,14 +85,9 @@ class Places:
 
     def _crowded(self, tool: Tool, most: int) -> TransientToolError:
         seconds = f"{self._patience:g}"
-        return TransientToolError(
-            Localised(
-                zh=f"“{tool.title.zh}”正忙：已有 {most} 个调用在进行，{seconds} 秒内没有空出来",
-                en=f"{tool.name} is busy: {most} calls are under way, and none ended in "
-                f"{seconds} s",
-            ),
-            retry_after=AGAIN,
-        )
+        zh = f"“{tool.title.zh}”正忙：已有 {most} 个调用在进行，{seconds} 秒内没有空出来"
+        en = f"{tool.name} is busy: {most} calls are under way, and none ended in {seconds} s"
+        return TransientToolError(Localised(zh=zh, en=en), retry_after=AGAIN)
 
 
 _Place = tuple[str, bool, Locale]
@@ -202,8 +189,7 @@ class ToolCaller:
     async def call(self, call: ToolCall, confirmed: bool = False) -> JsonValue:
         """What one try comes to.
 
-        Raises what the gate and `run_admitted` raise, and
-        `TooManyRequests` where this person had the tool called too often in the last minute.
+        Raises what the gate and `run_admitted` raise, and `TooManyRequests` for too many a minute.
         """
         admitted: Admitted | None = None
         try:
@@ -231,8 +217,7 @@ class ToolCaller:
     async def check(self, call: ToolCall) -> Localised | None:
         """What the call is about, where nothing speaks against it but that it isn't confirmed.
 
-        No rate counts it and no ledger notes it; the audit does, as `checked`. Raises what
-        `router.tool.gate.screen` and `check_rules` raise.
+        No rate counts it, no ledger notes it; the audit does. Raises as `screen`, `check_rules`.
         """
         try:
             screened = screen(self.registry, attempt_of(call, confirmed=False))
@@ -244,7 +229,6 @@ class ToolCaller:
         return about
 
     async def _answered(self, admitted: Admitted, call: ToolCall) -> tuple[JsonValue, str]:
-        """The result, and whether it was `done` or `cached`."""
         tool = admitted.tool
         known = self._remembered.find(tool, call)
         if known is not None:
@@ -267,14 +251,12 @@ class ToolCaller:
         made = await self._audit.calls(call.caller.tenant, call.caller.id, call.tool, since)
         if made >= most:
             title = self.registry[call.tool].title
-            raise TooManyRequests(
-                Localised(
-                    zh=f"“{title.zh}”在过去一分钟里用了 {made} 次，最多 {most} 次，请过一分钟再试",
-                    en=f"{call.tool} was called {made} times in the last minute, {most} are "
-                    "allowed; wait a minute",
-                ),
-                retry_after=60,
+            zh = f"“{title.zh}”在过去一分钟里用了 {made} 次，最多 {most} 次，请过一分钟再试"
+            en = (
+                f"{call.tool} was called {made} times in the last minute, {most} are "
+                "allowed; wait a minute"
             )
+            raise TooManyRequests(Localised(zh=zh, en=en), retry_after=60)
 
     async def _note_failure(self, call: ToolCall, error: RouterError, *, admitted: bool) -> None:
         outcome = "unknown" if isinstance(error, UnknownOutcome) else "failed"
@@ -296,11 +278,7 @@ class ToolCaller:
 async def let_through(
     registry: Registry, call: ToolCall, confirmed: bool, dependencies: Dependencies
 ) -> Admitted:
-    """The gate, with the tool's own rules where they belong: before a confirmation is demanded.
-
-    Nobody is asked to confirm what would then be refused. Raises what `router.tool.gate.admit`
-    and `check_rules` raise.
-    """
+    """The gate, with the tool's own rules before a confirmation is demanded; raises as both do."""
     attempt = attempt_of(call, confirmed)
     screened = screen(registry, attempt)
     if lacks_confirmation(screened.tool, attempt):
@@ -311,12 +289,9 @@ async def let_through(
 async def check_rules(
     admitted: Admitted, call: ToolCall, dependencies: Dependencies
 ) -> Localised | None:
-    """What the call is about, where the tool's own rules say so and have nothing against it.
+    """What the call is about, where the tool's own rules say so; nothing is changed.
 
-    Nothing is changed.
-
-    Raises what the tool's check raises, and `TransientToolError` where it failed in a way
-    nobody foresaw, or took longer than a call may.
+    Raises what the tool's check raises, and `TransientToolError` where it broke or took too long.
     """
     check, tool = admitted.tool.check, admitted.tool
     if check is None:
@@ -343,14 +318,11 @@ async def run_admitted(
     page: Page | None = None,
     telling: ProgressPublisher | None = None,
 ) -> JsonValue:
-    """One try of a call that the gate has let through.
+    """One try of a call that the gate has let through; a person's key is theirs alone.
 
-    A person's key is theirs alone: two people may use the same.
-
-    Raises what `once` raises, and for the tool itself `TransientToolError`
-    (it failed in a way nobody foresaw, or took too long: trying again may help) or whatever
-    error of the house it raised. What is longer than 64 KiB is what `page` makes of it; without one
-    it is an `UnusableResult` for a read, and for a write a result that says that it is done.
+    Raises what `once` raises, and for the tool itself `TransientToolError` (it broke or took too
+    long) or whatever error of the house it raised. What is over 64 KiB is what `page` makes of it;
+    without, an `UnusableResult` for a read, and for a write a result that says that it is done.
     """
     own, tool = with_own_keys(call), admitted.tool
 
@@ -368,29 +340,21 @@ async def run_admitted(
 
 
 async def _is_known(ledger: EffectsLedger, tool: Tool, call: ToolCall) -> bool:
-    """True for a write that was begun before.
-
-    What its check would find by now may be the doing of the call itself: a request that is
-    over since the first try took it back.
-    """
+    """True for a write that was begun before: what its check would find may be its own doing."""
     return tool.writes and await ledger.find(call.key) is not None
 
 
 @contextmanager
 def _foreseen(tool: Tool, context: ToolContext) -> Iterator[None]:
-    """Turn what no tool says on purpose into `TransientToolError`: trying again may help."""
     try:
         yield
     except RouterError:
         raise
     except TimeoutError as error:
         seconds = tool.timeout.total_seconds()
-        raise TransientToolError(
-            Localised(
-                zh=f"“{tool.title.zh}”在 {seconds:g} 秒内没有完成",
-                en=f"{tool.name} took longer than {seconds:g} s",
-            )
-        ) from error
+        zh = f"“{tool.title.zh}”在 {seconds:g} 秒内没有完成"
+        en = f"{tool.name} took longer than {seconds:g} s"
+        raise TransientToolError(Localised(zh=zh, en=en)) from error
     except Exception as error:
         failure = unforeseen(error, tool.name, tool.title.zh, context.logger)
         raise failure from error
@@ -426,10 +390,7 @@ def _context(call: ToolCall, telling: ProgressPublisher | None, keeping: Keeping
 
 
 async def once(
-    ledger: EffectsLedger,
-    tool: Tool,
-    call: ToolCall,
-    send: Callable[[], Awaitable[JsonValue]],
+    ledger: EffectsLedger, tool: Tool, call: ToolCall, send: Callable[[], Awaitable[JsonValue]]
 ) -> JsonValue:
     """The result of a write that is sent by `send`, now or on an earlier try.
 
@@ -471,7 +432,6 @@ def digest(call: ToolCall) -> str:
 
 
 async def _ended(ledger: EffectsLedger, tool: Tool, key: str, error: RouterError) -> RouterError:
-    """Note how a call failed, and say how to report it."""
     if isinstance(error, UnknownOutcome):
         return error
     if isinstance(error, AnswersNeeded):

@@ -1,10 +1,9 @@
 """What a call came to, made such that everything on its way can take it.
 
-    the tool ▸ kept ▸ ledger (writes) ▸ carried ▸ workflow, event log, models
+the tool ▸ kept ▸ ledger (writes) ▸ carried ▸ workflow, event log, models
 
-A write that has answered is done, whatever it answered, and is never sent again for that: where
-the answer can't be kept or carried, the result says so in its place. A read has failed then.
-What is too long for a model or a person is given page by page; files are kept for their caller.
+A write that has answered is done, whatever it answered: where the answer can't be kept or carried,
+the result says so in its place. A read has failed then. What is too long is given by pages.
 """
 
 import json
@@ -29,23 +28,14 @@ from router.tool.tool import Tool
 
 @dataclass(frozen=True)
 class Keeping:
-    """`router.tool.results.Keep`: files are their caller's, as if they had handed them in.
-
-    In a flow that is the requester. A try that fails afterwards leaves files that nobody knows
-    the ids of; the next one keeps its own.
-    """
+    """`router.tool.results.Keep`: files are their caller's, as if they had handed them in."""
 
     tool: Tool
     owner: Principal
     dependencies: Dependencies
 
     async def __call__(self, files: Mapping[str, ToolFile]) -> None:
-        """Keep them.
-
-        Raises:
-            UnusableResult: one is larger than 10 MiB.
-            MisconfiguredError: nothing provides a store of files.
-        """
+        """Keep them; raises `UnusableResult` for one of over 10 MiB."""
         for file in files.values():
             self._check(file)
         store = await self.dependencies.resolve(provided.files)
@@ -58,14 +48,15 @@ class Keeping:
     def _check(self, file: ToolFile) -> None:
         if len(file.content) > MOST_BYTES:
             name, size = file.name[:80], len(file.content)
-            raise UnusableResult(
-                Localised(
-                    zh=f"“{self.tool.title.zh}”给出的文件“{name}”有 {size} 字节，"
-                    f"超过了 {MOST_BYTES}，请一次少要一些",
-                    en=f"{self.tool.name} gave the file {name!r} of {size} bytes, "
-                    f"more than {MOST_BYTES}; ask it for less at a time",
-                )
+            zh = (
+                f"“{self.tool.title.zh}”给出的文件“{name}”有 {size} 字节，"
+                f"超过了 {MOST_BYTES}，请一次少要一些"
             )
+            en = (
+                f"{self.tool.name} gave the file {name!r} of {size} bytes, "
+                f"more than {MOST_BYTES}; ask it for less at a time"
+            )
+            raise UnusableResult(Localised(zh=zh, en=en))
 
 
 RESULT_BYTES = 64 * 1024
@@ -85,10 +76,7 @@ async def kept(tool: Tool, answering: Awaitable[JsonValue], locale: Locale) -> J
 
 
 async def carried(tool: Tool, result: JsonValue, page: Page | None, locale: Locale) -> JsonValue:
-    """The result if it is short enough, else what `page` makes of it.
-
-    Raises `UnusableResult` for a read that is too long where there is no `page`.
-    """
+    """The result if short enough, else what `page` makes of it, or `UnusableResult` for a read."""
     text = json.dumps(result, ensure_ascii=False, allow_nan=False)
     size = len(text.encode())
     if size <= RESULT_BYTES:
@@ -103,7 +91,6 @@ async def carried(tool: Tool, result: JsonValue, page: Page | None, locale: Loca
 
 
 def _instead(tool: Tool, error: UnusableResult, locale: Locale) -> JsonValue:
-    """What a write gives whose own result nobody can be given."""
     if not tool.writes:
         raise error
     note = Localised(
@@ -122,13 +109,7 @@ _SHOWN_AS = dict.fromkeys(map(chr, range(32)), 6) | dict.fromkeys('\n\r\t\b\f"\\
 
 
 def page_of(text: str, number: int, handle: str) -> ResultPage:
-    """One page of a long result, which a model is shown whole; pages count from 1.
-
-    Behind the last one there are pages without text.
-
-    >>> page_of("x" * 7000, 2, "h").read_more is None
-    True
-    """
+    """One page of a long result, which a model is shown whole, from 1; behind the last no text."""
     pages = text_pages(text)
     return ResultPage(
         read_more=handle if number < len(pages) else None,
@@ -139,11 +120,7 @@ def page_of(text: str, number: int, handle: str) -> ResultPage:
 
 
 def text_pages(text: str) -> list[str]:
-    r"""A text in pages that a model is shown whole, as JSON; they end with a line if they can.
-
-    >>> [len(page) for page in text_pages("a line\n" * 1000)]
-    [4725, 2275]
-    """
+    """A text in pages that a model is shown whole, as JSON; they end with a line if they can."""
     pages: list[str] = []
     start = 0
     while start < len(text) or not pages:

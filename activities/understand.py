@@ -1,7 +1,4 @@
-"""Understanding a message by rules: a local activity, CPU only, no model.
-
-Greetings and thanks, where no model is there to return them.
-"""
+"""Understanding a message by rules: a local activity, CPU only, no model."""
 
 from collections.abc import Iterable
 
@@ -48,8 +45,7 @@ def greeting(
 class Understander:
     """Reads messages with the patterns of the flows and tools that are loaded.
 
-    Where there is no model (`alone`) greetings are returned here too: deciding is an activity that
-    Temporal writes down, which costs as much as all the rest of such a turn.
+    Without a model (`alone`) it greets too, which costs less than an activity that is written down.
     """
 
     def __init__(self, reader: Reader, capabilities: Capabilities, *, alone: bool = False) -> None:

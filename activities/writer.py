@@ -1,11 +1,7 @@
 """A model that tools may ask to write something, on the account of whoever calls them.
 
 What that costs goes from deep within the tool to whoever answers for the call by a context
-variable, so that neither gate nor tool has to hand on what only a model's tools know.
-
-    with metered(call.spent) as meter:
-        result = await caller.call(call)
-    Answer(value=result, usage=meter.usage)
+variable: `with metered(call.spent) as meter`, and then `meter.usage`.
 """
 
 from collections.abc import Iterator
@@ -78,11 +74,7 @@ MOST_TOKENS = 4096
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes texts about texts; `chain` is None where no model is configured.
-
-    Budgets and the day's spending are the caller's; what it costs is the call's, and so the
-    turn's. Nothing is streamed: a tool's text isn't the turn's answer yet.
-    """
+    """Writes texts about texts, unstreamed; `chain` is None where no model is configured."""
 
     models: Models
     chain: FallbackChain | None
@@ -91,10 +83,8 @@ class Writer:
     async def write(self, job: Job, ctx: ToolContext, **sections: str) -> str:
         """What a model writes, given these sections, each marked as material under its name.
 
-        Raises:
-            PermanentToolError: no model is configured, it declines, or nobody would pay for it.
-            ArgumentsToolError: the text is longer than it can read, or write about whole.
-            ModelUnavailable: none answers right now.
+        Raises `PermanentToolError` where there is no model, it declines, or nobody would pay,
+        `ArgumentsToolError` where the text is too long, `ModelUnavailable` where none answers now.
         """
         if self.chain is None:
             raise PermanentToolError(_NO_MODEL)
@@ -104,12 +94,9 @@ class Writer:
         try:
             return _text(await asking(self._request(job, ctx, sections)))
         except ContextTooLong as error:
-            raise ArgumentsToolError(
-                Localised(
-                    zh=f"text：模型一次读不完，请分段给（{error}）",
-                    en=f"text: {error}; give it part by part",
-                )
-            ) from error
+            zh = f"text：模型一次读不完，请分段给（{error}）"
+            en = f"text: {error}; give it part by part"
+            raise ArgumentsToolError(Localised(zh=zh, en=en)) from error
         except BudgetSpent as error:
             said = Localised(zh=BUDGET_SPENT[error.scope].zh, en=str(error))
             raise PermanentToolError(said) from error
@@ -147,22 +134,16 @@ writer: Provider[Writer] = Provider("writer", unset=_unset)
 
 
 async def within_means(offered: Capabilities, asking: ModelQuestions) -> Capabilities:
-    """What may be offered to a model that is about to be asked, or would be.
-
-    A tool that asks one itself isn't, where the question alone uses up what may be spent.
-    """
+    """What may be offered to a model: no tool that asks one itself, where one question is all."""
     affordable = asking.chain is None or await asking.affords(2)
     return offered if affordable else offered.without(writer)
 
 
 def _text(answer: ChatAnswer) -> str:
     if answer.finish == "length":
-        raise ArgumentsToolError(
-            Localised(
-                zh="text：要写出来的太长了，请分段给",
-                en="text: what is written of it is too long; give it part by part",
-            )
-        )
+        zh = "text：要写出来的太长了，请分段给"
+        en = "text: what is written of it is too long; give it part by part"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     text = answer.text.strip()
     if answer.refusal or not text:
         raise PermanentToolError(_declined(answer.refusal))

@@ -180,7 +180,7 @@ def _said(ctx: ToolContext, run: RunRecord, item: RequestView) -> str:
 
 
 def _whole_of(run: RunRecord) -> str:
-    """The request that the run is, or that it is a branch of: people wait for the one."""
+    """The request that the run is, or that it is a branch of."""
     return str(run.parent).rsplit("/", 1)[-1] if run.is_branch else run.id
 
 
@@ -295,12 +295,8 @@ class Told(BaseModel):
 
 
 async def _is_under_way(
-    ctx: ToolContext,
-    runs: AllRuns,
-    kinds: provided.Kinds,
-    request: Which = ANY,
+    ctx: ToolContext, runs: AllRuns, kinds: provided.Kinds, request: Which = ANY
 ) -> Localised:
-    """One of the caller's own, and not over yet, or such that it can be taken back after all."""
     run = await run_meant(request, ctx, runs, kinds, completed=True)
     if run.status in ENDED and not can_be_taken_back(run):
         raise PermanentToolError(_SAID["already_over"])
@@ -308,12 +304,8 @@ async def _is_under_way(
 
 
 async def _may_be_hurried(
-    ctx: ToolContext,
-    runs: AllRuns,
-    kinds: provided.Kinds,
-    request: Which = ANY,
+    ctx: ToolContext, runs: AllRuns, kinds: provided.Kinds, request: Which = ANY
 ) -> Localised:
-    """One of the caller's own that waits for somebody who wasn't reminded just now."""
     run = await run_meant(request, ctx, runs, kinds, submitted=True)
     _, outcome = await to_remind(runs, run, ctx.now)
     if outcome is not None:
@@ -473,10 +465,7 @@ async def _ask_back(
 
 
 async def _tell(
-    ctx: ToolContext,
-    run: RunRecord,
-    connect: provided.Connect,
-    event: Cancelled | Nudged,
+    ctx: ToolContext, run: RunRecord, connect: provided.Connect, event: Cancelled | Nudged
 ) -> RunStanding | None:
     """How the run stands after the word; None where it was over before it heard."""
     try:
@@ -486,7 +475,6 @@ async def _tell(
 
 
 def _taken_back(status: FlowStatus) -> Outcome:
-    """A run may have come to another end while the word was on its way."""
     if status == "cancelled":
         return "withdrawn"
     return "already_over" if status in ENDED else "under_way"

@@ -1,7 +1,6 @@
 """What is read on demand: the rest of a long result, and files of the skill that calls.
 
-A path is looked up among those that the skill was loaded with, and opens nothing: where it isn't
-one of them there is nothing to be had by it, whatever it is made of.
+A path is looked up among those that the skill was loaded with, and opens nothing.
 """
 
 from collections.abc import Collection, Mapping
@@ -47,20 +46,14 @@ async def read_more(
     """The next page of a result that was too long to be given whole."""
     body = await results.find(ctx.caller.tenant, ctx.caller.id, handle)
     if body is None:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"handle：你没有编号为“{handle}”的结果可以续读",
-                en=f"handle: there is no result {handle!r} of yours to read on in",
-            )
-        )
+        zh = f"handle：你没有编号为“{handle}”的结果可以续读"
+        en = f"handle: there is no result {handle!r} of yours to read on in"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     found = page_of(body, page, handle)
     if page > found.pages:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"page：结果有 {found.pages} 页，没有第 {page} 页",
-                en=f"page: the result has {found.pages} pages, and no page {page}",
-            )
-        )
+        zh = f"page：结果有 {found.pages} 页，没有第 {page} 页"
+        en = f"page: the result has {found.pages} pages, and no page {page}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     return found
 
 
@@ -172,7 +165,6 @@ async def _contents(files: SkillFiles, wanted: Collection[SkillFile]) -> dict[st
 
 
 def _text(content: bytes) -> str | None:
-    """What the file says; None where it isn't text."""
     try:
         return None if b"\0" in content else content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -180,7 +172,6 @@ def _text(content: bytes) -> str | None:
 
 
 def _listed(files: Mapping[str, SkillFile], path: str, page: int) -> FilePage:
-    """The files in the folder of this path; raises `ArgumentsToolError` where there is none."""
     folder = path.removeprefix("./").rstrip("/")
     inside = [
         f for name, f in files.items() if folder in {"", "."} or name.startswith(f"{folder}/")

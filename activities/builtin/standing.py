@@ -65,10 +65,6 @@ def standing(
 def sums(slots: Slots, locale: Locale) -> str:
     """What the slots come to in money; where there is none, how many things they ask for.
 
-    A slot that holds what the items come to adds nothing to them.
-
-    >>> sums({"items": [{"amount": {"amount": "36", "currency": "CNY"}}] * 2}, "zh")
-    '¥72.00'
     >>> rows = [{"amount": {"amount": "58", "currency": "CNY"}}]
     >>> sums({"items": rows, "total": {"amount": "58.00", "currency": "CNY"}}, "zh")
     '¥58.00'
@@ -88,11 +84,7 @@ def sums(slots: Slots, locale: Locale) -> str:
 
 
 def days_of(slots: Slots) -> list[tuple[date, date]]:
-    """The stretches of days that the slots are about, both ends included: of `items` too.
-
-    >>> days_of({"start": "2026-12-07", "end": "2026-12-08"})
-    [(datetime.date(2026, 12, 7), datetime.date(2026, 12, 8))]
-    """
+    """The stretches of days that the slots are about, both ends included: of `items` too."""
     start, end = slots.get("start"), slots.get("end")
     found = []
     if _is_day(start):
@@ -129,7 +121,6 @@ def _label(run: RunRecord, made: date, locale: Locale) -> str:
 
 
 def _short(day_: date, year: int, locale: Locale) -> str:
-    """The day, with its year where that is another."""
     if locale == "zh":
         return f"{day_.year}年" * (day_.year != year) + f"{day_.month}月{day_.day}日"
     return f"{day_.day} {MONTHS[day_.month - 1]}" + f" {day_.year}" * (day_.year != year)
@@ -145,7 +136,6 @@ def _texts(slots: Slots) -> list[tuple[str, str]]:
 
 
 def _words(slots: Slots) -> list[str]:
-    """What was said in a word or two, as it is and as people read it: `上海`, `年假`."""
     short = [(n, v) for n, v in _texts(slots) if 1 < len(v) <= _LONGEST_WORD and not _is_day(v)]
     return [word for n, v in short for word in (v, named(n, v, "zh"))]
 
@@ -161,7 +151,6 @@ def _pieces(item: Slots) -> int:
 
 
 def _purses(slots: Slots) -> Purses:
-    """What everything comes to, by currency."""
     parts: Purses = {}
     _add_up([value for value in slots.values() if isinstance(value, list)], parts)
     purses = dict(parts)
@@ -176,7 +165,6 @@ def _purses(slots: Slots) -> Purses:
 
 
 def _add_up(value: JsonValue, purses: Purses) -> None:
-    """Add every amount of money that is in the value to that of its currency."""
     if isinstance(value, list):
         for inner in value:
             _add_up(inner, purses)
@@ -262,7 +250,6 @@ class RunMention:
 
     @cached_property
     def _rest(self) -> str:
-        """What is said besides the days."""
         text = self._utterance.text
         for found in sorted(only(Days, self._utterance.things), key=lambda f: -f.start):
             text = f"{text[: found.start]} {text[found.end :]}"
@@ -285,12 +272,10 @@ async def run_meant(
 ) -> RunRecord:
     """The caller's run with this id, or the only one under way of which this is said.
 
-    Never the run that asks, nor by name a word to another request or a look-up,
-    nor where `submitted` one whose own questions aren't answered yet. With `completed`, where
-    none under way fits, one that is over and can be taken back; and never by name a run that
-    does so. Raises `SeveralFit` where several are meant, or none of those that there are: a guess
-    might take back the wrong one. `ArgumentsToolError` or `PermanentToolError` where there are
-    none.
+    Never the run that asks, nor by name a word to another request or a look-up, nor where
+    `submitted` one whose own questions aren't answered yet. With `completed`, where none under way
+    fits, one that is over and can be taken back. Raises `SeveralFit` where several are meant, or
+    none of those that there are; `ArgumentsToolError` or `PermanentToolError` where there are none.
     """
     caller = ctx.caller
     known = await runs.find(caller.tenant, name.strip())
@@ -326,7 +311,6 @@ def can_be_taken_back(run: RunRecord) -> bool:
 def _unclear(
     said: RunMention, fitting: Sequence[RunRecord], others: Sequence[RunRecord], ctx: ToolContext
 ) -> ArgumentsToolError | PermanentToolError:
-    """Why none can be told to be meant; with those that may be, for a person to choose from."""
     if not fitting and not others:
         return PermanentToolError(NONE_AT_ALL) if said.text == ANY else _none(said.text)
     shown = (fitting or [run for run in others if said.is_kind(run)] or others)[:_SHOWN]
@@ -354,12 +338,9 @@ def _no_such(name: str, runs: Sequence[RunRecord], ctx: ToolContext) -> Localise
 
 def _none(name: str) -> ArgumentsToolError:
     given = name[:60]
-    return ArgumentsToolError(
-        Localised(
-            zh=f"request：没有叫“{given}”的正在办理的申请，也没有别的",
-            en=f"request: no request under way is called {given!r}, nor is there any other",
-        )
-    )
+    zh = f"request：没有叫“{given}”的正在办理的申请，也没有别的"
+    en = f"request: no request under way is called {given!r}, nor is there any other"
+    return ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 def _listed(runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:

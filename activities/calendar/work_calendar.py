@@ -1,7 +1,4 @@
-"""Which days are worked in China, and counting in them, halves included.
-
-Those are weekdays but for statutory holidays, and the weekend days that are swapped for them.
-"""
+"""Which days are worked in China, holidays and swapped weekends heeded, and counting in halves."""
 
 import logging
 import math
@@ -61,12 +58,8 @@ class _Year:
 class WorkCalendar:
     """The Chinese working calendar, with what `overrides` change in it.
 
-    Of a year that hasn't been announced it knows weekends and the holidays that the law
-    fixes, but no swapped days; `announced` says so, and so does the log, once.
-
-    >>> calendar = WorkCalendar.load()
-    >>> calendar.is_workday(date(2026, 10, 10)), calendar.is_workday(date(2026, 10, 7))
-    (True, False)
+    Of a year that hasn't been announced it knows weekends and the law's holidays, but no swapped
+    days; `announced` says so, and so does the log, once.
     """
 
     def __init__(self, overrides: Overrides | None = None) -> None:
@@ -75,10 +68,7 @@ class WorkCalendar:
 
     @classmethod
     def load(cls, file: Path | None = None) -> Self:
-        """The calendar with the overrides that ship with it and then those in `file`.
-
-        Raises `MisconfiguredError` where a file can't be read or says what it can't.
-        """
+        """With the overrides that ship and then those in `file`; raises `MisconfiguredError`."""
         overrides = _read(_SHIPPED)
         return cls(overrides.then(_read(file)) if file else overrides)
 
@@ -144,11 +134,7 @@ _NAMES = (
 
 
 def weekday(day: date) -> Localised:
-    """The name of the weekday that `day` falls on.
-
-    >>> weekday(date(2026, 11, 22)).within("zh")
-    '星期日'
-    """
+    """The name of the weekday that `day` falls on."""
     return _NAMES[day.weekday()]
 
 
@@ -166,8 +152,7 @@ def workdays(
 ) -> Decimal:
     """Working days from `start` to `end`, both included; 0 where the end comes first.
 
-    `start_half` "pm" begins at noon, `end_half` "am" ends at noon; half a day goes only
-    where that day is worked. A morning or an afternoon is a day that ends or begins at noon.
+    `start_half` "pm" begins at noon, `end_half` "am" ends at noon.
 
     >>> calendar = WorkCalendar.load()
     >>> workdays(calendar, date(2026, 11, 20), date(2026, 11, 23), "pm", "am")
@@ -176,12 +161,9 @@ def workdays(
     if end < start:
         return Decimal(0)
     if end - start > timedelta(days=MOST_DAYS):
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"{start} 到 {end} 超过五年，请核对日期",
-                en=f"{start} to {end} is longer than five years; check the dates",
-            )
-        )
+        zh = f"{start} 到 {end} 超过五年，请核对日期"
+        en = f"{start} to {end} is longer than five years; check the dates"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     total = Decimal(sum(calendar.is_workday(day) for day in _days(start, end)))
     if start_half == "pm" and calendar.is_workday(start):
         total -= HALF
@@ -194,11 +176,7 @@ def last_workday(calendar: WorkCalendar, start: date, duration: JsonValue) -> da
     """The day on which a leave of this duration that begins on `start` ends, both included.
 
     `duration` is `{"days": 2.5}` or `{"hours": 4}`, in working days of eight hours, or
-    `{"weeks": 2}`, which are calendar weeks. A leave that ends at noon ends on that day.
-    Raises `ArgumentsToolError` for any other, and for more than five years.
-
-    >>> last_workday(WorkCalendar.load(), date(2026, 11, 20), {"days": 2.5}).isoformat()
-    '2026-11-24'
+    `{"weeks": 2}`, of the calendar. Raises `ArgumentsToolError` for any other or over five years.
     """
     unit, amount = _amount(duration)
     if unit == "weeks":
@@ -208,12 +186,9 @@ def last_workday(calendar: WorkCalendar, start: date, duration: JsonValue) -> da
         left -= calendar.is_workday(day)
         if left <= 0:
             return day
-    raise ArgumentsToolError(
-        Localised(
-            zh=f"{duration} 超过五年，请核对时长",
-            en=f"{duration} is longer than five years; check the duration",
-        )
-    )
+    zh = f"{duration} 超过五年，请核对时长"
+    en = f"{duration} is longer than five years; check the duration"
+    raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 def day(value: JsonValue, name: str) -> date:
@@ -221,19 +196,13 @@ def day(value: JsonValue, name: str) -> date:
     try:
         found = date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"{name}：{str(value)[:40]!r} 不是 2026-11-30 这样的日期",
-                en=f"{name}: {str(value)[:40]!r} isn't a date like 2026-11-30",
-            )
-        ) from None
+        zh = f"{name}：{str(value)[:40]!r} 不是 2026-11-30 这样的日期"
+        en = f"{name}: {str(value)[:40]!r} isn't a date like 2026-11-30"
+        raise ArgumentsToolError(Localised(zh=zh, en=en)) from None
     if not FIRST_YEAR <= found.year <= LAST_YEAR:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"{name}：{found} 不在 {FIRST_YEAR} 到 {LAST_YEAR} 年之间",
-                en=f"{name}: {found} isn't between {FIRST_YEAR} and {LAST_YEAR}",
-            )
-        )
+        zh = f"{name}：{found} 不在 {FIRST_YEAR} 到 {LAST_YEAR} 年之间"
+        en = f"{name}: {found} isn't between {FIRST_YEAR} and {LAST_YEAR}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     return found
 
 

@@ -1,7 +1,7 @@
 """Exchange rates of the day, from an address that the operator names.
 
-Two forms are read: the European Central Bank's daily XML, and JSON as frankfurter.dev and many
-others have it: `{"base": "EUR", "date": "2026-11-20", "rates": {"USD": 1.0823}}`.
+Read are the European Central Bank's daily XML, and JSON as frankfurter.dev and others have it:
+`{"base": "EUR", "date": "2026-11-20", "rates": {"USD": 1.0823}}`.
 """
 
 import asyncio
@@ -57,10 +57,7 @@ class DayOfRates:
 
 
 class ExchangeRates:
-    """The latest rates, fetched at most once a day; no `address`, no source.
-
-    `source` names it to people.
-    """
+    """The latest rates, fetched at most once a day; `source` names them to people."""
 
     def __init__(self, address: str | None) -> None:
         self._address = address
@@ -71,11 +68,10 @@ class ExchangeRates:
         self._due = datetime.min.replace(tzinfo=UTC)
 
     async def latest(self, now: datetime) -> DayOfRates:
-        """The rates; a day old at most where newer ones can be had.
+        """The rates, a day old at most where newer ones can be had.
 
-        Raises:
-            PermanentToolError: no source is configured, or what it sends are no rates.
-            TransientToolError: it can't be reached.
+        Raises `PermanentToolError` where no source is configured or what it sends are no rates,
+        `TransientToolError` where it can't be reached.
         """
         if self._address is None:
             raise PermanentToolError(_NO_SOURCE)
@@ -100,56 +96,37 @@ class ExchangeRates:
             ) as client:
                 return await self._body(client, address)
         except httpx2.HTTPError as error:
-            raise TransientToolError(
-                Localised(
-                    zh=f"暂时取不到汇率：{self.source} 那边是 {type(error).__name__}",
-                    en="exchange rates can't be had right now: "
-                    f"{type(error).__name__} at {self.source}",
-                )
-            ) from error
+            zh = f"暂时取不到汇率：{self.source} 那边是 {type(error).__name__}"
+            en = f"exchange rates can't be had right now: {type(error).__name__} at {self.source}"
+            raise TransientToolError(Localised(zh=zh, en=en)) from error
 
     async def _body(self, client: httpx2.AsyncClient, address: str) -> str:
-        """The text at the address, read no further than rates could reach."""
         async with client.stream("GET", address) as response:
             if response.status_code != httpx2.codes.OK:
                 kind = TransientToolError if response.is_server_error else PermanentToolError
-                raise kind(
-                    Localised(
-                        zh=f"汇率来源 {self.source} 的回答是 {response.status_code}",
-                        en="the source of exchange rates answers "
-                        f"{response.status_code} at {self.source}",
-                    )
-                )
+                zh = f"汇率来源 {self.source} 的回答是 {response.status_code}"
+                en = f"the source of exchange rates answers {response.status_code} at {self.source}"
+                raise kind(Localised(zh=zh, en=en))
             read = b""
             async for piece in response.aiter_bytes():
                 read += piece
                 if len(read) > LARGEST:
-                    raise PermanentToolError(
-                        Localised(
-                            zh=f"{self.source} 给出的内容太长，不会是汇率",
-                            en=f"what {self.source} sends is too long to be exchange rates",
-                        )
-                    )
+                    zh = f"{self.source} 给出的内容太长，不会是汇率"
+                    en = f"what {self.source} sends is too long to be exchange rates"
+                    raise PermanentToolError(Localised(zh=zh, en=en))
         return read.decode("utf-8", "replace")
 
 
 def read_rates(text: str) -> DayOfRates:
-    """The rates in a source's answer; raises `PermanentToolError` where there are none.
-
-    >>> text = '{"base": "EUR", "date": "2026-11-20", "rates": {"USD": 1.0823}}'
-    >>> str(read_rates(text).worth("USD"))
-    '1.0823'
-    """
+    """The rates in a source's answer; raises `PermanentToolError` where there are none."""
     try:
         found = _from_json(text) if text.lstrip().startswith("{") else _from_xml(text)
     except (ValueError, KeyError, TypeError, AttributeError, InvalidOperation, RecursionError):
         found = None
     if found is None or not found.rates:
-        raise PermanentToolError(
-            Localised(
-                zh="汇率来源给出的不是汇率", en="the source of exchange rates sends something else"
-            )
-        )
+        zh = "汇率来源给出的不是汇率"
+        en = "the source of exchange rates sends something else"
+        raise PermanentToolError(Localised(zh=zh, en=en))
     return found
 
 

@@ -1,7 +1,7 @@
-"""Units of measure, exactly: what each is of its dimension's own, by symbol and by name.
+"""Units of measure, exactly, by symbol and by name.
 
-A table of our own rather than the package pint: that knows thousands more and no Chinese names
-at all, takes half a second to load, and reads expressions where people name units.
+A table of our own rather than the package pint, which knows no Chinese names, takes half a second
+to load, and reads expressions where people name units.
 """
 
 from collections.abc import Iterator
@@ -154,9 +154,6 @@ def unit_called(name: str, field: str) -> Unit:
     """The unit of this symbol or name; case counts only where it tells two apart (Mb, MB).
 
     Raises `ArgumentsToolError` for `field`, with what may be meant.
-
-    >>> unit_called("Miles", "unit").symbol, unit_called("公斤", "unit").symbol
-    ('mi', 'kg')
     """
     written = " ".join(name.split())
     if written in _EXACT:
@@ -181,26 +178,19 @@ def converted(value: Decimal, source: Unit, target: Unit) -> tuple[Decimal, bool
     """So many of one unit in another, and whether that had to be rounded, to 34 digits.
 
     Raises `ArgumentsToolError` where they measure different things, or nothing can be so cold.
-
-    >>> str(converted(Decimal(212), unit_called("F", "from"), unit_called("C", "to"))[0])
-    '100'
     """
     if source.dimension != target.dimension:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"to_unit：{target.symbol} 和 {source.symbol} 量的不是一种东西，请写同类的单位",
-                en=f"to_unit: {target.symbol} measures {target.dimension} and {source.symbol} "
-                f"{source.dimension}; name two of a kind",
-            )
+        zh = f"to_unit：{target.symbol} 和 {source.symbol} 量的不是一种东西，请写同类的单位"
+        en = (
+            f"to_unit: {target.symbol} measures {target.dimension} and {source.symbol} "
+            f"{source.dimension}; name two of a kind"
         )
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     own = Fraction(value) * source.factor + source.zero
     if source.dimension == "temperature" and own < 0:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"value：没有 {value} {source.symbol} 这么低的温度",
-                en=f"value: nothing is as cold as {value} {source.symbol}",
-            )
-        )
+        zh = f"value：没有 {value} {source.symbol} 这么低的温度"
+        en = f"value: nothing is as cold as {value} {source.symbol}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     exact = (own - target.zero) / target.factor
     context = Context(prec=DIGITS)
     found = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))

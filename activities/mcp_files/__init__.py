@@ -1,4 +1,1 @@
-"""A sample MCP server: the files of one folder, and not one outside it.
-
-python -m activities.mcp_files FOLDER [--http PORT]
-"""
+"""A sample MCP server: the files of one folder, and not one outside it."""

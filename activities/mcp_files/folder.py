@@ -1,7 +1,7 @@
 """One folder, as a stranger may use it: texts read, saved and searched, and nothing outside it.
 
-Paths are walked name by name, each opened below the folder before it, and no link is followed:
-so there is no moment between looking and opening at which a name could come to mean another.
+Paths are walked name by name, each opened below the folder before it, and no link is followed: no
+moment is left between looking and opening at which a name could come to mean another.
 """
 
 import os
@@ -52,10 +52,7 @@ class Hit:
 
 
 class ServedFolder:
-    """The files below `root`.
-
-    Raises `Refused` from every method for what it doesn't do.
-    """
+    """The files below `root`; every method raises `FolderRefused` for what it doesn't do."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
@@ -110,7 +107,6 @@ class ServedFolder:
                 yield Hit(path, number, line.strip()[:LONGEST_LINE])
 
     def _paths(self) -> Iterator[str]:
-        """The plain files below, by path, without those that are hidden."""
         seen = 0
         for folder, folders, files in os.walk(self._root):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -152,7 +148,6 @@ class ServedFolder:
 
 
 def _wrong(path: str) -> str | None:
-    """What is wrong with a path; None where nothing is."""
     names = path.split("/")
     faults = {
         "is too long": len(path) > LONGEST_PATH or len(names) > DEEPEST,

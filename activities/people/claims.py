@@ -40,8 +40,8 @@ class ClaimBook:
     ) -> Claim:
         """Put a claim on record, or give the one that this key has made before.
 
-        Raises `ArgumentsToolError` where the items don't go together (two currencies, one
-        invoice twice), `PermanentToolError` where a standing claim has one of the invoices.
+        Raises `ArgumentsToolError` where the items don't go together (two currencies, one invoice
+        twice), `PermanentToolError` where a standing claim has one of the invoices.
         """
         total = _total(items)
         row = {
@@ -99,13 +99,9 @@ class ClaimBook:
         if known := connection.execute(same_key).first():
             return _read(connection, [known])[0]
         if taken := _taken(connection, owner.tenant, invoices):
-            raise PermanentToolError(
-                Localised(
-                    zh=f"发票 {'、'.join(taken)} 已经在另一笔有效的报销里，一张发票只能报一次",
-                    en=f"invoice {', '.join(taken)} is in a claim that stands; "
-                    "one invoice, one claim",
-                )
-            )
+            zh = f"发票 {'、'.join(taken)} 已经在另一笔有效的报销里，一张发票只能报一次"
+            en = f"invoice {', '.join(taken)} is in a claim that stands; one invoice, one claim"
+            raise PermanentToolError(Localised(zh=zh, en=en))
         connection.execute(_claims.insert(), row)
         connection.execute(_items.insert(), _item_rows(row, items))
         return _read(connection, connection.execute(same_key).all())[0]
@@ -115,21 +111,15 @@ class ClaimBook:
         this = select(_claims).where(_of(owner), _claims.c.id == claim)
         row = connection.execute(this).first()
         if row is None:
-            raise NotFound(
-                Localised(
-                    zh=f"{owner.person} 没有编号为“{claim}”的报销",
-                    en=f"{owner.person} has no claim {claim!r}",
-                )
-            )
+            zh = f"{owner.person} 没有编号为“{claim}”的报销"
+            en = f"{owner.person} has no claim {claim!r}"
+            raise NotFound(Localised(zh=zh, en=en))
         if row.status == to:
             return _read(connection, [row])[0]
         if row.status not in _FROM[to]:
-            raise PermanentToolError(
-                Localised(
-                    zh=f"报销 {claim} 的状态是 {row.status}，不能再改为 {to}",
-                    en=f"claim {claim} is {row.status} and can't be {to} any more",
-                )
-            )
+            zh = f"报销 {claim} 的状态是 {row.status}，不能再改为 {to}"
+            en = f"claim {claim} is {row.status} and can't be {to} any more"
+            raise PermanentToolError(Localised(zh=zh, en=en))
         _update(connection, owner, claim, to)
         return _read(connection, connection.execute(this).all())[0]
 
@@ -164,21 +154,19 @@ def _total(items: Sequence[ClaimItem]) -> MoneyAmount:
     currency, seen = items[0].amount.currency, set[str]()
     for position, item in enumerate(items):
         if item.amount.currency != currency:
-            raise ArgumentsToolError(
-                Localised(
-                    zh=f"items.{position}.amount：{item.amount.currency} 和 {currency} "
-                    "不能放在一笔报销里，请按币种分开报",
-                    en=f"items.{position}.amount: {item.amount.currency} and {currency} can't be "
-                    "in one claim; claim each currency by itself",
-                )
+            zh = (
+                f"items.{position}.amount：{item.amount.currency} 和 {currency} "
+                "不能放在一笔报销里，请按币种分开报"
             )
+            en = (
+                f"items.{position}.amount: {item.amount.currency} and {currency} can't be "
+                "in one claim; claim each currency by itself"
+            )
+            raise ArgumentsToolError(Localised(zh=zh, en=en))
         if item.invoice in seen:
-            raise ArgumentsToolError(
-                Localised(
-                    zh=f"items.{position}.invoice：发票 {item.invoice} 出现了两次",
-                    en=f"items.{position}.invoice: {item.invoice} is there twice",
-                )
-            )
+            zh = f"items.{position}.invoice：发票 {item.invoice} 出现了两次"
+            en = f"items.{position}.invoice: {item.invoice} is there twice"
+            raise ArgumentsToolError(Localised(zh=zh, en=en))
         seen.add(item.invoice)
     return MoneyAmount(
         amount=sum((item.amount.amount for item in items), Decimal(0)), currency=currency

@@ -58,16 +58,12 @@ class LeaveBook:
     async def record(self, owner: Owner, key: str, leave: Leave) -> LeaveRecord:
         """Record a leave, or give the record that this key has made before.
 
-        Raises `PermanentToolError` where less is left than it takes: the balance is looked at
-        in the transaction that changes it, so that two leaves at once can't overdraw it.
+        Raises `PermanentToolError` where less is left than it takes, as of the transaction.
         """
         if leave.end < leave.start:
-            raise ArgumentsToolError(
-                Localised(
-                    zh=f"end：{leave.end} 早于开始日期 {leave.start}",
-                    en=f"end: {leave.end} is before the start, {leave.start}",
-                )
-            )
+            zh = f"end：{leave.end} 早于开始日期 {leave.start}"
+            en = f"end: {leave.end} is before the start, {leave.start}"
+            raise ArgumentsToolError(Localised(zh=zh, en=en))
         row = {
             **owner.model_dump(),
             **leave.model_dump(exclude={"days"}),
@@ -81,10 +77,7 @@ class LeaveBook:
         return await self._database.write(lambda c: self._record(c, owner, leave, row))
 
     async def revert(self, owner: Owner, key: str) -> LeaveRecord | None:
-        """Take back what `key` recorded; its days are free again. Twice is the same as once.
-
-        None where the key recorded nothing of the owner's: there is nothing to take back.
-        """
+        """Take back what `key` recorded, once; None where it recorded nothing of the owner's."""
         theirs = _of(owner) & (_leave.c.key == key)
 
         def revert(connection: Connection) -> LeaveRecord | None:
@@ -112,13 +105,12 @@ class LeaveBook:
             return _read(known)
         left = balance_of(connection, owner, leave.leave_type, row["year"])
         if leave.days > left.days:
-            raise PermanentToolError(
-                Localised(
-                    zh=f"{leave.days} 天超过了 {left.year} 年这类假期剩下的 {left.days} 天",
-                    en=f"{leave.days} days of {leave.leave_type} leave are more than the "
-                    f"{left.days} that are left for {left.year}",
-                )
+            zh = f"{leave.days} 天超过了 {left.year} 年这类假期剩下的 {left.days} 天"
+            en = (
+                f"{leave.days} days of {leave.leave_type} leave are more than the "
+                f"{left.days} that are left for {left.year}"
             )
+            raise PermanentToolError(Localised(zh=zh, en=en))
         connection.execute(_leave.insert(), row)
         return _read(connection.execute(same_key).one())
 
@@ -163,11 +155,9 @@ def half_days_of(days: Decimal) -> int:
     """Halves, of so many days; raises `ArgumentsToolError` for what has smaller parts."""
     halves = days * 2
     if halves != halves.to_integral_value():
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"days：{days} 不是整天或半天", en=f"days: {days} aren't whole or half days"
-            )
-        )
+        zh = f"days：{days} 不是整天或半天"
+        en = f"days: {days} aren't whole or half days"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     return int(halves)
 
 
@@ -182,11 +172,9 @@ class AdjustmentBook:
         self._entitle = upsert(database.insert(_entitlements), _entitlements)
 
     async def adjust(self, owner: Owner, key: str, change: Change) -> tuple[Adjustment, Balance]:
-        """Change an entitlement, or give the change that this key has made before.
+        """Change an entitlement, or give the change that this key has made before, and the balance.
 
-        With it comes the balance as it is now. Raises `PermanentToolError` where less than
-        nothing would be left: the balance is looked at in the transaction that changes it, so
-        that leave recorded meanwhile can't overdraw it.
+        Raises `PermanentToolError` where less than nothing would be left, as of the transaction.
         """
         row = {
             **owner.model_dump(),
@@ -238,15 +226,16 @@ class AdjustmentBook:
 
 def _check_left(before: Balance, change: Change) -> None:
     if before.days + change.days < 0:
-        raise PermanentToolError(
-            Localised(
-                zh=f"{-change.days} 天超过了 {change.year} 年这类假期剩下的 {before.days} 天，"
-                f"{before.entitled} 天里已经用了 {before.used} 天",
-                en=f"{-change.days} days are more than the {before.days} that are left of "
-                f"{change.leave_type} leave for {change.year}; {before.used} of "
-                f"{before.entitled} are taken",
-            )
+        zh = (
+            f"{-change.days} 天超过了 {change.year} 年这类假期剩下的 {before.days} 天，"
+            f"{before.entitled} 天里已经用了 {before.used} 天"
         )
+        en = (
+            f"{-change.days} days are more than the {before.days} that are left of "
+            f"{change.leave_type} leave for {change.year}; {before.used} of "
+            f"{before.entitled} are taken"
+        )
+        raise PermanentToolError(Localised(zh=zh, en=en))
 
 
 def _adjustments_of(owner: Owner) -> Any:

@@ -1,8 +1,7 @@
 """The people system: a small real one, for a company to replace with its own.
 
 Whatever takes its place offers `leave`, `adjustments`, `claims`, `trips` and `stock` with the
-methods of `LeaveBook`, `AdjustmentBook`, `ClaimBook`, `TripBook` and `StockBook`; the tools in
-`activities.tools` and the lookup `claimed` use nothing else.
+methods of the books here; the tools and the lookup `claimed` use nothing else.
 """
 
 from collections.abc import AsyncIterator
@@ -19,10 +18,7 @@ from router.tool.context import Depends, provider
 
 
 class PeopleSystem:
-    """Leave, claims, trips and equipment of everyone, in tables of their own within `database`.
-
-    `migrate` before first use.
-    """
+    """Leave, claims, trips and equipment of everyone; `migrate` before first use."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -44,8 +44,7 @@ class StockBook:
     ) -> Reservation:
         """Set pieces aside at that moment, or give the reservation that this key has made before.
 
-        Raises `PermanentToolError` where fewer are left: the shelf is looked at in the
-        transaction that takes from it, so that two at once don't get the same piece.
+        Raises `PermanentToolError` where fewer are left, as of the transaction.
         """
         row = {
             **owner.model_dump(),
@@ -78,12 +77,9 @@ class StockBook:
             return _read(known)
         left = _left(connection, owner.tenant, wanted.kind)
         if wanted.quantity > left:
-            raise PermanentToolError(
-                Localised(
-                    zh=f"库存只剩 {left} 件，不够 {wanted.quantity} 件",
-                    en=f"{left} are left in stock, and {wanted.quantity} are wanted",
-                )
-            )
+            zh = f"库存只剩 {left} 件，不够 {wanted.quantity} 件"
+            en = f"{left} are left in stock, and {wanted.quantity} are wanted"
+            raise PermanentToolError(Localised(zh=zh, en=en))
         connection.execute(_reservations.insert(), row)
         return _read(connection.execute(same_key).one())
 

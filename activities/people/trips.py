@@ -23,10 +23,7 @@ class TripBook:
         self._database = database
 
     async def book(self, owner: Owner, key: str, trip: Trip) -> TripRecord:
-        """Put a trip on record, or give the one that this key has made before.
-
-        Raises what `check` raises; the days are looked at in the transaction that takes them.
-        """
+        """Put a trip on record, or give the one that this key has made; raises as `check`."""
         _check_days(trip)
         row = {
             **owner.model_dump(),
@@ -43,17 +40,14 @@ class TripBook:
     async def check(self, owner: Owner, trip: Trip) -> None:
         """Raise what would keep the trip from being booked as things are now.
 
-        `ArgumentsToolError` where it ends before it starts, `PermanentToolError` where another
-        trip of the owner's has one of its days.
+        `ArgumentsToolError` where it ends before it starts, `PermanentToolError` where another of
+        the owner's has one of its days.
         """
         _check_days(trip)
         await self._database.read(lambda c: _check_free(c, owner, trip))
 
     async def cancel(self, owner: Owner, key: str) -> TripRecord | None:
-        """Call off what `key` booked; its days are free again. Twice is the same as once.
-
-        None where the key booked nothing of the owner's.
-        """
+        """Call off what `key` booked, once; None where it booked nothing of the owner's."""
         theirs = _of(owner) & (_trips.c.key == key)
 
         def cancel(connection: Connection) -> TripRecord | None:
@@ -89,12 +83,9 @@ def _of(owner: Owner) -> Any:
 
 def _check_days(trip: Trip) -> None:
     if trip.end < trip.start:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"end：{trip.end} 早于出发日期 {trip.start}",
-                en=f"end: {trip.end} is before the start, {trip.start}",
-            )
-        )
+        zh = f"end：{trip.end} 早于出发日期 {trip.start}"
+        en = f"end: {trip.end} is before the start, {trip.start}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 def _check_free(connection: Connection, owner: Owner, trip: Trip) -> None:
@@ -105,14 +96,15 @@ def _check_free(connection: Connection, owner: Owner, trip: Trip) -> None:
         .order_by(_trips.c.start)
     )
     if other := connection.execute(query).first():
-        raise PermanentToolError(
-            Localised(
-                zh=f"{other.start} 到 {other.end} 已经有一次去{other.destination}的出差，"
-                "两次出差的日期不能重叠",
-                en=f"there is a trip to {other.destination} from {other.start} to {other.end} "
-                "already, and two trips can't share a day",
-            )
+        zh = (
+            f"{other.start} 到 {other.end} 已经有一次去{other.destination}的出差，"
+            "两次出差的日期不能重叠"
         )
+        en = (
+            f"there is a trip to {other.destination} from {other.start} to {other.end} "
+            "already, and two trips can't share a day"
+        )
+        raise PermanentToolError(Localised(zh=zh, en=en))
 
 
 def _read(row: Row[Any]) -> TripRecord:

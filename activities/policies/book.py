@@ -1,11 +1,8 @@
 """The company's policies, passage by passage, and the search for the one that answers.
 
-A policy is a pair of files such as `leave.zh.md` and `leave.en.md`. Its title is the `#` line;
-every `##` heading begins a passage.
-
-Words and meaning are searched side by side. Words count for as much as they cover of the
-question: where it shares next to none with any passage, which passage has them is chance, and
-the vectors decide alone.
+A policy is a pair of files such as `leave.zh.md` and `leave.en.md`: a `#` title, and passages under
+`##`. Words and meaning are searched side by side; words count for as much as they cover of the
+question, and where it shares next to none the vectors decide alone.
 """
 
 import asyncio
@@ -50,10 +47,7 @@ class Passage(BaseModel):
 
 
 def read_policies(folder: Path) -> dict[Locale, list[Passage]]:
-    """The passages of the policies in `folder`, by language.
-
-    Raises `MisconfiguredError` where there is none, or one can't be used.
-    """
+    """The passages of the policies in `folder`, by language; raises `MisconfiguredError`."""
     files = {locale: sorted(folder.glob(f"*.{locale}.md")) for locale in LOCALES}
     if not any(files.values()):
         raise MisconfiguredError(f"{folder}: no policy in it; add files such as leave.zh.md")
@@ -80,7 +74,6 @@ def _passages(file: Path) -> Iterator[Passage]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces of whole paragraphs, none longer than `LONGEST`."""
     piece = ""
     for paragraph in text.split("\n\n"):
         if piece and len(piece) + len(paragraph) + 2 > LONGEST:
@@ -165,12 +158,7 @@ _log = logging.getLogger(__name__)
 class PolicyBook:
     """All passages, in both languages.
 
-    Without an encoder, and until `learn` is through, words alone are searched.
-
-    Args:
-        passages: By language.
-        encoder: Encodes questions, and the passages when they are learned. Its failure costs
-            what only the meaning finds, never the search.
+    Words alone are searched without an encoder, until `learn` is through, and where it fails.
     """
 
     def __init__(
@@ -196,10 +184,7 @@ class PolicyBook:
                 _log.warning("policies can't be encoded, words alone are searched: %s", error)
 
     async def search(self, question: str, top: int) -> list[Passage]:
-        """The passages that fit best, best first, in the question's language where it can be.
-
-        Empty where none is about it.
-        """
+        """The passages that fit best, best first, in the question's language where it can be."""
         asked: Locale = "zh" if _HAN.search(question) else "en"
         other: Locale = "en" if asked == "zh" else "zh"
         vector = await self._vector(question)
@@ -250,7 +235,6 @@ class _Shelf:
             self._index.put(slot, _words(passage))
 
     def search(self, wanted: Sequence[str], vector: Vectors | None, asked: Locale) -> list[Passage]:
-        """Those that fit, best first; none where the question is about none of them."""
         words = self._index.search(wanted, len(self.passages))
         scores, fits = words.scores, words.covered >= _LEAST_COVERED
         if vector is not None and self.meaning is not None:

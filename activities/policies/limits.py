@@ -71,10 +71,7 @@ class ExpenseLimits(_Closed):
 
     @classmethod
     def load(cls, folder: Path | None = None) -> Self:
-        """Those of `limits.yaml` in the policies' folder; none where there is no such file.
-
-        Raises `MisconfiguredError` where it can't be used, with everything wrong in it.
-        """
+        """Those of `limits.yaml` in the policies' folder, if any; raises `MisconfiguredError`."""
         file = (folder or SHIPPED) / FILE
         if not file.exists():
             return cls()
@@ -94,10 +91,7 @@ class ExpenseLimits(_Closed):
     def holding(
         self, category: Category | None, city: str | None, grade: Grade | None
     ) -> list[Limit]:
-        """The limits that hold, in the file's order; None is any.
-
-        Where no place names the city, those of all places that it may be in.
-        """
+        """The limits that hold; None is any. Of an unlisted city, all that it may have."""
         found = [limit for limit in self.limits if limit.is_for(category, grade)]
         if city is None or not city.strip():
             return found
@@ -108,7 +102,6 @@ class ExpenseLimits(_Closed):
         return self._named(city) is not None
 
     def _places_of(self, limit: Limit, city: str, among: Sequence[Limit]) -> tuple[str | None, ...]:
-        """The place of a city, or those it may be in, for what this limit is for."""
         named = self._named(city)
         if named is None:
             return (None, *(name for name, place in self.places.items() if not place.cities))
@@ -124,7 +117,6 @@ class ExpenseLimits(_Closed):
         return None
 
     def _around(self, place: str) -> Iterator[str]:
-        """The place, and those around it."""
         seen: set[str] = set()
         around: str | None = place
         while around is not None and around not in seen:

@@ -1,11 +1,7 @@
 """The calculator, as a tool: arithmetic is nothing for a language model to do in its head.
 
-A Pratt parser reads it, and nothing is ever run as code: every operator has a binding power, and
-an operand takes in whatever binds tighter than what stands to its left (V. R. Pratt, "Top Down
-Operator Precedence", 1973). It works out values as it goes, in decimal, so that 0.1+0.2 is 0.3.
-
-Everything is bounded, and so is the work: the length of the text, how deep it nests, the
-digits of a value and its magnitude.
+A Pratt parser ("Top Down Operator Precedence", 1973) works out values in decimal as it reads, and
+nothing is ever run as code. The length, depth, digits and magnitude are all bounded.
 """
 
 import re
@@ -85,11 +81,7 @@ def evaluated(text: str) -> ArithmeticValue:
 
 
 def plainly(number: Decimal) -> str:
-    """A number as people write it; with a power of ten where it is very large or small.
-
-    >>> plainly(Decimal("1.50E+3")), plainly(Decimal("1E+60"))
-    ('1500', '1E+60')
-    """
+    """A number as people write it; with a power of ten where it is very large or small."""
     shortest = number.normalize(Context(prec=DIGITS))
     return format(shortest, "f") if abs(shortest.adjusted()) <= DIGITS else str(shortest)
 
@@ -152,7 +144,6 @@ class _Reader:
         return self._tokens[self._next - 1]
 
     def _expression(self, power: int) -> Decimal:
-        """An operand and all that follows it that binds tighter than `power`."""
         self._depth += 1
         if self._depth > DEEPEST:
             zh = f"括号套了超过 {DEEPEST} 层，请拆开来算"
@@ -199,7 +190,6 @@ class _Reader:
         return self._context.subtract(whole, Decimal(1)) if down else whole
 
     def _modulo(self, left: Decimal, right: Decimal) -> Decimal:
-        """What `//` leaves over: it has the sign of the divisor."""
         rest = self._context.remainder(left, _not_zero(right))
         return self._context.add(rest, right) if rest and (rest < 0) != (right < 0) else rest
 

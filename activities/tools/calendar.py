@@ -1,7 +1,4 @@
-"""The clock and the working calendar, as tools: which days are worked, and how many there are.
-
-The calendar is China's, with its holidays and the weekend days that are worked for them.
-"""
+"""The clock and China's working calendar, as tools: which days are worked, and how many."""
 
 from datetime import date, datetime, timedelta, tzinfo
 from difflib import get_close_matches
@@ -40,12 +37,7 @@ class ClockTime(BaseModel):
     permission="read",
     title={"zh": "现在几点", "en": "Current time"},
     description_zh="现在的日期、星期和时间，本地或其他时区的。",
-    examples=[
-        "现在几点了",
-        "今天星期几",
-        "what time is it in Berlin",
-        "what is today's date",
-    ],
+    examples=["现在几点了", "今天星期几", "what time is it in Berlin", "what is today's date"],
 )
 async def get_current_time(
     ctx: ToolContext,
@@ -137,18 +129,13 @@ async def count_workdays(
     Public holidays and the weekend days that are worked in their place are taken into account.
     """
     if end < start:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"end：{end} 早于开始日期 {start}", en=f"end: {end} is before the start, {start}"
-            )
-        )
+        zh = f"end：{end} 早于开始日期 {start}"
+        en = f"end: {end} is before the start, {start}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     if end - start > MOST_DAYS * _DAY:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"end：{end} 比 {start} 晚了五年以上",
-                en=f"end: {end} is more than five years after {start}",
-            )
-        )
+        zh = f"end：{end} 比 {start} 晚了五年以上"
+        en = f"end: {end} is more than five years after {start}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     return WorkdayCount(
         start=start,
         end=end,
@@ -205,12 +192,9 @@ async def next_workday(
     while day.year <= LAST_YEAR and not calendar.is_workday(day):
         day += _DAY
     if day.year > LAST_YEAR:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"after：日历只到 {LAST_YEAR} 年",
-                en=f"after: the calendar ends with {LAST_YEAR}",
-            )
-        )
+        zh = f"after：日历只到 {LAST_YEAR} 年"
+        en = f"after: the calendar ends with {LAST_YEAR}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     return _shown(calendar, day, ctx)
 
 

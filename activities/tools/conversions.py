@@ -153,28 +153,21 @@ async def convert_currency(
 
 
 def _code(name: str, field: str) -> str:
-    """The ISO code of a currency that is given by code, sign or name."""
     written = name.strip()
     if (known := currency_of(written.casefold())) is not None:
         return known
     if len(written) == 3 and written.isascii() and written.isalpha():  # noqa: PLR2004
         return written.upper()
-    raise ArgumentsToolError(
-        Localised(
-            zh=f"{field}：“{name[:20]}”不是货币，请写 USD 这样的代码",
-            en=f"{field}: {name[:20]!r} is no currency; write a code such as USD",
-        )
-    )
+    zh = f"{field}：“{name[:20]}”不是货币，请写 USD 这样的代码"
+    en = f"{field}: {name[:20]!r} is no currency; write a code such as USD"
+    raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 def _worth(rates: DayOfRates, currency: str, field: str) -> Decimal:
     found = rates.worth(currency)
     if found is None:
         known = ", ".join(sorted({rates.base, *rates.rates}))
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"{field}：没有 {currency} 的汇率，现有：{known}",
-                en=f"{field}: there is no rate for {currency}; there are: {known}",
-            )
-        )
+        zh = f"{field}：没有 {currency} 的汇率，现有：{known}"
+        en = f"{field}: there is no rate for {currency}; there are: {known}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     return found

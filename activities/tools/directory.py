@@ -1,7 +1,4 @@
-"""The company directory, as a tool: who someone is, where they work and who leads them.
-
-Finding people by what others call them: a name, a part of one, or a user id.
-"""
+"""The company directory, as a tool: who someone is, where they work and who leads them."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -22,9 +19,7 @@ _SHOWN = 5
 
 
 def closest(name: str, people: Iterable[Principal]) -> list[Principal]:
-    """Those whom `name` may mean, the closest first; nobody where none is anything like it.
-
-    Neither width nor case matters, nor what can't be seen.
+    """Those whom `name` may mean, the closest first, whatever its width and case.
 
     >>> people = [Principal(id="u1", name="Anna Li"), Principal(id="u2", name="Anna")]
     >>> [person.name for person in closest("anna", people)]
@@ -38,8 +33,7 @@ def closest(name: str, people: Iterable[Principal]) -> list[Principal]:
 async def the_one(name: str, directory: Directory, tenant: str, field: str) -> Principal:
     """The one person that `name` means: a user id, or whole words of one person's name only.
 
-    Stricter than `closest`, since something is done with whoever it is. Raises
-    `ArgumentsToolError` for `field` where it means nobody, or several; those are named.
+    Raises `ArgumentsToolError` for `field` where it means nobody, or several; those are named.
     """
     if (known := await directory.find(tenant, name.strip())) is not None:
         return known
@@ -54,11 +48,7 @@ async def the_one(name: str, directory: Directory, tenant: str, field: str) -> P
 
 
 def name_words(name: str) -> list[str]:
-    r"""The words of a name in one spelling; none where there is nothing of a name in it.
-
-    >>> name_words("Ｆ. Novak\u200b")
-    ['f', 'novak']
-    """
+    """The words of a name in one spelling; none where there is nothing of a name in it."""
     folded = unicodedata.normalize("NFKC", name).casefold().replace(".", " ")
     return "".join(sign for sign in folded if unicodedata.category(sign) != "Cf").split()
 
@@ -120,12 +110,7 @@ class Colleagues(BaseModel):
     permission="read",
     title={"zh": "查找同事", "en": "Find a colleague"},
     description_zh="按姓名查找同事：所在部门和上级。",
-    examples=[
-        "王丽是哪个部门的",
-        "Bob 的经理是谁",
-        "who is carol",
-        "which department is frank in",
-    ],
+    examples=["王丽是哪个部门的", "Bob 的经理是谁", "who is carol", "which department is frank in"],
 )
 async def find_colleague(
     name: Annotated[
@@ -146,12 +131,9 @@ async def find_colleague(
     first.
     """
     if not name_words(name):
-        raise ArgumentsToolError(
-            Localised(
-                zh="name：里面没有姓名，请给出姓名的一部分",
-                en="name: there is no name in it; give a part of one",
-            )
-        )
+        zh = "name：里面没有姓名，请给出姓名的一部分"
+        en = "name: there is no name in it; give a part of one"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     fitting = closest(name, await people.holding(ctx.caller.tenant, EVERYONE))
     shown = [await _colleague(one, people) for one in fitting[:MOST_COLLEAGUES]]
     return Colleagues(people=shown, others=len(fitting) - len(shown))
@@ -160,7 +142,5 @@ async def find_colleague(
 async def _colleague(person: Principal, people: Directory) -> Colleague:
     manager = await people.find(person.tenant, person.manager) if person.manager else None
     return Colleague(
-        name=person.name,
-        department=person.department,
-        manager=manager.name if manager else None,
+        name=person.name, department=person.department, manager=manager.name if manager else None
     )

@@ -98,7 +98,6 @@ class Adjusted(BaseModel):
 
 
 def _not_theirs(caller: Principal, person: Principal) -> Localised:
-    """Why the leave isn't shown, and where it is found instead."""
     own = person.id == caller.id
     where = Localised(
         zh="自己的请看“我的请假记录”（get_my_leave）和“查假期余额”（get_leave_balance）"
@@ -125,11 +124,7 @@ def _not_theirs(caller: Principal, person: Principal) -> Localised:
     ],
 )
 async def get_employee_leave(
-    employee: Employee,
-    ctx: ToolContext,
-    hr: HumanResources,
-    people: Everyone,
-    year: Year = None,
+    employee: Employee, ctx: ToolContext, hr: HumanResources, people: Everyone, year: Year = None
 ) -> EmployeeLeave:
     """A colleague's leave in a year: balances of every kind, and what is on record.
 
@@ -163,7 +158,6 @@ async def _may_be_adjusted(  # noqa: PLR0913 - a check takes what its tool does
     people: Everyone,
     year: Year,
 ) -> None:
-    """Somebody else's, and not more taken away than is left."""
     person = await _another(employee, ctx, people)
     await hr.adjustments.check(Owner.of(person), _change(leave_type, days, reason, ctx, year))
 
@@ -211,15 +205,11 @@ async def adjust_leave_balance(  # noqa: PLR0913 - a tool's parameters are what 
 
 
 async def _another(employee: str, ctx: ToolContext, people: Directory) -> Principal:
-    """Whose leave is meant; never the caller's own."""
     person = await the_one(employee, people, ctx.caller.tenant, "employee")
     if person.id == ctx.caller.id:
-        raise PermanentToolError(
-            Localised(
-                zh="自己的假期不能自己调整，请找人事的同事办理",
-                en="nobody adjusts their own leave; ask a colleague in HR",
-            )
-        )
+        zh = "自己的假期不能自己调整，请找人事的同事办理"
+        en = "nobody adjusts their own leave; ask a colleague in HR"
+        raise PermanentToolError(Localised(zh=zh, en=en))
     return person
 
 
@@ -227,16 +217,11 @@ def _change(
     leave_type: LeaveType, days: Decimal, reason: str, ctx: ToolContext, year: int | None
 ) -> Change:
     return Change(
-        leave_type=leave_type,
-        year=year or ctx.now.year,
-        days=days,
-        reason=reason,
-        by=ctx.caller.id,
+        leave_type=leave_type, year=year or ctx.now.year, days=days, reason=reason, by=ctx.caller.id
     )
 
 
 async def _leads(caller: Principal, person: Principal, people: Directory) -> bool:
-    """True where `caller` is above `person`, over however many others."""
     return caller.id in [above async for above in _chain(person, people)]
 
 

@@ -47,11 +47,7 @@ async def value_equipment(
     title={"zh": "预留设备", "en": "Reserve equipment"},
 )
 async def reserve_equipment(
-    kind: EquipmentKind,
-    quantity: Pieces,
-    ctx: ToolContext,
-    hr: HumanResources,
-    note: Note = None,
+    kind: EquipmentKind, quantity: Pieces, ctx: ToolContext, hr: HumanResources, note: Note = None
 ) -> Reservation:
     """Set pieces of one kind aside in the warehouse for the caller."""
     wanted = StockRequest(kind=kind, quantity=quantity, note=note)
@@ -66,11 +62,7 @@ async def reserve_equipment(
     title={"zh": "释放预留设备", "en": "Release reserved equipment"},
 )
 async def release_equipment(
-    kind: EquipmentKind,
-    quantity: Pieces,
-    ctx: ToolContext,
-    hr: HumanResources,
-    note: Note = None,
+    kind: EquipmentKind, quantity: Pieces, ctx: ToolContext, hr: HumanResources, note: Note = None
 ) -> Released:
     """Put back what `reserve_equipment` set aside; others may have it."""
     del kind, quantity, note  # the key says which

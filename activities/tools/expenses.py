@@ -1,8 +1,4 @@
-"""Expense claims and what may be claimed at most, as tools.
-
-Anyone may look at their own claims; the rest is for flows. Limits are figures to reckon with,
-where policies have words.
-"""
+"""Expense claims and what may be claimed at most, as tools; claims are made by flows."""
 
 from decimal import Decimal
 from typing import Annotated, Final
@@ -21,12 +17,7 @@ from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
 name_in_chinese(
-    {
-        "claim": "报销单",
-        "invoice": "发票",
-        "items": "明细",
-        "category": "类别",
-    },
+    {"claim": "报销单", "invoice": "发票", "items": "明细", "category": "类别"},
     {
         "category": {
             "hotel": "住宿",
@@ -35,7 +26,7 @@ name_in_chinese(
             "client_meal": "客户招待",
             "phone": "话费",
             "office_supplies": "办公用品",
-        },
+        }
     },
 )
 

@@ -20,9 +20,7 @@ name_in_chinese(
         "estimate": "预计费用",
         "transport": "交通方式",
     },
-    {
-        "transport": {"train": "火车", "plane": "飞机", "car": "汽车", "other": "其他"},
-    },
+    {"transport": {"train": "火车", "plane": "飞机", "car": "汽车", "other": "其他"}},
 )
 
 Place = Annotated[str, Field(min_length=1, max_length=200)]
@@ -64,7 +62,6 @@ async def _may_be_booked(  # noqa: PLR0913 - a check takes what its tool does
     companions: Remark = None,
     reason: Remark = None,
 ) -> None:
-    """Refuse days that another trip has, before anybody is asked to agree to them."""
     trip = _trip(destination, start, end, transport, estimate, companions, reason)
     await hr.trips.check(Owner.of(ctx.caller), trip)
 

@@ -44,11 +44,7 @@ class Spent(NamedTuple):
 
 
 class Budgets(ValueObject):
-    """What each scope may spend.
-
-    A turn has limits unless told otherwise, beyond those of any one skill: whatever goes round
-    and round is stopped before anyone has to notice.
-    """
+    """What each scope may spend; a turn has limits unless told otherwise."""
 
     turn: Budget = Budget(calls=100, tokens=2_500_000)
     """For one message."""
@@ -66,11 +62,7 @@ class Budgets(ValueObject):
         return any(limit is not None for b in daily for limit in (b.calls, b.tokens))
 
     def why_spent(self, spent: Spent, tokens: int = 0) -> tuple[Scope, str] | None:
-        """Whose day, and why, can't pay for one more call of so many tokens; None where all can.
-
-        >>> Budgets(tenant=Budget(calls=0)).why_spent(Spent())
-        ('tenant', '0 of 0 calls are spent')
-        """
+        """Whose day, and why, can't pay for one more call of so many tokens; None where all can."""
         daily: tuple[tuple[Scope, Budget, Usage], ...] = (
             ("user", self.user, spent.user),
             ("tenant", self.tenant, spent.tenant),

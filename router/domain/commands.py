@@ -16,10 +16,9 @@ class StartFlow(ValueObject):
 
 
 class FillSlots(ValueObject):
-    """Answer what the active flow asked, or correct what it already knows.
+    """Answer what the active flow asked (`question`, if known), or correct what it knows.
 
-    Keys are slot names; a field of an item is `items.0.amount`. `question` is the one that is
-    answered, where that is known.
+    Keys are slot names; a field of an item is `items.0.amount`.
     """
 
     type: Literal["fill_slots"] = "fill_slots"
@@ -28,10 +27,7 @@ class FillSlots(ValueObject):
 
 
 class Confirm(ValueObject):
-    """Answer the active flow's confirmation, with what should be other where it is no.
-
-    `question` is the one that is answered, where that is known.
-    """
+    """Answer the active flow's confirmation, with what should be other where it is no."""
 
     type: Literal["confirm"] = "confirm"
     value: bool
@@ -112,10 +108,7 @@ class CallTool(ValueObject):
 
 
 class RunSkill(ValueObject):
-    """Have a skill's sub-agent work on a request, put in words that need no context.
-
-    One that isn't done goes on with it.
-    """
+    """Have a skill's sub-agent begin or go on with a request, in words that need no context."""
 
     type: Literal["run_skill"] = "run_skill"
     skill: str

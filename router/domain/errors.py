@@ -41,8 +41,7 @@ from router.domain.locale import Localised
 class Elicitation(BaseModel):
     """One question, answered by calling the tool again with the answer under its `key`.
 
-    `schema_` describes a flat object to fill in, empty for a plain yes or no; `url` is an
-    address to visit instead.
+    `schema_` describes a flat object to fill in, empty for yes or no; `url` is an address to visit.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,10 +54,7 @@ class Elicitation(BaseModel):
 
 
 class OfferedValue(BaseModel):
-    """One value, how it is called on its button, and other words that mean it.
-
-    A day among the `synonyms`, written `2026-12-21`, is meant by whatever names that day.
-    """
+    """A value, how it is called on its button, and words that mean it; days as `2026-12-21`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -78,10 +74,7 @@ class ArgumentOffer(BaseModel):
 
 
 class RouterError(Exception):
-    """The root. `str(error)` says what is wrong, with which value, and what to do.
-
-    What a person may read in a chat is given in both languages. Logs, and whoever reads
-    `str(error)`, get the English.
+    """The root. `str(error)` says in English what is wrong, with which value, and what to do.
 
     >>> error = RouterError(Localised(zh="它已经结束了", en="it is over"))
     >>> str(error), error.said.zh
@@ -134,11 +127,7 @@ class Conflict(RouterError):
 
 
 class ApprovalClosed(Conflict):
-    """The run doesn't ask for this approval.
-
-    It did: its id comes from what was published. A run that lost a worker in that moment takes
-    the way to its approval once more, so this may pass.
-    """
+    """The run doesn't ask for this approval, or after a crash not yet again: it may pass."""
 
 
 class DuplicateKey(Conflict):
@@ -193,10 +182,7 @@ class ToolError(RouterError):
 
 
 class TransientToolError(ToolError):
-    """It may work in a moment: the call is retried and the model hears nothing of it.
-
-    `retry_after` is how many seconds the system behind it wants to be left alone, if it said.
-    """
+    """It may work in a moment, or after `retry_after` seconds: the call is retried."""
 
     def __init__(self, detail: str | Localised = "", retry_after: float | None = None) -> None:
         super().__init__(detail)
@@ -208,11 +194,7 @@ class ArgumentsToolError(ToolError):
 
 
 class AnswersNeeded(ArgumentsToolError):
-    """The tool wants to know more from the person before it does anything.
-
-    Whoever can ask them does, and calls again with the answers; to anybody else it says what
-    was wanted.
-    """
+    """The tool wants to know more from the person first, and is then called anew."""
 
     def __init__(self, detail: str | Localised, asked: Sequence[Elicitation] = ()) -> None:
         super().__init__(detail)
@@ -220,10 +202,7 @@ class AnswersNeeded(ArgumentsToolError):
 
 
 class SeveralFit(ArgumentsToolError):
-    """An argument leaves open which of several is meant, and a guess might be wrong.
-
-    A person is shown what is `offered`; a model reads it in the detail.
-    """
+    """An argument leaves open which of several is meant: a person is shown what is `offered`."""
 
     def __init__(self, detail: str | Localised, offered: ArgumentOffer | None = None) -> None:
         super().__init__(detail)
@@ -235,17 +214,11 @@ class PermanentToolError(ToolError):
 
 
 class UnusableResult(PermanentToolError):
-    """The tool has answered, with what can't be read, kept or carried.
-
-    What it was called for has happened: a read has nothing to give, and a write is done.
-    """
+    """The tool has answered, with what can't be read, kept or carried; a write is done."""
 
 
 class OutOfReach(PermanentToolError):
-    """The system behind the tool couldn't be reached however often it was tried.
-
-    Nothing was done. Whoever has hours rather than seconds may call again.
-    """
+    """The system behind the tool couldn't be reached, however often; nothing was done."""
 
 
 class UnknownOutcome(ToolError):
@@ -253,11 +226,7 @@ class UnknownOutcome(ToolError):
 
 
 class Fault(NamedTuple):
-    """One thing wrong, and what would be right.
-
-    >>> str(Fault("there is no slot strat", "did you mean start?"))
-    'there is no slot strat; did you mean start?'
-    """
+    """One thing wrong, and what would be right."""
 
     what: str
     remedy: str

@@ -1,7 +1,4 @@
-"""Files as values: those that people hand in, and those in a skill's folder. Pure.
-
-What a file is, its first bytes say; what its sender says of it is never believed.
-"""
+"""Files as values. What a file is, its first bytes say; what its sender says is never believed."""
 
 import re
 import unicodedata
@@ -63,20 +60,12 @@ def is_file_id(text: str) -> bool:
 
 
 def document_kind(content: bytes) -> Kind | None:
-    """Which of `DOCUMENTS` it is by its first bytes; None where it is something else.
-
-    >>> document_kind(b"%PDF-1.7").media_type
-    'application/pdf'
-    """
+    """Which of `DOCUMENTS` it is by its first bytes; None where it is something else."""
     return next((kind for kind in DOCUMENTS if kind.is_one(content)), None)
 
 
 def type_of(content: bytes, said: str = "") -> str:
-    r"""The media type: what the bytes say, else what was said, else `application/octet-stream`.
-
-    >>> type_of(b"\x89PNG\r\n\x1a\n", "text/html"), type_of(b"a,b", "text/csv"), type_of(b"a", "?")
-    ('image/png', 'text/csv', 'application/octet-stream')
-    """
+    """The media type: what the bytes say, else what was said, else `application/octet-stream`."""
     kind = document_kind(content)
     if kind is not None:
         return kind.media_type
@@ -87,13 +76,10 @@ def type_of(content: bytes, said: str = "") -> str:
 def safe_name(name: str, content: bytes = b"") -> str:
     r"""A name that a file may have anywhere: no path, nothing that can't be seen, not long.
 
-    It ends as `content` wants it where that is a PDF or a picture, so that nobody opens a
-    picture as a program.
+    It ends as `content` wants it, so that nobody opens a picture as a program.
 
     >>> safe_name("../../etc/receipt\u202egpj.exe", b"\xff\xd8\xff")
     'receiptgpj.exe.jpg'
-    >>> safe_name("..")
-    'file'
     """
     last = _SEPARATORS.split(name)[-1]
     seen = "".join(c for c in unicodedata.normalize("NFC", last) if _can_be_seen(c))
@@ -110,7 +96,6 @@ def safe_name(name: str, content: bytes = b"") -> str:
 
 
 def _can_be_seen(character: str) -> bool:
-    """False for controls, halves of characters, other directions of writing, unknown ones."""
     category = unicodedata.category(character)
     return category not in {"Zl", "Zp"} and (category[0] != "C" or character in "\t\n")
 
@@ -168,11 +153,7 @@ def _inside(path: str) -> str:
 
 
 class SkillFile(BaseModel):
-    """One file as it was when the skill was loaded, named by what is in it.
-
-    It is small, for it travels with every run of the skill; the content stays where it is kept
-    by its digest.
-    """
+    """One file as it was when the skill was loaded, named by what is in it."""
 
     model_config = ConfigDict(frozen=True)
 

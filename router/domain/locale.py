@@ -9,11 +9,7 @@ LOCALES: tuple[Locale, ...] = ("zh", "en")
 
 
 class Localised(BaseModel):
-    """One text in both languages.
-
-    >>> Localised(zh="请假申请", en="Leave request").within("en")
-    'Leave request'
-    """
+    """One text in both languages."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

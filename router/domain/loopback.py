@@ -13,10 +13,7 @@ def is_loopback(host: str) -> bool:
 
 
 def may_be_proxied(url: str) -> bool:
-    """Whether a proxy that the environment names may carry what is sent to `url`.
-
-    `HTTP_PROXY` without `NO_PROXY` is how many machines are set up. A proxy elsewhere that is
-    asked for 127.0.0.1 finds itself there, or nothing.
+    """Whether a proxy of the environment may carry what is sent to `url`: never to this machine.
 
     >>> may_be_proxied("https://api.example.com/v1"), may_be_proxied("http://[::1]:8000")
     (True, False)

@@ -174,11 +174,6 @@ def question_in(replies: Sequence[Reply]) -> ChoicesReply | ConfirmReply | FormR
     """The question that stands open after these replies; None where there is none with a name.
 
     The last one named counts. Ways on from a question, which are shown after it, have its name.
-
-    >>> ask = FormReply(text="When?", fields=[], question="details:1")
-    >>> ways = ChoicesReply(text="Or:", options=[], question="details:1")
-    >>> question_in([TextReply(text="Hm."), ask, ways]).text
-    'When?'
     """
     asking = [r for r in replies if not isinstance(r, TextReply) and r.question is not None]
     return next((r for r in asking if r.question == asking[-1].question), None)
@@ -313,17 +308,7 @@ _REQUIRED = {"zh": "必填", "en": "required"}
 
 
 def as_plain_text(replies: Sequence[Reply], locale: Locale) -> str:
-    r"""All of it as paragraphs: choices numbered, cards and forms line by line.
-
-    A form of one plain field is its question alone.
-
-    What it asks for is understood when it is typed: a choice's number or words, yes or no, a
-    form's values.
-
-    >>> ask = ChoicesReply(text="Which?", options=[Option(label="Annual", value="annual")])
-    >>> as_plain_text([ask], "en")
-    'Which?\n\n1. Annual'
-    """
+    """All of it as paragraphs, to be answered by typing; a form of one field is its question."""
     return "\n\n".join(filter(None, (_plain(reply, locale) for reply in replies)))
 
 
@@ -353,8 +338,6 @@ def unsaid(reply: ConfirmReply) -> dict[str, str]:
 
     >>> unsaid(ConfirmReply(text="3 days from 1 Dec?", summary={"Days": "3", "From": "1 Dec"}))
     {}
-    >>> unsaid(ConfirmReply(text="From 13 Dec?", summary={"Days": "3"}))
-    {'Days': '3'}
     """
     left = reply.text
     # The longest first, each out of the text: 3 isn't said by 13, nor one day said once twice.

@@ -52,11 +52,7 @@ class WorkShift(BaseModel):
 
     @classmethod
     def read(cls, written: str) -> Self:
-        """The shift that is written `09:00-12:00`; ValueError where it is none.
-
-        >>> WorkShift.read("09:00-12:00").ends
-        datetime.time(12, 0)
-        """
+        """The shift that is written `09:00-12:00`; ValueError where it is none."""
         try:
             begins, ends = map(time.fromisoformat, written.split("-"))
         except ValueError:

@@ -1,8 +1,7 @@
 """What happens in a turn and to a run: told while it happens, kept as rows of the event log.
 
 Whoever makes a row again, after a crash or on another worker, makes it under the same key, and
-the log keeps the first. A run's own notices (`asked`, `reminded`…) come from its flow; the news
-that is made here follows from two publications alone, where the second takes the first's place.
+the log keeps the first. A run's own notices (`asked`, `reminded`…) come from its flow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,7 +47,6 @@ class Progress(ValueObject):
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
-        """Refuse a text that nobody could put together."""
         if self.type == "text_delta":
             text, attempt = self.data.get("text"), self.data.get("attempt")
             if not isinstance(text, str) or not isinstance(attempt, int):
@@ -66,10 +64,7 @@ _VERDICTS = frozenset({"approve", "reject", "return"})
 
 
 def of_change(before: RunRecord | None, after: RunRecord, key: str) -> list[LogEntry]:
-    """The requester's row, where the run stands elsewhere than before; `key` tells changes apart.
-
-    Of a part of another run there is none: people know the two as one request.
-    """
+    """The requester's row, where a whole run stands elsewhere; `key` tells changes apart."""
     stood = (before.status, before.state) if before else None
     if stood == (after.status, after.state) or after.is_branch:
         return []
@@ -138,11 +133,7 @@ _STARTED, _FINISHED = ":started", ":finished"
 
 @dataclass(frozen=True)
 class ProgressPlace:
-    """Where something happens: for a message of a conversation, or for a flow's run.
-
-    `run` is that one's workflow id. A run goes on without any message, and then `message_id`
-    is empty.
-    """
+    """Where something happens: for a message of a conversation, or for a run, by workflow id."""
 
     conversation: str
     message_id: str = ""
@@ -168,13 +159,7 @@ class ProgressPlace:
 
 @dataclass(frozen=True)
 class ToolCallProgress:
-    """A call of a tool, over all its tries.
-
-    >>> from datetime import UTC
-    >>> call = ToolCallProgress(ProgressPlace("c1", "m1"), "c0", "get_weather")
-    >>> call.started(datetime(2026, 11, 22, tzinfo=UTC)).key
-    'c1:m1:tool:c0:started'
-    """
+    """A call of a tool, over all its tries."""
 
     place: ProgressPlace
     id: str
@@ -203,11 +188,7 @@ class ToolCallProgress:
 
 
 def begun_by(key: str) -> str:
-    """The key of the `tool_started` that goes with the key of a `tool_finished`.
-
-    >>> begun_by("c1:m1:tool:c0:finished")
-    'c1:m1:tool:c0:started'
-    """
+    """The key of the `tool_started` that goes with the key of a `tool_finished`."""
     return key.removesuffix(_FINISHED) + _STARTED
 
 

@@ -1,7 +1,4 @@
-"""Rows as the rest of the house sees them: conversations, runs, effects, results, the audit trail.
-
-The store turns these into tables and back; nothing above it knows a table.
-"""
+"""Rows as the rest of the house sees them; nothing above the store knows a table."""
 
 import hashlib
 from collections.abc import Sequence
@@ -87,10 +84,7 @@ class HistoryLine(Record):
 
 
 class Remedy(Record):
-    """What a completed run is taken back with: its definition by fingerprint, and what it did.
-
-    `done`, `tools` and `results` are the flow's own business.
-    """
+    """What a completed run is taken back with: its definition by fingerprint, and what it did."""
 
     definition: str
     done: list[dict[str, JsonValue]]
@@ -138,15 +132,7 @@ class RunRecord(Record):
 
 
 def is_held(status: FlowStatus, history: Sequence[HistoryLine]) -> bool:
-    """True where a run waits for an operator: its last trouble is neither retried nor left behind.
-
-    >>> at = datetime(2026, 11, 23)
-    >>> held = HistoryLine(at=at, state="record", event="held")
-    >>> is_held("waiting", [held])
-    True
-    >>> is_held("waiting", [held, held.model_copy(update={"event": "retried"})])
-    False
-    """
+    """True where a run waits for an operator: its last trouble isn't retried or left behind."""
     if status in ENDED:
         return False
     for line in reversed(history):
@@ -201,10 +187,7 @@ class TurnFilter(Record):
 
 
 class Amendment(Record):
-    """What a run that takes back a completed one has to say of it.
-
-    `status` is there once the other is taken back; `line` is added to its history, once.
-    """
+    """What a run that takes back a completed one has to say of it; `status` once it has."""
 
     tenant: str
     run: str
@@ -285,8 +268,7 @@ class FileRecord(Record):
 class EffectRecord(Record):
     """What the ledger knows of one write, by its idempotency key.
 
-    `begun`: a call was sent and its outcome isn't known yet. `done` has the result,
-    `failed` the error that came for good.
+    `begun` has no known outcome yet, `done` the result, `failed` the error that came for good.
     """
 
     key: str
@@ -338,9 +320,9 @@ READ_ON = "read_more"
 
 
 class ResultPage(BaseModel):
-    """A part of a result's JSON. `read_more` is there where it goes on: the handle to give.
+    """A part of a result's JSON. `read_more` is the handle to read on with, if it goes on.
 
-    The handle comes first: whoever cuts what is shown of a page cuts behind it.
+    It comes first: whoever cuts what is shown of a page cuts behind it.
     """
 
     read_more: str | None = None
@@ -350,11 +332,7 @@ class ResultPage(BaseModel):
 
 
 def page_in(value: Any) -> ResultPage | None:
-    """The page that a result is; None where it is anything else.
-
-    >>> page_in({"page": 1, "pages": 2, "text": "x", "read_more": "h"}).read_more
-    'h'
-    """
+    """The page that a result is; None where it is anything else."""
     if not isinstance(value, dict) or value.keys() != ResultPage.model_fields.keys():
         return None
     try:
@@ -405,8 +383,7 @@ TITLES: dict[Act, Localised] = {
 class AuditEntry(Record):
     """One line of the trail: added before the act is done, and never changed or deleted.
 
-    So a line says that somebody set about it; what came of it is in what it was done to, such as
-    the history of a run. `who` is a user id, or `SHELL` and an account of the machine.
+    `who` is a user id, or `SHELL` and an account of the machine.
     """
 
     id: str

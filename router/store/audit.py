@@ -1,7 +1,4 @@
-"""The audit of tool calls and the audit trail of operators: rows are added and never changed.
-
-Of the trail the database itself sees to that, by triggers: see the migration.
-"""
+"""The audit of tool calls and the trail of what operators did: rows are added, never changed."""
 
 from datetime import datetime
 
@@ -60,10 +57,7 @@ class AuditTrail:
         self._database = database
 
     async def note(self, deed: AuditEntry) -> None:
-        """Add a line; once this has returned, it is there for good.
-
-        Raises `Unavailable` where it can't be, and then the act may not be done.
-        """
+        """Add a line, there for good on return; where `Unavailable` is raised, don't act."""
         row = to_row(deed)
         await self._database.write(lambda connection: connection.execute(insert(_trail), row))
 

@@ -1,7 +1,4 @@
-"""Files of people, files of skills, and results of tools that are too long to be carried.
-
-They are in the database: as safe there, and as gone once they are deleted, as all the rest.
-"""
+"""Files of people, files of skills, and results of tools that are too long to be carried."""
 
 import secrets
 from collections.abc import Collection, Mapping
@@ -82,10 +79,7 @@ class SkillFiles:
         )
 
     async def tidy(self, in_use: Collection[str], unused_since: datetime) -> int:
-        """Forget what was last in use before then; how many that were.
-
-        Those `in_use` count as in use today, so that a worker that runs for months loses nothing.
-        """
+        """Forget what was last in use before then, and isn't `in_use` today; how many that were."""
 
         def work(connection: Connection) -> int:
             _use(connection, in_use, datetime.now(UTC))

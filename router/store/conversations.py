@@ -93,10 +93,7 @@ class Mailboxes:
         )
 
     async def open(self, mailbox: Mailbox) -> None:
-        """Keep a mailbox; of one that is there already only the place is changed.
-
-        A person's begins with what comes from now on.
-        """
+        """Keep a mailbox, or change its place; a person's begins with what comes from now on."""
         newest = select(func.coalesce(func.max(_log.c.sequence), 0)).where(
             _log.c.tenant == mailbox.tenant, _log.c.recipient == mailbox.subject
         )
@@ -138,7 +135,6 @@ class Mailboxes:
 
 
 def _leased(connection: Connection, box: Mailbox, now: datetime, until: datetime) -> bool:
-    """True where no other process was quicker."""
     lease = update(_boxes).where(_this(box), _boxes.c.due <= now).values(due=until)
     return connection.execute(lease).rowcount == 1
 

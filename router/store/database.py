@@ -1,14 +1,8 @@
 """The database, a SQLite file or PostgreSQL, and its migrations.
 
-Two sets of tables share a database, the router's own and the sample people system's. Each
-has its own Alembic environment, and its own version table, so that one can be replaced
-without the other.
-
-Work is a function of a connection, run whole: `read` for what only looks, `write` for one
-transaction. Such a function is ordinary, synchronous SQLAlchemy; on PostgreSQL it runs in a
-greenlet that gives way to the event loop at every statement, on SQLite on a thread: an
-asynchronous driver hands every single statement to a thread and back, which took 3 ms where this
-takes a few tenths, and leaves transactions open across whatever else the event loop does.
+Work is an ordinary, synchronous function of a connection, run whole: `read` for what only looks,
+`write` for one transaction; on PostgreSQL in a greenlet, on SQLite on a thread, for an asynchronous
+driver hands every single statement to a thread and back, which took 3 ms instead of a few tenths.
 """
 
 import asyncio
@@ -43,8 +37,7 @@ if TYPE_CHECKING:
 class Migrations:
     """One set of tables: the folder of its Alembic environment, and where its version is kept.
 
-    `head` is the newest revision in the folder, kept here so that a database which is
-    current costs one query at start, and Alembic isn't even imported.
+    `head`, the newest revision, is kept here so that a current database costs one query at start.
     """
 
     folder: Path
@@ -108,13 +101,7 @@ if TYPE_CHECKING:
 
 
 def write_json(value: Any) -> str:
-    """The text of a JSON value; dates and models within it become what JSON has for them.
-
-    NaN and infinity, for which it has nothing, become null.
-
-    >>> write_json({"类型": "年假"})
-    '{"类型":"年假"}'
-    """
+    """The text of a JSON value; dates and models become what JSON has for them, NaN null."""
     return to_json(value, inf_nan_mode="null").decode()
 
 
@@ -157,10 +144,7 @@ class SqliteConnections:
         return await asyncio.get_running_loop().run_in_executor(self._reading, run)
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` in a transaction, after those asked for earlier.
-
-        Where the caller is cancelled, a transaction that has begun still runs to its end.
-        """
+        """Run `work` in a transaction, after those asked for earlier; once begun, to its end."""
 
         def run() -> Result:
             with self._writer.begin() as connection:
@@ -187,13 +171,7 @@ class SqliteConnections:
 
 
 def _sqlite_engine(url: URL, connections: int, **options: Any) -> Engine:
-    engine = create_engine(
-        url,
-        pool_size=connections,
-        max_overflow=0,
-        **ENGINE_OPTIONS,
-        **options,
-    )
+    engine = create_engine(url, pool_size=connections, max_overflow=0, **ENGINE_OPTIONS, **options)
     event.listen(engine, "connect", _prepare)
     return engine
 
@@ -233,12 +211,8 @@ _AT_FAULT = frozenset({"22", "23", "42"})
 class Database:
     """Connections to the database behind `url`, made when first needed.
 
-    `url` is any SQLAlchemy URL of a SQLite file or of PostgreSQL, with or without a driver.
-    Anything else raises `MisconfiguredError`. `connections` bounds PostgreSQL's pool: work that
-    finds none free waits for ten seconds, and is `Unavailable` then.
-
-    >>> Database("postgresql://localhost/router").dialect
-    'postgresql'
+    `url` is any SQLAlchemy URL of a SQLite file or of PostgreSQL, else `MisconfiguredError`.
+    `connections` bounds PostgreSQL's pool: work that finds none for ten seconds is `Unavailable`.
     """
 
     def __init__(self, url: str, connections: int = CONNECTIONS) -> None:
@@ -250,19 +224,15 @@ class Database:
         return self._url.render_as_string(hide_password=True)
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
-        """What `work` gives, which only reads; each of its statements sees what is committed.
-
-        Raises `Unavailable` where the database can't be reached.
-        """
+        """What `work` gives, which only reads what is committed; raises `Unavailable`."""
         with self._reachable():
             return await self._connections.read(work)
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
         """What `work` gives, run in one transaction: committed unless it raises.
 
-        On SQLite it has the file's only write lock from its first moment, so that what it
-        reads can't change before it writes; on PostgreSQL see `serialise`. Raises
-        `Unavailable` where the database can't be reached, or stays locked for ten seconds.
+        On SQLite it has the only write lock from its first moment; on PostgreSQL see `serialise`.
+        Raises `Unavailable` where the database can't be reached, or stays locked for ten seconds.
         """
         with self._reachable():
             return await self._connections.write(work)
@@ -270,17 +240,13 @@ class Database:
     def serialise(self, connection: Connection, *names: str) -> None:
         """Within `write`: no other transaction that names one of `names` runs meanwhile.
 
-        It waits here until this one has committed. Transactions that name several never wait
-        for each other crosswise, if each names all of them at once.
+        Transactions that name several, all at once, never wait for each other crosswise.
         """
         self._connections.serialise(connection, set(names))
 
     @asynccontextmanager
     async def own_connection(self) -> AsyncIterator[Any]:
-        """A connection of asyncpg's beside the pool, for what only PostgreSQL has: LISTEN.
-
-        Raises `Unavailable` where the database can't be reached, or no longer.
-        """
+        """A connection of asyncpg's beside the pool, for LISTEN; raises `Unavailable`."""
         if isinstance(self._connections, SqliteConnections):
             raise TypeError(f"{self} is no PostgreSQL; it has no connections of asyncpg's")
         with self._reachable():
@@ -288,17 +254,13 @@ class Database:
                 yield connection
 
     def insert(self, table: Table) -> Insert:
-        """An insert into `table` that can say what happens where the row is there already.
-
-        Building one costs more than running it: build it once, execute it with values.
-        """
+        """An insert that can say what happens where the row is there already; build it once."""
         return sqlite.insert(table) if self.dialect == "sqlite" else postgresql.insert(table)
 
     async def migrate(self, migrations: Migrations = ROUTER) -> None:
-        """Bring the tables of `migrations` up to date; where they are, this is one query.
+        """Bring the tables up to date; where they are, this is one query. Several may at once.
 
-        Several processes may do so at once: one works, the others wait. Raises
-        `MisconfiguredError` where the database was made by a newer version of this program.
+        Raises `MisconfiguredError` where the database was made by a newer version of this program.
         """
 
         def bring_up_to_date(connection: Connection) -> None:
@@ -309,12 +271,7 @@ class Database:
             await self.write(bring_up_to_date)
 
     async def scrub(self) -> None:
-        """Have what was deleted gone from the file too, on SQLite.
-
-        It is overwritten when it is deleted, but stays in the write-ahead log until that is
-        written back, which another process that reads may put off. PostgreSQL does so by itself,
-        when it vacuums.
-        """
+        """Have what was deleted gone from SQLite's write-ahead log too; PostgreSQL vacuums."""
         if self.dialect == "sqlite":
             await self.read(lambda c: c.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all())
 

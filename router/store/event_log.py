@@ -1,12 +1,8 @@
 """The append-only event log, appended to, read on, and searched by operators.
 
-A reader follows one conversation, or one person, by sequence number: having seen 7 it asks
-for what is beyond 7, and must never miss a 6 that shows up later. SQLite hands numbers out
-in the order of commits, for it has one writer at a time. PostgreSQL hands them out when a
-row is inserted, and the later number may be committed first; so an append holds a lock on
-each conversation and person that it writes to, from before it draws numbers until it has
-committed. Within what one reader follows, numbers therefore appear in order. Across
-conversations they may not: nobody may follow the whole log by sequence number alone.
+A reader follows one conversation, or one person, by sequence number, and must never miss a lower
+one that shows up later. PostgreSQL hands numbers out before commits: so an append holds a lock on
+each conversation and person that it writes to. Nobody may follow the whole log by number alone.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -46,8 +42,7 @@ _IS_TURN = _log.c.kind == literal_column("'turn'")
 class LogAppender:
     """How rows come into the log: in the order in which its readers see them.
 
-    Call `within` as late in a transaction as can be, for it holds up others who write to the
-    same conversations and people; and `tell` once it is committed.
+    Call `within` as late in a transaction as can be, for it holds up others; `tell` once committed.
     """
 
     def __init__(self, database: Database, live: Live) -> None:
@@ -86,7 +81,6 @@ def _recorded(tenant: str, conversation: str = "", person: str = "") -> Progress
 
 
 def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without ends of what has never begun."""
     begun = {row["key"]: begun_by(row["key"]) for row in rows if row["kind"] == "tool_finished"}
     wanted = set(begun.values()) - {row["key"] for row in rows}
     if wanted:
@@ -183,9 +177,8 @@ class EventLog:
     async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Append, in order and in one transaction, the entries whose keys aren't there yet.
 
-        A second `turn` of the same message id is passed over as well: the first answer stands.
-        So is a `tool_finished` whose `tool_started` isn't there: nothing has begun. Whoever
-        listens to a conversation, or to a recipient's news, hears that there is more.
+        A second `turn` of a message id is passed over too, a `tool_finished` of what never
+        began. Whoever listens to a conversation or a recipient's news hears that there is more.
         """
         if not entries:
             return
@@ -240,10 +233,7 @@ class EventLog:
         return RecordedTurn.model_validate(data) if data else None
 
     async def untold(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
-        """What runs have said by themselves between a message's turn and the one before it.
-
-        `message` entries, oldest first; where the message has no turn yet, those up to now.
-        """
+        """What runs said by themselves between a message's turn, or now, and the one before."""
         here = (_log.c.tenant == tenant, _log.c.conversation == conversation)
         turns = select(_log.c.sequence).where(*here, _IS_TURN)
         own = turns.where(_log.c.message_id == message_id).scalar_subquery()
@@ -282,11 +272,7 @@ class EventLog:
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int
     ) -> list[LogEntry]:
-        """The `message` and `turn` entries of all conversations, one conversation after another.
-
-        Each conversation oldest first; `after` is the conversation and the sequence number of
-        the last entry that the caller has seen.
-        """
+        """The `message` and `turn` entries of all conversations, one after another."""
         place = tuple_(_log.c.conversation, _log.c.sequence)
         query = (
             select(_log)

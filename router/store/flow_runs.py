@@ -54,16 +54,12 @@ class Runs:
         )
 
     async def publish(
-        self,
-        run: RunRecord,
-        approvals: Sequence[ApprovalRecord],
-        entries: Sequence[LogEntry] = (),
+        self, run: RunRecord, approvals: Sequence[ApprovalRecord], entries: Sequence[LogEntry] = ()
     ) -> None:
         """Keep the run and its approvals unless something newer (`events`) is kept already.
 
-        `approvals` is all of them as they stand: those of this run that aren't among them any
-        more stay on record but wait for nobody. In the same transaction `entries` go to the
-        event log, and with them the news that the change itself is.
+        `approvals` is all of them: others of this run stay on record but wait for nobody. In the
+        same transaction `entries` go to the event log, and the news that the change itself is.
         """
 
         def publish(connection: Connection) -> list[LogEntry]:
@@ -143,10 +139,7 @@ class Runs:
         branches: bool = True,
         narrowed: RunFilter = EVERY_RUN,
     ) -> tuple[list[RunRecord], str | None]:
-        """Runs, newest first (of everyone where `requester` is None), and the next cursor.
-
-        Those of the flows `besides` are left out, and without `branches` parts of other runs.
-        """
+        """Runs, newest first (of everyone where `requester` is None), and the next cursor."""
         wanted: dict[str, Any] = {"requester": requester, "status": status, "flow": flow}
         conditions = [_runs.c[name] == value for name, value in wanted.items() if value is not None]
         conditions += [_runs.c.flow.not_in(besides)] if besides else []
@@ -236,10 +229,7 @@ def _lock(tenant: str, run: str) -> str:
 
 
 def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
-    """The run with what is noted; as it was where that is noted already.
-
-    A withdrawal that a crash has told its end twice may have had a line more by the second time.
-    """
+    """The run with what is noted; as it was where that is noted already, by a crash told twice."""
     last = run.history[-1].event if run.history else None
     again = run.withdrawn_by == amendment.withdrawn_by and last == amendment.line.event
     noted = again or amendment.line in run.history

@@ -53,10 +53,9 @@ class EffectsLedger:
         self._begin = database.insert(_effects).on_conflict_do_nothing()
 
     async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
-        """Note that a call is about to be sent; None where its key is new.
+        """Note a call about to be sent: None where its key is new, else what is known of it.
 
-        Else answers what is known of it. A key that comes with another tool or digest raises
-        `DuplicateKey`.
+        A key that comes with another tool or digest raises `DuplicateKey`.
         """
         row = {"key": key, "tool": tool, "digest": digest, "status": "begun"}
         kept = select(_effects).where(_effects.c.key == key)

@@ -1,8 +1,7 @@
 """Progress passed on to readers: within one process, or between several by PostgreSQL's NOTIFY.
 
-SQLite serves one process alone. On PostgreSQL every process that has readers hears everything on
-one channel and picks out what is for them: a few hundred short payloads a second cost less than
-a LISTEN for each reader.
+Every process that has readers hears everything on one channel and picks out what is for them: a few
+hundred short payloads a second cost less than a LISTEN for each reader.
 """
 
 import asyncio
@@ -26,10 +25,7 @@ WAITING = 256
 
 
 class LiveInbox:
-    """What one reader hasn't read yet; the oldest text goes where that becomes too much.
-
-    Tools that started or finished are kept for as long as there is text to give up instead.
-    """
+    """What one reader hasn't read yet; the oldest text goes first where that becomes too much."""
 
     def __init__(self) -> None:
         self._waiting: deque[Progress] = deque()
@@ -83,8 +79,7 @@ class Readers:
 class Live(ABC):
     """Passes on what happens in turns to whoever listens right now, in whichever process.
 
-    A courtesy: neither method ever raises or holds anyone up for long. What can't be passed
-    on is lost, and everything that matters is in the turn itself, or in the event log.
+    A courtesy: neither method ever raises or holds anyone up. What can't be passed on is lost.
     """
 
     def __init__(self) -> None:
@@ -98,11 +93,7 @@ class Live(ABC):
     async def listen(
         self, tenant: str, conversation: str
     ) -> AsyncIterator[AsyncIterator[Progress]]:
-        """Everything that is told of the conversation from now on, for as long as one stays.
-
-        A reader that doesn't keep up loses the oldest text. Waiting for the next may be
-        cancelled, and loses nothing.
-        """
+        """Everything told of the conversation while one stays; who is slow loses text."""
         with self._readers.reading(tenant, conversation) as inbox:
             await self._begun()
             yield inbox
@@ -157,10 +148,7 @@ _NOTIFY = text("SELECT set_config('synchronous_commit', 'off', true), pg_notify(
 
 
 class PostgresLive(Live):
-    """Between any number of processes, each with one connection that listens once it has readers.
-
-    The connection is made again whenever it is lost; what is told meanwhile is never heard.
-    """
+    """Between any number of processes, each with one connection, made again when lost."""
 
     def __init__(self, database: Database) -> None:
         super().__init__()
@@ -193,7 +181,6 @@ class PostgresLive(Live):
         await self._database.read(lambda connection: connection.execute(_NOTIFY, given))
 
     async def _begun(self) -> None:
-        """Return once it listens, or when that takes too long; never raises."""
         if self._listening is None or self._listening.done():
             self._listening = asyncio.create_task(self._listen(), name=f"listening on {CHANNEL}")
         with suppress(TimeoutError):
@@ -211,7 +198,6 @@ class PostgresLive(Live):
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _listen_once(self) -> None:
-        """Listen until the connection is lost; raises `Unavailable` where that shows."""
         lost = asyncio.Event()
         async with self._database.own_connection() as connection:
             connection.add_termination_listener(lambda _: lost.set())
@@ -235,10 +221,7 @@ class PostgresLive(Live):
 
 
 def payloads(progress: Progress) -> Iterator[str]:
-    """The event as one payload, or as several where it is a text too long for one.
-
-    Whatever else is too long, or can't be written as JSON, is passed over.
-    """
+    """The event as one payload, or a text as several; what else is too long is passed over."""
     try:
         payload = progress.model_dump_json(exclude_defaults=True)
     except PydanticSerializationError as error:

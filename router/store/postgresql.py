@@ -1,8 +1,4 @@
-"""PostgreSQL, for any number of processes: pooled connections over asyncpg.
-
-Loaded only where it is used: the driver and SQLAlchemy's part for it are a tenth of the start of
-a command.
-"""
+"""PostgreSQL, for any number of processes: pooled connections over asyncpg, loaded if used."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,8 +1,7 @@
 """What is kept no longer: by age, or because a person is erased.
 
-Conversations, files and news of who is erased are deleted. Runs and approvals are records of what
-the house did and who agreed: they stay, with a pseudonym for the person and without anything that
-anybody wrote in them.
+Conversations, files and news of who is erased are deleted. Runs and approvals stay, with a
+pseudonym for the person and without anything that anybody wrote in them.
 """
 
 import json
@@ -56,8 +55,7 @@ class Retention:
     async def expire(self, before: datetime) -> int:
         """Delete what nothing has happened to since then; how many conversations that were.
 
-        A conversation stays as long as a run that was begun in it goes on, a file as long as one
-        that has it. Words of the log go by their own age, as do handles and keys.
+        A conversation stays as long as a run begun in it goes on, a file as long as one has it.
         """
         gone = 0
         while some := await self._database.write(lambda c: _silent_ones(c, before)):
@@ -67,7 +65,6 @@ class Retention:
 
 
 def _silent_ones(connection: Connection, before: datetime) -> int:
-    """Delete conversations that have been silent since then, a handful at once."""
     here = (_log.c.tenant == _conversations.c.tenant, _log.c.conversation == _conversations.c.id)
     runs = tables.runs
     going_on = and_(
@@ -264,10 +261,7 @@ class PersonErasure:
         return select(theirs.c.id).where(*self._theirs(theirs, "owner")).scalar_subquery()
 
     def _delete_effects(self, connection: Connection) -> None:
-        """Results of writes, by the keys that begin with the person or a conversation of theirs.
-
-        Those of runs go by the audit, which has the keys of all calls that were for the person.
-        """
+        """By keys that begin with the person, and of runs by the audit, which has the keys."""
         key = tables.effects.c.key
         audited = select(tables.audit.c.key).where(*self._theirs(tables.audit, "person"))
         theirs = key.startswith(f"{self._tenant}/{self._person}/", autoescape=True)

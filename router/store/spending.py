@@ -34,10 +34,7 @@ class Spending:
     async def take(
         self, tenant: str, user: str, day: date, ahead: Usage, check: Callable[[Spent], None]
     ) -> None:
-        """Count what is about to be spent, unless `check` raises at what was spent before.
-
-        One at a time over all processes, so that no two are paid with the same rest.
-        """
+        """Count what is about to be spent, unless `check` raises; one at a time everywhere."""
         row = _row(tenant, user, day, ahead)
 
         def work(connection: Connection) -> None:

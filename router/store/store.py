@@ -1,7 +1,6 @@
 """Everything the router keeps, an aggregate each, over one database.
 
-Every method is scoped to a tenant, idempotent under retry, and raises `Unavailable` where the
-database can't be reached.
+Every method is scoped to a tenant, idempotent under retry, and may raise `Unavailable`.
 """
 
 from router.store.audit import AuditTrail, ToolCallAudit
@@ -17,11 +16,7 @@ from router.store.spending import Spending
 
 
 class Store:
-    """What is kept in one database, whose tables `Database.migrate` has made.
-
-    >>> store = Store(Database("sqlite:////var/lib/router/router.db"))
-    >>> await store.log.transcript("default", "c1", after=None, limit=50)  # doctest: +SKIP
-    """
+    """What is kept in one database, whose tables `Database.migrate` has made."""
 
     live: Live
     """What happens in turns right now: for all processes, or on SQLite within this one."""

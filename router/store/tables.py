@@ -1,7 +1,6 @@
 """The router's own tables, and records turned into their rows and back.
 
-JSON stands in columns of type JSON rather than JSONB: what people are shown keeps the order
-of its keys, and nothing is ever searched inside.
+JSON stands in columns of type JSON, not JSONB: what people are shown keeps the order of its keys.
 """
 
 import base64
@@ -348,10 +347,9 @@ async def page(
     before: str | None,
     limit: int,
 ) -> tuple[list[AnyRecord], str | None]:
-    """At most `limit` records, newest first, and the cursor behind the last where more follow.
+    """At most `limit` records, newest first, behind the cursor `before`, and the next cursor.
 
-    They begin behind the cursor `before`, where there is one. Raises `InvalidInput` for a cursor
-    that isn't one.
+    Raises `InvalidInput` for a cursor that isn't one.
     """
     name = moment.table.c.id
     if before is not None:
