@@ -87,9 +87,7 @@ def selected(path: Path) -> list[Tool]:
     return load_http_tools(path, {}, Sender(OutboundGuard())).tools
 
 
-def test_there_are_some_fifty_of_all_four_kinds_and_each_says_what_it_is(
-    registry: Registry,
-) -> None:
+def test_there_are_fifty_of_all_four_kinds_and_each_says_what_it_is(registry: Registry) -> None:
     kinds = [registry.group_of(tool.name) for tool in registry]
     assert len(kinds) >= 50
     assert all(kinds.count(kind) >= 8 for kind in KINDS), kinds
@@ -107,9 +105,7 @@ def test_each_has_arguments_that_every_model_server_takes(registry: Registry) ->
         assert set(made["required"]) == set(made["properties"]) == tool.argument_names, tool.name
 
 
-def test_each_has_a_form_or_a_reason_why_not_and_asks_first_where_it_writes(
-    registry: Registry,
-) -> None:
+def test_each_has_a_form_or_a_reason_why_not_and_asks_before_it_writes(registry: Registry) -> None:
     forms = {tool.name: form_of(tool) for tool in registry}
     reasons = {tool.name: obstacle(tool) for tool in registry if obstacle(tool)}
     deep = "no form field fits items (amount: an object that is nested too deep)"

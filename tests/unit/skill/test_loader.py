@@ -74,9 +74,7 @@ def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("said", "turns"), [("", 24), ("  router.max-turns: 9\n", 9)])
-def test_a_skill_that_works_by_a_plan_has_more_turns_and_tokens_unless_it_says(
-    tmp_path: Path, said: str, turns: int
-) -> None:
+def test_by_a_plan_it_has_more_turns_unless_it_says(tmp_path: Path, said: str, turns: int) -> None:
     head = f"{HEAD}\nmetadata:\n  router.mode: plan\n{said}"
     skill = read_skill(write(tmp_path, head)).skill
     assert (skill.mode, skill.max_turns, skill.token_budget) == ("plan", turns, 180_000)
@@ -127,9 +125,7 @@ def test_a_head_at_fault_is_refused_with_its_line(tmp_path: Path, head: str, wro
         ),
     ],
 )
-def test_what_can_be_done_without_is_named_and_hinders_nobody(
-    tmp_path: Path, head: str, body: str, wrong: str
-) -> None:
+def test_flaws_are_told_and_hinder_nobody(tmp_path: Path, head: str, body: str, wrong: str) -> None:
     found = read_skill(write(tmp_path, head, body))
     (flaw,) = found.flaws
     assert f"{flaw.line}: {flaw.what}; {flaw.remedy}".startswith(wrong)
@@ -362,9 +358,7 @@ def watched(tmp_path: Path) -> WatchedSkills:
     return watched
 
 
-async def test_what_is_new_edited_or_gone_is_followed(
-    tmp_path: Path, watched: WatchedSkills
-) -> None:
+async def test_what_is_new_edited_or_gone_is_seen(tmp_path: Path, watched: WatchedSkills) -> None:
     assert watched.reload() is None
     other = write(tmp_path, "name: other\ndescription: d", "Do the other.", "other")
     async for loaded in watched.changes(0.001):

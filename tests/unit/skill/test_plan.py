@@ -194,9 +194,7 @@ def test_a_plan_without_problems_can_always_be_worked_on_to_its_end(
 
 
 @given(workable(), PROPOSED)
-def test_whatever_a_model_proposes_a_result_stays_with_its_task(
-    first: list[PlanStep], proposed: list[PlanStep]
-) -> None:
+def test_results_stay_with_their_own_tasks(first: list[PlanStep], proposed: list[PlanStep]) -> None:
     made = Plan().revised(first)
     for step in made.steps:
         made = made.having(step.id, StepResult(fate="done", text=step.task))
@@ -206,9 +204,7 @@ def test_whatever_a_model_proposes_a_result_stays_with_its_task(
 
 
 @given(workable(), st.data())
-def test_whatever_is_tried_again_nothing_stays_that_was_built_on_it(
-    first: list[PlanStep], data: st.DataObject
-) -> None:
+def test_a_retry_drops_whatever_was_built_on_it(first: list[PlanStep], data: st.DataObject) -> None:
     made = Plan().revised(first)
     for step in made.steps:
         made = made.having(step.id, DONE)
@@ -245,9 +241,7 @@ def spent(tokens: int) -> Usage:
         (LoopProgress(errors=3), 10.0, "errors"),
     ],
 )
-def test_a_run_stops_at_its_limits(
-    progress: LoopProgress, seconds: float, stop: Stop | None
-) -> None:
+def test_a_run_stops_at_limits(progress: LoopProgress, seconds: float, stop: Stop | None) -> None:
     assert why_stop(skill(3, 1000), progress, seconds) == stop
 
 
@@ -277,9 +271,7 @@ def test_no_step_begins_with_less_than_it_takes_to_call_and_to_answer() -> None:
 
 
 @given(st.integers(1, 60), st.integers(1, 200_000), st.integers(0, 60), st.integers(1, 8))
-def test_steps_side_by_side_are_never_promised_more_than_there_is(
-    turns: int, tokens: int, taken: int, steps: int
-) -> None:
+def test_no_more_is_promised_than_there_is(turns: int, tokens: int, taken: int, steps: int) -> None:
     progress, promised = LoopProgress(steps=taken), Share()
     for waiting in range(steps, 0, -1):
         one = share(left(skill(turns, tokens), progress, promised), waiting)

@@ -79,9 +79,7 @@ def bare(text: str) -> str:
 
 
 @of_each
-def test_whatever_it_is_allowed_an_employee_may_use(
-    skill: Skill, offered: Capabilities, employee: Principal
-) -> None:
+def test_employees_may_use_it_all(skill: Skill, offered: Capabilities, employee: Principal) -> None:
     usable = {**offered.tools_of(skill, employee), **offered.flows_of(skill, employee)}
     assert skill.allowed_tools is not None
     assert skill.allowed_tools <= set(usable)
@@ -120,9 +118,7 @@ def test_it_is_found_by_requests_in_both_languages(skill: Skill) -> None:
 
 
 @of_each
-def test_its_eval_has_five_requests_in_each_language_and_none_is_an_example(
-    skill: Skill, settings: Settings
-) -> None:
+def test_its_eval_is_in_both_languages_and_has_no_example(skill: Skill, settings: Settings) -> None:
     asked = lines(skill.name, settings)
     assert {labelled.line.label for labelled in asked} == {skill.name}
     assert sum(bool(CJK.search(labelled.line.text)) for labelled in asked) == 5

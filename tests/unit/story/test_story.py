@@ -261,9 +261,7 @@ def test_everything_wrong_is_said_at_once_in_the_order_of_lines() -> None:
         ("a.txt", b"", ":1: there is no story; write one"),
     ],
 )
-def test_a_folder_with_what_is_no_file_of_stories_is_refused(
-    tmp_path: Path, name: str, content: bytes, fault: str
-) -> None:
+def test_what_is_no_story_is_refused(tmp_path: Path, name: str, content: bytes, fault: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DefinitionError) as refused:
         load_stories([tmp_path], KNOWN)
@@ -368,9 +366,7 @@ def test_a_run_that_stands_so_is_as_expected_whatever_else_there_is(wanted: dict
         ({"awaiting": ["days"]}, "awaiting.0: days", "awaiting.0: name"),
     ],
 )
-def test_what_differs_is_said_place_by_place(
-    wanted: dict[str, Any], expected: str, found: str
-) -> None:
+def test_differences_are_said_by_place(wanted: dict[str, Any], expected: str, found: str) -> None:
     assert judge(stands(**wanted), Seen(standings=[ASKED])) == Mismatch([expected], [found])
 
 
@@ -458,9 +454,7 @@ LINES = st.lists(st.builds("{} {}".format, st.sampled_from(EVENTS), st.sampled_f
 
 
 @given(LINES, LINES)
-def test_whatever_a_history_says_only_transitions_of_the_flow_are_counted(
-    one: list[str], other: list[str]
-) -> None:
+def test_only_transitions_of_the_flow_are_ever_counted(one: list[str], other: list[str]) -> None:
     first = taken_in(BADGE, history(*one))
     both = first | taken_in(BADGE, history(*other))
     assert both.states <= BADGE.states.keys()

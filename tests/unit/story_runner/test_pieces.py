@@ -72,9 +72,7 @@ def test_a_call_that_is_tried_again_is_one_call() -> None:
     assert len(book.calls) == 4
 
 
-def test_a_story_asks_no_model_and_keeps_its_own_database(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_story_is_alone_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ROUTER_LLM_BASE_URL", "ROUTER_DATABASE_URL"):
         monkeypatch.setenv(name, "https://example.com")
     monkeypatch.setenv("ROUTER_LLM_MODEL", "dear")
@@ -165,7 +163,7 @@ def test_a_workflow_waits_for_the_end_of_what_it_has_started() -> None:
     ("parent_over", "child_over", "expected"),
     [(False, False, False), (False, True, True), (True, True, False)],
 )
-def test_an_end_that_its_parent_has_not_heard_of_is_work_to_come(
+def test_an_unheard_end_is_work_to_come(
     parent_over: bool, child_over: bool, expected: bool
 ) -> None:
     parent = Glance(9, busy=False, over=parent_over, children=frozenset({"child"}))
@@ -173,9 +171,7 @@ def test_an_end_that_its_parent_has_not_heard_of_is_work_to_come(
     assert at_work(seen) is expected
 
 
-def test_failures_that_stories_want_are_no_news_and_all_others_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_failures_are_news_unless_a_story_wants_them(capsys: pytest.CaptureFixture[str]) -> None:
     log = logging.getLogger("temporalio.activity")
     with kept_down():
         for error in (ApplicationError("wanted"), ValueError("unforeseen")):
@@ -184,9 +180,7 @@ def test_failures_that_stories_want_are_no_news_and_all_others_are(
     assert "wanted" not in said
 
 
-def test_stories_stand_in_tests_beside_the_flows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stories_stand_beside_the_flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert folder_of(Settings.load(flows=tmp_path / "mine")) == Path("mine/tests")
     assert folder_of(Settings.load()).parts[-2:] == ("flows", "tests")

@@ -144,9 +144,7 @@ def test_what_takes_a_call_back_is_told_which(permission: Permission) -> None:
         ("save", {"text": "t"}, Forbidden),
     ],
 )
-def test_the_checks_run_in_an_order_that_gives_nothing_away(
-    name: str, arguments: Any, first: type[RouterError]
-) -> None:
+def test_the_order_gives_nothing_away(name: str, arguments: Any, first: type[RouterError]) -> None:
     with pytest.raises(first):
         attempt(name, arguments)
 

@@ -29,9 +29,7 @@ SOURCE = ShelfSource
 '''
 
 
-async def test_a_module_among_the_kinds_is_all_that_a_kind_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_kind_needs_a_module_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shelf.py").write_text(MODULE)
     monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
     tools = ToolSources(Settings(), [])

@@ -121,7 +121,7 @@ class TestDependencies:
         with pytest.raises(MisconfiguredError, match=r"'letter', which is made of greeting"):
             Dependencies().require([letter])
 
-    async def test_what_knows_how_it_is_made_is_made_once_and_let_go_of_at_the_end(
+    async def test_what_is_provided_is_made_once_and_let_go(
         self, dependencies: Dependencies
     ) -> None:
         async with dependencies:
@@ -283,9 +283,7 @@ async def test_a_file_is_kept_once_and_mentioned_in_one_shape() -> None:
         (dict[str, Any], {"in": Report(total=1, file=CSV)}, lambda found: found["in"]["file"]),
     ],
 )
-async def test_a_file_may_stand_anywhere_in_a_result(
-    kind: Any, value: Any, at: Callable[[Any], Any]
-) -> None:
+async def test_a_file_may_stand_anywhere(kind: Any, value: Any, at: Callable[[Any], Any]) -> None:
     shelf = Shelf()
     found = at(await result(giving(kind, value), shelf))["file"]
     assert list(shelf.kept) == [found["id"]]
@@ -307,7 +305,7 @@ async def test_a_union_without_its_file_is_what_it_is() -> None:
         ("nonsense\r\nX: y", b"\x00", "application/octet-stream"),
     ],
 )
-async def test_its_type_is_what_the_bytes_say_and_else_what_the_tool_does(
+async def test_its_type_is_what_the_bytes_say_or_the_tool(
     said: str, content: bytes, type_: str
 ) -> None:
     found = await result(giving(ToolFile, ToolFile("a", said, content)), Shelf())

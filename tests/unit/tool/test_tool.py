@@ -126,9 +126,7 @@ async def Shouting(text: str) -> None: ...  # noqa: N802
         (Shouting, "small letters"),
     ],
 )
-def test_a_function_that_cannot_be_a_tool_is_refused_with_the_remedy(
-    function: Any, said: str
-) -> None:
+def test_a_function_that_cannot_be_a_tool_is_told_the_remedy(function: Any, said: str) -> None:
     function.__doc__ = "" if function is undocumented else "Do."
     with pytest.raises(DefinitionError) as caught:
         read(function)

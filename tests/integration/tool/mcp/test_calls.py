@@ -74,9 +74,7 @@ async def test_a_failure_says_what_the_server_said_in_short(house: House) -> Non
         ("42", PermanentToolError),
     ],
 )
-async def test_a_refusal_is_told_by_what_can_be_done_about_it(
-    house: House, code: str, kind: type[Exception]
-) -> None:
+async def test_each_refusal_has_its_kind(house: House, code: str, kind: type[Exception]) -> None:
     with pytest.raises(kind, match="won't"):
         await house.call("it__refuse", text=code)
 
@@ -154,9 +152,7 @@ async def test_only_who_calls_learns_what_the_server_wanted_to_know(house: House
     hanging.cancel()
 
 
-async def test_a_write_takes_its_key_along_but_not_whose_it_is(
-    open_house: Open, tmp_path: Path
-) -> None:
+async def test_a_write_takes_its_key_but_not_whose_it_is(open_house: Open, tmp_path: Path) -> None:
     house = await open_house(it=program("--notes", str(tmp_path / "notes")))
     await house.has("it")
     await house.call("it__echo", key="default/alice/1", text="a")
@@ -221,9 +217,7 @@ async def tooled(open_house: Open) -> House:
     return tooled
 
 
-async def test_a_tool_writes_whatever_it_says_of_itself_and_reads_where_the_operator_says_so(
-    tooled: House,
-) -> None:
+async def test_a_tool_writes_unless_the_operator_says_that_it_reads(tooled: House) -> None:
     stranger, echo = tooled["it__read_it"], tooled["it__echo"]
     assert (stranger.permission, stranger.asks_first, stranger.idempotent) == ("write", True, False)
     assert (echo.permission, echo.asks_first) == ("read", False)
@@ -284,9 +278,7 @@ def test_secrets_of_an_entry_are_not_shown() -> None:
     assert "hush" not in repr(entry)
 
 
-async def test_words_of_the_operator_are_those_that_people_read(
-    open_house: Open, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_operators_words_win(open_house: Open, caplog: pytest.LogCaptureFixture) -> None:
     title, labels = Localised(zh="回声", en="Echo"), {"text": "说什么", "colour": "颜色"}
     said = ToolEntry(title=title, description_zh="说什么就回什么。", labels=labels)
     tooled = await open_house(it=program(tools={"echo": said}))

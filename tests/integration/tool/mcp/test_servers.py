@@ -28,7 +28,7 @@ def processes(of: int, holding: str) -> list[psutil.Process]:
     return [each for each in below if holding in " ".join(each.cmdline())]
 
 
-async def test_a_server_that_is_slow_to_start_holds_up_nothing_and_may_add_tools_later(
+async def test_a_server_that_starts_slowly_holds_up_nothing(
     open_house: Open, tmp_path: Path
 ) -> None:
     pipe = tmp_path / "pipe"
@@ -55,9 +55,7 @@ async def test_what_stands_in_answers_for_a_server_that_never_came(open_house: O
 
 
 @pytest.mark.parametrize("tool", [READ, ToolEntry()], ids=["read", "write"])
-async def test_only_a_read_is_asked_of_what_stands_in_where_the_first_crashes(
-    open_house: Open, tmp_path: Path, tool: ToolEntry
-) -> None:
+async def test_stand_ins_get_reads_alone(open_house: Open, tmp_path: Path, tool: ToolEntry) -> None:
     notes = tmp_path / "notes"
     first = program("--name", "first", fallback="second", tools={"crash": tool})
     second = program("--name", "second", "--notes", str(notes), only=frozenset())

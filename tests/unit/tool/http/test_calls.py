@@ -82,9 +82,7 @@ async def test_a_form_is_sent_as_one(desk: Desk) -> None:
     assert (got.body, got.headers["content-type"]) == (b"q=a%26n%3D2&n=1", form["Content-Type"])
 
 
-async def test_proxies_of_the_environment_are_not_used(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_proxy_of_the_machine_is_used(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     assert (await desk.asked(desk.tool())).target == "/"
@@ -148,9 +146,7 @@ async def test_in_a_header_a_value_stays_on_its_line(desk: Desk, value: str) -> 
         ("Alice", "Alice"),
     ],
 )
-async def test_what_the_context_knows_stands_in_a_header_percent_encoded(
-    desk: Desk, name: str, sent: str
-) -> None:
+async def test_in_a_header_the_context_is_percent_encoded(desk: Desk, name: str, sent: str) -> None:
     tool = desk.tool(headers={"X-Name": "{context.user_name}"})
     caller = context().caller.model_copy(update={"name": name})
     await tool.call({}, replace(context(), caller=caller), Dependencies())
@@ -248,9 +244,7 @@ async def test_a_refusal_that_is_too_deep_to_quote_is_a_refusal(desk: Desk) -> N
         *((status, TransientToolError) for status in (408, 425, 429, 500, 502, 503, 504)),
     ],
 )
-async def test_each_status_is_one_kind_of_error(
-    desk: Desk, status: int, kind: type[ToolError]
-) -> None:
+async def test_a_status_is_a_kind_of_error(desk: Desk, status: int, kind: type[ToolError]) -> None:
     desk.server.answer = lambda _: json_reply({"why": "so"}, status)
     said = rf'answered {status}; in its own words: «{{"why": "so"}}»'
     with pytest.raises(kind, match=said):
@@ -261,9 +255,7 @@ async def test_each_status_is_one_kind_of_error(
     ("header", "seconds"),
     [("7", 7.0), ("Wed, 18 Nov 2020 10:00:00 GMT", 0.0), ("soon", None), ("9" * 400, 86400.0)],
 )
-async def test_how_long_to_wait_is_passed_on(
-    desk: Desk, header: str, seconds: float | None
-) -> None:
+async def test_how_long_to_wait_is_told(desk: Desk, header: str, seconds: float | None) -> None:
     desk.server.answer = says("busy", "text/plain", 429, retry_after=header)
     with pytest.raises(TransientToolError) as busy:
         await call(desk.tool())
@@ -301,16 +293,11 @@ ROWS = [{"id": n, "x": 1} for n in range(9)]
     [
         ({"result": "/data/rows/0"}, {"id": 0, "x": 1}),
         ({"result": "/data/a~1b/~0"}, 3),
-        (
-            {"result": "/data/rows", "items": {"most": 2, "keep": ["id"]}},
-            [{"id": 0}, {"id": 1}],
-        ),
+        ({"result": "/data/rows", "items": {"most": 2, "keep": ["id"]}}, [{"id": 0}, {"id": 1}]),
         ({"result": {"last": "/data/rows/8/id", "no": "/data/rows/9"}}, {"last": 8, "no": None}),
     ],
 )
-async def test_of_an_answer_what_is_wanted_is_given(
-    desk: Desk, wanted: dict[str, Any], given: Any
-) -> None:
+async def test_what_is_wanted_is_given(desk: Desk, wanted: dict[str, Any], given: Any) -> None:
     desk.server.answer = lambda _: json_reply({"data": {"rows": ROWS, "a/b": {"~": 3}}})
     data = declaration(endpoint={"url": desk.server.origin}, **wanted)
     assert await call(desk.folder.tool(data, desk.server.origin)) == given
@@ -395,9 +382,7 @@ async def test_to_a_place_that_is_named_no_credentials_are_carried(desk: Desk) -
 @pytest.mark.parametrize(
     ("status", "kind"), [(302, UnknownOutcome), (303, UnknownOutcome), (307, PermanentToolError)]
 )
-async def test_a_write_is_never_sent_elsewhere(
-    desk: Desk, status: int, kind: type[ToolError]
-) -> None:
+async def test_no_write_is_sent_elsewhere(desk: Desk, status: int, kind: type[ToolError]) -> None:
     async with WebServer(leads_to("/here")) as other:
         desk.server.answer = leads_to(f"{other.origin}/x", status)
         with pytest.raises(kind):

@@ -155,7 +155,7 @@ async def test_arguments_go_where_the_document_says(folder: Folder, desk: Desk) 
     assert fourth.target == "/v2/orders?tag=a&tag=b"
 
 
-def test_words_of_the_operator_are_those_that_people_read(folder: Folder) -> None:
+def test_the_operators_words_win(folder: Folder) -> None:
     title, labels = {"zh": "客户资料", "en": "A customer"}, {"id": "客户编号"}
     words = worded(title=title, description_zh="查客户的地址。", labels=labels)
     found = tools(folder, tags=["orders"], **words)
@@ -221,9 +221,7 @@ def test_a_json_document_beside_its_selection_is_no_tool_itself(folder: Folder) 
         (worded(labels={"id": {"zh": "编号"}}), "the label of id can't be shown"),
     ],
 )
-def test_what_cannot_be_offered_is_told(
-    folder: Folder, selection: dict[str, Any], said: str
-) -> None:
+def test_what_is_not_offered_is_told(folder: Folder, selection: dict[str, Any], said: str) -> None:
     problems = folder.problems(selecting(**selection))
     assert [p for p in problems if said in p], problems
     assert all(p.startswith("tool.json:") for p in problems)

@@ -137,9 +137,7 @@ LACKS = "OFF isn't set; set it"
         ),
     ],
 )
-def test_a_variable_that_is_not_set_keeps_only_its_server_away(
-    tmp_path: Path, entry: dict[str, Any], lacks: str
-) -> None:
+def test_an_unset_variable_keeps_it_away(tmp_path: Path, entry: dict[str, Any], lacks: str) -> None:
     fine = {"command": "x", "env": {"K": "{env.CRM_TOKEN}"}}
     found = load_servers(written(tmp_path, json.dumps({"a": entry, "b": fine})), VARIABLES)
     assert found["a"].lacks == f"{lacks} in the environment or in .env"
