@@ -46,10 +46,7 @@ class LoopProgress(BaseModel):
     def after(self, usage: Usage, *, fruitless: bool | None) -> "LoopProgress":
         """The progress after one more step; None where its calls are still to be `judged`."""
         return self.model_copy(
-            update={
-                "steps": self.steps + 1,
-                "usage": self.usage + usage,
-            }
+            update={"steps": self.steps + 1, "usage": self.usage + usage}
         ).judged(fruitless=fruitless)
 
     def judged(self, *, fruitless: bool | None) -> "LoopProgress":

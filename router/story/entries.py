@@ -214,8 +214,7 @@ class UserStep(StepEntry):
     user: Annotated[
         Message,
         BeforeValidator(
-            _message,
-            json_schema_input_type=Words | Annotated[dict[str, Any], Field(min_length=1)],
+            _message, json_schema_input_type=Words | Annotated[dict[str, Any], Field(min_length=1)]
         ),
     ]
     """A text, {confirm: true}, {choose: …} or {form: {…}}."""

@@ -59,12 +59,9 @@ def screen(registry: Registry, attempt: Attempt) -> Admitted:
     tool = registry[attempt.tool]
     if not allows(tool, attempt.caller, by_flow=attempt.flow_run is not None):
         roles = sorted(tool.roles)
-        raise Forbidden(
-            Localised(
-                zh=f"{attempt.caller.id} 不能用“{tool.title.zh}”，它只给 {' 或 '.join(roles)} 用",
-                en=f"{attempt.caller.id} may not call {tool.name}; it is for {' or '.join(roles)}",
-            )
-        )
+        zh = f"{attempt.caller.id} 不能用“{tool.title.zh}”，它只给 {' 或 '.join(roles)} 用"
+        en = f"{attempt.caller.id} may not call {tool.name}; it is for {' or '.join(roles)}"
+        raise Forbidden(Localised(zh=zh, en=en))
     _check_arguments(tool, attempt.arguments)
     return Admitted(tool, attempt.arguments)
 
@@ -79,33 +76,23 @@ def admit(registry: Registry, attempt: Attempt) -> Admitted:
     """
     tool = screen(registry, attempt).tool
     if lacks_confirmation(tool, attempt):
-        raise Forbidden(
-            Localised(
-                zh=f"“{tool.title.zh}”要等 {attempt.caller.id} 看过参数并确认之后才会执行",
-                en=f"{tool.name} runs once {attempt.caller.id} has seen its arguments and "
-                "confirmed them",
-            )
-        )
+        zh = f"“{tool.title.zh}”要等 {attempt.caller.id} 看过参数并确认之后才会执行"
+        en = f"{tool.name} runs once {attempt.caller.id} has seen its arguments and confirmed them"
+        raise Forbidden(Localised(zh=zh, en=en))
     _check_keys(tool, attempt)
     return Admitted(tool, attempt.arguments)
 
 
 def _check_keys(tool: Tool, attempt: Attempt) -> None:
     if tool.writes and not attempt.key:
-        raise PermanentToolError(
-            Localised(
-                zh=f"“{tool.title.zh}”会改动数据，调用时却没有幂等键，请带上一个",
-                en=f"{tool.name} writes and was called without an idempotency key; give it one",
-            )
-        )
+        zh = f"“{tool.title.zh}”会改动数据，调用时却没有幂等键，请带上一个"
+        en = f"{tool.name} writes and was called without an idempotency key; give it one"
+        raise PermanentToolError(Localised(zh=zh, en=en))
     undone = tool.options.undoes
     if undone and not attempt.undoes:
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"“{tool.title.zh}”撤销的是 {undone} 的一次调用，请给出它的键",
-                en=f"{tool.name} takes back one call of {undone}; name its key",
-            )
-        )
+        zh = f"“{tool.title.zh}”撤销的是 {undone} 的一次调用，请给出它的键"
+        en = f"{tool.name} takes back one call of {undone}; name its key"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
@@ -119,13 +106,9 @@ def _check_arguments(tool: Tool, arguments: Mapping[str, JsonValue]) -> None:
     if problems:
         more = len(problems) - _SHOWN
         named = "; ".join(problems[:_SHOWN])
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"“{tool.title.zh}”的参数不对：{named}"
-                + (f"；还有 {more} 处" if more > 0 else ""),
-                en=f"{tool.name}: {named}" + (f"; and {more} more" if more > 0 else ""),
-            )
-        )
+        zh = f"“{tool.title.zh}”的参数不对：{named}" + (f"；还有 {more} 处" if more > 0 else "")
+        en = f"{tool.name}: {named}" + (f"; and {more} more" if more > 0 else "")
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 def _unprintable(arguments: object) -> Iterator[str]:

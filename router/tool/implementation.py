@@ -1,10 +1,8 @@
 """What stands behind a tool, arguments checked by a schema, and a tool's own rules.
 
 A check is an asynchronous function with some of its tool's parameters, asked before a person is
-asked to confirm the call. It looks, changes nothing, and raises where the call would come to
-nothing. It may say what the call is about, where the arguments name it in words only: whoever
-confirms the call is shown that. The world may move on before the call, so the tool keeps its rules
-too.
+asked to confirm the call. It changes nothing, raises where the call would come to nothing, and may
+say what the call is about. The world may move on before the call, so the tool keeps its rules too.
 """
 
 import inspect
@@ -64,7 +62,7 @@ class FunctionImplementation:
 
     @property
     def parameters(self) -> dict[str, JsonValue]:
-        """The JSON Schema of the parameters that a caller gives."""
+        """The JSON Schema of what a caller gives."""
         return self.signature.schema
 
     @property
@@ -74,22 +72,11 @@ class FunctionImplementation:
 
     def problems(self, arguments: Arguments) -> list[str]:
         """What pydantic says against them."""
-        try:
-            self.signature.arguments.model_validate(dict(arguments))
-        except ValidationError as error:
-            return [problem_at(found["loc"], found["msg"]) for found in error.errors()]
-        return []
+        return _problems("arguments", self.signature.arguments.model_validate, dict(arguments))
 
     def result_problems(self, result: JsonValue) -> list[str]:
-        """What is wrong with a result that was made elsewhere, as `field: what`.
-
-        A front end makes the calls of some tools, and answers with JSON.
-        """
-        try:
-            self.signature.result.validate_json(json.dumps(result))
-        except ValidationError as error:
-            return [problem_at(found["loc"], found["msg"], "result") for found in error.errors()]
-        return []
+        """The same for a result that a front end made, and sent as JSON."""
+        return _problems("result", self.signature.result.validate_json, json.dumps(result))
 
     async def call(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
@@ -98,6 +85,14 @@ class FunctionImplementation:
         given = await self.signature.given(arguments, context, dependencies)
         result = await self.function(**given)
         return await as_json(result, context.keep, self.signature.result)
+
+
+def _problems(whole: str, validate: Callable[[Any], object], value: object) -> list[str]:
+    try:
+        validate(value)
+    except ValidationError as error:
+        return [problem_at(found["loc"], found["msg"], whole) for found in error.errors()]
+    return []
 
 
 def problem_at(place: tuple[int | str, ...], what: str, whole: str = "arguments") -> str:
@@ -138,7 +133,8 @@ class ArgumentSchema:
         """What is wrong with the arguments, as `field: what`; empty where nothing is."""
         declared = self.schema["properties"]
         names = declared if isinstance(declared, dict) else {}
-        unknown = [] if self._is_open else sorted(set(arguments) - set(names))
+        is_open = self.schema.get("additionalProperties", False) is not False
+        unknown = [] if is_open else sorted(set(arguments) - set(names))
         try:
             found = sorted(self._validator.iter_errors(dict(arguments)), key=lambda e: e.json_path)
         except (Unresolvable, RecursionError) as error:
@@ -154,21 +150,36 @@ class ArgumentSchema:
         needed = set(map(str, required)) if isinstance(required, list) else set()
         return {n: v for n, v in arguments.items() if v is not None or n in needed}
 
-    @property
-    def _is_open(self) -> bool:
-        return self.schema.get("additionalProperties", False) is not False
-
     @cached_property
     def _validator(self) -> Draft202012Validator:
         return Draft202012Validator(
-            self.schema,
-            format_checker=Draft202012Validator.FORMAT_CHECKER,
-            registry=Registry(),
+            self.schema, format_checker=Draft202012Validator.FORMAT_CHECKER, registry=Registry()
         )
 
 
 def _said(error: SchemaViolation | SchemaError) -> str:
     return error.message if len(error.message) <= _SHOWN else f"{error.message[:_SHOWN]}…"
+
+
+@dataclass(frozen=True)
+class SchemaImplementation:
+    """What stands elsewhere: arguments are checked by a schema, and all it needs is there."""
+
+    schema: ArgumentSchema
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The schema as it is declared."""
+        return self.schema.schema
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """None."""
+        return frozenset()
+
+    def problems(self, arguments: Arguments) -> list[str]:
+        """What the schema says against them; null is as good as left out, where that may be."""
+        return self.schema.problems(self.schema.given(arguments))
 
 
 CheckFunction = Callable[..., Coroutine[Any, Any, Localised | None]]
@@ -191,20 +202,14 @@ class ToolCheck:
     async def __call__(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> Localised | None:
-        """Return where the call may be made, with arguments that fit its schema: what it is about.
+        """What the call is about, where it may be made; the arguments fit the tool's schema.
 
-        Raises what the function raises: `ArgumentsToolError` where other arguments would do,
-        `PermanentToolError` where none would.
+        Raises `ArgumentsToolError` where other arguments would do, else `PermanentToolError`.
         """
         given = await self.signature.given(arguments, context, dependencies)
-        own = self.signature.arguments.model_fields
-        return await self.function(
-            **{
-                name: value
-                for name, value in given.items()
-                if name in self.takes or name not in own
-            }
-        )
+        for name in self.signature.arguments.model_fields.keys() - self.takes:
+            del given[name]
+        return await self.function(**given)
 
 
 def read_check(check: CheckFunction, function: ToolFunction, signature: Signature) -> ToolCheck:
@@ -216,8 +221,6 @@ def read_check(check: CheckFunction, function: ToolFunction, signature: Signatur
 
 
 class _Reader(ParameterReader):
-    """Reads a check, beside the tool that it is of."""
-
     def __init__(self, check: CheckFunction, tool: ToolFunction) -> None:
         super().__init__(check)
         self._tool = tool
@@ -228,29 +231,22 @@ class _Reader(ParameterReader):
             self.wrong("isn't asynchronous", "write `async def`, and name that function")
             self.raise_if_wrong()
         if self.read_parameters().get("return", ...) not in (type(None), Localised):
-            what = "doesn't say that it gives nothing, or a text"
-            remedy = (
-                "annotate it with `-> None` or `-> Localised`, and raise what it has against it"
-            )
-            self.wrong(what, remedy)
+            remedy = "annotate it with `-> None` or `-> Localised`, and raise what it has against"
+            self.wrong("doesn't say that it gives nothing, or a text", f"{remedy} it")
         self.raise_if_wrong()
 
     def problem(self, what: str, remedy: str) -> Problem:
-        """A problem with the check, which is named with its tool."""
         named = getattr(self.function, "__name__", repr(self.function))
         at = self.function if inspect.isfunction(self.function) else self._tool
         about = f"the check {named} of the tool {self._tool.__name__} {what}"
         return Problem(*source_of(at), about, remedy)
 
     def take_own(self, parameter: inspect.Parameter, hint: Any) -> None:  # noqa: ARG002
-        """A parameter of the tool's, of the same type; what `Field` says of it may be left out."""
         name = parameter.name
         theirs, mine = get_type_hints(self._tool), get_type_hints(self.function)
-        own = [
-            n
-            for n, hinted in get_type_hints(self._tool, include_extras=True).items()
-            if n != "return" and hinted is not ToolContext and provider_of(hinted) is None
-        ]
+        hints = get_type_hints(self._tool, include_extras=True).items()
+        given = [n for n, h in hints if h is not ToolContext and provider_of(h) is None]
+        own = [n for n in given if n != "return"]
         if name not in own:
             what = f"has a parameter {name!r}, which the tool doesn't have"
             self.wrong(what, f"it may take {', '.join(own) or 'none of its own'}")

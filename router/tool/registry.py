@@ -89,19 +89,13 @@ class Registry:
         if name not in self._tools:
             for group, prefix in self._expected.items():
                 if name.startswith(prefix) and group not in self._groups:
-                    raise Unavailable(
-                        Localised(
-                            zh=f"{name[:80]} 还没有连上，请稍后再试（{group}）",
-                            en=f"{name[:80]} isn't there yet: nor is {group}; try again",
-                        )
-                    )
+                    zh = f"{name[:80]} 还没有连上，请稍后再试（{group}）"
+                    en = f"{name[:80]} isn't there yet: nor is {group}; try again"
+                    raise Unavailable(Localised(zh=zh, en=en))
             known = nearest(name, self._tools) or f"there are: {', '.join(self._tools)}"
-            raise NotFound(
-                Localised(
-                    zh=f"这里没有“{name[:80]}”这个工具了，请联系管理员",
-                    en=f"there is no tool named {name[:80]!r}; {known}",
-                )
-            )
+            zh = f"这里没有“{name[:80]}”这个工具了，请联系管理员"
+            en = f"there is no tool named {name[:80]!r}; {known}"
+            raise NotFound(Localised(zh=zh, en=en))
         return self._tools[name]
 
     def __iter__(self) -> Iterator[Tool]:

@@ -56,12 +56,9 @@ def keepable(value: Any, deepest: int = DEEPEST) -> Any:
     if kind is not list and kind is not dict:
         return value
     if deepest == 0:
-        raise UnusableResult(
-            Localised(
-                zh=f"结果嵌套超过 {DEEPEST} 层",
-                en=f"the result is nested deeper than {DEEPEST} levels",
-            )
-        )
+        zh = f"结果嵌套超过 {DEEPEST} 层"
+        en = f"the result is nested deeper than {DEEPEST} levels"
+        raise UnusableResult(Localised(zh=zh, en=en))
     if kind is list:
         return [keepable(item, deepest - 1) for item in value]
     return {keepable(name, 0): keepable(item, deepest - 1) for name, item in value.items()}
@@ -71,11 +68,9 @@ def _number(value: float) -> float:
     if isfinite(value) if isinstance(value, float) else value.bit_length() <= _MOST_BITS:
         return value
     what = repr(value) if isinstance(value, float) else "of thousands of digits"
-    raise UnusableResult(
-        Localised(
-            zh="结果里有 JSON 写不了的数", en=f"the result has a number that is no JSON: {what}"
-        )
-    )
+    zh = "结果里有 JSON 写不了的数"
+    en = f"the result has a number that is no JSON: {what}"
+    raise UnusableResult(Localised(zh=zh, en=en))
 
 
 @dataclass(frozen=True, config=ConfigDict(strict=True))
@@ -108,12 +103,9 @@ Keep = Callable[[Mapping[str, ToolFile]], Awaitable[None]]
 async def not_kept(files: Mapping[str, ToolFile]) -> None:
     """Where a tool is called that nobody keeps files for."""
     names = ", ".join(file.name[:80] for file in files.values())
-    raise PermanentToolError(
-        Localised(
-            zh=f"这里没有人保存文件（{names}），请通过服务台来办",
-            en=f"nobody keeps files here: {names}; call it through the desk",
-        )
-    )
+    zh = f"这里没有人保存文件（{names}），请通过服务台来办"
+    en = f"nobody keeps files here: {names}; call it through the desk"
+    raise PermanentToolError(Localised(zh=zh, en=en))
 
 
 class _Made:
@@ -150,12 +142,9 @@ async def as_json(result: Any, keep: Keep, adapter: TypeAdapter[Any] | None = No
             keepable(result), mode="json", context=made, warnings="error"
         )
     except (ValueError, RecursionError) as error:
-        raise UnusableResult(
-            Localised(
-                zh="结果不是声明的那种类型，或者不是 JSON",
-                en="the result isn't of the type that the tool declares, or isn't JSON",
-            )
-        ) from error
+        zh = "结果不是声明的那种类型，或者不是 JSON"
+        en = "the result isn't of the type that the tool declares, or isn't JSON"
+        raise UnusableResult(Localised(zh=zh, en=en)) from error
     if made.files:
         await keep(made.files)
     return value

@@ -45,18 +45,12 @@ class Signature:
 
     @cached_property
     def schema(self) -> dict[str, JsonValue]:
-        """The JSON Schema of the arguments, as a model or a form is given it.
-
-        Made once: it takes a millisecond, and every decision asks each tool for it five times.
-        """
+        """The JSON Schema of the arguments. It takes a millisecond and is asked for often."""
         schema = self.arguments.model_json_schema()
         return {key: value for key, value in schema.items() if key not in {"title", "description"}}
 
     async def given(
-        self,
-        arguments: Mapping[str, JsonValue],
-        context: ToolContext,
-        dependencies: Dependencies,
+        self, arguments: Mapping[str, JsonValue], context: ToolContext, dependencies: Dependencies
     ) -> dict[str, Any]:
         """What the function is called with; raises pydantic's error for what doesn't fit."""
         validated = self.arguments.model_validate(dict(arguments))
@@ -69,10 +63,7 @@ class Signature:
 
 
 class ParameterReader:
-    """Goes through a function's parameters: those of the call, and those that are provided.
-
-    What is wrong is collected, and raised all at once.
-    """
+    """Goes through a function's parameters; what is wrong is collected, and raised all at once."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -95,7 +86,12 @@ class ParameterReader:
 
     def read_parameters(self) -> dict[str, Any]:
         """Take in every parameter; the annotations, that of the result under `return`."""
-        hints = self._hints()
+        try:
+            hints = get_type_hints(self.function, include_extras=True)
+        except NameError as error:
+            self.wrong(f"has an annotation that can't be read: {error}", "import what it names")
+            self.raise_if_wrong()
+            raise
         for parameter in inspect.signature(self.function).parameters.values():
             self._take(parameter, hints.get(parameter.name))
         return hints
@@ -104,90 +100,64 @@ class ParameterReader:
         """Take in a parameter of the call."""
         raise NotImplementedError
 
-    def _hints(self) -> dict[str, Any]:
-        try:
-            return get_type_hints(self.function, include_extras=True)
-        except NameError as error:
-            self.wrong(f"has an annotation that can't be read: {error}", "import what it names")
-            self.raise_if_wrong()
-            raise
-
     def _take(self, parameter: inspect.Parameter, hint: Any) -> None:
+        name = parameter.name
         if parameter.kind in NO_NAMES:
-            self.wrong(
-                f"takes {parameter}, which can't be given by name",
-                "declare each parameter by itself, without * or /",
-            )
+            remedy = "declare each parameter by itself, without * or /"
+            self.wrong(f"takes {parameter}, which can't be given by name", remedy)
         elif hint is None:
-            self.wrong(
-                f"has a parameter {parameter.name!r} without an annotation",
-                f"write its type, as in `{parameter.name}: str`",
-            )
+            remedy = f"write its type, as in `{name}: str`"
+            self.wrong(f"has a parameter {name!r} without an annotation", remedy)
         elif hint is ToolContext:
-            name = parameter.name
             if self.context is not None:
                 self.wrong("asks for its context twice", f"leave out the parameter {name!r}")
             self.context = name
         elif (provider := provider_of(hint)) is not None:
-            self.injected[parameter.name] = provider
+            self.injected[name] = provider
         elif _mentions_context(hint):
-            self.wrong(
-                f"has a parameter {parameter.name!r} that is made of ToolContext and isn't one",
-                f"write `{parameter.name}: ToolContext`: there always is one",
-            )
+            what = f"has a parameter {name!r} that is made of ToolContext and isn't one"
+            self.wrong(what, f"write `{name}: ToolContext`: there always is one")
         else:
             self.take_own(parameter, hint)
 
 
 class _Reader(ParameterReader):
-    """Reads the signature of a tool function."""
-
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self.fields: dict[str, Any] = {}
 
     def read(self) -> Signature:
         if not inspect.iscoroutinefunction(self.function):
-            self.wrong(
-                "isn't asynchronous and would hold up every other call",
-                "write `async def`, with asyncio.to_thread around what blocks",
-            )
+            remedy = "write `async def`, with asyncio.to_thread around what blocks"
+            self.wrong("isn't asynchronous and would hold up every other call", remedy)
         if not inspect.getdoc(self.function):
             self.wrong("has no docstring", "say in one what it does: people and models read it")
         hints = self.read_parameters()
         if "return" not in hints:
-            self.wrong(
-                "doesn't say what it gives", "annotate its result, with None if there is none"
-            )
+            remedy = "annotate its result, with None if there is none"
+            self.wrong("doesn't say what it gives", remedy)
         self.raise_if_wrong()
-        return self._signature(hints["return"])
-
-    def take_own(self, parameter: inspect.Parameter, hint: Any) -> None:
-        """Take in a field of the model that validates arguments."""
-        if parameter.name.startswith("_") or hasattr(BaseModel, parameter.name):
-            self.wrong(
-                f"has a parameter named {parameter.name!r}, a name that pydantic keeps for itself",
-                "give it another name",
-            )
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        self.fields[parameter.name] = (hint, default)
-
-    def _signature(self, returned: Any) -> Signature:
         try:
             arguments = create_model(self.function.__name__, __base__=Arguments, **self.fields)
-            signature = Signature(arguments, self.context, self.injected, TypeAdapter(returned))
+            result = TypeAdapter[Any](hints["return"])
+            signature = Signature(arguments, self.context, self.injected, result)
             assert signature.schema  # noqa: S101 - built now, so that what has none fails at import
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
             first = str(error).partition("\n")[0]
-            self.wrong(
-                f"has a type that JSON can't carry: {first}",
-                "use models, TypedDicts, Literals, lists, dicts and plain values",
-            )
+            remedy = "use models, TypedDicts, Literals, lists, dicts and plain values"
+            self.wrong(f"has a type that JSON can't carry: {first}", remedy)
             self.raise_if_wrong()
             raise
         self._check_defaults(arguments)
         self.raise_if_wrong()
         return signature
+
+    def take_own(self, parameter: inspect.Parameter, hint: Any) -> None:
+        name, default = parameter.name, parameter.default
+        if name.startswith("_") or hasattr(BaseModel, name):
+            what = f"has a parameter named {name!r}, a name that pydantic keeps for itself"
+            self.wrong(what, "give it another name")
+        self.fields[name] = (hint, ... if default is inspect.Parameter.empty else default)
 
     def _check_defaults(self, arguments: type[BaseModel]) -> None:
         """A default is given to the function as it is: nobody converts it on the way."""
@@ -199,10 +169,8 @@ class _Reader(ParameterReader):
             try:
                 validator.validate_assignment(blank, name, default, strict=True)
             except ValidationError as error:
-                self.wrong(
-                    f"has the default {name}={default!r:.60}: {error.errors()[0]['msg']}",
-                    "write a value of the parameter's own type, or leave it out",
-                )
+                what = f"has the default {name}={default!r:.60}: {error.errors()[0]['msg']}"
+                self.wrong(what, "write a value of the parameter's own type, or leave it out")
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:

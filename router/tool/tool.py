@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from pydantic import JsonValue
 
 from router.documents.regex import refused
-from router.domain.errors import DefinitionError, Problem
+from router.domain.errors import DefinitionError
 from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, Capability
 from router.tool.context import Dependencies, Provider, ToolContext
@@ -25,7 +25,6 @@ from router.tool.implementation import (
 )
 from router.tool.labels import label_in
 from router.tool.signature import (
-    Signature,
     SourceLine,
     ToolFunction,
     problem_of,
@@ -39,17 +38,8 @@ RESERVED = frozenset(
         *("dispatch_to_flow", "dispatch_to_skill", "fill_slots", "cancel_flow"),
         *("ask_user", "say_missing", "done", "note", "hand_back"),
         *("plan", "accept", "ask", "retry", "replan"),
-        *(
-            "understand",
-            "decide",
-            "phrase",
-            "phrase_plainly",
-            "think",
-            "condense",
-            "reflect",
-            "tell_flow",
-        ),
-        *("recall", "keep", "write", "look_up", "publish", "notify"),
+        *("understand", "decide", "phrase", "phrase_plainly", "think", "condense", "reflect"),
+        *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
     )
 )
 """A tool of such a name would be offered beside the function, or taken for the activity."""
@@ -59,50 +49,10 @@ TAKEN = "has a name that means something else to models or workers"
 ANOTHER = "give it another name: what it does, as in find_rooms"
 
 
-def word_problems(
-    function: ToolFunction,
-    title: object,
-    lists: Mapping[str, Sequence[str]],
-) -> Iterator[Problem]:
-    """What is wrong with a tool's title, and with its lists of words by the options' names."""
-    if title is not None and not _in_both(title):
-        remedy = 'write both languages: title={"zh": "会议室", "en": "Meeting rooms"}'
-        yield problem_of(function, f"has the title {title!r:.80}", remedy)
-    for name, words in lists.items():
-        if isinstance(words, str):
-            # A text is a sequence of its letters, each of which would be a role.
-            remedy = f"write a list: {name}=[{words[:40]!r}]"
-            yield problem_of(function, f"has one text as its {name}, {words[:40]!r}", remedy)
-        elif not all(isinstance(each, str) and each.strip() for each in words):
-            remedy = "write a list of texts"
-            yield problem_of(function, f"has the {name} {words!r:.80}", remedy)
-
-
-def phrase_problems(function: ToolFunction, phrases: Sequence[str]) -> Iterator[Problem]:
-    """What is wrong with a tool's phrases: each is RE2, and no part of a message has it."""
-    problems = list(word_problems(function, None, {"phrases": phrases}))
-    yield from problems
-    for source in () if problems else phrases:
-        fault = refused(source)
-        if fault is not None:
-            yield problem_of(
-                function, f"has the phrase {source!r:.80}, which {fault.what}", fault.remedy
-            )
-        elif not (source.startswith("^") and source.endswith("$")):
-            remedy = 'write it for the whole message: "^(?:…)$"'
-            yield problem_of(function, f"has the phrase {source!r:.80} for any part of one", remedy)
-
-
 def titled(name: str, given: Mapping[Locale, str] | None) -> Localised:
     """A title that has no problems; made from the tool's name where there is none."""
     words = name.replace("_", " ").capitalize()
     return Localised.model_validate(given or {"zh": words, "en": words})
-
-
-def _in_both(title: Any) -> bool:
-    if not isinstance(title, Mapping) or set(title) != set(get_args(Locale)):
-        return False
-    return all(isinstance(each, str) and each.strip() for each in title.values())
 
 
 Permission = Literal["read", "write", "admin"]
@@ -115,39 +65,25 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 @dataclass(frozen=True)
 class ToolOptions:
-    """How a tool is called and its result told, beyond what every tool has."""
+    """How a tool is called and its result told, as `tool` describes it, beyond what all have."""
 
     cache: timedelta = timedelta()
-    """How long a result may be given again to the same caller for the same arguments."""
     ephemeral: int = 0
-    """How many of its last results a sub-agent's model sees whole; 0 is all of them."""
     return_direct: bool = False
-    """True where its result is the answer: no model puts it into words."""
     client: bool = False
-    """True where the front end makes the call, and the turn waits for its result."""
     per_minute: int | None = 60
-    """How often one person may have it called in a minute; None as often as they like."""
     at_once: int | None = None
-    """Calls that run at once in a worker; others wait a while for one of them to end."""
     pool: str = ""
     """Tools of the same one share their `at_once`, as those of one server do; otherwise it's the
     tool's own."""
     listed: bool = True
-    """False where nobody asks for it by itself: a sub-agent may call it, whatever its skill
-    allows, and people and the router are never offered it."""
     request: bool = True
-    """False where carrying it out is nobody's request, as a reminder of one isn't."""
     undoes: str = ""
-    """The tool of which it takes back one call: it isn't called without that call's key."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tool:
-    """One tool: what it is called, who may call it, how it fails, and what stands behind it.
-
-    It never changes, so that what follows from it is worked out once; a tool that is declared
-    anew is another, however alike the two are.
-    """
+    """One tool. A tool that is declared anew is another, however alike the two are."""
 
     name: str
     title: Localised
@@ -208,15 +144,12 @@ class Tool:
 
     @property
     def in_english_only(self) -> list[str]:
-        """What people who are addressed in Chinese read of it in English, by what it is.
-
-        Its title, its description, and its arguments under their names.
-        """
+        """`title`, `description` and the arguments that have no Chinese words."""
         properties = self.parameters.get("properties")
         arguments = properties if isinstance(properties, dict) else {}
+        words = {"title": self.title.zh, "description": self.about.zh}
         return [
-            *(["title"] if not _CHINESE.search(self.title.zh) else []),
-            *(["description"] if not _CHINESE.search(self.about.zh) else []),
+            *(name for name, said in words.items() if not _CHINESE.search(said)),
             *(n for n, each in arguments.items() if isinstance(each, dict) and not label_in(each)),
         ]
 
@@ -238,10 +171,7 @@ class Tool:
     async def call(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
-        """Call it with arguments that the gate has checked; its result as JSON.
-
-        This is not the way in: whoever calls here has to have passed `router.tool.gate`.
-        """
+        """Its result as JSON, for a call that has passed `router.tool.gate`: nobody checks here."""
         return await self.implementation.call(arguments, context, dependencies)
 
 
@@ -292,7 +222,8 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         client: The front end makes the call: the function is only its signature, and the turn
             ends with the call waiting until the result is sent.
         per_minute: How often one person may have it called in a minute. Flows may always.
-        listed: False where nobody asks for it by itself, only a sub-agent after another call.
+        listed: False where nobody asks for it by itself: people and the router are never offered
+            it, and a sub-agent may call it whatever its skill allows.
         request: False where its form isn't among somebody's requests: it is about one of them.
         undoes: The tool that it takes back a call of: `ctx.undoes` is that call's key, and without
             one it is refused.
@@ -300,7 +231,8 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             `ToolContext` and `Depends` as it likes. It raises where the call would be refused
             for what the world is like, and is asked before the caller is asked to confirm, and
             again in the call.
-        at_once: How many calls may run at once in a worker; None is no limit.
+        at_once: How many calls may run at once in a worker, where others wait a while for one of
+            them to end; None is no limit.
         roles: Who may call it, where not everyone may. `["flow"]` is reached by flows alone.
         title: Its name for people; made from the function's name where it is left out.
         description_zh: The docstring's gist in Chinese, for those who are addressed so.
@@ -334,14 +266,19 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     )
 
     def decorate(function: ToolFunction) -> Tool:
-        problems = [
-            *_option_problems(function, permission, timeout, retries, roles),
-            *_extra_problems(function, permission, cache, options, checked=check is not None),
-            *_undo_problems(function, permission, undoes),
-            *word_problems(function, title, {"roles": roles, "examples": examples}),
-            *phrase_problems(function, phrases),
+        faults = [
+            *_option_faults(function.__name__, permission, timeout, retries, roles),
+            *_extra_faults(function.__name__, permission, cache, options, check),
+            *_word_faults(title, roles=roles, examples=examples, phrases=phrases),
         ]
-        signature, rules = _read(function, check, problems)
+        problems = [problem_of(function, *fault) for fault in faults]
+        try:
+            signature = read_signature(function)
+            rules = None if check is None else read_check(check, function, signature)
+        except DefinitionError as error:
+            raise DefinitionError([*error.problems, *problems]) from None
+        if problems:
+            raise DefinitionError(problems)
         return Tool(
             name=function.__name__,
             title=titled(function.__name__, title),
@@ -364,76 +301,80 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     return decorate
 
 
-def _read(
-    function: ToolFunction, check: CheckFunction | None, problems: list[Problem]
-) -> tuple[Signature, ToolCheck | None]:
-    """What the function takes, and its own rules; all that is wrong with them is told at once."""
-    try:
-        signature = read_signature(function)
-        rules = None if check is None else read_check(check, function, signature)
-    except DefinitionError as error:
-        raise DefinitionError([*error.problems, *problems]) from None
-    if problems:
-        raise DefinitionError(problems)
-    return signature, rules
+_Faults = Iterator[tuple[str, str]]
+"""What is wrong with a tool, and what would be right."""
 
 
-def _option_problems(
-    function: ToolFunction,
-    permission: Permission,
-    timeout: str,
-    retries: int | None,
-    roles: Sequence[str],
-) -> Iterator[Problem]:
-    if not _NAME.fullmatch(function.__name__):
+def _option_faults(
+    name: str, permission: Permission, timeout: str, retries: int | None, roles: Sequence[str]
+) -> _Faults:
+    if not _NAME.fullmatch(name):
         remedy = "use up to 63 small letters, digits and underscores, a letter first"
-        yield problem_of(function, "has a name that models can't call it by", remedy)
-    if function.__name__ in RESERVED:
-        yield problem_of(function, TAKEN, ANOTHER)
+        yield "has a name that models can't call it by", remedy
+    if name in RESERVED:
+        yield TAKEN, ANOTHER
     if permission not in get_args(Permission):
-        yield problem_of(function, f"has the permission {permission!r}", "read, write or admin")
+        yield f"has the permission {permission!r}", "read, write or admin"
     if permission == "admin" and (not roles or EVERYONE in roles):
-        remedy = 'name who may, as in roles=["hr"]'
-        yield problem_of(function, "changes what is others', for everyone", remedy)
+        yield "changes what is others', for everyone", 'name who may, as in roles=["hr"]'
     if not _seconds(timeout):
-        yield problem_of(function, f"has the timeout {timeout!r}", 'write it like "500ms" or "10s"')
+        yield f"has the timeout {timeout!r}", 'write it like "500ms" or "10s"'
     if retries is not None and retries < 0:
-        yield problem_of(function, f"is retried {retries} times", "0 or more, or None for ever")
+        yield f"is retried {retries} times", "0 or more, or None for ever"
 
 
-def _extra_problems(
-    function: ToolFunction,
-    permission: Permission,
-    cache: str,
-    options: ToolOptions,
-    *,
-    checked: bool,
-) -> Iterator[Problem]:
+def _extra_faults(
+    name: str, permission: Permission, cache: str, options: ToolOptions, check: object
+) -> _Faults:
+    reads = permission == "read"
     if not _DURATION.fullmatch(cache):
-        yield problem_of(function, f"has the cache {cache!r}", 'write it like "30s" or "10m"')
-    elif _seconds(cache) and permission != "read":
-        yield problem_of(function, "writes and is cached", "take the cache out")
-    if options.client and permission != "read":
+        yield f"has the cache {cache!r}", 'write it like "30s" or "10m"'
+    elif _seconds(cache) and not reads:
+        yield "writes and is cached", "take the cache out"
+    if options.client and not reads:
         remedy = "let it read there, and another tool write here"
-        yield problem_of(function, "writes at the front end, which no ledger sees", remedy)
-    if options.client and checked:
-        remedy = "let the front end check, or make the call here"
-        yield problem_of(function, "is checked here and called there", remedy)
-    for name in ("ephemeral", "per_minute", "at_once"):
-        count = getattr(options, name)
-        least = 0 if name == "ephemeral" else 1
+        yield "writes at the front end, which no ledger sees", remedy
+    if options.client and check is not None:
+        yield "is checked here and called there", "let the front end check, or make the call here"
+    for option, least in (("ephemeral", 0), ("per_minute", 1), ("at_once", 1)):
+        count = getattr(options, option)
         if count is not None and count < least:
-            yield problem_of(function, f"has {name}={count}", f"write {least} or more")
-
-
-def _undo_problems(
-    function: ToolFunction, permission: Permission, undoes: str
-) -> Iterator[Problem]:
-    if undoes and permission == "read":
+            yield f"has {option}={count}", f"write {least} or more"
+    if options.undoes and reads:
         remedy = 'make it permission="write", or leave `undoes` out'
-        yield problem_of(function, f"takes back {undoes} and changes nothing", remedy)
-    if undoes == function.__name__:
-        yield problem_of(function, "takes itself back", "name the tool whose call it takes back")
+        yield f"takes back {options.undoes} and changes nothing", remedy
+    if options.undoes == name:
+        yield "takes itself back", "name the tool whose call it takes back"
+
+
+def _word_faults(title: Any, **lists: Sequence[str]) -> _Faults:
+    """What is wrong with the title and the lists of words; a phrase is RE2 for a whole message."""
+    in_both = isinstance(title, Mapping) and set(title) == set(get_args(Locale))
+    if title is not None and not (in_both and _are_words([*title.values()])):
+        remedy = 'write both languages: title={"zh": "会议室", "en": "Meeting rooms"}'
+        yield f"has the title {title!r:.80}", remedy
+    for name, words in lists.items():
+        if isinstance(words, str):
+            # A text is a sequence of its letters, each of which would be a role.
+            remedy = f"write a list: {name}=[{words[:40]!r}]"
+            yield f"has one text as its {name}, {words[:40]!r}", remedy
+        elif not _are_words(words):
+            yield f"has the {name} {words!r:.80}", "write a list of texts"
+        elif name == "phrases":
+            yield from _phrase_faults(words)
+
+
+def _are_words(words: Sequence[object]) -> bool:
+    return all(isinstance(each, str) and each.strip() for each in words)
+
+
+def _phrase_faults(phrases: Sequence[str]) -> _Faults:
+    for source in phrases:
+        if (fault := refused(source)) is not None:
+            yield f"has the phrase {source!r:.80}, which {fault.what}", fault.remedy
+        elif not (source.startswith("^") and source.endswith("$")):
+            remedy = 'write it for the whole message: "^(?:…)$"'
+            yield f"has the phrase {source!r:.80} for any part of one", remedy
 
 
 def _seconds(duration: str) -> float:

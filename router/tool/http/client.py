@@ -90,20 +90,13 @@ class OutboundGuard:
     def check_redirect(self, before: Origin, after: Origin) -> None:
         """Raise `PermanentToolError` where an answer may not lead from one to the other."""
         if before.scheme == "https" and after.scheme != "https":
-            raise PermanentToolError(
-                Localised(
-                    zh=f"{before} 转到 {after}，那里没有加密",
-                    en=f"{before} leads to {after}, which isn't encrypted",
-                )
-            )
+            zh = f"{before} 转到 {after}，那里没有加密"
+            en = f"{before} leads to {after}, which isn't encrypted"
+            raise PermanentToolError(Localised(zh=zh, en=en))
         if after != before and after not in self._by_name:
-            raise PermanentToolError(
-                Localised(
-                    zh=f"{before} 转到 {after}，请管理员写进工具的文件，或加到 {SETTING}",
-                    en=f"{before} leads to {after}; name that in the tool's file, "
-                    f"or add it to {SETTING}",
-                )
-            )
+            zh = f"{before} 转到 {after}，请管理员写进工具的文件，或加到 {SETTING}"
+            en = f"{before} leads to {after}; name that in the tool's file, or add it to {SETTING}"
+            raise PermanentToolError(Localised(zh=zh, en=en))
 
 
 def _unwrapped(address: Address) -> Address:
@@ -275,28 +268,19 @@ class Sender:
             async with asyncio.timeout(seconds), self._client(seconds) as client:
                 return await self._followed(client, request)
         except TimeoutError:
-            raise TransientToolError(
-                Localised(
-                    zh=f"{request.origin} 在 {seconds:g} 秒内没有回答",
-                    en=f"{request.origin} took longer than {seconds:g} s",
-                )
-            ) from None
+            zh = f"{request.origin} 在 {seconds:g} 秒内没有回答"
+            en = f"{request.origin} took longer than {seconds:g} s"
+            raise TransientToolError(Localised(zh=zh, en=en)) from None
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise Unreached(
-                Localised(
-                    zh=f"连不上 {request.origin}（{error}）",
-                    en=f"{request.origin} can't be reached: {error}",
-                )
-            ) from None
+            zh = f"连不上 {request.origin}（{error}）"
+            en = f"{request.origin} can't be reached: {error}"
+            raise Unreached(Localised(zh=zh, en=en)) from None
         except httpx2.HTTPError as error:
             # The text may repeat what was sent; the kind of it says enough.
             kind = type(error).__name__
-            raise TransientToolError(
-                Localised(
-                    zh=f"{request.origin} 中途断开了（{kind}）",
-                    en=f"{request.origin} broke off: {kind}",
-                )
-            ) from None
+            zh = f"{request.origin} 中途断开了（{kind}）"
+            en = f"{request.origin} broke off: {kind}"
+            raise TransientToolError(Localised(zh=zh, en=en)) from None
         finally:
             _sending.reset(discreet)
 
@@ -321,12 +305,9 @@ class Sender:
                 sent = self._redirected(client, response, response.next_request)
             finally:
                 await response.aclose()
-        raise PermanentToolError(
-            Localised(
-                zh=f"{request.origin} 转了超过 {MOST_REDIRECTS} 次",
-                en=f"{request.origin} leads on more than {MOST_REDIRECTS} times",
-            )
-        )
+        zh = f"{request.origin} 转了超过 {MOST_REDIRECTS} 次"
+        en = f"{request.origin} leads on more than {MOST_REDIRECTS} times"
+        raise PermanentToolError(Localised(zh=zh, en=en))
 
     def _redirected(
         self, client: httpx2.AsyncClient, response: httpx2.Response, following: httpx2.Request
@@ -348,12 +329,9 @@ class Sender:
         if after == before:
             return following
         if writes:
-            raise PermanentToolError(
-                Localised(
-                    zh=f"{before} 要把这次改动转发到 {after}，没有发送",
-                    en=f"{before} wants this write sent to {after}; it wasn't sent",
-                )
-            )
+            zh = f"{before} 要把这次改动转发到 {after}，没有发送"
+            en = f"{before} wants this write sent to {after}; it wasn't sent"
+            raise PermanentToolError(Localised(zh=zh, en=en))
         return client.build_request(following.method, following.url)
 
 
@@ -361,12 +339,9 @@ def _origin(url: httpx2.URL, before: Origin) -> Origin:
     try:
         return origin_of(url)
     except ValueError as error:
-        raise PermanentToolError(
-            Localised(
-                zh=f"{before} 转到了一个不能用的地址（{error}）",
-                en=f"{before} leads to an address that isn't used: {error}",
-            )
-        ) from None
+        zh = f"{before} 转到了一个不能用的地址（{error}）"
+        en = f"{before} leads to an address that isn't used: {error}"
+        raise PermanentToolError(Localised(zh=zh, en=en)) from None
 
 
 async def _received(response: httpx2.Response) -> Received:

@@ -1,9 +1,7 @@
 """An endpoint as a file declares it, and the request that a call makes of it. Pure.
 
 The place that a request goes to is text, or the operator's by a variable; only what follows may
-have holes, so no argument leads a request elsewhere. Each value is escaped for where it stands:
-it fills a segment of the path, a value of the query or of a header, a string of the body, and
-can't become more than that.
+have holes, so no argument leads a request elsewhere. Each value is escaped for where it stands.
 """
 
 import json
@@ -28,6 +26,7 @@ from router.tool.http.template import (
     Unusable,
     Variable,
     Variables,
+    holes,
     joined,
     parse,
     split,
@@ -148,11 +147,8 @@ class OutgoingRequest:
     content: bytes | None = None
 
 
-class _Unset(Exception):
-    """A hole that there is no value for: what it stands in is left out."""
-
-
 Values = Callable[[Hole], JsonValue]
+"""What stands for a hole; None leaves out whatever the hole stands in."""
 
 
 def request(
@@ -165,73 +161,40 @@ def request(
     """
 
     def value(hole: Hole) -> JsonValue:
-        found = arguments.get(hole.name) if hole.source == "argument" else _known(hole, context)
-        if found is None:
-            raise _Unset(str(hole))
-        return found
+        of_context = hole.source == "context"
+        return CONTEXT[hole.name](context) if of_context else arguments.get(hole.name)
 
     headers = {f.name: _header(f, value) for f in endpoint.headers if _is_set(f.value, value)}
     content = _content(endpoint, value)
     if content is not None and endpoint.body_type:
         headers = {"Content-Type": endpoint.body_type, **headers}
-    query = urlencode(_query(endpoint, value), quote_via=quote)
-    target = _path(endpoint.path, value) + (f"?{query}" if query else "")
+    given = [each for each in endpoint.query if _is_set(each.value, value)]
+    pairs = [(each.name, text) for each in given for text in _texts(each, value)]
+    path = "".join(p if isinstance(p, str) else _segment(p, value(p)) for p in endpoint.path)
+    target = path + (f"?{urlencode(pairs, quote_via=quote)}" if pairs else "")
     return OutgoingRequest(endpoint.method, endpoint.origin, target, headers, content)
 
 
-def _known(hole: Hole, context: ToolContext) -> JsonValue:
-    return CONTEXT[hole.name](context)
-
-
 def _is_set(template: Template, value: Values) -> bool:
-    try:
-        for piece in template:
-            if isinstance(piece, Hole):
-                value(piece)
-    except _Unset:
-        return False
-    return True
+    return all(value(hole) is not None for hole in holes(template))
 
 
-def _path(template: Template, value: Values) -> str:
-    return "".join(p if isinstance(p, str) else _segment(p, value) for p in template)
-
-
-def _segment(hole: Hole, value: Values) -> str:
+def _segment(hole: Hole, found: JsonValue) -> str:
     """A value within one segment of the path.
 
     Slashes are encoded, which every server takes for part of the segment but those that decode
     before they route; what would lead those elsewhere is refused.
     """
-    try:
-        text = _text(hole, value(hole))
-    except _Unset:
-        raise _misfit(
-            (hole,),
-            Localised(
-                zh=f"{hole} 没有值，而地址里要用它",
-                en=f"{hole} has no value, and stands in the address",
-            ),
-        ) from None
+    if found is None:
+        zh, en = "没有值，而地址里要用它", "has no value, and stands in the address"
+        raise _misfit((hole,), Localised(zh=f"{hole} {zh}", en=f"{hole} {en}"))
+    text = _text(hole, found)
     steps = text.replace("\\", "/").split("/")
     if not text.strip() or {".", ".."} & {step.strip() for step in steps}:
-        raise _misfit(
-            (hole,),
-            Localised(
-                zh=f"{hole}：{text[:40]!r} 不能放在地址里",
-                en=f"{hole}: {text[:40]!r} can't stand in an address",
-            ),
-        )
+        zh = f"{hole}：{text[:40]!r} 不能放在地址里"
+        en = f"{hole}: {text[:40]!r} can't stand in an address"
+        raise _misfit((hole,), Localised(zh=zh, en=en))
     return quote(text, safe="")
-
-
-def _query(endpoint: Endpoint, value: Values) -> list[tuple[str, str]]:
-    return [
-        (each.name, text)
-        for each in endpoint.query
-        if _is_set(each.value, value)
-        for text in _texts(each, value)
-    ]
 
 
 def _texts(each: Field, value: Values) -> list[str]:
@@ -241,7 +204,11 @@ def _texts(each: Field, value: Values) -> list[str]:
         if isinstance(found, list):
             texts = [_text(hole, item) for item in found]
             return [",".join(texts)] if each.joined and texts else texts
-    return ["".join(p if isinstance(p, str) else _text(p, value(p)) for p in each.value)]
+    return [_joined_text(each.value, value)]
+
+
+def _joined_text(template: Template, value: Values) -> str:
+    return "".join(p if isinstance(p, str) else _text(p, value(p)) for p in template)
 
 
 def _header(each: Field, value: Values) -> str:
@@ -253,14 +220,9 @@ def _header(each: Field, value: Values) -> str:
 
     text = ",".join(_texts(each, escaped)).strip()
     if not text.isascii() or not text.isprintable():
-        raise _misfit(
-            each.value,
-            Localised(
-                zh=f"{each.name}：{text[:40]!r} 不能放在请求头里，那里只能是一行 ASCII",
-                en=f"{each.name}: {text[:40]!r} can't stand in a header, "
-                "which takes ASCII on one line",
-            ),
-        )
+        zh = f"{each.name}：{text[:40]!r} 不能放在请求头里，那里只能是一行 ASCII"
+        en = f"{each.name}: {text[:40]!r} can't stand in a header, which takes ASCII on one line"
+        raise _misfit(each.value, Localised(zh=zh, en=en))
     return text
 
 
@@ -277,59 +239,47 @@ def _percent_encoded(found: JsonValue) -> JsonValue:
 
 def _misfit(template: Template, said: Localised) -> ToolError:
     """The error for what fits nowhere: no other arguments mend it where none is in it."""
-    holes = (piece for piece in template if isinstance(piece, Hole))
-    by_arguments = any(hole.source == "argument" for hole in holes)
+    by_arguments = any(hole.source == "argument" for hole in holes(template))
     return ArgumentsToolError(said) if by_arguments else PermanentToolError(said)
 
 
 def _text(hole: Hole, found: JsonValue) -> str:
     if isinstance(found, list | dict):
         kind = type(found).__name__
-        raise _misfit(
-            (hole,),
-            Localised(
-                zh=f"{hole} 是 {kind}，这里只放得下一个值",
-                en=f"{hole} is a {kind}, where only one value fits",
-            ),
-        )
+        zh = f"{hole} 是 {kind}，这里只放得下一个值"
+        en = f"{hole} is a {kind}, where only one value fits"
+        raise _misfit((hole,), Localised(zh=zh, en=en))
     return found if isinstance(found, str) else json.dumps(found)
 
 
 def _content(endpoint: Endpoint, value: Values) -> bytes | None:
-    if endpoint.body_type is None:
-        return None
-    body = _filled(endpoint.body, value)
+    body = _DROPPED if endpoint.body_type is None else _filled(endpoint.body, value)
     if body is _DROPPED:
         return None
-    if endpoint.body_type == FORM:
-        fields = body.items() if isinstance(body, dict) else ()
-        pairs = [
-            (name, one if isinstance(one, str) else json.dumps(one))
-            for name, given in fields
-            for one in (given if isinstance(given, list) else [given])
-        ]
-        return urlencode(pairs).encode()
-    return json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    if endpoint.body_type != FORM:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    pairs = [
+        (name, one if isinstance(one, str) else json.dumps(one))
+        for name, given in (body.items() if isinstance(body, dict) else ())
+        for one in (given if isinstance(given, list) else [given])
+    ]
+    return urlencode(pairs).encode()
 
 
 def _filled(body: Body, value: Values) -> object:
     """The body with its values, typed where a hole is a whole text; `_DROPPED` where unset."""
     if isinstance(body, tuple):
-        return _filled_text(body, value)
+        if not _is_set(body, value):
+            return _DROPPED
+        if len(body) == 1 and isinstance(hole := body[0], Hole):
+            return value(hole)
+        return _joined_text(body, value)
     if isinstance(body, dict):
         found = {name: _filled(inner, value) for name, inner in body.items()}
         return {name: inner for name, inner in found.items() if inner is not _DROPPED}
     if isinstance(body, list):
         return [inner for each in body if (inner := _filled(each, value)) is not _DROPPED]
     return body
-
-
-def _filled_text(template: Template, value: Values) -> object:
-    if not _is_set(template, value):
-        return _DROPPED
-    if len(template) == 1 and isinstance(hole := template[0], Hole):
-        return value(hole)
-    return "".join(p if isinstance(p, str) else _text(p, value(p)) for p in template)
 
 
 _BEGINNING = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/?#\\]*)(.*)", re.DOTALL)
@@ -357,7 +307,9 @@ def read_address(text: str, environment: Variables) -> EndpointAddress:
         what, _, remedy = str(error).partition("; ")
         faults.append(Fault(f"the address can't be used: {what}", remedy))
     path, *queries = split(rest, "?")
-    faults += _path_faults(path)
+    steps = [unquote(s[0]) for s in split(path, "/") if len(s) == 1 and isinstance(s[0], str)]
+    if {".", ".."} & set(steps):
+        faults.append(Fault("the path has a step . or ..", "write the path that is meant"))
     if len(queries) > 1 or any(len(split(part, "#")) > 1 for part in (path, *queries)):
         what = "the address has a # or a second ?"
         faults.append(Fault(what, "write %23 or %3F where one is text"))
@@ -366,7 +318,8 @@ def read_address(text: str, environment: Variables) -> EndpointAddress:
     if faults or origin is None:
         raise Unusable(faults)
     query = tuple(each for each in fields if isinstance(each, Field) and each.name)
-    return EndpointAddress(origin, _encoded(path) or ("/",), query)
+    encoded = tuple(quote(p, safe=PATH_SAFE) if isinstance(p, str) else p for p in path)
+    return EndpointAddress(origin, encoded or ("/",), query)
 
 
 def _parted(pieces: Iterable[Piece], environment: Variables) -> tuple[str, Template]:
@@ -377,15 +330,16 @@ def _parted(pieces: Iterable[Piece], environment: Variables) -> tuple[str, Templ
     beginning = ""
     rest: list[str | Hole] = []
     for piece in pieces:
+        known = environment.value(piece) if isinstance(piece, Variable) else piece
         found = _BEGINNING.fullmatch(beginning)
         if found and found[2]:
-            rest.append(_as_data(piece, environment))
-        elif isinstance(piece, Hole):
-            what = f"{piece} stands where the host is"
+            rest.append(quote(str(known), safe="") if isinstance(piece, Variable) else known)
+        elif isinstance(known, Hole):
+            what = f"{known} stands where the host is"
             remedy = "write scheme, host and port out, or name them by {env.ROUTER_TOOL_…}"
             raise Unusable([Fault(what, remedy)])
         else:
-            beginning += environment.value(piece) if isinstance(piece, Variable) else piece
+            beginning += known
     found = _BEGINNING.fullmatch(beginning)
     if not found:
         return beginning, ()
@@ -395,27 +349,10 @@ def _parted(pieces: Iterable[Piece], environment: Variables) -> tuple[str, Templ
     return found[1], joined((path, *rest))
 
 
-def _as_data(piece: Piece, environment: Variables) -> str | Hole:
-    if isinstance(piece, Variable):
-        return quote(environment.value(piece), safe="")
-    return piece
-
-
-def _path_faults(path: Template) -> list[Fault]:
-    steps = [unquote(s[0]) for s in split(path, "/") if len(s) == 1 and isinstance(s[0], str)]
-    if {".", ".."} & set(steps):
-        return [Fault("the path has a step . or ..", "write the path that is meant")]
-    return []
-
-
-def _encoded(path: Template) -> Template:
-    return tuple(quote(p, safe=PATH_SAFE) if isinstance(p, str) else p for p in path)
-
-
 def _field(part: Template) -> Field | Fault:
     """One `name=value` of a query."""
     name, *values = split(part, "=")
-    if any(isinstance(piece, Hole) for piece in name):
+    if holes(name):
         return Fault("the name of a query parameter has a hole", "write the name out")
     value: list[str | Hole] = []
     for number, piece in enumerate(values):

@@ -135,10 +135,7 @@ def _is_read_only(schema: Any) -> bool:
 
 def _modern(schema: dict[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """What 3.0 says in its own way, as JSON Schema says it since."""
-    for bound, exclusive in (
-        ("minimum", "exclusiveMinimum"),
-        ("maximum", "exclusiveMaximum"),
-    ):
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(flag := schema.get(exclusive), bool):
             del schema[exclusive]
             if flag and bound in schema:
@@ -421,11 +418,7 @@ class _Selection:
     """One reading of a selection."""
 
     def __init__(
-        self,
-        entry: SelectionEntry,
-        place: Place,
-        document: dict[str, Any],
-        environment: Variables,
+        self, entry: SelectionEntry, place: Place, document: dict[str, Any], environment: Variables
     ) -> None:
         self._entry = entry
         self._place = place

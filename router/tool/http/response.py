@@ -51,12 +51,9 @@ class AnswerSelection:
             try:
                 return self._shortened(at(answer, self.places))
             except LookupError:
-                raise UnusableResult(
-                    Localised(
-                        zh=f"对方的回答里 {self.places} 处没有内容",
-                        en=f"the answer has nothing at {self.places}",
-                    )
-                ) from None
+                zh = f"对方的回答里 {self.places} 处没有内容"
+                en = f"the answer has nothing at {self.places}"
+                raise UnusableResult(Localised(zh=zh, en=en)) from None
         return {name: self._found(answer, place) for name, place in self.places.items()}
 
     def _found(self, answer: JsonValue, place: str) -> JsonValue:
@@ -186,12 +183,9 @@ class Redaction:
 def value_of(received: Received) -> JsonValue:
     """The value of an answer that is fine; raises `UnusableResult` where it can't be used."""
     if received.broken:
-        raise UnusableResult(
-            Localised(
-                zh=f"对方的回答用不了（{received.broken}），请少要一些",
-                en=f"the answer can't be used: {received.broken}; ask for less",
-            )
-        )
+        zh = f"对方的回答用不了（{received.broken}），请少要一些"
+        en = f"the answer can't be used: {received.broken}; ask for less"
+        raise UnusableResult(Localised(zh=zh, en=en))
     if not received.body.strip():
         return None
     kind, _, parameters = received.headers.get("content-type", "").partition(";")
@@ -203,13 +197,9 @@ def value_of(received: Received) -> JsonValue:
         return _cut(text_of_page(text))
     if kind.startswith("text/"):
         return _cut(text)
-    raise UnusableResult(
-        Localised(
-            zh=f"对方的回答是 {kind[:60] or '没有注明的类型'}，这里只读 JSON、文本和 HTML",
-            en=f"the answer is {kind[:60] or 'of no type'}, which isn't read; "
-            "JSON, text and HTML are",
-        )
-    )
+    zh = f"对方的回答是 {kind[:60] or '没有注明的类型'}，这里只读 JSON、文本和 HTML"
+    en = f"the answer is {kind[:60] or 'of no type'}, which isn't read; JSON, text and HTML are"
+    raise UnusableResult(Localised(zh=zh, en=en))
 
 
 def _json(body: bytes) -> JsonValue:
@@ -217,12 +207,9 @@ def _json(body: bytes) -> JsonValue:
     try:
         value: JsonValue = json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise UnusableResult(
-            Localised(
-                zh=f"对方的回答说是 JSON，却不是（{error}）",
-                en=f"the answer says that it is JSON, and isn't: {error}",
-            )
-        ) from None
+        zh = f"对方的回答说是 JSON，却不是（{error}）"
+        en = f"the answer says that it is JSON, and isn't: {error}"
+        raise UnusableResult(Localised(zh=zh, en=en)) from None
     return value
 
 

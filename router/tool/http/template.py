@@ -92,61 +92,45 @@ def parse(text: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     faults: list[Fault] = []
     for found in _PIECE.finditer(text):
-        piece = _piece(found)
+        piece = _text(found[0]) if found[1] is None else _hole(found[1])
         (faults if isinstance(piece, Fault) else pieces).append(piece)  # type: ignore[arg-type]
     if faults:
         raise Unusable(faults)
     return tuple(pieces)
 
 
-def _piece(found: re.Match[str]) -> Piece | Fault:
-    written, inside = found[0], found[1]
-    if written in ("{{", "}}"):
-        return written[0]
-    if inside is None and written in "{}":
+def _text(written: str) -> str | Fault:
+    if written in "{}":
         return Fault(f"a lone {written}", f"write {written * 2} for a brace that is text")
-    return written if inside is None else _hole(inside)
+    return written[0] if written in ("{{", "}}") else written
 
 
-def _hole(inside: str) -> Hole | Variable | Fault:
+def _hole(inside: str) -> Piece | Fault:
     if found := _VARIABLE.fullmatch(inside):
-        return _variable(found[1], found[2])
-    if inside.startswith("context."):
-        return _of_context(inside.removeprefix("context."))
+        if found[1].startswith(ENVIRONMENT) and found[1] != ENVIRONMENT:
+            return Variable(found[1], found[2])
+        remedy = f"name one that begins with {ENVIRONMENT}, so that a file can't reach other"
+        return Fault(f"the variable {found[1]!r} isn't for tools", f"{remedy} secrets")
+    name = inside.removeprefix("context.")
+    if name != inside:
+        remedy = nearest(name, CONTEXT) or f"there are: {', '.join(CONTEXT)}"
+        unknown = Fault(f"there is no {inside[:48]}", remedy)
+        return Hole("context", name) if name in CONTEXT else unknown
     if not _ARGUMENT.fullmatch(inside):
         remedy = "write {parameter}, {context.…} or {env.ROUTER_TOOL_…}"
         return Fault(f"{{{inside[:40]}}} names nothing", remedy)
     return Hole("argument", inside)
 
 
-def _variable(name: str, default: str | None) -> Variable | Fault:
-    if not name.startswith(ENVIRONMENT) or name == ENVIRONMENT:
-        remedy = (
-            f"name one that begins with {ENVIRONMENT}, so that a file can't reach other secrets"
-        )
-        return Fault(f"the variable {name!r} isn't for tools", remedy)
-    return Variable(name, default)
-
-
-def _of_context(name: str) -> Hole | Fault:
-    if name not in CONTEXT:
-        remedy = nearest(name, CONTEXT) or f"there are: {', '.join(CONTEXT)}"
-        return Fault(f"there is no context.{name[:40]}", remedy)
-    return Hole("context", name)
-
-
 class Variables:
-    """The variables of tools, and which values were used: those are never shown.
-
-    Raises `Absent` where one is looked up that isn't set.
-    """
+    """The variables of tools, and which values were used: those are never shown."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables
         self.used: set[str] = set()
 
     def value(self, variable: Variable) -> str:
-        """What the variable stands for."""
+        """What the variable stands for; raises `Absent`."""
         value = self._variables.get(variable.name)
         if value:
             self.used.add(value)

@@ -110,10 +110,7 @@ class Servers:
 
 @asynccontextmanager
 async def connected(
-    entries: Mapping[str, ServerEntry],
-    inherited: Mapping[str, str],
-    publish: Publish,
-    file: Path,
+    entries: Mapping[str, ServerEntry], inherited: Mapping[str, str], publish: Publish, file: Path
 ) -> AsyncIterator[Servers]:
     """Keep a session with each server; on leaving all are closed, and programs are ended.
 

@@ -207,18 +207,12 @@ class ServerTool:
             except (RuntimeError, ValidationError) as error:
                 raise self._unreadable(error) from error
         if self.repeatable:
-            raise TransientToolError(
-                Localised(
-                    zh=f"{self.about} 的服务器现在连不上（{why}）",
-                    en=f"the server of {self.about} {why}",
-                )
-            )
-        raise PermanentToolError(
-            Localised(
-                zh=f"{self.about} 的服务器现在连不上，什么也没做（{why}）",
-                en=f"the server of {self.about} {why}; nothing was done",
-            )
-        )
+            zh = f"{self.about} 的服务器现在连不上（{why}）"
+            en = f"the server of {self.about} {why}"
+            raise TransientToolError(Localised(zh=zh, en=en))
+        zh = f"{self.about} 的服务器现在连不上，什么也没做（{why}）"
+        en = f"the server of {self.about} {why}; nothing was done"
+        raise PermanentToolError(Localised(zh=zh, en=en))
 
     def _refused(self, error: MCPError) -> RouterError:
         words = visible(error.message, LONGEST_ERROR)
@@ -227,12 +221,9 @@ class ServerTool:
         if error.code == types.INVALID_PARAMS:
             return ArgumentsToolError(_in_its_words(self.about, words))
         if error.code == TOO_LONG and self.repeatable:
-            return UnusableResult(
-                Localised(
-                    zh=f"{self.about} 的结果太长，请一次少要一些（原话：«{words}»）",
-                    en=f"{self.about}: {words}; ask it for less at a time",
-                )
-            )
+            zh = f"{self.about} 的结果太长，请一次少要一些（原话：«{words}»）"
+            en = f"{self.about}: {words}; ask it for less at a time"
+            return UnusableResult(Localised(zh=zh, en=en))
         if error.code in (types.INTERNAL_ERROR, types.PARSE_ERROR, TOO_LONG):
             if self.repeatable:
                 return TransientToolError(_in_its_words(self.about, words))
@@ -245,21 +236,14 @@ class ServerTool:
             return self._unknown(f"its answer can't be read ({words})")
         # What isn't as the protocol has it is an answer all the same; anything else is none.
         kind = UnusableResult if isinstance(error, ValidationError) else PermanentToolError
-        return kind(
-            Localised(
-                zh=f"{self.about} 的回答读不了（{words}）",
-                en=f"{self.about} gave an answer that can't be read: {words}",
-            )
-        )
+        zh = f"{self.about} 的回答读不了（{words}）"
+        en = f"{self.about} gave an answer that can't be read: {words}"
+        return kind(Localised(zh=zh, en=en))
 
     def _unknown(self, why: str) -> UnknownOutcome:
-        return UnknownOutcome(
-            Localised(
-                zh=f"{self.about} 可能办成了，也可能没有（{why}），请到办理它的系统里查一下",
-                en=f"{self.about} may or may not have happened: {why}; "
-                "look in the system it writes to",
-            )
-        )
+        zh = f"{self.about} 可能办成了，也可能没有（{why}），请到办理它的系统里查一下"
+        en = f"{self.about} may or may not have happened: {why}; look in the system it writes to"
+        return UnknownOutcome(Localised(zh=zh, en=en))
 
 
 def _unaskable(about: str, words: str) -> Localised:
@@ -376,12 +360,9 @@ def _answered(
         )
     )
     if isinstance(answer, types.ErrorData):
-        raise ArgumentsToolError(
-            Localised(
-                zh=f"提示词 {prompt} 还需要：{'、'.join(properties)}",
-                en=f"the prompt {prompt} also needs: {', '.join(properties)}",
-            )
-        )
+        zh = f"提示词 {prompt} 还需要：{'、'.join(properties)}"
+        en = f"the prompt {prompt} also needs: {', '.join(properties)}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     if answer.action != "accept":
         raise PermanentToolError(
             Localised(zh=f"没有取提示词 {prompt}。", en=f"the prompt {prompt} wasn't fetched")
@@ -548,10 +529,9 @@ def _shared(titles: Iterable[set[str]]) -> set[str]:
 
 
 def _marked(title: Localised, server: str, shared: Mapping[Locale, set[str]]) -> Localised:
-    return Localised(
-        zh=f"{server}：{title.zh}" if title.zh in shared["zh"] else title.zh,
-        en=f"{server}: {title.en}" if title.en in shared["en"] else title.en,
-    )
+    zh = f"{server}：{title.zh}" if title.zh in shared["zh"] else title.zh
+    en = f"{server}: {title.en}" if title.en in shared["en"] else title.en
+    return Localised(zh=zh, en=en)
 
 
 @dataclass(frozen=True)
