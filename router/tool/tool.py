@@ -59,7 +59,7 @@ Permission = Literal["read", "write", "admin"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
+DURATION = r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -254,7 +254,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         ['one', 'other']
     """
     options = ToolOptions(
-        cache=timedelta(seconds=_seconds(cache)),
+        cache=timedelta(seconds=seconds_of(cache)),
         ephemeral=ephemeral,
         return_direct=return_direct,
         client=client,
@@ -288,7 +288,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             roles=frozenset(roles),
             confirm=confirm,
             idempotent=idempotent,
-            timeout=timedelta(seconds=_seconds(timeout)),
+            timeout=timedelta(seconds=seconds_of(timeout)),
             retries=retries,
             implementation=FunctionImplementation(signature, function),
             source=source_of(function),
@@ -317,7 +317,7 @@ def _option_faults(
         yield f"has the permission {permission!r}", "read, write or admin"
     if permission == "admin" and (not roles or EVERYONE in roles):
         yield "changes what is others', for everyone", 'name who may, as in roles=["hr"]'
-    if not _seconds(timeout):
+    if not seconds_of(timeout):
         yield f"has the timeout {timeout!r}", 'write it like "500ms" or "10s"'
     if retries is not None and retries < 0:
         yield f"is retried {retries} times", "0 or more, or None for ever"
@@ -327,9 +327,9 @@ def _extra_faults(
     name: str, permission: Permission, cache: str, options: ToolOptions, check: object
 ) -> _Faults:
     reads = permission == "read"
-    if not _DURATION.fullmatch(cache):
+    if not re.fullmatch(DURATION, cache):
         yield f"has the cache {cache!r}", 'write it like "30s" or "10m"'
-    elif _seconds(cache) and not reads:
+    elif seconds_of(cache) and not reads:
         yield "writes and is cached", "take the cache out"
     if options.client and not reads:
         remedy = "let it read there, and another tool write here"
@@ -377,7 +377,7 @@ def _phrase_faults(phrases: Sequence[str]) -> _Faults:
             yield f"has the phrase {source!r:.80} for any part of one", remedy
 
 
-def _seconds(duration: str) -> float:
-    """Zero where it isn't a duration."""
-    found = _DURATION.fullmatch(duration)
+def seconds_of(duration: str) -> float:
+    """Zero where it isn't a duration as people write it: "500ms", "10s", "2m"."""
+    found = re.fullmatch(DURATION, duration)
     return float(found[1]) * _UNITS[found[2]] if found else 0.0

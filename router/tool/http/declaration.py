@@ -43,7 +43,7 @@ from router.tool.http.template import Hole, Template, Unusable, Variables, holes
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import LONGEST as LONGEST_LABEL
 from router.tool.labels import is_label
-from router.tool.tool import ANOTHER, RESERVED, TAKEN, Permission
+from router.tool.tool import ANOTHER, DURATION, RESERVED, TAKEN, Permission, seconds_of
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 BODILESS = ("GET", "HEAD")
@@ -52,8 +52,6 @@ LONGEST = 300.0
 RETRIES = 3
 
 _CALLED = r"[A-Za-z][A-Za-z0-9_-]{0,62}"
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def callable_name(name: str) -> str:
@@ -67,17 +65,13 @@ def callable_name(name: str) -> str:
 
 
 def _seconds(value: Any) -> Any:
-    if isinstance(value, str) and (found := _DURATION.fullmatch(value)):
-        return float(found[1]) * _UNITS[found[2]]
-    return value
+    return seconds_of(value) or value if isinstance(value, str) else value
 
 
-def _in_both(title: Any) -> Any:
-    return {"zh": title, "en": title} if isinstance(title, str) else title
-
-
-def _said_in_both(title: Localised) -> Localised:
-    if not (title.zh.strip() and title.en.strip()):
+def _title(written: Any) -> Any:
+    """Words in both languages; one text stands for both."""
+    title = {"zh": written, "en": written} if isinstance(written, str) else written
+    if isinstance(title, dict) and not all(map(str.strip, map(str, title.values()))):
         raise ValueError("it is empty in one language")
     return title
 
@@ -125,14 +119,13 @@ Seconds = Annotated[
     BeforeValidator(
         _seconds,
         json_schema_input_type=Annotated[float, Described(gt=0), Le(LONGEST)]
-        | Annotated[str, Described(pattern=f"^{_DURATION.pattern}$")],
+        | Annotated[str, Described(pattern=f"^{DURATION}$")],
     ),
     said(f'write seconds up to {LONGEST:g}, or a text like "500ms" or "10s"'),
 ]
 Title = Annotated[
     Localised,
-    BeforeValidator(_in_both, json_schema_input_type=Word | Localised),
-    AfterValidator(_said_in_both),
+    BeforeValidator(_title, json_schema_input_type=Word | Localised),
     said('write {"zh": "…", "en": "…"}', "title isn't in both languages"),
 ]
 Pointer = Annotated[str, Described(pattern="^(/|$)")]
@@ -154,10 +147,6 @@ class ItemsEntry(Entry):
     """Which keys of each item; otherwise all."""
 
 
-def _items(value: Any) -> Any:
-    return value if isinstance(value, dict) else {"most": value}
-
-
 class CallEntry(Entry):
     """How a tool is called and its result told, however it is declared."""
 
@@ -174,7 +163,11 @@ class CallEntry(Entry):
     timeout: Seconds | None = None
     """Seconds, or a text such as 500ms; otherwise 10 s."""
     items: Annotated[
-        ItemsEntry, BeforeValidator(_items, json_schema_input_type=AtLeastOne | ItemsEntry | None)
+        ItemsEntry,
+        BeforeValidator(
+            lambda value: value if isinstance(value, dict) else {"most": value},
+            json_schema_input_type=AtLeastOne | ItemsEntry | None,
+        ),
     ] = ItemsEntry()
     """Of a list how many, and which keys of each."""
     at_once: Annotated[AtLeastOne | None, said("write 1 or more, or leave it out")] = None
@@ -186,10 +179,6 @@ class CallEntry(Entry):
         return method in (*BODILESS, "PUT") if self.idempotent is None else self.idempotent
 
 
-def _method(written: Any) -> Any:
-    return written.upper() if isinstance(written, str) else written
-
-
 class EndpointEntry(Entry):
     """Where a call goes, and what is sent."""
 
@@ -198,7 +187,7 @@ class EndpointEntry(Entry):
     method: Annotated[
         Annotated[StrictStr, StringConstraints(pattern=f"^({'|'.join(METHODS)})$")],
         BeforeValidator(
-            _method,
+            lambda written: written.upper() if isinstance(written, str) else written,
             json_schema_input_type=Annotated[
                 str, Described(pattern=f"^({'|'.join([*METHODS, *map(str.lower, METHODS)])})$")
             ],
@@ -262,6 +251,9 @@ class HttpToolEntry(CallEntry):
         return permission
 
 
+_UNSHOWN = "the label of {key} can't be shown"
+
+
 class OperationWording(Entry):
     """The words for one operation of a document; what isn't said is as the document has it."""
 
@@ -274,10 +266,7 @@ class OperationWording(Entry):
         Annotated[
             StrictStr,
             AfterValidator(_label),
-            said(
-                f"write up to {LONGEST_LABEL} characters, on one line",
-                "the label of {key} can't be shown",
-            ),
+            said(f"write up to {LONGEST_LABEL} characters, on one line", _UNSHOWN),
         ],
     ] = {}
     """By argument, what a Chinese form calls it."""
@@ -372,96 +361,79 @@ def declared_tool(
 
 
 class EndpointReader:
-    """One reading of an endpoint, against the parameters that there are."""
+    """One reading of an endpoint, which stands at `place`, against the parameters there are."""
 
     def __init__(
         self, place: Place, environment: Variables, schema: ArgumentSchema | None = None
     ) -> None:
-        """`place` is the endpoint's in its file."""
         self.complaints: list[Complaint] = []
         self._place = place
         self._environment = environment
-        self._schema = (schema or ArgumentSchema({})).schema
+        self._schema: dict[str, Any] = schema.schema if schema else {}
+        declared = self._schema.get("properties")
+        self._properties = declared if isinstance(declared, dict) else {}
         self._used: set[str] = set()
+
+    def complain(self, place: Place, *faults: Fault) -> None:
+        """Note what is wrong at a place within the endpoint."""
+        self.complaints += [Complaint((*self._place, *place), fault) for fault in faults]
 
     def read(self, entry: EndpointEntry) -> Endpoint | None:
         """The endpoint; None where it has no address that can be used."""
-        address = self._address(entry.url)
+        address = self.address("url", entry.url)
+        if address is not None:
+            self._check_holes(("url",), address.path, in_path=True)
+            for each in address.query:
+                self._check_holes(("url",), each.value)
         headers = self.fields("headers", entry.headers)
         query = self.fields("query_params", entry.query_params)
-        body_type = self._body_type(entry, headers)
-        body = self._body((*self._place, "body"), entry.body) if body_type else None
-        if body_type == FORM and not isinstance(body, dict):
-            self._wrong("body", "the body is no form", "write an object of names and values")
-        for name in self._properties:
-            if name not in self._used:
-                place = (*self._place[:-1], "parameters", "properties", name)
-                remedy = f"put {{{name}}} into url, query_params, headers or body"
-                self._add(place, Fault(f"the parameter {name} is used nowhere", remedy))
+        kind = self._body_type(entry, headers)
+        body = self._body(("body",), entry.body) if kind else None
+        if kind == FORM and not isinstance(body, dict):
+            fault = Fault("the body is no form", "write an object of names and values")
+            self.complain(("body",), fault)
+        for name in [n for n in self._properties if n not in self._used]:
+            place = (*self._place[:-1], "parameters", "properties", name)
+            remedy = f"put {{{name}}} into url, query_params, headers or body"
+            fault = Fault(f"the parameter {name} is used nowhere", remedy)
+            self.complaints.append(Complaint(place, fault))
         if address is None:
             return None
-        headers = [each for each in headers if each.name.lower() != "content-type"]
+        sent = tuple(each for each in headers if each.name.lower() != "content-type")
         fields = (*address.query, *query)
-        return Endpoint(
-            entry.method, address.origin, address.path, fields, tuple(headers), body, body_type
-        )
+        return Endpoint(entry.method, address.origin, address.path, fields, sent, body, kind)
 
     def address(self, key: str, text: str) -> EndpointAddress | None:
         """The address that is written under a key."""
         try:
             return read_address(text.strip(), self._environment)
         except Unusable as unusable:
-            self._add((*self._place, key), *unusable.faults)
+            self.complain((key,), *unusable.faults)
             return None
-
-    def _address(self, text: str) -> EndpointAddress | None:
-        address, place = self.address("url", text), (*self._place, "url")
-        if address is not None:
-            for hole in holes(address.path):
-                self._check_hole(place, hole, in_path=True)
-            for each in address.query:
-                self._check_holes(place, each.value)
-        return address
 
     def fields(self, key: str, values: Values | None) -> list[Field]:
         """What stands under a key by name: headers, or parameters of the query."""
-        place = (*self._place, key)
-        found = (self._field((*place, name), name, each) for name, each in (values or {}).items())
-        fields = [each for each in found if each is not None]
-        if key == "headers":
-            self._check_headers(place, fields)
+        fields = []
+        for name, value in (values or {}).items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            template = self._template((key, name), text)
+            if template is not None:
+                fields.append(Field(name, template))
+                if key == "headers":
+                    self.complain((key, name), *_header_faults(name, template))
         return fields
-
-    def _field(self, place: Place, name: str, value: str | float) -> Field | None:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        template = self._template(place, text)
-        return None if template is None else Field(name, template)
-
-    def _check_headers(self, place: Place, fields: list[Field]) -> None:
-        for each in fields:
-            here = (*place, each.name)
-            if not _HEADER.fullmatch(each.name):
-                what = f"{each.name!r:.40} is no name of a header"
-                self._add(here, Fault(what, "write letters, digits and hyphens"))
-            elif each.name.lower() in _OURS_ALONE:
-                what = f"the header {each.name} isn't a file's to set"
-                self._add(here, Fault(what, "leave it out; it follows from the request"))
-            literal = "".join(piece for piece in each.value if isinstance(piece, str))
-            if not literal.isascii() or not literal.isprintable():
-                what = f"{each.name} has characters that no header takes"
-                self._add(here, Fault(what, "write ASCII, on one line"))
 
     def _body_type(self, entry: EndpointEntry, headers: list[Field]) -> str | None:
         if entry.body is None:
             return None
         if entry.method in BODILESS:
             remedy = 'use query_params, or "method": "POST"'
-            self._wrong("body", f"{entry.method} has a body", remedy)
+            self.complain(("body",), Fault(f"{entry.method} has a body", remedy))
         written = [h.value for h in headers if h.name.lower() == "content-type"]
         kind = str(written[0][0]).partition(";")[0].strip().lower() if written else JSON
         if kind != FORM and not re.fullmatch(r"application/([\w.+-]+\+)?json", kind):
-            what = f"the body would be {kind!r:.60}"
-            self._wrong("headers", what, f"send {JSON} or {FORM}")
+            fault = Fault(f"the body would be {kind!r:.60}", f"send {JSON} or {FORM}")
+            self.complain(("headers",), fault)
         return kind
 
     def _body(self, place: Place, value: Any) -> Body:
@@ -472,8 +444,8 @@ class EndpointReader:
         if isinstance(value, dict):
             for name in value:
                 if re.search(r"\{[^{}]+\}", name):
-                    what, remedy = f"the key {name!r:.40} has a hole", "put holes into values only"
-                    self._add((*place, name), Fault(what, remedy))
+                    fault = Fault(f"the key {name!r:.40} has a hole", "put holes into values only")
+                    self.complain((*place, name), fault)
             return {name: self._body((*place, name), each) for name, each in value.items()}
         return value  # type: ignore[no-any-return]
 
@@ -481,41 +453,37 @@ class EndpointReader:
         try:
             template = self._environment.template(text)
         except Unusable as unusable:
-            self._add(place, *unusable.faults)
+            self.complain(place, *unusable.faults)
             return None
         self._check_holes(place, template)
         return template
 
-    def _check_holes(self, place: Place, template: Template) -> None:
-        for hole in holes(template):
-            self._check_hole(place, hole, in_path=False)
-
-    def _check_hole(self, place: Place, hole: Hole, *, in_path: bool) -> None:
+    def _check_holes(self, place: Place, template: Template, *, in_path: bool = False) -> None:
         """A hole of an argument names a parameter; one in the path a value that is always there."""
-        if hole.source != "argument":
-            return
-        self._used.add(hole.name)
-        properties = self._properties
-        if hole.name not in properties:
-            remedy = nearest(hole.name, properties) or "declare it in parameters"
-            self._add(place, Fault(f"there is no parameter {hole.name}", remedy))
-        elif in_path:
-            self._add(place, *self._path_faults(hole, properties[hole.name]))
+        for hole in holes(template):
+            if hole.source != "argument":
+                continue
+            self._used.add(hole.name)
+            if hole.name not in self._properties:
+                remedy = nearest(hole.name, self._properties) or "declare it in parameters"
+                self.complain(place, Fault(f"there is no parameter {hole.name}", remedy))
+            elif in_path:
+                self.complain(place, *self._path_faults(hole))
 
-    def _path_faults(self, hole: Hole, schema: Any) -> Iterator[Fault]:
-        required = self._schema.get("required")
+    def _path_faults(self, hole: Hole) -> Iterator[Fault]:
+        required, schema = self._schema.get("required"), self._properties[hole.name]
         if not isinstance(required, list) or hole.name not in required:
             yield Fault(f"{hole} stands in the path and may be left out", "make it required")
         if isinstance(schema, dict) and schema.get("type") in ("array", "object"):
             yield Fault(f"{hole} stands in the path and is no single value", "make it a string")
 
-    @property
-    def _properties(self) -> dict[str, Any]:
-        declared = self._schema.get("properties")
-        return declared if isinstance(declared, dict) else {}
 
-    def _wrong(self, key: str, what: str, remedy: str) -> None:
-        self._add((*self._place, key), Fault(what, remedy))
-
-    def _add(self, place: Place, *faults: Fault) -> None:
-        self.complaints += [Complaint(place, fault) for fault in faults]
+def _header_faults(name: str, value: Template) -> Iterator[Fault]:
+    if not _HEADER.fullmatch(name):
+        yield Fault(f"{name!r:.40} is no name of a header", "write letters, digits and hyphens")
+    elif name.lower() in _OURS_ALONE:
+        remedy = "leave it out; it follows from the request"
+        yield Fault(f"the header {name} isn't a file's to set", remedy)
+    literal = "".join(piece for piece in value if isinstance(piece, str))
+    if not literal.isascii() or not literal.isprintable():
+        yield Fault(f"{name} has characters that no header takes", "write ASCII, on one line")

@@ -28,7 +28,7 @@ from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
 from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
-from router.tool.tool import Permission
+from router.tool.tool import DURATION, Permission, seconds_of
 
 _log = logging.getLogger("router.mcp")
 
@@ -74,8 +74,6 @@ def _marked(name: str, tool: str) -> str:
 
 
 LARGEST = 256 * 1024
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _VARIABLE = re.compile(r"\{env\.([A-Za-z_][A-Za-z0-9_]*)\}")
 SCHEMA = "$schema"
 """A key for editors, which says nothing to us."""
@@ -84,16 +82,16 @@ _FILLED = ("url", "headers", "env")
 
 
 def _duration(written: object) -> object:
-    found = _DURATION.fullmatch(written) if isinstance(written, str) else None
-    if found is None or not float(found[1]):
+    seconds = seconds_of(written) if isinstance(written, str) else 0.0
+    if not seconds:
         raise ValueError('write it like "500ms", "20s" or "2m"')
-    return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+    return timedelta(seconds=seconds)
 
 
 Duration = Annotated[
     timedelta,
     BeforeValidator(
-        _duration, json_schema_input_type=Annotated[str, Field(pattern=f"^{_DURATION.pattern}$")]
+        _duration, json_schema_input_type=Annotated[str, Field(pattern=f"^{DURATION}$")]
     ),
 ]
 
