@@ -6,13 +6,13 @@
      "tools": {"getCustomer": {"title": {"zh": "客户资料", "en": "A customer"},
                                "labels": {"id": "客户编号"}}}}
 
-Only what is named is offered: a document's other operations aren't reached. What people call
-them, and their arguments, stands under `tools`, for a document says it in one language.
+Only what is named is offered. What people call operations and their arguments stands under
+`tools`, for a document says it in one language.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -114,23 +114,20 @@ class OpenApiReferences:
     def _plain(self, value: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
         schema = {key: inner for key, inner in value.items() if key in _KEPT}
         for key in ("items", "additionalProperties"):
-            if isinstance(value.get(key), dict):
-                schema[key] = self._written_out(value[key], above)
-            elif isinstance(value.get(key), bool):
-                schema[key] = value[key]
+            inner = value.get(key)
+            if isinstance(inner, dict | bool):
+                is_flag = isinstance(inner, bool)
+                schema[key] = inner if is_flag else self._written_out(inner, above)
         if isinstance(properties := value.get("properties"), dict):
             written = {name: self._written_out(each, above) for name, each in properties.items()}
-            schema["properties"] = {
-                name: written[name] for name, each in properties.items() if not _is_read_only(each)
-            }
+            for name, each in properties.items():
+                if isinstance(each, dict) and each.get("readOnly") is True:
+                    del written[name]
+            schema["properties"] = written
         for key in _LISTS:
             if isinstance(each_of := value.get(key), list):
                 schema[key] = [self._written_out(each, above) for each in each_of]
         return _merged(_modern(schema, value))
-
-
-def _is_read_only(schema: Any) -> bool:
-    return isinstance(schema, dict) and schema.get("readOnly") is True
 
 
 def _modern(schema: dict[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,25 +171,19 @@ class ApiOperation:
     method: str
     path: str
     data: Mapping[str, Any]
-    shared: tuple[Any, ...]
+    shared: list[Any]
     """Parameters that all operations of the path have."""
-
-    @property
-    def name(self) -> str:
-        """The id as a tool's name."""
-        return re.sub(r"[^A-Za-z0-9_-]+", "_", self.id).strip("_")
 
     @property
     def tags(self) -> frozenset[str]:
         """What it is filed under."""
-        tags = self.data.get("tags")
-        return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
+        return frozenset(map(str, _list(self.data.get("tags"))))
 
     @property
-    def title(self) -> str | None:
-        """Its summary, if it has one."""
+    def title(self) -> str:
+        """Its summary; empty where it has none."""
         summary = self.data.get("summary")
-        return summary.strip()[:80] or None if isinstance(summary, str) else None
+        return summary.strip()[:80].strip() if isinstance(summary, str) else ""
 
     @property
     def description(self) -> str:
@@ -202,32 +193,24 @@ class ApiOperation:
         return "\n".join(filter(None, said))[:MOST_DESCRIBED]
 
 
-def operations_of(document: Mapping[str, Any], references: OpenApiReferences) -> list[ApiOperation]:
-    """Every operation; one without an id is named after its method and path."""
-    return list(_operations(document, references))
-
-
-def _operations(
+def operations_of(
     document: Mapping[str, Any], references: OpenApiReferences
 ) -> Iterator[ApiOperation]:
+    """Every operation; one without an id is named after its method and path."""
     paths = document.get("paths")
     for path, item in (paths if isinstance(paths, dict) else {}).items():
         try:
             found = references.resolved(item)
         except Unsuitable:
             continue  # nothing in it can be selected; whoever names one is told so
-        shared = found.get("parameters")
+        shared = _list(found.get("parameters"))
         for method in METHODS:
             data = found.get(method.lower())
             if isinstance(data, dict):
                 id_ = data.get("operationId")
-                usual = (
-                    f"{method.lower()}{path}".replace("/", "_").replace("{", "").replace("}", "")
-                )
+                usual = re.sub("[{}]", "", f"{method.lower()}{path}".replace("/", "_"))
                 name = id_ if isinstance(id_, str) and id_ else usual
-                yield ApiOperation(
-                    name, method, str(path), data, tuple(shared) if isinstance(shared, list) else ()
-                )
+                yield ApiOperation(name, method, str(path), data, shared)
 
 
 _PLACES = ("path", "query", "header")
@@ -269,26 +252,29 @@ def taken_by(operation: ApiOperation, references: OpenApiReferences) -> Operatio
         given[str(parameter.get("in")), str(parameter.get("name"))] = parameter
     names = [name for _, name in given]
     for (place, name), parameter in given.items():
+        schema = _parameter_schema(place, name, parameter, references)
+        if schema is None:
+            continue
         argument = name if names.count(name) == 1 else f"{place}_{name}"
-        _take_parameter(taken, place, argument, parameter, references)
+        required = place == "path" or parameter.get("required") is True
+        hole = taken.take(argument, schema, required=required)
+        one = Field(name, hole, joined=parameter.get("explode", place == "query") is not True)
+        if place != "path":
+            (taken.query if place == "query" else taken.headers).append(one)
     taken.path = _path(operation.path, taken, given)
     _take_body(taken, operation, references)
     return taken
 
 
-def _take_parameter(
-    taken: OperationArguments,
-    place: str,
-    argument: str,
-    parameter: dict[str, Any],
-    references: OpenApiReferences,
-) -> None:
+def _parameter_schema(
+    place: str, name: str, parameter: dict[str, Any], references: OpenApiReferences
+) -> dict[str, Any] | None:
+    """Of a parameter that is given; None for one that is left out."""
     required = parameter.get("required") is True
-    name = str(parameter.get("name"))
     if place not in _PLACES or (place == "header" and name.lower() in _IGNORED):
         if required and place == "cookie":
             raise Unsuitable(f"it needs the cookie {name}", "select another operation")
-        return
+        return None
     if "schema" not in parameter and required:
         raise Unsuitable(f"the parameter {name} has no schema", "give it one in the document")
     schema = references.schema(parameter.get("schema"))
@@ -297,12 +283,8 @@ def _take_parameter(
     if schema.get("type") == "object" or (place == "path" and schema.get("type") == "array"):
         if required:
             raise Unsuitable(f"the parameter {name} is no single value", "select another operation")
-        return
-    hole = taken.take(argument, schema, required=required or place == "path")
-    usual = place == "query"
-    one = Field(name, hole, joined=parameter.get("explode", usual) is not True)
-    if place != "path":
-        (taken.query if place == "query" else taken.headers).append(one)
+        return None
+    return schema
 
 
 def _path(
@@ -310,9 +292,8 @@ def _path(
 ) -> Template:
     """The path with holes for its parameters."""
     if not path.startswith("/") or {".", ".."} & set(path.split("/")) or {"?", "#"} & set(path):
-        raise Unsuitable(
-            f"its path {path[:60]!r} is no plain path", "write steps with slashes only"
-        )
+        what = f"its path {path[:60]!r} is no plain path"
+        raise Unsuitable(what, "write steps with slashes only")
     pieces: list[str | Hole] = []
     for number, piece in enumerate(re.split(r"\{([^{}]*)\}", path)):
         if number % 2 == 0:
@@ -421,7 +402,6 @@ class _Selection:
         self, entry: SelectionEntry, place: Place, document: dict[str, Any], environment: Variables
     ) -> None:
         self._entry = entry
-        self._place = place
         self._document = document
         self._references = OpenApiReferences(document)
         self._written = EndpointReader(place, environment)
@@ -432,7 +412,7 @@ class _Selection:
 
     def selected(self) -> list[ApiOperation]:
         """The operations that are named, by themselves or by a tag."""
-        there, entry = operations_of(self._document, self._references), self._entry
+        there, entry = list(operations_of(self._document, self._references)), self._entry
         if not entry.operations and not entry.tags:
             remedy = 'name some, as in "operations": ["getCustomer"] or "tags": ["orders"]'
             self._complain((), "no operation is selected", remedy)
@@ -442,17 +422,22 @@ class _Selection:
         chosen = [each for each in there if each.id in entry.operations or each.tags & tags]
         ids = sorted(each.id for each in chosen)
         for name in entry.tools.keys() - set(ids):
-            remedy = nearest(name, ids) or f"there are: {', '.join(ids[:12]) or 'none'}"
+            remedy = _known(name, ids[:12], ids)
             self._complain(("tools", name), f"no operation {name[:60]} is selected", remedy)
         return chosen
 
     def declared(self, operation: ApiOperation) -> Declared | None:
         """One operation as a tool; None where complaints say why it can't be one."""
-        words = self._entry.tools.get(operation.id, OperationWording())
+        entry, server = self._entry, self._server
+        words = entry.tools.get(operation.id, OperationWording())
         try:
-            name = callable_name(f"{self._entry.prefix or ''}{operation.name}")
+            safe = re.sub(r"[^A-Za-z0-9_-]+", "_", operation.id).strip("_")
+            name = callable_name(f"{entry.prefix or ''}{safe}")
             taken = taken_by(operation, self._references)
-            self._check_labels(operation.id, words, taken)
+            for label in words.labels.keys() - taken.properties.keys():
+                place = ("tools", operation.id, "labels", label)
+                remedy = _known(label, taken.properties, taken.properties)
+                self._complain(place, f"{operation.id} takes no {label[:40]}", remedy)
             schema = ArgumentSchema(labelled(taken.schema, words.labels))
         except Unsuitable as unsuitable:
             what = f"{operation.id}: {unsuitable.fault.what}"
@@ -462,54 +447,35 @@ class _Selection:
             what, _, remedy = str(error).partition("; ")
             self._complain(("operations",), what, remedy or "see json-schema.org")
             return None
-        if self.complaints or self._server is None:
+        if self.complaints or server is None:
             return None
-        spoken = (operation.title or "").strip()
-        title = Localised(zh=spoken, en=spoken) if spoken else title_of(name)
-        items = self._entry.items
+        title, base = operation.title, "".join(map(str, server.path)).rstrip("/")
         return Declared(
             name=name,
-            title=words.title or title,
+            title=words.title or (Localised(zh=title, en=title) if title else title_of(name)),
             description=operation.description or name,
             permission=usual_permission(operation.method),
             schema=schema,
-            endpoint=self._endpoint(operation, taken, self._server),
-            call=self._entry,
-            seconds=self._entry.timeout or SECONDS,
-            wanted=AnswerSelection("", items.most, frozenset(items.keep)),
+            endpoint=Endpoint(
+                method=operation.method,
+                origin=server.origin,
+                path=(base, *taken.path),
+                query=(*server.query, *self._query, *taken.query),
+                headers=(*self._headers, *taken.headers),
+                body=taken.body,
+                body_type=taken.body_type,
+            ),
+            call=entry,
+            seconds=entry.timeout or SECONDS,
+            wanted=AnswerSelection("", entry.items.most, frozenset(entry.items.keep)),
             description_zh=words.description_zh or "",
             from_document=True,
         )
 
-    def _check_labels(
-        self, operation: str, words: OperationWording, taken: OperationArguments
-    ) -> None:
-        for name in words.labels.keys() - taken.properties.keys():
-            known = ", ".join(taken.properties) or "none"
-            remedy = nearest(name, taken.properties) or f"there are: {known}"
-            place = ("tools", operation, "labels", name)
-            self._complain(place, f"{operation} takes no {name[:40]}", remedy)
-
-    def _endpoint(
-        self, operation: ApiOperation, taken: OperationArguments, server: EndpointAddress
-    ) -> Endpoint:
-        base = "".join(str(piece) for piece in server.path).rstrip("/")
-        return Endpoint(
-            method=operation.method,
-            origin=server.origin,
-            path=(base, *taken.path),
-            query=(*server.query, *self._query, *taken.query),
-            headers=(*self._headers, *taken.headers),
-            body=taken.body,
-            body_type=taken.body_type,
-        )
-
     def _read_server(self) -> EndpointAddress | None:
         """Where the operations are: what the selection says, else the document's first server."""
-        servers = self._document.get("servers")
-        first = servers[0] if isinstance(servers, list) and servers else None
-        named = first.get("url") if isinstance(first, dict) else None
-        text = self._entry.server or named
+        first = next(iter(_list(self._document.get("servers"))), None)
+        text = self._entry.server or (first.get("url") if isinstance(first, dict) else None)
         if isinstance(text, str) and text:
             return self._written.address("server", text)
         self._complain(("server",), "there is no server", 'write "server": "https://…"')
@@ -518,9 +484,13 @@ class _Selection:
     def _check_named(self, key: str, names: tuple[str, ...], there: set[str]) -> None:
         for number, name in enumerate(names):
             if name not in there:
-                known = ", ".join(sorted(there)[:12]) or "none"
-                remedy = nearest(name, there) or f"there are: {known}"
-                self._complain((key, number), f"the document has no {key[:-1]} {name[:60]}", remedy)
+                what = f"the document has no {key[:-1]} {name[:60]}"
+                self._complain((key, number), what, _known(name, sorted(there)[:12], there))
 
     def _complain(self, place: Place, what: str, remedy: str) -> None:
-        self.complaints.append(Complaint((*self._place, *place), Fault(what, remedy)))
+        self._written.complain(place, Fault(what, remedy))
+
+
+def _known(name: str, shown: Iterable[str], there: Collection[str]) -> str:
+    """Which of those there are may be meant; else those that are shown."""
+    return nearest(name, there) or f"there are: {', '.join(shown) or 'none'}"
