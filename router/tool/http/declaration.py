@@ -317,8 +317,7 @@ class Declared:
     wanted: AnswerSelection
     examples: tuple[str, ...] = ()
     description_zh: str = ""
-    from_document: bool = False
-    """True for an operation of an OpenAPI document."""
+    kind: str = "http"
 
 
 def usual_permission(method: str) -> Permission:

@@ -374,8 +374,8 @@ def _document(name: str, file: Path) -> dict[str, Any]:
     try:
         document = _parsed(read_text(path, LARGEST, "leave out what isn't used"), path)
     except Unreadable as unreadable:
-        what = f"{name}, line {unreadable.line}: {unreadable.fault.what}"
-        raise Unsuitable(what, unreadable.fault.remedy) from None
+        what, remedy = unreadable.fault
+        raise Unsuitable(f"{name}, line {unreadable.line}: {what}", remedy) from None
     version = str(document.get("openapi", "")) if isinstance(document, dict) else ""
     if not version.startswith(_FIRST_VERSIONS):
         remedy = "convert it, and begin it with openapi: 3.1.0"
@@ -469,7 +469,7 @@ class _Selection:
             seconds=entry.timeout or SECONDS,
             wanted=AnswerSelection("", entry.items.most, frozenset(entry.items.keep)),
             description_zh=words.description_zh or "",
-            from_document=True,
+            kind="openapi",
         )
 
     def _read_server(self) -> EndpointAddress | None:

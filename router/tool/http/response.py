@@ -7,6 +7,7 @@ of the secrets that it may have been sent.
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -42,10 +43,9 @@ class AnswerSelection:
     """Which keys of each item; all of them, where there are none."""
 
     def of(self, answer: JsonValue) -> JsonValue:
-        """The selection.
+        """The selection; of several places one without anything is null.
 
-        Raises `UnusableResult` where there is nothing at the one place; of several places
-        one without anything is null.
+        Raises `UnusableResult` where there is nothing at the one place.
         """
         if isinstance(self.places, str):
             try:
@@ -54,23 +54,22 @@ class AnswerSelection:
                 zh = f"对方的回答里 {self.places} 处没有内容"
                 en = f"the answer has nothing at {self.places}"
                 raise UnusableResult(Localised(zh=zh, en=en)) from None
-        return {name: self._found(answer, place) for name, place in self.places.items()}
-
-    def _found(self, answer: JsonValue, place: str) -> JsonValue:
-        try:
-            return self._shortened(at(answer, place))
-        except LookupError:
-            return None
+        found: dict[str, JsonValue] = dict.fromkeys(self.places)
+        for name, place in self.places.items():
+            with suppress(LookupError):
+                found[name] = self._shortened(at(answer, place))
+        return found
 
     def _shortened(self, value: JsonValue) -> JsonValue:
         if not isinstance(value, list):
             return value
-        return [self._kept(item) for item in value[: self.most]]
-
-    def _kept(self, item: JsonValue) -> JsonValue:
-        if not self.keep or not isinstance(item, dict):
-            return item
-        return {name: value for name, value in item.items() if name in self.keep}
+        shown = value[: self.most]
+        if not self.keep:
+            return shown
+        return [
+            {n: v for n, v in item.items() if n in self.keep} if isinstance(item, dict) else item
+            for item in shown
+        ]
 
 
 def is_pointer(text: str) -> bool:
@@ -110,14 +109,11 @@ class _Words(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
         self._silent += tag in _SILENT
-        if tag in _BREAKING:
-            self.pieces.append("\n")
+        self.pieces += ["\n"] if tag in _BREAKING else []
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _SILENT:
-            self._silent = max(0, self._silent - 1)
-        if tag in _BREAKING:
-            self.pieces.append("\n")
+        self._silent = max(0, self._silent - (tag in _SILENT))
+        self.pieces += ["\n"] if tag in _BREAKING else []
 
     def handle_data(self, data: str) -> None:
         if not self._silent:
@@ -203,18 +199,17 @@ def value_of(received: Received) -> JsonValue:
 
 
 def _json(body: bytes) -> JsonValue:
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is no JSON")
+
     # Not strictly: what can't be kept of it `keepable` mends or names, as for every tool.
     try:
-        value: JsonValue = json.loads(body, parse_constant=_refuse)
+        value: JsonValue = json.loads(body, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         zh = f"对方的回答说是 JSON，却不是（{error}）"
         en = f"the answer says that it is JSON, and isn't: {error}"
         raise UnusableResult(Localised(zh=zh, en=en)) from None
     return value
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _charset(parameters: str) -> str:
@@ -232,16 +227,13 @@ def _cut(text: str) -> str:
 
 def failure_of(received: Received, where: str, redaction: Redaction) -> ToolError:
     """The error for an answer that isn't fine; `where` says who gave it."""
-    words = _quoted(received, redaction)
-    said = Localised(
-        zh=f"{where} 的回答是 {received.status}" + (f"，原话：«{words}»" if words else ""),
-        en=f"{where} answered {received.status}"
-        + (f"; in its own words: «{words}»" if words else ""),
-    )
-    if received.status in _PASSING or received.status >= 500:  # noqa: PLR2004
+    words, status = _quoted(received, redaction), received.status
+    zh = f"{where} 的回答是 {status}" + (f"，原话：«{words}»" if words else "")
+    en = f"{where} answered {status}" + (f"; in its own words: «{words}»" if words else "")
+    said = Localised(zh=zh, en=en)
+    if status in _PASSING or status >= 500:  # noqa: PLR2004
         return TransientToolError(said, retry_after(received.headers, datetime.now(UTC)))
-    kind = ArgumentsToolError if received.status in _BAD_REQUEST else PermanentToolError
-    return kind(said)
+    return ArgumentsToolError(said) if status in _BAD_REQUEST else PermanentToolError(said)
 
 
 def _quoted(received: Received, redaction: Redaction) -> str:
@@ -251,14 +243,12 @@ def _quoted(received: Received, redaction: Redaction) -> str:
         value = redaction.value(said if isinstance(said, str) else keepable(said))
     except UnusableResult:
         return ""
-    words = value if isinstance(value, str) else _words(value)
+    if value is None:
+        return ""
+    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     line = "".join(char if char.isprintable() else " " for char in words)
     line = " ".join(line.replace("«", '"').replace("»", '"').split())
     return line if len(line) <= MOST_QUOTED else f"{line[:MOST_QUOTED]}…"
-
-
-def _words(value: JsonValue) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -1,13 +1,10 @@
 """Tools that JSON files declare: of an HTTP endpoint, or an OpenAPI document's operations.
 
-loaded = load_http_tools(folder, variables, Sender(OutboundGuard(allowed)))
-registry.replace("http", loaded.tools)
-
 They follow their files: what is edited counts within seconds.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -18,7 +15,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from router.documents.document import Document, Place, Unreadable, read_text
+from router.documents.document import Place, Unreadable, read_text
 from router.documents.strict_json import json_document
 from router.documents.validation import Complaint, problems_in, validated
 from router.documents.watcher import SECONDS, Watcher, changes
@@ -32,8 +29,8 @@ from router.domain.errors import (
 )
 from router.domain.locale import Localised
 from router.settings import Settings
-from router.tool.context import Dependencies, Provider, ToolContext
-from router.tool.http.client import OutboundGuard, Received, Sender, Unreached
+from router.tool.context import Dependencies, ToolContext
+from router.tool.http.client import OutboundGuard, Sender, Unreached
 from router.tool.http.declaration import (
     CallEntry,
     Declared,
@@ -41,11 +38,11 @@ from router.tool.http.declaration import (
     SelectionEntry,
     declared_tool,
 )
-from router.tool.http.endpoint import Endpoint, OutgoingRequest, request
+from router.tool.http.endpoint import Endpoint, request
 from router.tool.http.openapi import document_path, is_selection, selected_tools
 from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
 from router.tool.http.template import Absent, Assumed, Variables
-from router.tool.implementation import Arguments, ArgumentSchema
+from router.tool.implementation import Arguments, SchemaImplementation
 from router.tool.kinds import ToolSource
 from router.tool.registry import Registry
 from router.tool.results import keepable
@@ -57,10 +54,9 @@ _PRINTABLE = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
 
 
 @dataclass(frozen=True)
-class HttpImplementation:
+class HttpImplementation(SchemaImplementation):
     """Checks arguments by the declared schema, sends them, and selects from the answer."""
 
-    schema: ArgumentSchema
     endpoint: Endpoint
     wanted: AnswerSelection
     seconds: float
@@ -69,34 +65,10 @@ class HttpImplementation:
     """True where a second call with the same key does nothing more."""
     sender: Sender
     redaction: Redaction
-    from_document: bool = False
-    """True for an operation of an OpenAPI document."""
+    kind: str
+    """`openapi` for an operation of a document, else `http`."""
 
-    @property
-    def kind(self) -> str:
-        """Whether it is an endpoint or a document's operation."""
-        return "openapi" if self.from_document else "http"
-
-    @property
-    def parameters(self) -> dict[str, JsonValue]:
-        """The schema as it is declared."""
-        return self.schema.schema
-
-    @property
-    def providers(self) -> frozenset[Provider[Any]]:
-        """None: what it needs stands in its file."""
-        return frozenset()
-
-    def problems(self, arguments: Arguments) -> list[str]:
-        """What the schema says against them; null is as good as left out, where that may be."""
-        return self.schema.problems(self.schema.given(arguments))
-
-    async def call(
-        self,
-        arguments: Arguments,
-        context: ToolContext,
-        dependencies: Dependencies,  # noqa: ARG002 - what it needs stands in its file
-    ) -> JsonValue:
+    async def call(self, arguments: Arguments, context: ToolContext, _: Dependencies) -> JsonValue:
         """What the server answers, as far as it is wanted.
 
         Raises:
@@ -105,27 +77,20 @@ class HttpImplementation:
             PermanentToolError: it refuses, or the request can't be made of what it needs.
             UnusableResult: it has done what it was asked for, and its answer can't be used.
         """
-        made = self._keyed(request(self.endpoint, self.schema.given(arguments), context), context)
-        received = await self._sent(made)
-        if not received.fine:
-            raise failure_of(received, str(made.origin), self.redaction)
-        return self.redaction.value(keepable(self.wanted.of(value_of(received))))
-
-    async def _sent(self, made: OutgoingRequest) -> Received:
-        """The answer. A write that can't be tried again for good ends where nothing was sent."""
+        made = request(self.endpoint, self.schema.given(arguments), context)
+        if context.key:
+            key = quote(context.key, safe=_PRINTABLE)
+            made = replace(made, headers={KEY_HEADER: key, **made.headers})
         try:
-            return await self.sender.send(made, self.seconds)
+            received = await self.sender.send(made, self.seconds)
         except Unreached as error:
             if self.writes and not self.repeatable:
                 done = Localised(zh=f"{error.said.zh}，什么也没做", en=f"{error}; nothing was done")
                 raise PermanentToolError(done) from None
             raise TransientToolError(error.said) from None
-
-    def _keyed(self, made: OutgoingRequest, context: ToolContext) -> OutgoingRequest:
-        if not context.key:
-            return made
-        key = quote(context.key, safe=_PRINTABLE)
-        return replace(made, headers={KEY_HEADER: key, **made.headers})
+        if not received.fine:
+            raise failure_of(received, str(made.origin), self.redaction)
+        return self.redaction.value(keepable(self.wanted.of(value_of(received))))
 
 
 LARGEST = 256 * 1024
@@ -162,7 +127,12 @@ def load_http_tools(place: Path, variables: Mapping[str, str], sender: Sender) -
             _File(path, variables, sender).load(loaded)
         except DefinitionError as error:
             problems += error.problems
-    problems += _twice(loaded.tools)
+    known: dict[str, Tool] = {}
+    for tool in loaded.tools:
+        other = known.setdefault(tool.name, tool)
+        if other is not tool:
+            what = f"the tool {tool.name} is in {other.source.file}:{other.source.line} already"
+            problems.append(Problem(*tool.source, what, "rename one of the two"))
     if problems:
         raise DefinitionError(problems)
     return loaded
@@ -180,15 +150,20 @@ class _File:
 
     def load(self, into: LoadedTools) -> None:
         """Add what the file declares; raises `DefinitionError`."""
-        document = self._document()
+        try:
+            text = read_text(self.path, LARGEST, "declare fewer tools in one file")
+            document = json_document(text)
+        except Unreadable as bad:
+            raise DefinitionError([Problem(str(self.path), bad.line, *bad.fault)]) from None
         if isinstance(document.data, dict) and "paths" in document.data:
             return  # an OpenAPI document, which another file here selects from
         into.files.append(self.path)
         several = isinstance(document.data, list)
-        found: list[Declared] = []
+        found: list[tuple[Place, Declared]] = []
         for number, data in enumerate(document.data if several else [document.data]):
-            found += self._entry((number,) if several else (), data, into)
-        for declared in found:
+            place: Place = (number,) if several else ()
+            found += [(place, each) for each in self._entry(place, data, into)]
+        for _, declared in found:
             objection = self.sender.guard.objection(declared.endpoint.origin)
             if objection:
                 what, _, remedy = objection.partition("; ")
@@ -197,15 +172,7 @@ class _File:
         problems = problems_in(str(self.path), document, self.complaints)
         if problems:
             raise DefinitionError(problems)
-        into.tools += [self._tool(each, document) for each in found]
-
-    def _document(self) -> Document:
-        try:
-            return json_document(read_text(self.path, LARGEST, "declare fewer tools in one file"))
-        except Unreadable as unreadable:
-            fault = unreadable.fault
-            problem = Problem(str(self.path), unreadable.line, fault.what, fault.remedy)
-            raise DefinitionError([problem]) from None
+        into.tools += [self._tool(each, document.line(place)) for place, each in found]
 
     def _entry(self, place: Place, data: Any, into: LoadedTools) -> list[Declared]:
         if isinstance(data, dict):
@@ -221,7 +188,7 @@ class _File:
             found, complaints = self._declared(reading.value, place, self.environment)
         except Absent as absent:
             into.absent[str(self.path)] = absent.variable
-            found, complaints = self._declared(reading.value, place, Assumed(self.variables))
+            _, complaints = self._declared(reading.value, place, Assumed(self.variables))
             # What an address comes to depends on the variable; all else doesn't.
             complaints = [each for each in complaints if each.place[-1:] not in _ADDRESSES]
             found = []
@@ -237,7 +204,7 @@ class _File:
         declared, complaints = declared_tool(entry, place, environment)
         return [declared] if declared else [], complaints
 
-    def _tool(self, declared: Declared, document: Document) -> Tool:
+    def _tool(self, declared: Declared, line: int) -> Tool:
         call = declared.call
         repeatable = call.is_idempotent(declared.endpoint.method)
         return Tool(
@@ -261,28 +228,11 @@ class _File:
                 repeatable=repeatable,
                 sender=self.sender,
                 redaction=Redaction(self.environment.used),
-                from_document=declared.from_document,
+                kind=declared.kind,
             ),
-            source=SourceLine(str(self.path), _line_of(declared.name, document)),
+            source=SourceLine(str(self.path), line),
             description_zh=declared.description_zh,
         )
-
-
-def _line_of(name: str, document: Document) -> int:
-    entries = document.data if isinstance(document.data, list) else []
-    for number, data in enumerate(entries):
-        if isinstance(data, dict) and data.get("name") == name:
-            return document.line((number,))
-    return 1
-
-
-def _twice(tools: list[Tool]) -> Iterator[Problem]:
-    known: dict[str, Tool] = {}
-    for tool in tools:
-        other = known.setdefault(tool.name, tool)
-        if other is not tool:
-            what = f"the tool {tool.name} is in {other.source.file}:{other.source.line} already"
-            yield Problem(*tool.source, what, "rename one of the two")
 
 
 GROUP = "http"
@@ -301,14 +251,17 @@ class WatchedTools:
         self._place = place
         self._load = load
         self._registry = registry
-        self._watcher = Watcher(lambda: [place], self._taken_up, _complain, self._files)
+        self._watcher = Watcher(
+            lambda: [place],
+            self._taken_up,
+            lambda _, __, error: _log.error("the tools stay as they were: %s", error),
+            self._files,
+        )
 
     @property
     def absent(self) -> dict[str, str]:
         """By file, the variable that isn't set and without which there is nothing of it."""
-        return {
-            file: lacks for loaded in self._watcher.items for file, lacks in loaded.absent.items()
-        }
+        return {file: each for one in self._watcher.items for file, each in one.absent.items()}
 
     def load(self) -> LoadedTools:
         """Load them; raises what `load_http_tools` and `Registry.replace` raise."""
@@ -338,10 +291,6 @@ class WatchedTools:
     def _files(self, place: Path, loaded: LoadedTools | None) -> list[Path]:
         listed = list(place.glob("*.json")) if place.is_dir() else [place]
         return [*listed, *(loaded.files if loaded else ())]
-
-
-def _complain(_: Path, __: LoadedTools | None, error: Exception) -> None:
-    _log.error("the tools stay as they were: %s", error)
 
 
 class DeclarationSource(ToolSource):
