@@ -1,8 +1,5 @@
 """Tools of MCP servers, in the registry as long as they are known.
 
-    async with connected(load_servers(path, variables), inherited, publish, path):
-        ...
-
 Nothing waits long for a server: one that is away when the process starts brings its tools when it
 comes, and until then the registry expects them.
 """
@@ -21,7 +18,6 @@ from router.tool.kinds import ToolSource
 from router.tool.mcp.connection import Away, McpConnection
 from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of
 from router.tool.mcp.tools import ServerOffer, told_apart
-from router.tool.registry import Registry
 from router.tool.signature import SourceLine
 from router.tool.tool import Tool
 
@@ -148,30 +144,6 @@ def servers_of(settings: Settings) -> dict[str, ServerEntry]:
     return load_servers(settings.mcp_servers, settings.environment)
 
 
-class Publisher:
-    """Puts the tools of servers into a registry."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-        self._news = asyncio.Event()
-
-    async def publish(self, server: str, tools: Sequence[Tool]) -> None:
-        """Let these be the server's tools; where one has a name that is taken, none is."""
-        try:
-            self._registry.replace(group_of(server), tools)
-        except DefinitionError as error:
-            _log.error("no tool of the MCP server %s can be taken in: %s", server, error)
-            return
-        self._news.set()
-
-    async def changes(self) -> AsyncIterator[None]:
-        """Each time that tools were published since the last time; it never ends."""
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            yield None
-
-
 class McpSource(ToolSource):
     """The servers of the settings' file."""
 
@@ -180,12 +152,8 @@ class McpSource(ToolSource):
         return servers_of(self.settings)
 
     @cached_property
-    def _publisher(self) -> Publisher:
-        return Publisher(self.registry)
-
-    @property
-    def _file(self) -> Path:
-        return self.settings.mcp_servers or Path()
+    def _news(self) -> asyncio.Event:
+        return asyncio.Event()
 
     def load(self) -> None:
         """Have the registry expect their tools; raises `DefinitionError`."""
@@ -194,8 +162,7 @@ class McpSource(ToolSource):
 
     async def look(self, within: float) -> Mapping[str, str]:
         """Have each server's tools, asked once and all at the same time."""
-        publish, environment = self._publisher.publish, self.settings.environment
-        return await Servers(self._entries, environment, publish, self._file).look(within)
+        return await Servers(self._entries, *self._circumstances).look(within)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -203,16 +170,29 @@ class McpSource(ToolSource):
         if not self._entries:
             yield
             return
-        # A third of a start's time, which only who has servers needs.
-
-        environment, publish = self.settings.environment, self._publisher.publish
-        async with connected(self._entries, environment, publish, self._file) as servers:
+        async with connected(self._entries, *self._circumstances) as servers:
             await servers.settled(SETTLED_WITHIN)
             yield
 
-    def changes(self) -> AsyncIterator[object]:
-        """Each time that tools were published; it never ends."""
-        return self._publisher.changes()
+    async def changes(self) -> AsyncIterator[object]:
+        """Each time that tools were published since the last time; it never ends."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            yield None
+
+    @property
+    def _circumstances(self) -> tuple[Mapping[str, str], Publish, Path]:
+        return self.settings.environment, self._publish, self.settings.mcp_servers or Path()
+
+    async def _publish(self, server: str, tools: Sequence[Tool]) -> None:
+        """Let these be the server's tools; where one has a name that is taken, none is."""
+        try:
+            self.registry.replace(group_of(server), tools)
+        except DefinitionError as error:
+            _log.error("no tool of the MCP server %s can be taken in: %s", server, error)
+            return
+        self._news.set()
 
 
 SOURCE = McpSource

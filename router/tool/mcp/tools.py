@@ -8,7 +8,7 @@ Resources and prompts of a server are tools too: they are listed, and read by na
 import logging
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from mimetypes import guess_extension
@@ -29,11 +29,11 @@ from router.domain.errors import (
     UnusableResult,
 )
 from router.domain.locale import LOCALES, Locale, Localised
-from router.tool.context import Dependencies, Provider, ToolContext
-from router.tool.implementation import Arguments, ArgumentSchema
+from router.tool.context import Dependencies, ToolContext
+from router.tool.implementation import Arguments, ArgumentSchema, SchemaImplementation
 from router.tool.labels import labelled
 from router.tool.mcp.connection import Away, Interview, Listing, Lost, McpConnection
-from router.tool.mcp.file import ServerEntry, ToolEntry, names
+from router.tool.mcp.file import ServerEntry, names
 from router.tool.mcp.keeper import TOO_LONG
 from router.tool.mcp.untrusted import (
     LONGEST_ERROR,
@@ -132,12 +132,11 @@ it gives may have files in it."""
 
 
 @dataclass(frozen=True)
-class ServerTool:
+class ServerTool(SchemaImplementation):
     """An implementation on a server, or on the one that stands in for it."""
 
     about: str
     """The tool's name here, for what is said of it."""
-    schema: ArgumentSchema
     connections: Sequence[McpConnection]
     has: Callable[[Listing], bool]
     """Whether a server can be asked: the one that stands in may lack it."""
@@ -145,20 +144,6 @@ class ServerTool:
     repeatable: bool
     """True where calling twice is the same as calling once."""
     kind = "mcp"
-
-    @property
-    def parameters(self) -> dict[str, JsonValue]:
-        """The server's schema of the arguments."""
-        return self.schema.schema
-
-    @property
-    def providers(self) -> frozenset[Provider[Any]]:
-        """None: all that it needs is at the server."""
-        return frozenset()
-
-    def problems(self, arguments: Arguments) -> list[str]:
-        """What the schema says against them."""
-        return self.schema.problems(self.schema.given(arguments))
 
     async def call(self, arguments: Arguments, context: ToolContext, _: Dependencies) -> JsonValue:
         """Ask the first server that is there.
@@ -178,13 +163,11 @@ class ServerTool:
                 lambda client: self.question(client, given, key, interview), interview
             )
         except (ArgumentsToolError, PermanentToolError) as error:
-            if interview.asked:
-                said = Localised(
-                    zh=f"{self.about} 要先向本人问清楚（{interview.summary}）",
-                    en=f"{self.about} {interview.summary}",
-                )
-                raise AnswersNeeded(said, interview.asked) from error
-            raise
+            if not interview.asked:
+                raise
+            zh = f"{self.about} 要先向本人问清楚（{interview.summary}）"
+            said = Localised(zh=zh, en=f"{self.about} {interview.summary}")
+            raise AnswersNeeded(said, interview.asked) from error
         return await as_json(visible_value(answer), context.keep)
 
     async def _asked(
@@ -217,7 +200,16 @@ class ServerTool:
     def _refused(self, error: MCPError) -> RouterError:
         words = visible(error.message, LONGEST_ERROR)
         if _NO_WAY_BACK in error.message:
-            return PermanentToolError(_unaskable(self.about, words))
+            zh = (
+                f"{self.about} 想在办理中间提问，它的连接方式做不到，请管理员在 MCP 服务器文件里"
+                f'给它加上 "protocol": "legacy"（原话：«{words}»）'
+            )
+            en = (
+                f"{self.about} wants to ask something in the middle of the call, which this "
+                'session can\'t carry: write "protocol": "legacy" for its server, or have its '
+                f"tool ask by Resolve and Elicit ({words})"
+            )
+            return PermanentToolError(Localised(zh=zh, en=en))
         if error.code == types.INVALID_PARAMS:
             return ArgumentsToolError(_in_its_words(self.about, words))
         if error.code == TOO_LONG and self.repeatable:
@@ -246,17 +238,6 @@ class ServerTool:
         return UnknownOutcome(Localised(zh=zh, en=en))
 
 
-def _unaskable(about: str, words: str) -> Localised:
-    """What is to be done where a server wants to ask as this version of the protocol can't."""
-    return Localised(
-        zh=f"{about} 想在办理中间提问，它的连接方式做不到，请管理员在 MCP 服务器文件里给它加上 "
-        f'"protocol": "legacy"（原话：«{words}»）',
-        en=f"{about} wants to ask something in the middle of the call, which this session can't "
-        f'carry: write "protocol": "legacy" for its server, or have its tool ask by '
-        f"Resolve and Elicit ({words})",
-    )
-
-
 def _in_its_words(about: str, words: str) -> Localised:
     """What a server says, which nobody here can say in another language."""
     return Localised(zh=f"{about} 没有办成，原话：«{words}»", en=f"{about}: {words}")
@@ -279,15 +260,18 @@ MOST_LISTED = 100
 """Of resources or prompts in one answer."""
 
 _TEXT: Mapping[str, JsonValue] = {"type": "string", "minLength": 1, "maxLength": 2000}
-_PAGE: Mapping[str, JsonValue] = {
-    "type": "object",
-    "properties": {"cursor": {**_TEXT, "description": "Where the last page ended"}},
-}
+
+
+def _takes(*required: str, **properties: Any) -> dict[str, JsonValue]:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+_PAGE = _takes(cursor={**_TEXT, "description": "Where the last page ended"})
 
 
 @dataclass(frozen=True)
 class Extra:
-    """Something besides its tools that a server can be asked."""
+    """Something that a server can be asked: besides its tools, or one of them."""
 
     name: str
     title: Localised
@@ -295,18 +279,16 @@ class Extra:
     parameters: Mapping[str, JsonValue]
     has: Callable[[Listing], bool]
     question: Question
+    usual: Permission = "read"
+    destroys: bool = False
 
 
 async def _list_resources(client: Client, arguments: dict[str, Any], *_: object) -> JsonValue:
     page = await client.list_resources(cursor=arguments.get("cursor"))
-    listed: list[JsonValue] = [
-        {
-            "uri": each.uri,
-            "name": wording(each.title or each.name, 200),
-            "description": wording(each.description or ""),
-        }
-        for each in page.resources[:MOST_LISTED]
-    ]
+    listed: list[JsonValue] = []
+    for each in page.resources[:MOST_LISTED]:
+        name, description = wording(each.title or each.name, 200), wording(each.description or "")
+        listed.append({"uri": each.uri, "name": name, "description": description})
     return {"resources": listed, "next": page.next_cursor}
 
 
@@ -318,14 +300,11 @@ async def _read_resource(client: Client, arguments: dict[str, Any], *_: object) 
 
 async def _list_prompts(client: Client, arguments: dict[str, Any], *_: object) -> JsonValue:
     page = await client.list_prompts(cursor=arguments.get("cursor"))
-    listed: list[JsonValue] = [
-        {
-            "name": each.name,
-            "description": wording(each.description or ""),
-            "arguments": [argument.name for argument in each.arguments or []],
-        }
-        for each in page.prompts[:MOST_LISTED]
-    ]
+    listed: list[JsonValue] = []
+    for each in page.prompts[:MOST_LISTED]:
+        takes: list[JsonValue] = [argument.name for argument in each.arguments or []]
+        said = wording(each.description or "")
+        listed.append({"name": each.name, "description": said, "arguments": takes})
     return {"prompts": listed, "next": page.next_cursor}
 
 
@@ -353,20 +332,18 @@ def _answered(
         each.name: {"type": "string", "description": wording(each.description or each.name, 200)}
         for each in lacking
     }
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
-    answer = interview.answer(
-        types.ElicitRequestFormParams(
-            message=f"What does the prompt {prompt} need?", requested_schema=schema
-        )
+    form = types.ElicitRequestFormParams(
+        message=f"What does the prompt {prompt} need?",
+        requested_schema=_takes(*properties, **properties),
     )
+    answer = interview.answer(form)
     if isinstance(answer, types.ErrorData):
         zh = f"提示词 {prompt} 还需要：{'、'.join(properties)}"
         en = f"the prompt {prompt} also needs: {', '.join(properties)}"
         raise ArgumentsToolError(Localised(zh=zh, en=en))
     if answer.action != "accept":
-        raise PermanentToolError(
-            Localised(zh=f"没有取提示词 {prompt}。", en=f"the prompt {prompt} wasn't fetched")
-        )
+        said = Localised(zh=f"没有取提示词 {prompt}。", en=f"the prompt {prompt} wasn't fetched")
+        raise PermanentToolError(said)
     return {name: str(value) for name, value in (answer.content or {}).items()}
 
 
@@ -383,11 +360,7 @@ EXTRAS = (
         "read_resource",
         Localised(zh="读取资料", en="read a resource"),
         "Reads one thing from the server {server}, by its address.",
-        {
-            "type": "object",
-            "properties": {"uri": {**_TEXT, "description": "As list_resources gives it"}},
-            "required": ["uri"],
-        },
+        _takes("uri", uri={**_TEXT, "description": "As list_resources gives it"}),
         lambda listing: listing.resources,
         _read_resource,
     ),
@@ -403,14 +376,11 @@ EXTRAS = (
         "get_prompt",
         Localised(zh="取提示词", en="get a prompt"),
         "Gives the wording of a prompt of the server {server}. It is text to look at.",
-        {
-            "type": "object",
-            "properties": {
-                "name": {**_TEXT, "description": "As list_prompts gives it"},
-                "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
-            },
-            "required": ["name"],
-        },
+        _takes(
+            "name",
+            name={**_TEXT, "description": "As list_prompts gives it"},
+            arguments={"type": "object", "additionalProperties": {"type": "string"}},
+        ),
         lambda listing: listing.prompts,
         _get_prompt,
     ),
@@ -435,25 +405,26 @@ class ServerOffer:
 
         A tool whose schema is none is left out, and so is one that has the name of another.
         """
-        own = [tool for tool in self.listing.tools if self.entry.offers(tool.name)]
-        unique = {tool.name: tool for tool in reversed(own)}
-        extras = [extra for extra in self._extras() if extra.name not in unique]
-        called = names(self.name, [*unique, *(extra.name for extra in extras)])
-        found = [self._tool(tool, called[tool.name]) for tool in unique.values()]
-        return [
-            *(tool for tool in found if tool is not None),
-            *(self._extra(extra, called[extra.name]) for extra in extras),
+        offers = self.entry.offers
+        own = {tool.name: tool for tool in reversed(self.listing.tools) if offers(tool.name)}
+        extras = [
+            replace(
+                extra,
+                title=_marked(extra.title, self.name),
+                description=extra.description.format(server=self.name),
+            )
+            for extra in EXTRAS
+            if extra.has(self.listing) and offers(extra.name) and extra.name not in own
         ]
+        called = names(self.name, [*own, *(extra.name for extra in extras)])
+        asked = [*(_asking(tool, called[name]) for name, tool in own.items()), *extras]
+        found = (self._tool(each, called[each.name]) for each in asked)
+        return [tool for tool in found if tool is not None]
 
-    def _extras(self) -> Iterator[Extra]:
-        for extra in EXTRAS:
-            if extra.has(self.listing) and self.entry.offers(extra.name):
-                yield extra
-
-    def _tool(self, tool: types.Tool, name: str) -> Tool | None:
-        entry = self.entry.entry(tool.name)
+    def _tool(self, asked: Extra, name: str) -> Tool | None:
+        entry = self.entry.entry(asked.name)
         try:
-            schema = ArgumentSchema(labelled(worded_schema(tool.input_schema), entry.labels))
+            schema = ArgumentSchema(labelled(asked.parameters, entry.labels))
         except ValueError as error:
             _log.warning("the tool %s is left out, for its arguments' schema: %s", name, error)
             return None
@@ -463,89 +434,63 @@ class ServerOffer:
         for stranger in sorted(set(entry.labels) - set(known)):
             listed = ", ".join(known) or "none"
             _log.warning("%s has no argument %s to be labelled; it has: %s", name, stranger, listed)
-        shown = _Shown(
-            _title(tool), wording(tool.description or "") or wording(tool.name, LONGEST_TITLE)
-        )
-        return self._ours(
-            entry.model_copy(update={"confirm": entry.confirm or _is_destructive(tool)}),
-            entry.permission or "write",
-            shown,
-            self._behind(
-                name, schema, lambda has: has.has(tool.name), question_for(tool.name, name)
-            ),
-        )
-
-    def _extra(self, extra: Extra, name: str) -> Tool:
-        entry = self.entry.entry(extra.name)
-        title = Localised(zh=f"{self.name}：{extra.title.zh}", en=f"{self.name}: {extra.title.en}")
-        return self._ours(
-            entry,
-            entry.permission or "read",
-            _Shown(title, extra.description.format(server=self.name)),
-            self._behind(name, ArgumentSchema(extra.parameters), extra.has, extra.question),
-        )
-
-    def _behind(
-        self, name: str, schema: ArgumentSchema, has: Callable[[Listing], bool], question: Question
-    ) -> ServerTool:
-        return ServerTool(name, schema, self.connections, has, question, repeatable=True)
-
-    def _ours(
-        self, entry: ToolEntry, permission: Permission, shown: "_Shown", behind: ServerTool
-    ) -> Tool:
+        permission = entry.permission or asked.usual
+        repeatable = entry.idempotent or permission == "read"
         return Tool(
-            name=behind.about,
-            title=entry.title or shown.title,
-            description=shown.description,
+            name=name,
+            title=entry.title or asked.title,
+            description=asked.description,
             examples=entry.examples,
             permission=permission,
             roles=self.entry.roles if entry.roles is None else entry.roles,
-            confirm=entry.confirm,
+            confirm=entry.confirm or asked.destroys,
             idempotent=entry.idempotent,
             timeout=entry.timeout or self.entry.timeout,
             retries=entry.retries,
             options=ToolOptions(at_once=self.entry.calls, pool=f"mcp {self.name}"),
-            implementation=replace(behind, repeatable=entry.idempotent or permission == "read"),
+            implementation=ServerTool(
+                schema, name, self.connections, asked.has, asked.question, repeatable
+            ),
             source=self.source,
             description_zh=entry.description_zh,
         )
 
 
+def _asking(tool: types.Tool, name: str) -> Extra:
+    """A tool of a server, which is called so here, as it describes itself."""
+    said = tool.annotations
+    title = wording(tool.title or (said and said.title) or "", LONGEST_TITLE)
+    called = wording(tool.name, LONGEST_TITLE)
+    words = title or called.replace("_", " ").capitalize()
+    return Extra(
+        tool.name,
+        Localised(zh=words, en=words),
+        wording(tool.description or "") or called,
+        worded_schema(tool.input_schema),
+        lambda listing: listing.has(tool.name),
+        question_for(tool.name, name),
+        usual="write",
+        destroys=said is not None and said.destructive_hint is True,
+    )
+
+
 def told_apart(servers: Mapping[str, Sequence[Tool]]) -> dict[str, list[Tool]]:
     """The tools by server, with the server's name before a title that another server has too."""
-    shared = {
-        locale: _shared([{tool.title.within(locale) for tool in each} for each in servers.values()])
-        for locale in LOCALES
-    }
+    shared: dict[Locale, set[str]] = {}
+    for locale in LOCALES:
+        titles = ({tool.title.within(locale) for tool in each} for each in servers.values())
+        counted = Counter(title for each in titles for title in each)
+        shared[locale] = {title for title, count in counted.items() if count > 1}
     return {
         server: [replace(tool, title=_marked(tool.title, server, shared)) for tool in tools]
         for server, tools in servers.items()
     }
 
 
-def _shared(titles: Iterable[set[str]]) -> set[str]:
-    counted = Counter(title for each in titles for title in each)
-    return {title for title, servers in counted.items() if servers > 1}
-
-
-def _marked(title: Localised, server: str, shared: Mapping[Locale, set[str]]) -> Localised:
-    zh = f"{server}：{title.zh}" if title.zh in shared["zh"] else title.zh
-    en = f"{server}: {title.en}" if title.en in shared["en"] else title.en
+def _marked(
+    title: Localised, server: str, shared: Mapping[Locale, set[str]] | None = None
+) -> Localised:
+    """The title with the server's name before it; in a language only where it is shared."""
+    zh = f"{server}：{title.zh}" if shared is None or title.zh in shared["zh"] else title.zh
+    en = f"{server}: {title.en}" if shared is None or title.en in shared["en"] else title.en
     return Localised(zh=zh, en=en)
-
-
-@dataclass(frozen=True)
-class _Shown:
-    title: Localised
-    description: str
-
-
-def _is_destructive(tool: types.Tool) -> bool:
-    return tool.annotations is not None and tool.annotations.destructive_hint is True
-
-
-def _title(tool: types.Tool) -> Localised:
-    annotated = tool.annotations.title if tool.annotations else None
-    said = wording(tool.title or annotated or "", LONGEST_TITLE)
-    words = said or wording(tool.name, LONGEST_TITLE).replace("_", " ").capitalize()
-    return Localised(zh=words, en=words)
