@@ -14,21 +14,7 @@ from router.contracts import activities
 from router.contracts.activities import ToolFinding
 from router.contracts.conversation import ConversationState, News, OpenSkill, WaitingCall
 from router.contracts.skill_run import SkillStart
-from router.domain.commands import (
-    CallTool,
-    CancelFlow,
-    Clarify,
-    Command,
-    HandOff,
-    LeaveAside,
-    LeaveSkill,
-    Repeat,
-    ReplyText,
-    RunSkill,
-    StartFlow,
-    TakeUp,
-    Withdraw,
-)
+from router.domain import commands
 from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,
@@ -65,9 +51,9 @@ class FoundAnswer:
     calls: list[ToolCallView] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     waiting: list[WaitingCall] = field(default_factory=list)
-    forms: list[StartFlow] = field(default_factory=list)
+    forms: list[commands.StartFlow] = field(default_factory=list)
     skill: OpenSkill | None = None
-    left_for: StartFlow | None = None
+    left_for: commands.StartFlow | None = None
     handed_back: bool = False
 
 
@@ -82,8 +68,8 @@ class AnswerFinder:
 
     async def find(self, decided: activities.RoutingDecision) -> FoundAnswer:
         """What the decided tools and skills come to, all at once; said in their order."""
-        calls = [c for c in decided.commands if isinstance(c, CallTool)]
-        runs = [c for c in decided.commands if isinstance(c, RunSkill)]
+        calls = [c for c in decided.commands if isinstance(c, commands.CallTool)]
+        runs = [c for c in decided.commands if isinstance(c, commands.RunSkill)]
         every = await asyncio.gather(
             self._called(calls, decided), *(self._worked_on(run, decided) for run in runs)
         )
@@ -117,7 +103,7 @@ class AnswerFinder:
         return FoundAnswer(said=[said.text], usage=said.usage)
 
     async def _called(
-        self, calls: list[CallTool], decided: activities.RoutingDecision
+        self, calls: list[commands.CallTool], decided: activities.RoutingDecision
     ) -> FoundAnswer:
         """What tools found; those of the front end are only begun."""
         at_front_end = {name for name, limits in decided.tools.items() if limits.client}
@@ -129,7 +115,9 @@ class AnswerFinder:
         made = list(zip(ours, found, strict=True))
         heard = [finding for finding in found if not finding.asks_back]
         whole = await self._told(heard, decided) if heard else FoundAnswer()
-        whole.forms = [StartFlow(flow=c.tool, slots=c.arguments) for c, f in made if f.asks_back]
+        whole.forms = [
+            commands.StartFlow(flow=c.tool, slots=c.arguments) for c, f in made if f.asks_back
+        ]
         whole.calls = [shown(c.id, c.tool, c.arguments, finding) for c, finding in made]
         whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
         if theirs:
@@ -137,7 +125,7 @@ class AnswerFinder:
             whole.waiting = [self._kept(c) for c in theirs]
         return whole
 
-    async def _all(self, calls: list[CallTool], caller: Caller) -> list[ToolFinding]:
+    async def _all(self, calls: list[commands.CallTool], caller: Caller) -> list[ToolFinding]:
         """What each found, all at once; a turn that is stopped meanwhile is left their names."""
         tasks = [asyncio.create_task(call_tool(caller, c.id, c.tool, c.arguments)) for c in calls]
         try:
@@ -169,7 +157,7 @@ class AnswerFinder:
         whole.usage += cost(found)
         return whole
 
-    def _kept(self, call: CallTool) -> WaitingCall:
+    def _kept(self, call: commands.CallTool) -> WaitingCall:
         return WaitingCall(
             id=call.id,
             tool=call.tool,
@@ -178,7 +166,9 @@ class AnswerFinder:
             text=self.message.text,
         )
 
-    async def _worked_on(self, run: RunSkill, decided: activities.RoutingDecision) -> FoundAnswer:
+    async def _worked_on(
+        self, run: commands.RunSkill, decided: activities.RoutingDecision
+    ) -> FoundAnswer:
         """What a skill's sub-agent came to, anew or from where it stood."""
         if self.open_skill is not None and self.open_skill.name == run.skill:
             return await self.go_on(self.open_skill, run.request)
@@ -235,7 +225,7 @@ class AnswerFinder:
         )
 
 
-def _left(call: CallTool, task: "asyncio.Task[ToolFinding]") -> ToolCallView:
+def _left(call: commands.CallTool, task: "asyncio.Task[ToolFinding]") -> ToolCallView:
     """The call as a stopped turn shows it: what it came to, where it had by then."""
     about = (call.id, call.tool, call.arguments)
     if task.done() and not task.cancelled() and task.exception() is None:
@@ -276,10 +266,14 @@ class CommandRunner:
         outcome.change(offered=[], offered_for="")
         if decided.notice:
             outcome.replies.append(TextReply(text=decided.notice))
-        rest = [c for c in decided.commands if not isinstance(c, CallTool | RunSkill)]
+        rest = [
+            c for c in decided.commands if not isinstance(c, commands.CallTool | commands.RunSkill)
+        ]
         looks_up = len(rest) < len(decided.commands)
-        aside = looks_up or any(isinstance(command, ReplyText) for command in rest)
-        ran = {command.skill for command in decided.commands if isinstance(command, RunSkill)}
+        aside = looks_up or any(isinstance(command, commands.ReplyText) for command in rest)
+        ran = {
+            command.skill for command in decided.commands if isinstance(command, commands.RunSkill)
+        }
         if looks_up:
             found = await self.finder.find(decided)
             self._take_in(found)
@@ -365,35 +359,35 @@ class CommandRunner:
         outcome.replies.append(self._message.says(back))
         outcome.change(skill=skill.model_copy(update={"asking": True}))
 
-    async def _run(self, command: Command) -> None:
+    async def _run(self, command: commands.Command) -> None:
         outcome = self._outcome
         said = _only_words(command)
         if said is not None:
             outcome.replies.append(self._message.says(said))
             return
         match command:
-            case StartFlow():
+            case commands.StartFlow():
                 await self._start(command)
-            case LeaveSkill():
+            case commands.LeaveSkill():
                 outcome.replies.append(self._message.says(notices.LEFT_ALONE))
                 outcome.change(skill=None)
-            case Clarify(text=text, options=options):
+            case commands.Clarify(text=text, options=options):
                 offer = ChoicesReply(text=text, options=options, question=offer_question(options))
                 outcome.replies.append(offer)
                 words = self._message.text or self.before.offered_for
                 outcome.change(offered=options, offered_for=words)
-            case CancelFlow() if outcome.state.active is None:
+            case commands.CancelFlow() if outcome.state.active is None:
                 await self._talk.call_off(outcome.state.at_work)
-            case Withdraw():
+            case commands.Withdraw():
                 await self._talk.call_off(outcome.state.at_work or outcome.state.handed_in)
-            case Repeat() if outcome.state.active is None:
+            case commands.Repeat() if outcome.state.active is None:
                 self._say_again()
-            case TakeUp(run=run):
+            case commands.TakeUp(run=run):
                 await self._talk.take_up(run)
             case _:
                 await self._talk.tell(command)
 
-    async def _start(self, wanted: StartFlow) -> None:
+    async def _start(self, wanted: commands.StartFlow) -> None:
         began = Began(by=self._message.caller.id, slots=wanted.slots)
         await self._talk.start(wanted.flow, began)
 
@@ -407,13 +401,13 @@ class CommandRunner:
         self._outcome.change(offered=self.before.offered, offered_for=self.before.offered_for)
 
 
-def _only_words(command: Command) -> Localised | None:
+def _only_words(command: commands.Command) -> Localised | None:
     """What is said to a command that does nothing else; None for any other."""
     match command:
-        case ReplyText(text=text) | Clarify(text=text, options=[]):
+        case commands.ReplyText(text=text) | commands.Clarify(text=text, options=[]):
             return Localised(zh=text, en=text)
-        case HandOff(reason=reason):
+        case commands.HandOff(reason=reason):
             return notices.handed_off(reason)
-        case LeaveAside():
+        case commands.LeaveAside():
             return notices.LEFT_ASIDE
     return None

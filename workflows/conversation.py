@@ -15,31 +15,10 @@ from temporalio import workflow
 from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
-from router.contracts import activities
-from router.contracts.conversation import (
-    CANCEL,
-    MAX_OPEN_TURNS,
-    NEWS,
-    STATUS,
-    SUBMIT,
-    WORKFLOW,
-    ConversationStart,
-    ConversationState,
-    ConversationStatus,
-    HeldTurn,
-    News,
-    Submission,
-)
+from router.contracts import activities, start_options
+from router.contracts import conversation as contract
 from router.contracts.failures import to_failure
 from router.contracts.skill_run import Steer
-from router.contracts.start_options import (
-    CONVERSATION_ID,
-    REQUESTER,
-    ROUTE_BY,
-    ROUTE_KIND,
-    ROUTE_TARGET,
-    TENANT,
-)
 from router.domain.commands import Clarify, StartFlow, TakeUp
 from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
 from router.domain.messages import Route, ToolResultAction, Turn
@@ -97,14 +76,14 @@ class TurnQueue:
         await workflow.wait_condition(lambda: not self._at_work)
 
 
-@workflow.defn(name=WORKFLOW)
+@workflow.defn(name=contract.WORKFLOW)
 class ConversationWorkflow:
     """One conversation of one person. Its id is `conversation/<tenant>/<id>`."""
 
     @workflow.init
-    def __init__(self, start: ConversationStart) -> None:
+    def __init__(self, start: contract.ConversationStart) -> None:
         self._start = start
-        self._state = start.state or ConversationState()
+        self._state = start.state or contract.ConversationState()
         self._recalled = start.state is not None
         self._asked_of_old = ""
         self._open: dict[str, str] = {}
@@ -118,7 +97,7 @@ class ConversationWorkflow:
         self._visibility = Visibility()
 
     @workflow.run
-    async def run(self, start: ConversationStart) -> None:
+    async def run(self, start: contract.ConversationStart) -> None:
         """Live until nobody has said a word for `IDLE`; continue as new when the run is long."""
         await self._hear()
         while True:
@@ -130,8 +109,10 @@ class ConversationWorkflow:
             if not self._full and await self._put_away():
                 return
 
-    @workflow.update(name=SUBMIT, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
-    async def submit(self, submission: Submission) -> Turn:
+    @workflow.update(
+        name=contract.SUBMIT, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON
+    )
+    async def submit(self, submission: contract.Submission) -> Turn:
         """Take a message and answer its turn; a message known already gets its first answer."""
         self._updates += 1
         self._open[submission.message_id] = submission.message.digest
@@ -150,7 +131,7 @@ class ConversationWorkflow:
             self._open.pop(submission.message_id, None)
             self._last_word = workflow.now()
 
-    async def _steer(self, submission: Submission) -> None:
+    async def _steer(self, submission: contract.Submission) -> None:
         """Tell it to whoever is at work, unless a rule takes it: a request for a flow waits."""
         text = submission.message.text
         if not text or not self._skills.are_at_work:
@@ -162,7 +143,7 @@ class ConversationWorkflow:
             await self._skills.steer(said)
 
     @submit.validator
-    def _may_submit(self, submission: Submission) -> None:
+    def _may_submit(self, submission: contract.Submission) -> None:
         id_, digest = submission.message_id, submission.message.digest
         held = memory.held(self._state, id_)
         known = held.digest if held else self._open.get(id_)
@@ -170,14 +151,16 @@ class ConversationWorkflow:
             raise to_failure(_other_body(id_))
         if held is not None:
             return
-        if len(self._open) >= MAX_OPEN_TURNS:
+        if len(self._open) >= contract.MAX_OPEN_TURNS:
             raise to_failure(
-                TooManyRequests(f"{MAX_OPEN_TURNS} messages of this conversation wait already.")
+                TooManyRequests(
+                    f"{contract.MAX_OPEN_TURNS} messages of this conversation wait already."
+                )
             )
         if submission.on_busy == "reject" and self._open:
             raise to_failure(Conflict("A turn is running, and `on_busy` says to refuse then."))
 
-    @workflow.signal(name=CANCEL)
+    @workflow.signal(name=contract.CANCEL)
     def cancel_turn(self, message_id: str) -> None:
         """Stop the turn of this message, if it runs still and not another by now.
 
@@ -186,8 +169,8 @@ class ConversationWorkflow:
         if self._running is not None and self._running.get_name() == message_id:
             self._running.cancel()
 
-    @workflow.signal(name=NEWS, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
-    async def news(self, news: News) -> None:
+    @workflow.signal(name=contract.NEWS, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
+    async def news(self, news: contract.News) -> None:
         """Pass on what happened to a run; what isn't passed on yet is carried into the next run."""
         self._unheard.append(news)
         await self._hear()
@@ -208,7 +191,7 @@ class ConversationWorkflow:
                 self._state = after
                 self._unheard.remove(first)
 
-    def _with_news(self, news: News) -> tuple[News, ConversationState]:
+    def _with_news(self, news: contract.News) -> tuple[contract.News, contract.ConversationState]:
         """What to say of the news, and the state after it."""
         state, locale = self._state, self._start.locale
         told, view = memory.as_told(state, news, locale), news.view
@@ -224,8 +207,8 @@ class ConversationWorkflow:
             told = told.model_copy(update={"replies": [*told.replies, which]})
         return told, after
 
-    @workflow.query(name=STATUS)
-    def status(self) -> ConversationStatus:
+    @workflow.query(name=contract.STATUS)
+    def status(self) -> contract.ConversationStatus:
         """Where the conversation stands right now."""
         return memory.status(self._state, list(self._open))
 
@@ -260,7 +243,7 @@ class ConversationWorkflow:
         await self._records.keep(memory.put_away(self._carried()))
         return workflow.all_handlers_finished() and self._last_word == quiet_since
 
-    def _carried(self) -> ConversationState:
+    def _carried(self) -> contract.ConversationState:
         return memory.bounded(self._state).model_copy(update={"unheard": self._unheard})
 
     async def _recall(self) -> None:
@@ -273,7 +256,7 @@ class ConversationWorkflow:
             self._asked_of_old = self._asked
         self._recalled = True
 
-    async def _first_answer(self, submission: Submission) -> Turn | None:
+    async def _first_answer(self, submission: contract.Submission) -> Turn | None:
         """What this message was answered with before; None where it is new."""
         await self._recall()
         id_, digest = submission.message_id, submission.message.digest
@@ -291,7 +274,7 @@ class ConversationWorkflow:
             raise _other_body(id_)
         return recorded.turn
 
-    async def _answer(self, submission: Submission, seen: str) -> Turn:
+    async def _answer(self, submission: contract.Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
         before, message = self._state, self._context(submission, seen)
         turn = await self._turn_of(message)
@@ -299,7 +282,7 @@ class ConversationWorkflow:
         said = memory.rows_of_turn(message.conversation, submission, before, turn, times)
         await self._records.write(said)
         digest = submission.message.digest
-        held = HeldTurn(message_id=message.id, digest=digest, turn=turn)
+        held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
         self._state = memory.heard(memory.with_turn(self._state, held), workflow.now())
         self._state = memory.remembering(
             self._state,
@@ -376,10 +359,10 @@ class ConversationWorkflow:
             outcome.replies.insert(0, message.says(said))
         return decided, outcome
 
-    def _runner(self, message: TurnContext, state: ConversationState) -> CommandRunner:
+    def _runner(self, message: TurnContext, state: contract.ConversationState) -> CommandRunner:
         return CommandRunner(message, state, self._skills, self._unheard)
 
-    def _context(self, submission: Submission, seen: str) -> TurnContext:
+    def _context(self, submission: contract.Submission, seen: str) -> TurnContext:
         start = self._start
         return TurnContext(start.conversation, start.locale, submission, workflow.now(), seen)
 
@@ -393,12 +376,12 @@ class ConversationWorkflow:
         start = self._start
         self._visibility.show(
             [
-                REQUESTER.value_set(start.owner),
-                CONVERSATION_ID.value_set(start.conversation),
-                TENANT.value_set(start.tenant),
-                ROUTE_KIND.value_set(route.kind),
-                ROUTE_TARGET.value_set(route.target or ""),
-                ROUTE_BY.value_set(route.by),
+                start_options.REQUESTER.value_set(start.owner),
+                start_options.CONVERSATION_ID.value_set(start.conversation),
+                start_options.TENANT.value_set(start.tenant),
+                start_options.ROUTE_KIND.value_set(route.kind),
+                start_options.ROUTE_TARGET.value_set(route.target or ""),
+                start_options.ROUTE_BY.value_set(route.by),
             ],
             memory.details(start, self._state, route),
         )
@@ -411,7 +394,7 @@ def _other_body(message_id: str) -> DuplicateKey:
     )
 
 
-@workflow.defn(name=WORKFLOW, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn(name=contract.WORKFLOW, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
 class AutoUpgradeConversation(ConversationWorkflow):
     """`ConversationWorkflow` on a versioned worker: its next word moves it to the current one.
 
@@ -420,10 +403,10 @@ class AutoUpgradeConversation(ConversationWorkflow):
     """
 
     @workflow.init
-    def __init__(self, start: ConversationStart) -> None:
+    def __init__(self, start: contract.ConversationStart) -> None:
         super().__init__(start)
 
     @workflow.run
-    async def run(self, start: ConversationStart) -> None:
+    async def run(self, start: contract.ConversationStart) -> None:
         """Live as the conversation does."""
         await super().run(start)

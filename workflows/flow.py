@@ -16,45 +16,13 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
+    from router.contracts import flow as contract
     from router.contracts.failures import to_failure
-    from router.contracts.flow import (
-        AGREED,
-        DECIDE,
-        DEFINITION,
-        HAPPEN,
-        HEARS,
-        OPERATE,
-        STOP,
-        TELL,
-        VIEW,
-        WORKFLOW,
-        ApprovalDecision,
-        CallLimits,
-        DecisionTaken,
-        ExpectedEvents,
-        ExternalEvent,
-        FlowAnswer,
-        FlowStart,
-        OperatorAction,
-        Tell,
-        Told,
-    )
     from router.contracts.start_options import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.domain.errors import RouterError
     from router.domain.messages import ENDED, ToolCallView
     from router.flow.definition import FlowDefinition
-    from router.flow.engine import elicitation, machine, waiting
-    from router.flow.engine.events import (
-        Agreed,
-        AnyEvent,
-        AskedBack,
-        Called,
-        Cancelled,
-        Failed,
-        Fired,
-        LookedUp,
-        Remind,
-    )
+    from router.flow.engine import elicitation, events, machine, waiting
     from router.flow.engine.run import Run, Task, Timer
     from router.flow.prompts import question
     from router.flow.view import FlowView
@@ -65,12 +33,12 @@ PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for tasks before it answers that the run is still at work."""
 
 
-@workflow.defn(name=WORKFLOW)
+@workflow.defn(name=contract.WORKFLOW)
 class FlowWorkflow:
     """One run of one flow. Its id is `<flow>/<tenant>/<run>`."""
 
     @workflow.init
-    def __init__(self, start: FlowStart) -> None:
+    def __init__(self, start: contract.FlowStart) -> None:
         self._definition = start.definition
         self._tools = start.tools
         self._is_form = start.form
@@ -89,7 +57,7 @@ class FlowWorkflow:
         self._visibility = Visibility()
 
     @workflow.run
-    async def run(self, start: FlowStart) -> DecisionTaken:
+    async def run(self, start: contract.FlowStart) -> contract.DecisionTaken:
         """Live until the flow ends; its last status and state are the result."""
         if start.opening is not None and not self._run.events:
             self._take(start.opening)
@@ -109,8 +77,8 @@ class FlowWorkflow:
                         start.model_copy(update={"run": self._run, "created_at": self._created_at})
                     )
 
-    @workflow.update(name=TELL)
-    async def tell(self, told: Tell) -> FlowAnswer:
+    @workflow.update(name=contract.TELL)
+    async def tell(self, told: contract.Tell) -> contract.FlowAnswer:
         """Take an event from the requester; answers within `PATIENCE` where the run stands.
 
         While a task is under way only a cancellation is taken; anything else is answered
@@ -119,9 +87,9 @@ class FlowWorkflow:
         deadline = workflow.now() + PATIENCE
         self._listeners += 1
         try:
-            if not isinstance(told.event, Cancelled):
+            if not isinstance(told.event, events.Cancelled):
                 await self._settled(deadline)
-            if not self._run.tasks or isinstance(told.event, Cancelled):
+            if not self._run.tasks or isinstance(told.event, events.Cancelled):
                 locale = self._run.locale if told.aside else told.locale
                 self._run = self._run.model_copy(update={"locale": locale})
                 self._take(self._leaving_reads(told.event))
@@ -129,67 +97,67 @@ class FlowWorkflow:
             await self._publish()
             if told.aside:
                 # What was said stays to be told to the conversation.
-                return FlowAnswer(view=self.view())
+                return contract.FlowAnswer(view=self.view())
             return self._notifier.answer(self._definition, self._run)
         finally:
             self._listeners -= 1
 
-    @workflow.update(name=DECIDE)
-    async def decide(self, decision: ApprovalDecision) -> DecisionTaken:
+    @workflow.update(name=contract.DECIDE)
+    async def decide(self, decision: contract.ApprovalDecision) -> contract.DecisionTaken:
         """Take an approver's decision, bound to the digest of what they were shown."""
         return await self._taken(decision.event)
 
     @decide.validator
-    def _may_decide(self, decision: ApprovalDecision) -> None:
+    def _may_decide(self, decision: contract.ApprovalDecision) -> None:
         event, now = decision.event, workflow.now()
         _raise(machine.refusal_of(self._definition, self._run, event, now))
 
-    @workflow.update(name=OPERATE)
-    async def operate(self, operation: OperatorAction) -> DecisionTaken:
+    @workflow.update(name=contract.OPERATE)
+    async def operate(self, operation: contract.OperatorAction) -> contract.DecisionTaken:
         """Take an operator's word: a call made again, someone else asked."""
         return await self._taken(operation.event)
 
     @operate.validator
-    def _may_operate(self, operation: OperatorAction) -> None:
+    def _may_operate(self, operation: contract.OperatorAction) -> None:
         event, now = operation.event, workflow.now()
         _raise(machine.refusal_of(self._definition, self._run, event, now))
 
-    @workflow.update(name=HAPPEN)
-    async def happen(self, told: ExternalEvent) -> DecisionTaken:
+    @workflow.update(name=contract.HAPPEN)
+    async def happen(self, told: contract.ExternalEvent) -> contract.DecisionTaken:
         """Take an outside event, now or as soon as a state waits for it."""
         return await self._taken(told.event)
 
     @happen.validator
-    def _may_happen(self, told: ExternalEvent) -> None:
+    def _may_happen(self, told: contract.ExternalEvent) -> None:
         _raise(waiting.refusal(self._definition, self._run, told.event, told.roles))
 
-    @workflow.query(name=HEARS)
-    def hears(self) -> ExpectedEvents:
+    @workflow.query(name=contract.HEARS)
+    def hears(self) -> contract.ExpectedEvents:
         """The outside events that the flow knows, and how the run stands to them."""
-        return ExpectedEvents(
+        return contract.ExpectedEvents(
             events=waiting.events_of(self._definition),
             awaited=waiting.awaited(self._definition, self._run),
             ahead=sorted(waiting.ahead(self._definition, self._run)),
             heard=self._run.heard,
         )
 
-    @workflow.signal(name=STOP)
+    @workflow.signal(name=contract.STOP)
     def stop(self, comment: str | None = None) -> None:
         """Be cancelled by the run that started this one, which says so for both, or by its turn."""
         by_parent = self._run.parent is not None
-        self._take(self._leaving_reads(Cancelled(comment=comment, by_parent=by_parent)))
+        self._take(self._leaving_reads(events.Cancelled(comment=comment, by_parent=by_parent)))
 
-    @workflow.signal(name=AGREED)
-    def agreed(self, event: Agreed) -> None:
+    @workflow.signal(name=contract.AGREED)
+    def agreed(self, event: events.Agreed) -> None:
         """Hear from the run whose branch this is what people agreed to in another one."""
         self._take(event)
 
-    @workflow.query(name=VIEW)
+    @workflow.query(name=contract.VIEW)
     def view(self) -> FlowView:
         """The run as its requester sees it."""
         return question.view(self._definition, self._run)
 
-    @workflow.query(name=DEFINITION)
+    @workflow.query(name=contract.DEFINITION)
     def definition(self) -> FlowDefinition:
         """The flow as it was when the run began, which its file may no longer be."""
         return self._definition
@@ -225,31 +193,31 @@ class FlowWorkflow:
     def _under_way_now(self) -> bool:
         return bool(self._run.tasks) or self._has_news
 
-    async def _taken(self, event: AnyEvent) -> DecisionTaken:
+    async def _taken(self, event: events.AnyEvent) -> contract.DecisionTaken:
         """What came of the event, as far as it is settled within `PATIENCE`."""
         self._take(event)
         await self._settled(workflow.now() + PATIENCE)
         await self._publish()
-        return DecisionTaken(status=self._run.status, state=self._run.state)
+        return contract.DecisionTaken(status=self._run.status, state=self._run.state)
 
-    def _take(self, event: AnyEvent) -> None:
+    def _take(self, event: events.AnyEvent) -> None:
         """Step the machine and put what it owes under way."""
         self._run, effects = machine.step(self._definition, self._run, event, workflow.now())
         for effect in effects:
-            if isinstance(effect, Remind):
+            if isinstance(effect, events.Remind):
                 self._publisher.remind(effect)
             else:
                 self._notifier.said.append(effect.text)
         self._reconcile()
         self._show()
 
-    def _leaving_reads(self, event: Told) -> Told:
+    def _leaving_reads(self, event: contract.Told) -> contract.Told:
         """A cancellation, with the calls that it stops: those that only look something up.
 
         A write is heard out, since stopping it would leave nobody knowing whether it was done.
         """
         reads = [task for task in self._run.tasks.values() if self._only_reads(task)]
-        if not reads or not isinstance(event, Cancelled):
+        if not reads or not isinstance(event, events.Cancelled):
             return event
         for task in reads:
             self._publisher.note_end(self._run, task, "skipped")
@@ -259,8 +227,8 @@ class FlowWorkflow:
     def _only_reads(self, task: Task) -> bool:
         return task.kind == "call" and not self._limits(task).writes
 
-    def _limits(self, task: Task) -> CallLimits:
-        return self._tools.get(task.name, CallLimits())
+    def _limits(self, task: Task) -> contract.CallLimits:
+        return self._tools.get(task.name, contract.CallLimits())
 
     def _reconcile(self) -> None:
         """Have exactly those tasks and timers under way that the run has."""
@@ -293,7 +261,7 @@ class FlowWorkflow:
 
     async def _carry_out(self, task: Task) -> None:
         """Run a task and tell the machine what it came to."""
-        event: LookedUp | Called | Failed | AskedBack
+        event: events.LookedUp | events.Called | events.Failed | events.AskedBack
         limits = self._limits(task)
         try:
             if task.kind == "lookup":
@@ -323,7 +291,7 @@ class FlowWorkflow:
         if left > timedelta():
             await workflow.sleep(left, summary=f"{timer.name} in {self._run.state}")
         self._under_way.pop(timer.id, None)
-        self._take(Fired(timer=timer.id))
+        self._take(events.Fired(timer=timer.id))
 
     async def _settled(self, deadline: datetime) -> None:
         """Wait until no task is under way, or the deadline has passed."""

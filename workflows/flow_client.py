@@ -14,27 +14,8 @@ from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exce
 from router.contracts import activities
 from router.contracts.conversation import News
 from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
-from router.domain.commands import (
-    CancelFlow,
-    Command,
-    Confirm,
-    Explain,
-    FillSlots,
-    Misunderstood,
-    Repeat,
-    Skip,
-    StartOver,
-)
-from router.flow.engine.events import (
-    Answered,
-    Began,
-    Cancelled,
-    Confirmed,
-    Puzzled,
-    Skipped,
-    StartedOver,
-    Unclear,
-)
+from router.domain import commands
+from router.flow.engine import events
 from router.flow.view import FlowView
 from router.understanding.route_reasons import WHICH_TO_TAKE_UP
 from workflows import memory, notices
@@ -53,7 +34,7 @@ class TellClient:
         self._message = message
         self._told = 0
 
-    async def begin(self, flow: str, event: Began) -> FlowAnswer | None:
+    async def begin(self, flow: str, event: events.Began) -> FlowAnswer | None:
         """Start a run; None where there is no such flow (any more)."""
         id_ = workflow_id(flow, self._message.caller.tenant, fresh_id())
         return await self._tell(id_, flow, event, first=True)
@@ -65,7 +46,7 @@ class TellClient:
 
     async def ask_again(self, run: FlowView) -> FlowAnswer | None:
         """What the run asks, once more, as after something else; None where it is over."""
-        return await self.tell(run, Unclear(by=self._message.caller.id, count=False))
+        return await self.tell(run, events.Unclear(by=self._message.caller.id, count=False))
 
     async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
         self._told, self.told_at = self._told + 1, workflow.now()
@@ -109,7 +90,7 @@ class TellClient:
             return await answering
 
 
-def event_of(command: Command, active: FlowView, message: TurnContext) -> Told:
+def event_of(command: commands.Command, active: FlowView, message: TurnContext) -> Told:
     """What a command means to the run that is being talked about.
 
     An answer may come ahead of its question. A yes may not: it is to what was seen, and what
@@ -117,19 +98,19 @@ def event_of(command: Command, active: FlowView, message: TurnContext) -> Told:
     """
     by, seen = message.caller.id, message.seen
     match command:
-        case FillSlots(slots=slots, question=answered):
-            return Answered(by=by, slots=slots, question=answered or active.question)
-        case Confirm(value=value, slots=slots, question=answered):
-            return Confirmed(by=by, value=value, slots=slots, question=answered or seen)
-        case StartOver():
-            return StartedOver(by=by, question=active.question)
-        case Skip():
-            return Skipped(by=by, question=seen)
+        case commands.FillSlots(slots=slots, question=answered):
+            return events.Answered(by=by, slots=slots, question=answered or active.question)
+        case commands.Confirm(value=value, slots=slots, question=answered):
+            return events.Confirmed(by=by, value=value, slots=slots, question=answered or seen)
+        case commands.StartOver():
+            return events.StartedOver(by=by, question=active.question)
+        case commands.Skip():
+            return events.Skipped(by=by, question=seen)
     plain: dict[type, Told] = {
-        CancelFlow: Cancelled(by=by),
-        Explain: Puzzled(by=by),
-        Repeat: Unclear(by=by, count=False),
-        Misunderstood: Unclear(by=by),
+        commands.CancelFlow: events.Cancelled(by=by),
+        commands.Explain: events.Puzzled(by=by),
+        commands.Repeat: events.Unclear(by=by, count=False),
+        commands.Misunderstood: events.Unclear(by=by),
     }
     if type(command) in plain:
         return plain[type(command)]
@@ -158,7 +139,7 @@ class FlowClient:
         """True once the turn was stopped while flows were listened to."""
         return self._interrupted or self._teller.stopped
 
-    async def start(self, flow: str, event: Began) -> None:
+    async def start(self, flow: str, event: events.Began) -> None:
         """Start a flow; one that was being talked about waits until this is done with.
 
         A second one of the same message waits itself: one thing is asked at a time.
@@ -177,7 +158,7 @@ class FlowClient:
             return
         await self._heard(answer)
 
-    async def _start_later(self, flow: str, event: Began) -> None:
+    async def _start_later(self, flow: str, event: events.Began) -> None:
         """Start a flow that asks its first question once the one before it is done with."""
         outcome, message = self._outcome, self._message
         answer = await self._teller.begin(flow, event)
@@ -187,7 +168,7 @@ class FlowClient:
         outcome.change(paused=[answer.view, *outcome.state.paused])
         outcome.replies.append(message.says(notices.later(answer.view.title)))
 
-    async def tell(self, command: Command) -> None:
+    async def tell(self, command: commands.Command) -> None:
         """Tell the flow that is being talked about; the outcome is void where that is over."""
         outcome = self._outcome
         active = outcome.state.active
@@ -214,7 +195,7 @@ class FlowClient:
         """Cancel a run that asks nothing; it may be done by now."""
         outcome, answer = self._outcome, None
         if run is not None:
-            answer = await self._teller.tell(run, Cancelled(by=self._message.caller.id))
+            answer = await self._teller.tell(run, events.Cancelled(by=self._message.caller.id))
         if answer is None:
             gone = "at_work" if run is outcome.state.at_work else "handed_in"
             outcome.change(**{gone: None})
@@ -231,7 +212,9 @@ class FlowClient:
             outcome.state = memory.without_lapsed(state, run)
             outcome.replies.append(says(notices.back_to(lapsed.title)))
             by = self._message.caller.id
-            await self.start(lapsed.flow, Began(by=by, slots=lapsed.slots, skipped=lapsed.skipped))
+            await self.start(
+                lapsed.flow, events.Began(by=by, slots=lapsed.slots, skipped=lapsed.skipped)
+            )
             return
         view = next((one for one in state.paused if one.id == run), None)
         if view is None:

@@ -27,24 +27,8 @@ from router.contracts.conversation import (
     WaitingCall,
 )
 from router.contracts.skill_run import SkillOutcome, SkillStart
+from router.domain import messages
 from router.domain.locale import Locale
-from router.domain.messages import (
-    ChoicesReply,
-    ChooseAction,
-    ConfirmAction,
-    ConfirmReply,
-    FormAction,
-    Message,
-    Option,
-    Reply,
-    Route,
-    SpokenLine,
-    StartAction,
-    ToolResultAction,
-    Turn,
-    offer_question,
-    question_in,
-)
 from router.domain.progress import ProgressPlace, ToolCallProgress
 from router.domain.records import LogEntry, RecordedTurn
 from router.flow import paused
@@ -91,15 +75,15 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
 
 
 def remembering(
-    state: ConversationState, said: str, answered: str, route: Route
+    state: ConversationState, said: str, answered: str, route: messages.Route
 ) -> ConversationState:
     """The state with one more exchange in what a model is told of the past."""
     what = f"{route.kind} {route.target}" if route.target else route.kind
     gist = f"{' '.join(said.split())[:GIST_LENGTH]} ▸ {what}"
     lines = [
         *state.history,
-        SpokenLine(role="user", text=said[:LINE_LENGTH]),
-        SpokenLine(role="assistant", text=answered[:LINE_LENGTH]),
+        messages.SpokenLine(role="user", text=said[:LINE_LENGTH]),
+        messages.SpokenLine(role="assistant", text=answered[:LINE_LENGTH]),
     ]
     return state.model_copy(
         update={"history": lines[-LINES:], "gists": [*state.gists, gist][-GISTS - LINES // 2 :]}
@@ -116,7 +100,7 @@ def waiting_for(state: ConversationState, calls: Sequence[WaitingCall]) -> Conve
     return state.model_copy(update={"waiting": [*state.waiting, *calls][-WAITING:]})
 
 
-def with_result(state: ConversationState, action: ToolResultAction) -> ConversationState:
+def with_result(state: ConversationState, action: messages.ToolResultAction) -> ConversationState:
     """The state with what the front end found, where that call is out; cut where it is long."""
     text = json.dumps(action.result, ensure_ascii=False)
     result = action.result if len(text) <= RESULT_LENGTH else f"{text[:RESULT_LENGTH]}…"
@@ -239,25 +223,25 @@ def no_longer_at_work(state: ConversationState, run: str) -> ConversationState:
 def status(state: ConversationState, running: list[str]) -> ConversationStatus:
     """Where the conversation stands, for people."""
     asked, talked_of = state.active.replies if state.active else [], state.active or state.at_work
-    confirmation = next((r for r in asked if isinstance(r, ConfirmReply)), None)
+    confirmation = next((r for r in asked if isinstance(r, messages.ConfirmReply)), None)
     return ConversationStatus(
         running=running,
         turns=state.turns,
         active_flow=talked_of.summary if talked_of else None,
         paused_flows=[PausedFlow(id=p.id, name=p.flow, state=p.state) for p in state.paused],
         pending_confirmation=confirmation.model_dump(mode="json") if confirmation else None,
-        asked=question_in(_shown_last(state)),
+        asked=messages.question_in(_shown_last(state)),
         active_skill=_active(state.skill) if state.skill else None,
         waiting_calls={call.id: call.tool for call in state.waiting if not call.heard},
         usage=state.usage,
     )
 
 
-def _shown_last(state: ConversationState) -> list[Reply]:
+def _shown_last(state: ConversationState) -> list[messages.Reply]:
     """The replies that ask what is open: what the router offered last, else what the flow asks."""
     if not state.offered:
         return state.active.replies if state.active else []
-    named = offer_question(state.offered)
+    named = messages.offer_question(state.offered)
     turns = (held.turn for held in reversed(state.taken) if held.turn is not None)
     shown = next(turns, None)
     return [r for r in shown.replies if getattr(r, "question", None) == named] if shown else []
@@ -267,7 +251,7 @@ def _active(skill: OpenSkill) -> ActiveSkill:
     return ActiveSkill(name=skill.name, title=skill.task.skill.title, asking=skill.asking)
 
 
-def details(start: ConversationStart, state: ConversationState, route: Route) -> str:
+def details(start: ConversationStart, state: ConversationState, route: messages.Route) -> str:
     """The conversation in a few lines of Markdown, for the Temporal UI."""
     target = f" ▸ {route.target}" if route.target else ""
     lines = [
@@ -294,7 +278,7 @@ def to_take_up(state: ConversationState, locale: Locale) -> list[PausedRun]:
 
 def asking_which(
     state: ConversationState, locale: Locale
-) -> tuple[ConversationState, ChoicesReply]:
+) -> tuple[ConversationState, messages.ChoicesReply]:
     """The question which of the paused flows to take up, and the state in which it is open."""
     reply = paused.which([PausedRun.of(view, locale) for view in state.paused], locale)
     return state.model_copy(update={"offered": reply.options, "offered_for": ""}), reply
@@ -335,8 +319,8 @@ def as_told(state: ConversationState, news: News, locale: Locale) -> News:
         replies = replies[: -len(view.replies)] or replies
     if lapsed_of(view) is not None:
         label = notices.go_on(view.title).within(locale)
-        button = Option(label=label, value=paused.value(view.id))
-        replies.append(ChoicesReply(text=label, options=[button]))
+        button = messages.Option(label=label, value=paused.value(view.id))
+        replies.append(messages.ChoicesReply(text=label, options=[button]))
     return news.model_copy(update={"replies": replies})
 
 
@@ -349,7 +333,11 @@ class Times:
 
 
 def rows_of_turn(
-    conversation: str, submission: Submission, before: ConversationState, turn: Turn, at: Times
+    conversation: str,
+    submission: Submission,
+    before: ConversationState,
+    turn: messages.Turn,
+    at: Times,
 ) -> list[LogEntry]:
     """The rows of a turn: what the person said, what was answered, and the turn whole.
 
@@ -395,7 +383,7 @@ def _entry(
     )
 
 
-def _ends_of_calls(place: ProgressPlace, turn: Turn, at: datetime) -> list[LogEntry]:
+def _ends_of_calls(place: ProgressPlace, turn: messages.Turn, at: datetime) -> list[LogEntry]:
     return [
         ToolCallProgress(place, call.id, call.name).finished(at, call.status)
         for call in turn.tool_calls
@@ -419,30 +407,30 @@ def rows_of_news(conversation: str, owner: str, news: News) -> list[LogEntry]:
     ]
 
 
-def _spoken(replies: list[Reply], **more: JsonValue) -> dict[str, JsonValue]:
+def _spoken(replies: list[messages.Reply], **more: JsonValue) -> dict[str, JsonValue]:
     shown: list[JsonValue] = [r.model_dump(mode="json", exclude_none=True) for r in replies]
     return {"role": "assistant", "text": text_of(replies), "replies": shown, **more}
 
 
-def text_of(replies: list[Reply]) -> str:
+def text_of(replies: list[messages.Reply]) -> str:
     """Replies as plain text, a paragraph each."""
     return "\n".join(reply.text for reply in replies)
 
 
-def as_text(message: Message, before: ConversationState) -> str:
+def as_text(message: messages.Message, before: ConversationState) -> str:
     """What a person said; of a button or form, what it stands for."""
     match message.action:
         case None:
             return message.text or ""
-        case ChooseAction(value=value):
+        case messages.ChooseAction(value=value):
             return _label(value, before)
-        case ConfirmAction(value=value):
+        case messages.ConfirmAction(value=value):
             return "✓" if value else "✗"
-        case FormAction(values=values):
+        case messages.FormAction(values=values):
             return "\n".join(f"{name}: {_shown(value)}" for name, value in values.items())
-        case StartAction(flow=flow):
+        case messages.StartAction(flow=flow):
             return f"▶ {flow}"
-        case ToolResultAction(tool_call_id=id_):
+        case messages.ToolResultAction(tool_call_id=id_):
             return f"[{id_}]"
 
 

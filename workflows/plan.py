@@ -20,6 +20,7 @@ from router.contracts.skill_run import Ending, SkillStart
 from router.domain.messages import ToolCallView, Usage
 from router.routing.planner import Planned, Reflected, complained
 from router.routing.skill_memory import AgentMemory
+from router.skill import plan as plans
 from router.skill.loop import (
     LAST_SECONDS,
     STOPPED,
@@ -33,24 +34,12 @@ from router.skill.loop import (
     why_no_room,
     why_stop,
 )
-from router.skill.plan import (
-    Accept,
-    Ask,
-    Fate,
-    Plan,
-    Replan,
-    RetryStep,
-    StepBrief,
-    StepResult,
-    Verdict,
-    reached,
-)
 from workflows.activity import perform
 from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
 from workflows.tool_calls import bounded, worded
 
 INTERRUPTED = "not finished, since the employee said something meanwhile"
-_FATES: dict[Ending, Fate] = {"answered": "done", "asked": "missing"}
+_FATES: dict[Ending, plans.Fate] = {"answered": "done", "asked": "missing"}
 """Of the ways to end; any other has stopped it."""
 
 
@@ -58,11 +47,11 @@ _FATES: dict[Ending, Fate] = {"answered": "done", "asked": "missing"}
 class StepExecution:
     """One step that is under way, or was."""
 
-    part: StepBrief
+    part: plans.StepBrief
     agent: SubAgent
     share: Share
     began: int
-    task: "asyncio.Task[StepResult]"
+    task: "asyncio.Task[plans.StepResult]"
 
     @property
     def calls(self) -> list[ToolCallView]:
@@ -80,7 +69,7 @@ class StepExecution:
         return self.agent.progress.usage
 
     @property
-    def result(self) -> StepResult | None:
+    def result(self) -> plans.StepResult | None:
         """What it came to; None where it was stopped before. Raises what made it fail."""
         if self.task.cancelled():
             return None
@@ -114,7 +103,7 @@ class StepExecutor:
         """What they may spend all together."""
         return sum((run.share for run in self._runs.values()), Share())
 
-    def begin(self, part: StepBrief, share: Share, progress: LoopProgress) -> None:
+    def begin(self, part: plans.StepBrief, share: Share, progress: LoopProgress) -> None:
         """Have the step worked on, with its share of what the whole run has left."""
         spent = sum((run.usage for run in self._runs.values()), progress.usage)
         agent = SubAgent(self._start_of(part, share, progress.steps, spent), self._ends)
@@ -135,7 +124,9 @@ class StepExecutor:
         await asyncio.gather(*(run.task for run in stopped), return_exceptions=True)
         return stopped
 
-    def _start_of(self, part: StepBrief, share: Share, began: int, spent: Usage) -> SkillStart:
+    def _start_of(
+        self, part: plans.StepBrief, share: Share, began: int, spent: Usage
+    ) -> SkillStart:
         """What the step's sub-agent begins with: nothing that the others know or have said.
 
         Its count of steps goes on from the run's, so that no two tries have the same.
@@ -155,11 +146,11 @@ class StepExecutor:
             }
         )
 
-    async def _worked(self, agent: SubAgent) -> StepResult:
+    async def _worked(self, agent: SubAgent) -> plans.StepResult:
         while (ended := await agent.step()) is None:
             if self._interrupted():
-                return StepResult(fate="stopped", text="\n".join([INTERRUPTED, *agent.found]))
-        return StepResult(fate=_FATES.get(ended.ending, "stopped"), text=ended.text)
+                return plans.StepResult(fate="stopped", text="\n".join([INTERRUPTED, *agent.found]))
+        return plans.StepResult(fate=_FATES.get(ended.ending, "stopped"), text=ended.text)
 
 
 AT_ONCE = 3
@@ -225,7 +216,7 @@ class PlanAgent(SkillAgent):
                 self._go_on_with(self.memory.plan.hearing())
         return heard
 
-    def _go_on_with(self, plan: Plan | None) -> None:
+    def _go_on_with(self, plan: plans.Plan | None) -> None:
         self.memory = self.memory.model_copy(update={"plan": plan})
 
     async def _draw(self) -> AgentEnded | None:
@@ -247,19 +238,19 @@ class PlanAgent(SkillAgent):
             return AgentEnded("", "handed_back")
         if planned.text is not None:
             return AgentEnded(planned.text, "answered")
-        self._go_on_with((self.memory.plan or Plan()).revised(planned.steps))
+        self._go_on_with((self.memory.plan or plans.Plan()).revised(planned.steps))
         return None
 
     def _go_without(self, why: str) -> None:
         """Leave the rest to a run without a plan, which is told what is known."""
         self.unplanned = why
-        plan = self.memory.plan or Plan()
+        plan = self.memory.plan or plans.Plan()
         self._go_on_with(None)
         if found := [f"- {s.task}: {plan.done[s.id]}" for s in plan.steps if s.id in plan.done]:
             self.memory = self.memory.hearing("\n".join(["Found out before:", *found]))
         self.progress = self.progress.model_copy(update={"errors": 0})
 
-    async def _work(self, plan: Plan) -> None:
+    async def _work(self, plan: plans.Plan) -> None:
         """Have steps worked on until no further one can begin, and those have ended."""
         try:
             while self._begun(plan):
@@ -267,7 +258,7 @@ class PlanAgent(SkillAgent):
         finally:
             self._taken_in(plan, await self._runs.stop())
 
-    def _begun(self, plan: Plan) -> bool:
+    def _begun(self, plan: plans.Plan) -> bool:
         """True where steps are under way, after those were begun that can be."""
         for step in plan.ready(self._runs.steps):
             if len(self._runs) == AT_ONCE or self._steered or self._is_long:
@@ -283,7 +274,7 @@ class PlanAgent(SkillAgent):
     def _is_long(self) -> bool:
         return workflow.info().is_continue_as_new_suggested()
 
-    def _taken_in(self, plan: Plan, runs: Sequence[StepExecution]) -> Plan:
+    def _taken_in(self, plan: plans.Plan, runs: Sequence[StepExecution]) -> plans.Plan:
         """The plan with what these steps came to; one that was stopped only cost something."""
         for run in runs:
             self.calls = bounded([*self.calls, *run.calls])
@@ -311,17 +302,17 @@ class PlanAgent(SkillAgent):
             return AgentEnded(reflected.text or "", "answered")
         return self._heeded(reflected.verdict, reflected)
 
-    def _heeded(self, verdict: Verdict, reflected: Reflected) -> AgentEnded | None:
-        plan = self.memory.plan or Plan()
+    def _heeded(self, verdict: plans.Verdict, reflected: Reflected) -> AgentEnded | None:
+        plan = self.memory.plan or plans.Plan()
         match verdict:
-            case Accept():
+            case plans.Accept():
                 return AgentEnded(verdict.result, "answered")
-            case Ask():
+            case plans.Ask():
                 self.memory = self.memory.saying(reflected.said)
                 return AgentEnded(verdict.text, "asked")
-            case RetryStep():
+            case plans.RetryStep():
                 self._go_on_with(plan.retrying(verdict))
-            case Replan():
+            case plans.Replan():
                 self._go_on_with(plan.replanning(verdict))
         return None
 
@@ -355,5 +346,5 @@ class PlanAgent(SkillAgent):
         plan, locale = self.memory.plan, self._start.locale
         said = said or STOPPED[why].within(locale)
         if plan is not None:
-            return AgentEnded(reached(said, plan, locale), why)
+            return AgentEnded(plans.reached(said, plan, locale), why)
         return AgentEnded(stopped(said, worded(self.calls, self._start.tools, locale), locale), why)

@@ -15,16 +15,9 @@ from router.contracts import activities
 from router.contracts.activities import Publish
 from router.contracts.conversation import News
 from router.contracts.flow import CallLimits, FlowAnswer
+from router.domain import records
 from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
 from router.domain.progress import ProgressPlace, ToolCallProgress, ToolStatus
-from router.domain.records import (
-    Amendment,
-    ApprovalRecord,
-    HistoryLine,
-    LogEntry,
-    Remedy,
-    RunRecord,
-)
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation, decisions, elicitation
 from router.flow.engine.events import Remind
@@ -59,7 +52,7 @@ def of(
     """
     undoing = _undoing(definition, run)
     return Publish(
-        run=RunRecord(
+        run=records.RunRecord(
             id=run.id,
             tenant=run.requester.tenant,
             workflow_id=where.workflow_id,
@@ -74,7 +67,8 @@ def of(
             conversation=run.conversation,
             parent=run.parent,
             history=[
-                HistoryLine.model_validate(line, from_attributes=True) for line in run.history
+                records.HistoryLine.model_validate(line, from_attributes=True)
+                for line in run.history
             ],
             events=run.events,
             created_at=where.created_at,
@@ -108,8 +102,8 @@ def _undoing(definition: FlowDefinition, run: Run) -> FlowDefinition | None:
     return compensation.definition_of(definition) if can else None
 
 
-def _remedy(undoing: FlowDefinition, run: Run, tools: Mapping[str, CallLimits]) -> Remedy:
-    return Remedy(
+def _remedy(undoing: FlowDefinition, run: Run, tools: Mapping[str, CallLimits]) -> records.Remedy:
+    return records.Remedy(
         definition=undoing.fingerprint,
         done=[done.model_dump(mode="json") for done in run.done],
         tools={
@@ -121,19 +115,19 @@ def _remedy(undoing: FlowDefinition, run: Run, tools: Mapping[str, CallLimits]) 
     )
 
 
-def _amendment(run: Run) -> Amendment | None:
+def _amendment(run: Run) -> records.Amendment | None:
     """What the run has to say of the one that it takes back: that it does, and how that ended."""
     if run.withdraws is None or not run.history:
         return None
     last = run.history[-1 if run.status in ENDED else 0]
     taken_back = run.status == "completed"
     event = f"withdrawal {run.status}" if run.status in ENDED else last.event
-    return Amendment(
+    return records.Amendment(
         tenant=run.requester.tenant,
         run=run.withdraws.run,
         withdrawn_by=run.id,
         status="cancelled" if taken_back else None,
-        line=HistoryLine(
+        line=records.HistoryLine(
             at=last.at,
             state="",
             event="withdrawn" if taken_back else event,
@@ -145,7 +139,7 @@ def _amendment(run: Run) -> Amendment | None:
 
 def _approvals(
     definition: FlowDefinition, run: Run, where: WorkflowIdentity
-) -> list[ApprovalRecord]:
+) -> list[records.ApprovalRecord]:
     if run.approval is None:
         return []
     waiting = {a.id for a in run.approval.waiting_for()} if run.status not in ENDED else set()
@@ -154,11 +148,11 @@ def _approvals(
 
 def _approval(
     definition: FlowDefinition, run: Run, where: WorkflowIdentity, asked: Assignee, active: bool
-) -> ApprovalRecord:
+) -> records.ApprovalRecord:
     approval = run.approval
     if approval is None:  # pragma: no cover
         raise TypeError(f"run {run.id} has no approval")
-    return ApprovalRecord(
+    return records.ApprovalRecord(
         id=asked.id,
         tenant=run.requester.tenant,
         run=run.id,
@@ -186,13 +180,13 @@ def _due(run: Run) -> datetime | None:
 
 def _notices(
     definition: FlowDefinition, run: Run, reminder: Remind, now: datetime
-) -> list[LogEntry]:
+) -> list[records.LogEntry]:
     """A row for each person's own stream: a decision of theirs is awaited."""
     approval = run.approval
     title = approval.title if approval else definition.title
     awaited = {a.person: a.id for a in approval.waiting_for()} if approval else {}
     return [
-        LogEntry(
+        records.LogEntry(
             key=f"{run.id}:{run.events}:{reminder.reason}:{person}",
             kind="approval",
             at=now,
@@ -234,7 +228,7 @@ class RunPublisher:
         self._created_at = created_at
         self._published: tuple[object, ...] | None = None
         self._reminders: list[Remind] = []
-        self._ends: list[LogEntry] = []
+        self._ends: list[records.LogEntry] = []
         self._one_at_a_time = asyncio.Lock()
 
     def remind(self, reminder: Remind) -> None:

@@ -24,17 +24,10 @@ from pathlib import Path
 from router.documents.document import Document, Place, Unreadable, read_document, read_text
 from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.flow import validation
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition, State
 from router.flow.slot_types.slot import Slot
-from router.flow.validation import (
-    Complaint,
-    Draft,
-    complaints_about,
-    read_shape,
-    remarks,
-    unheld_roles,
-)
 from router.flow.validation.patterns import without_words
 
 LARGEST_WITH_SUB_FLOWS = 200 * 1024
@@ -125,7 +118,7 @@ class FlowFile:
     definition: FlowDefinition
     """Its patterns plain RE2: the words they name are written out, where those are sound."""
     document: Document
-    draft: Draft
+    draft: validation.Draft
     problems: tuple[Problem, ...] = ()
     """What is wrong with it; the definition then is what could be made out of the file."""
     has_sound_triggers: bool = True
@@ -139,8 +132,11 @@ class FlowFile:
 
         `roles` are those that somebody holds, where that is known.
         """
-        unheld = () if roles is None else unheld_roles(self.draft, roles)
-        found = [self.problem(place, *fault) for place, fault in [*remarks(self.draft), *unheld]]
+        unheld = () if roles is None else validation.unheld_roles(self.draft, roles)
+        found = [
+            self.problem(place, *fault)
+            for place, fault in [*validation.remarks(self.draft), *unheld]
+        ]
         return sorted(found, key=lambda problem: problem.line)
 
 
@@ -297,16 +293,16 @@ def sub_flow_problems(
 
 def _checked(
     document: Document, name: str, tools: Tools | None
-) -> tuple[Draft | None, list[Complaint]]:
+) -> tuple[validation.Draft | None, list[validation.Complaint]]:
     data = document.data
     if not isinstance(data, dict):
         kind = "empty" if data is None else f"a {type(data).__name__}"
         fault = Fault(f"a flow file is a mapping, and this is {kind}", "begin with flow: <name>")
-        return None, [Complaint((), fault)]
-    shape = read_shape(data)
+        return None, [validation.Complaint((), fault)]
+    shape = validation.read_shape(data)
     if shape.definition is None:
         return None, shape.complaints
-    draft = Draft(
+    draft = validation.Draft(
         definition=shape.definition,
         name=name,
         states=_names(data.get("states")),
@@ -314,7 +310,7 @@ def _checked(
         mended=frozenset(place for place, _ in shape.complaints),
         tools=tools,
     )
-    return draft, [*shape.complaints, *complaints_about(draft)]
+    return draft, [*shape.complaints, *validation.complaints_about(draft)]
 
 
 def _names(mapping: object) -> frozenset[str]:

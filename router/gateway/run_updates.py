@@ -16,24 +16,7 @@ from pydantic import BaseModel
 from temporalio.client import Client, WithStartWorkflowOperation, WorkflowQueryFailedError
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
-from router.contracts.flow import (
-    DECIDE,
-    DEFINITION,
-    HAPPEN,
-    HEARS,
-    OPERATE,
-    TELL,
-    VIEW,
-    WORKFLOW,
-    ApprovalDecision,
-    DecisionTaken,
-    ExpectedEvents,
-    ExternalEvent,
-    FlowAnswer,
-    FlowStart,
-    OperatorAction,
-    Tell,
-)
+from router.contracts import flow as contract
 from router.contracts.start_options import TASK_TIMEOUT, of_run
 from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
 from router.domain.locale import Localised
@@ -77,7 +60,7 @@ def why_not_now(run: RunRecord, now: datetime) -> NotNow | None:
 
 
 def operation(
-    start: FlowStart, workflow_id: str, task_queue: str, share: Priority
+    start: contract.FlowStart, workflow_id: str, task_queue: str, share: Priority
 ) -> WithStartWorkflowOperation[object, object]:
     """What starts the run unless it goes on already; refused where it is over.
 
@@ -85,7 +68,7 @@ def operation(
     """
     definition, requester = start.definition, start.requester
     return WithStartWorkflowOperation(
-        WORKFLOW,
+        contract.WORKFLOW,
         start,
         id=workflow_id,
         task_queue=task_queue,
@@ -116,8 +99,10 @@ async def tell(
     temporal: Client, run: RunRecord, caller: Principal, event: Cancelled | Nudged, word: str
 ) -> RunStanding:
     """Tell a run something; `word` makes the update one, however often it is sent."""
-    told = Tell(event=event, locale=caller.locale, aside=True)
-    answer = await _update(temporal, run.workflow_id, TELL, told, FlowAnswer, word)
+    told = contract.Tell(event=event, locale=caller.locale, aside=True)
+    answer = await _update(
+        temporal, run.workflow_id, contract.TELL, told, contract.FlowAnswer, word
+    )
     return RunStanding(id=run.id, status=answer.view.status, state=answer.view.state)
 
 
@@ -132,7 +117,9 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
     handle = temporal.get_workflow_handle(run.workflow_id)
     try:
         with own_errors():
-            view: FlowView = await handle.query(VIEW, result_type=FlowView, rpc_timeout=RPC_TIMEOUT)
+            view: FlowView = await handle.query(
+                contract.VIEW, result_type=FlowView, rpc_timeout=RPC_TIMEOUT
+            )
     except RouterError:
         return run
     return run.model_copy(update={"slots": view.slots, "state": view.state, "status": view.status})
@@ -144,7 +131,7 @@ async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | No
     try:
         with own_errors():
             known: FlowDefinition = await handle.query(
-                DEFINITION, result_type=FlowDefinition, rpc_timeout=RPC_TIMEOUT
+                contract.DEFINITION, result_type=FlowDefinition, rpc_timeout=RPC_TIMEOUT
             )
     except (RouterError, WorkflowQueryFailedError):
         return None
@@ -155,8 +142,10 @@ async def decide(
     temporal: Client, approval: ApprovalRecord, event: Decided, word: str
 ) -> RunStanding:
     """Tell a run an approver's decision; `Conflict` too where it is decided or has changed."""
-    decision = ApprovalDecision(event=event)
-    taken = await _update(temporal, approval.workflow_id, DECIDE, decision, DecisionTaken, word)
+    decision = contract.ApprovalDecision(event=event)
+    taken = await _update(
+        temporal, approval.workflow_id, contract.DECIDE, decision, contract.DecisionTaken, word
+    )
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
 
 
@@ -164,21 +153,23 @@ async def operate(
     temporal: Client, run: RunRecord, event: Retried | Reassigned, word: str
 ) -> RunStanding:
     """Tell a run what an operator wants of it."""
-    told = OperatorAction(event=event)
-    taken = await _update(temporal, run.workflow_id, OPERATE, told, DecisionTaken, word)
+    told = contract.OperatorAction(event=event)
+    taken = await _update(
+        temporal, run.workflow_id, contract.OPERATE, told, contract.DecisionTaken, word
+    )
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
-async def heard_by(temporal: Client, run: RunRecord) -> ExpectedEvents:
+async def heard_by(temporal: Client, run: RunRecord) -> contract.ExpectedEvents:
     """The outside events that the run's flow knows; none where its workflow is forgotten."""
     handle = temporal.get_workflow_handle(run.workflow_id)
     try:
         with own_errors():
-            hears: ExpectedEvents = await handle.query(
-                HEARS, result_type=ExpectedEvents, rpc_timeout=RPC_TIMEOUT
+            hears: contract.ExpectedEvents = await handle.query(
+                contract.HEARS, result_type=contract.ExpectedEvents, rpc_timeout=RPC_TIMEOUT
             )
     except WorkflowOver:
-        return ExpectedEvents()
+        return contract.ExpectedEvents()
     return hears
 
 
@@ -198,8 +189,10 @@ async def happen(
     Raises `NotFound` where its flow knows no such event, or not from the caller, `InvalidInput`
     where what it brings isn't what the flow wants.
     """
-    told = ExternalEvent(event=event, roles=caller.roles)
-    taken = await _update(temporal, run.workflow_id, HAPPEN, told, DecisionTaken, event.word)
+    told = contract.ExternalEvent(event=event, roles=caller.roles)
+    taken = await _update(
+        temporal, run.workflow_id, contract.HAPPEN, told, contract.DecisionTaken, event.word
+    )
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
@@ -260,7 +253,7 @@ async def listening(
 
     Raises `NotFound` where none of their flows knows the event, or not from the caller.
     """
-    knowing: list[tuple[RunRecord, ExpectedEvents]] = []
+    knowing: list[tuple[RunRecord, contract.ExpectedEvents]] = []
     for one in [*await parts_of(kept, run), run]:
         heard = await heard_by(temporal, one)
         wait = heard.events.get(name)

@@ -9,17 +9,8 @@ from typing import Literal, get_args
 
 from pydantic import JsonValue
 
+from router.domain import messages
 from router.domain.locale import Locale, Localised
-from router.domain.messages import (
-    ChoicesReply,
-    ConfirmReply,
-    FormField,
-    FormReply,
-    Option,
-    Reply,
-    TextReply,
-    digest_of,
-)
 from router.flow.definition import FlowDefinition
 from router.flow.engine import changes, waiting
 from router.flow.engine.changes import CHANGE
@@ -45,10 +36,10 @@ _LABELS: dict[Way, Localised] = {
 }
 
 
-def ways_out(locale: Locale, *, may_skip: bool) -> list[Option]:
+def ways_out(locale: Locale, *, may_skip: bool) -> list[messages.Option]:
     """Every way that is open, in the order in which they are shown."""
     return [
-        Option(label=label.within(locale), value=value_of(way))
+        messages.Option(label=label.within(locale), value=value_of(way))
         for way, label in _LABELS.items()
         if may_skip or way != "skip"
     ]
@@ -109,7 +100,7 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
     return slots
 
 
-def question(definition: FlowDefinition, run: Run) -> Reply | None:
+def question(definition: FlowDefinition, run: Run) -> messages.Reply | None:
     """What the run asks its requester now; None where it asks nothing."""
     if run.status == "confirming":
         return _named(run, _confirmation(definition, run))
@@ -118,35 +109,35 @@ def question(definition: FlowDefinition, run: Run) -> Reply | None:
     return None
 
 
-def _asked(definition: FlowDefinition, run: Run) -> list[Reply]:
+def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
     """The question; where it was missed often and is no choice itself, the ways on from it too."""
     asked = question(definition, run)
     if asked is None:
         return []
-    if run.misses != WAYS_OUT_AFTER or isinstance(asked, ChoicesReply):
+    if run.misses != WAYS_OUT_AFTER or isinstance(asked, messages.ChoicesReply):
         return [asked]
     may_skip = run.status == "collecting" and can_skip(definition, run)
     options = ways_out(run.locale, may_skip=may_skip)
-    others = ChoicesReply(text=OTHERWISE.within(run.locale), options=options)
+    others = messages.ChoicesReply(text=OTHERWISE.within(run.locale), options=options)
     named = getattr(asked, "question", None)
     ways = others.model_copy(update={"question": named}) if named else _named(run, others)
     return [asked, *([ways] if ways else [])]
 
 
-def _named(run: Run, reply: Reply | None) -> Reply | None:
+def _named(run: Run, reply: messages.Reply | None) -> messages.Reply | None:
     """The reply with the name of its question: another for other values to be confirmed."""
-    if reply is None or isinstance(reply, TextReply):
+    if reply is None or isinstance(reply, messages.TextReply):
         return reply
-    shown = reply.summary if isinstance(reply, ConfirmReply) else {}
-    name = f"{run.question}:{digest_of([run.id, dict(shown)])}"
+    shown = reply.summary if isinstance(reply, messages.ConfirmReply) else {}
+    name = f"{run.question}:{messages.digest_of([run.id, dict(shown)])}"
     return reply.model_copy(update={"question": name})
 
 
-def _confirmation(definition: FlowDefinition, run: Run) -> Reply | None:
+def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None:
     text = definition.states[run.state].texts.get(("confirm",))
     if text is None:
         return None
-    return ConfirmReply(
+    return messages.ConfirmReply(
         text=rendered(definition, run, text, run.locale) + _changes(definition, run),
         summary=summary(definition, run, run.locale),
     )
@@ -186,7 +177,7 @@ def known_in(
     }
 
 
-def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
+def _asking(definition: FlowDefinition, run: Run, path: str) -> messages.Reply | None:
     locale = run.locale
     if path == CHANGE:
         return _choices(
@@ -201,15 +192,16 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
     if slot.kind.has_field:
         label = label_of(path.rsplit(".", maxsplit=1)[-1], slot).within(locale)
         needed = not can_skip(definition, run)
-        field = FormField(name=path, type=slot.type, label=label, required=needed)
-        return FormReply(text=text, fields=[field])
-    return TextReply(text=text)
+        field = messages.FormField(name=path, type=slot.type, label=label, required=needed)
+        return messages.FormReply(text=text, fields=[field])
+    return messages.TextReply(text=text)
 
 
-def _choices(text: str, slot: Slot, locale: Locale) -> ChoicesReply:
+def _choices(text: str, slot: Slot, locale: Locale) -> messages.ChoicesReply:
     options = slot.kind.options(slot)
-    return ChoicesReply(
-        text=text, options=[Option(label=say.within(locale), value=value) for say, value in options]
+    return messages.ChoicesReply(
+        text=text,
+        options=[messages.Option(label=say.within(locale), value=value) for say, value in options],
     )
 
 
