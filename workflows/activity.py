@@ -43,26 +43,15 @@ async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = 
         maximum_interval=timedelta(seconds=30),
         maximum_attempts=stub.attempts or 0,
     )
+    limits: dict[str, Any] = {"start_to_close_timeout": stub.timeout, "retry_policy": retry}
+    known: dict[str, Any] = {"result_type": stub.gives, "summary": summary, **limits}
+    result: Out
     if stub.local:
-        local: Out = await workflow.execute_local_activity(
-            stub.name,
-            given,
-            result_type=stub.gives,
-            start_to_close_timeout=stub.timeout,
-            local_retry_threshold=LOCAL_RETRY_THRESHOLD,
-            retry_policy=retry,
-            summary=summary,
-        )
-        return local
-    result: Out = await workflow.execute_activity(
-        stub.name,
-        given,
-        result_type=stub.gives,
-        start_to_close_timeout=stub.timeout,
-        heartbeat_timeout=stub.heartbeat,
-        retry_policy=retry,
-        summary=summary,
-    )
+        known["local_retry_threshold"] = LOCAL_RETRY_THRESHOLD
+        result = await workflow.execute_local_activity(stub.name, given, **known)
+    else:
+        known["heartbeat_timeout"] = stub.heartbeat
+        result = await workflow.execute_activity(stub.name, given, **known)
     return result
 
 

@@ -89,40 +89,42 @@ class AnswerFinder:
         self, text: str, found: Sequence[ToolFinding], spent: Usage, *, plainly: bool = False
     ) -> FoundAnswer:
         """What was found for these words, in words; the tools' own where no model is there."""
-        said = await perform(
-            activities.PHRASE_PLAINLY if plainly else activities.PHRASE,
-            activities.Phrase(
-                text=text,
-                findings=list(found),
-                locale=self.message.locale,
-                account=self.message.account(spent),
-                history=self.history,
-            ),
-            summary=", ".join(finding.tool for finding in found),
+        phrase = activities.Phrase(
+            text=text,
+            findings=list(found),
+            locale=self.message.locale,
+            account=self.message.account(spent),
+            history=self.history,
         )
+        stub = activities.PHRASE_PLAINLY if plainly else activities.PHRASE
+        said = await perform(stub, phrase, summary=", ".join(finding.tool for finding in found))
         return FoundAnswer(said=[said.text], usage=said.usage)
 
     async def _called(
         self, calls: list[commands.CallTool], decided: activities.RoutingDecision
     ) -> FoundAnswer:
-        """What tools found; those of the front end are only begun."""
         at_front_end = {name for name, limits in decided.tools.items() if limits.client}
         ours = [c for c in calls if c.tool not in at_front_end]
         # A model's own ids are unique within one answer alone; these are waited for beyond it.
         theirs = [c.model_copy(update={"id": fresh_id()}) for c in calls if c.tool in at_front_end]
-        caller = self._caller(decided)
+        m = self.message
+        caller = Caller(m.caller, m.conversation, m.id, decided.tools, decided.usage, m.locale)
         found = await self._all(ours, caller)
         made = list(zip(ours, found, strict=True))
         heard = [finding for finding in found if not finding.asks_back]
         whole = await self._told(heard, decided) if heard else FoundAnswer()
-        whole.forms = [
-            commands.StartFlow(flow=c.tool, slots=c.arguments) for c, f in made if f.asks_back
-        ]
+        asking = [c for c, finding in made if finding.asks_back]
+        whole.forms = [commands.StartFlow(flow=c.tool, slots=c.arguments) for c in asking]
         whole.calls = [shown(c.id, c.tool, c.arguments, finding) for c, finding in made]
         whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
         if theirs:
-            whole.said.append(notices.AT_FRONT_END.within(self.message.locale))
-            whole.waiting = [self._kept(c) for c in theirs]
+            whole.said.append(notices.AT_FRONT_END.within(m.locale))
+            whole.waiting = [
+                WaitingCall(
+                    id=c.id, tool=c.tool, arguments=c.arguments, message_id=m.id, text=m.text
+                )
+                for c in theirs
+            ]
         return whole
 
     async def _all(self, calls: list[commands.CallTool], caller: Caller) -> list[ToolFinding]:
@@ -133,17 +135,6 @@ class AnswerFinder:
         except (asyncio.CancelledError, ActivityError):
             self.skills.calls += [_left(c, task) for c, task in zip(calls, tasks, strict=True)]
             raise
-
-    def _caller(self, decided: activities.RoutingDecision) -> Caller:
-        message = self.message
-        return Caller(
-            message.caller,
-            message.conversation,
-            message.id,
-            decided.tools,
-            decided.usage,
-            message.locale,
-        )
 
     async def _told(
         self, found: Sequence[ToolFinding], decided: activities.RoutingDecision
@@ -157,45 +148,27 @@ class AnswerFinder:
         whole.usage += cost(found)
         return whole
 
-    def _kept(self, call: commands.CallTool) -> WaitingCall:
-        return WaitingCall(
-            id=call.id,
-            tool=call.tool,
-            arguments=call.arguments,
-            message_id=self.message.id,
-            text=self.message.text,
-        )
-
     async def _worked_on(
         self, run: commands.RunSkill, decided: activities.RoutingDecision
     ) -> FoundAnswer:
-        """What a skill's sub-agent came to, anew or from where it stood."""
         if self.open_skill is not None and self.open_skill.name == run.skill:
             return await self.go_on(self.open_skill, run.request)
         skill = decided.skills.get(run.skill)
         if skill is None:
             return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
         account = self.message.account(decided.usage)
-        task = SkillTask(
-            skill=skill, request=run.request, history=self._heard_so_far, now=account.now
-        )
+        # A model makes a request in few words of this very message: what was pasted isn't in it.
+        text = self.message.text
+        said = [*self.history, SpokenLine(role="user", text=text)] if text else self.history
+        task = SkillTask(skill=skill, request=run.request, history=said, now=account.now)
         tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
         return await self._run(OpenSkill(task=task, memory=AgentMemory(), tools=tools), account)
-
-    @property
-    def _heard_so_far(self) -> list[SpokenLine]:
-        """The history with this very message.
-
-        What a model makes of it is a request in few words: what was pasted isn't in it.
-        """
-        text = self.message.text
-        return [*self.history, SpokenLine(role="user", text=text)] if text else self.history
 
     async def go_on(self, skill: OpenSkill, heard: str, spent: Usage | None = None) -> FoundAnswer:
         """What a sub-agent comes to that has now heard this."""
         if not self.message.caller.may(skill.task.skill.roles):
             return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
-        wiser = skill.model_copy(update={"memory": skill.memory.hearing(heard)})
+        wiser = skill.changed(memory=skill.memory.hearing(heard))
         return await self._run(wiser, self.message.account(spent or Usage()))
 
     async def _run(self, skill: OpenSkill, account: activities.Account) -> FoundAnswer:
@@ -212,9 +185,8 @@ class AnswerFinder:
             if is_cancelled_exception(failure):
                 raise
             workflow.logger.exception("skill %s failed", skill.name)
-            return FoundAnswer(
-                said=[notices.stuck(skill.task.skill.title).within(self.message.locale)]
-            )
+            stuck = notices.stuck(skill.task.skill.title)
+            return FoundAnswer(said=[stuck.within(self.message.locale)])
         return FoundAnswer(
             said=[outcome.text] if outcome.text else [],
             calls=outcome.calls,
@@ -299,9 +271,8 @@ class CommandRunner:
             said = self._message.says(notices.NOT_ASKED_FOR)
             outcome.replies.append(said)
             return Route(kind="reply", by="action", reason=said.text), outcome
-        outcome.tool_calls.append(
-            ToolCallView.of(call.id, call.tool, call.arguments, action.result)
-        )
+        came = ToolCallView.of(call.id, call.tool, call.arguments, action.result)
+        outcome.tool_calls.append(came)
         together = [w for w in outcome.state.waiting if w.message_id == call.message_id]
         if all(waiting.heard for waiting in together):
             found = [activities.ToolFinding(tool=w.tool, result=w.result) for w in together]
@@ -328,14 +299,14 @@ class CommandRunner:
         if skill is None and before is not None and before.name not in ran:
             return
         if skill is not None and found.handed_back and before is not None:
-            skill = skill.model_copy(update={"question": before.question})
+            skill = skill.changed(question=before.question)
             outcome.void = True
         outcome.change(skill=skill)
         if skill is None or found.left_for is None:
             return
         await self._start(found.left_for)
         run = outcome.flow.id if outcome.flow else NOWHERE
-        outcome.change(skill=skill.model_copy(update={"flow": run}))
+        outcome.change(skill=skill.changed(flow=run))
 
     async def _back_in_skill(self, *, asked_again: bool) -> None:
         """Go on with a sub-agent once the form that it waits for is done with.
@@ -357,7 +328,7 @@ class CommandRunner:
             return
         back = notices.back_to(skill.task.skill.title, skill.question)
         outcome.replies.append(self._message.says(back))
-        outcome.change(skill=skill.model_copy(update={"asking": True}))
+        outcome.change(skill=skill.changed(asking=True))
 
     async def _run(self, command: commands.Command) -> None:
         outcome = self._outcome
@@ -393,16 +364,13 @@ class CommandRunner:
 
     def _say_again(self) -> None:
         """The last turn's replies again; options that were offered can still be chosen."""
-        turns = (held.turn for held in reversed(self.before.taken) if held.turn is not None)
-        last = next(turns, None)
-        self._outcome.replies += (
-            last.replies if last else [self._message.says(notices.NOTHING_SAID)]
-        )
+        last = memory.last_turn(self.before)
+        again = last.replies if last else [self._message.says(notices.NOTHING_SAID)]
+        self._outcome.replies += again
         self._outcome.change(offered=self.before.offered, offered_for=self.before.offered_for)
 
 
 def _only_words(command: commands.Command) -> Localised | None:
-    """What is said to a command that does nothing else; None for any other."""
     match command:
         case commands.ReplyText(text=text) | commands.Clarify(text=text, options=[]):
             return Localised(zh=text, en=text)

@@ -104,9 +104,13 @@ class ConversationWorkflow:
             await self._quiet_or_full()
             if self._full:
                 await self._queue.close()
-                workflow.continue_as_new(start.model_copy(update={"state": self._carried()}))
+                workflow.continue_as_new(start.changed(state=self._carried()))
             await drained()
-            if not self._full and await self._put_away():
+            if self._full:
+                continue
+            quiet_since = self._last_word
+            await self._records.keep(memory.put_away(self._carried()))
+            if workflow.all_handlers_finished() and self._last_word == quiet_since:
                 return
 
     @workflow.update(
@@ -185,9 +189,8 @@ class ConversationWorkflow:
                 first = self._unheard[0]
                 told, after = self._with_news(first)
                 start = self._start
-                await self._records.write(
-                    memory.rows_of_news(start.conversation, start.owner, told)
-                )
+                rows = memory.rows_of_news(start.conversation, start.owner, told)
+                await self._records.write(rows)
                 self._state = after
                 self._unheard.remove(first)
 
@@ -201,10 +204,10 @@ class ConversationWorkflow:
         if after.active is view and (
             state.active is None or state.active.question != view.question
         ):
-            after = memory.heard(after, workflow.now())
+            after = after.changed(heard_at=workflow.now())
         if asks_which:
             after, which = memory.asking_which(after, locale)
-            told = told.model_copy(update={"replies": [*told.replies, which]})
+            told = told.changed(replies=[*told.replies, which])
         return told, after
 
     @workflow.query(name=contract.STATUS)
@@ -214,7 +217,6 @@ class ConversationWorkflow:
 
     @property
     def _asked(self) -> str:
-        """The question that is open."""
         return self._state.active.question if self._state.active else ""
 
     @property
@@ -223,7 +225,6 @@ class ConversationWorkflow:
         return suggested or self._updates >= self._start.continue_after
 
     async def _quiet_or_full(self) -> None:
-        """Return when the run is long enough, or nobody has said a word for `IDLE`."""
         while not self._full:
             left = self._last_word + IDLE - workflow.now()
             if left <= timedelta() and not self._open:
@@ -237,17 +238,10 @@ class ConversationWorkflow:
             except TimeoutError:
                 continue
 
-    async def _put_away(self) -> bool:
-        """Keep a snapshot; False where a word came in meanwhile."""
-        quiet_since = self._last_word
-        await self._records.keep(memory.put_away(self._carried()))
-        return workflow.all_handlers_finished() and self._last_word == quiet_since
-
     def _carried(self) -> contract.ConversationState:
-        return memory.bounded(self._state).model_copy(update={"unheard": self._unheard})
+        return memory.bounded(self._state).changed(unheard=self._unheard)
 
     async def _recall(self) -> None:
-        """Once in a run: take up what a closed conversation left behind."""
         if self._recalled:
             return
         state = await self._records.snapshot()
@@ -257,7 +251,6 @@ class ConversationWorkflow:
         self._recalled = True
 
     async def _first_answer(self, submission: contract.Submission) -> Turn | None:
-        """What this message was answered with before; None where it is new."""
         await self._recall()
         id_, digest = submission.message_id, submission.message.digest
         held = memory.held(self._state, id_)
@@ -278,18 +271,13 @@ class ConversationWorkflow:
         """The turn of a new message, kept before it is told."""
         before, message = self._state, self._context(submission, seen)
         turn = await self._turn_of(message)
-        times = memory.Times(asked=message.began, answered=workflow.now())
-        said = memory.rows_of_turn(message.conversation, submission, before, turn, times)
-        await self._records.write(said)
+        said, began = memory.as_text(submission.message, before), message.began
+        rows = memory.rows_of_turn(message.conversation, submission, said, turn, began)
+        await self._records.write(rows)
         digest = submission.message.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
-        self._state = memory.heard(memory.with_turn(self._state, held), workflow.now())
-        self._state = memory.remembering(
-            self._state,
-            memory.as_text(submission.message, before),
-            text_of(turn.replies),
-            turn.route,
-        )
+        state = memory.with_turn(self._state, held).changed(heard_at=workflow.now())
+        self._state = memory.remembering(state, said, text_of(turn.replies), turn.route)
         self._show(turn.route)
         return turn
 
@@ -338,7 +326,6 @@ class ConversationWorkflow:
     async def _decided(
         self, message: TurnContext
     ) -> tuple[activities.RoutingDecision, TurnOutcome]:
-        """What is decided about the message, and what comes of it; anew where that is void."""
         state = self._state
         forgotten = turns.forgotten(state, workflow.now())
         decided = await turns.decide(message, state)
@@ -368,23 +355,20 @@ class ConversationWorkflow:
 
     @property
     def _number(self) -> int:
-        """Of the turn that is being taken."""
         return self._state.turns + 1
 
     def _show(self, route: Route) -> None:
-        """Let the Temporal UI say where the last message went."""
         start = self._start
-        self._visibility.show(
-            [
-                start_options.REQUESTER.value_set(start.owner),
-                start_options.CONVERSATION_ID.value_set(start.conversation),
-                start_options.TENANT.value_set(start.tenant),
-                start_options.ROUTE_KIND.value_set(route.kind),
-                start_options.ROUTE_TARGET.value_set(route.target or ""),
-                start_options.ROUTE_BY.value_set(route.by),
-            ],
-            memory.details(start, self._state, route),
-        )
+        shown = {
+            start_options.REQUESTER: start.owner,
+            start_options.CONVERSATION_ID: start.conversation,
+            start_options.TENANT: start.tenant,
+            start_options.ROUTE_KIND: route.kind,
+            start_options.ROUTE_TARGET: route.target or "",
+            start_options.ROUTE_BY: route.by,
+        }
+        attributes = [key.value_set(value) for key, value in shown.items()]
+        self._visibility.show(attributes, memory.details(start, self._state, route))
 
 
 def _other_body(message_id: str) -> DuplicateKey:

@@ -64,7 +64,7 @@ class FlowWorkflow:
         self._reconcile()
         while True:
             await workflow.wait_condition(lambda: self._has_news or self._over or self._full)
-            await self._publish()
+            await self._publisher.publish(lambda: self._run)
             if not self._listeners:
                 await self._notifier.tell(self._definition, self._run)
             if self._over and not self._publisher.is_behind(self._run):
@@ -72,10 +72,9 @@ class FlowWorkflow:
                 return tasks.handed_over(self._run)
             if self._full:
                 await drained()
-                if not self._under_way_now:
-                    workflow.continue_as_new(
-                        start.model_copy(update={"run": self._run, "created_at": self._created_at})
-                    )
+                if not self._run.tasks and not self._has_news:
+                    carried = start.changed(run=self._run, created_at=self._created_at)
+                    workflow.continue_as_new(carried)
 
     @workflow.update(name=contract.TELL)
     async def tell(self, told: contract.Tell) -> contract.FlowAnswer:
@@ -94,7 +93,7 @@ class FlowWorkflow:
                 self._run = self._run.model_copy(update={"locale": locale})
                 self._take(self._leaving_reads(told.event))
                 await self._settled(deadline)
-            await self._publish()
+            await self._publisher.publish(lambda: self._run)
             if told.aside:
                 # What was said stays to be told to the conversation.
                 return contract.FlowAnswer(view=self.view())
@@ -109,8 +108,7 @@ class FlowWorkflow:
 
     @decide.validator
     def _may_decide(self, decision: contract.ApprovalDecision) -> None:
-        event, now = decision.event, workflow.now()
-        _raise(machine.refusal_of(self._definition, self._run, event, now))
+        _raise(machine.refusal_of(self._definition, self._run, decision.event, workflow.now()))
 
     @workflow.update(name=contract.OPERATE)
     async def operate(self, operation: contract.OperatorAction) -> contract.DecisionTaken:
@@ -119,8 +117,7 @@ class FlowWorkflow:
 
     @operate.validator
     def _may_operate(self, operation: contract.OperatorAction) -> None:
-        event, now = operation.event, workflow.now()
-        _raise(machine.refusal_of(self._definition, self._run, event, now))
+        _raise(machine.refusal_of(self._definition, self._run, operation.event, workflow.now()))
 
     @workflow.update(name=contract.HAPPEN)
     async def happen(self, told: contract.ExternalEvent) -> contract.DecisionTaken:
@@ -164,7 +161,6 @@ class FlowWorkflow:
 
     @property
     def _whole(self) -> FlowDefinition:
-        """The definition, with what tools have asked back."""
         return elicitation.extended(self._definition, self._run)
 
     @property
@@ -189,19 +185,13 @@ class FlowWorkflow:
     def _full(self) -> bool:
         return workflow.info().is_continue_as_new_suggested() and not self._run.tasks
 
-    @property
-    def _under_way_now(self) -> bool:
-        return bool(self._run.tasks) or self._has_news
-
     async def _taken(self, event: events.AnyEvent) -> contract.DecisionTaken:
-        """What came of the event, as far as it is settled within `PATIENCE`."""
         self._take(event)
         await self._settled(workflow.now() + PATIENCE)
-        await self._publish()
+        await self._publisher.publish(lambda: self._run)
         return contract.DecisionTaken(status=self._run.status, state=self._run.state)
 
     def _take(self, event: events.AnyEvent) -> None:
-        """Step the machine and put what it owes under way."""
         self._run, effects = machine.step(self._definition, self._run, event, workflow.now())
         for effect in effects:
             if isinstance(effect, events.Remind):
@@ -216,7 +206,8 @@ class FlowWorkflow:
 
         A write is heard out, since stopping it would leave nobody knowing whether it was done.
         """
-        reads = [task for task in self._run.tasks.values() if self._only_reads(task)]
+        calls = [task for task in self._run.tasks.values() if task.kind == "call"]
+        reads = [task for task in calls if not self._limits(task).writes]
         if not reads or not isinstance(event, events.Cancelled):
             return event
         for task in reads:
@@ -224,25 +215,19 @@ class FlowWorkflow:
             self._notifier.calls.append(ToolCallView.skipped(task.id, task.name, task.arguments))
         return event.model_copy(update={"leaving": tuple(task.id for task in reads)})
 
-    def _only_reads(self, task: Task) -> bool:
-        return task.kind == "call" and not self._limits(task).writes
-
     def _limits(self, task: Task) -> contract.CallLimits:
         return self._tools.get(task.name, contract.CallLimits())
 
     def _reconcile(self) -> None:
-        """Have exactly those tasks and timers under way that the run has."""
         wanted: dict[str, Callable[[], Awaitable[None]]] = {}
         for id_, task in self._run.tasks.items():
             carry_out = self._have_run if task.kind == "flow" else self._carry_out
             wanted[id_] = partial(carry_out, task)
             if task.kind == "flow" and id_ not in self._under_way:
                 self._notifier.begun.append(task.key)
-            if task.stopping:
-                wanted[f"{id_}:stop"] = partial(self._children.stop, task)
-            elif task.agreed:
-                told = f"{id_}:agreed:{len(task.agreed)}"
-                wanted[told] = partial(self._children.tell_agreed, task)
+            if task.stopping or task.agreed:
+                what = "stop" if task.stopping else f"agreed:{len(task.agreed)}"
+                wanted[f"{id_}:{what}"] = partial(self._children.tell, task)
         for timer in self._run.timers.values():
             wanted[timer.id] = partial(self._wait_for, timer)
         for id_ in [id_ for id_ in self._under_way if id_ not in wanted]:
@@ -252,7 +237,6 @@ class FlowWorkflow:
                 self._under_way[id_] = asyncio.create_task(self._guarded(start))
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Let work that is no longer wanted end without a word."""
         try:
             await work()
         except (ActivityError, CancelledError, asyncio.CancelledError) as error:
@@ -260,7 +244,6 @@ class FlowWorkflow:
                 raise
 
     async def _carry_out(self, task: Task) -> None:
-        """Run a task and tell the machine what it came to."""
         event: events.LookedUp | events.Called | events.Failed | events.AskedBack
         limits = self._limits(task)
         try:
@@ -280,7 +263,6 @@ class FlowWorkflow:
         self._take(event)
 
     async def _have_run(self, task: Task) -> None:
-        """Have another run made, and tell the machine how it ended."""
         event = await self._children.outcome(task, self._whole, self._run)
         self._under_way.pop(task.id, None)
         self._take(event)
@@ -294,7 +276,6 @@ class FlowWorkflow:
         self._take(events.Fired(timer=timer.id))
 
     async def _settled(self, deadline: datetime) -> None:
-        """Wait until no task is under way, or the deadline has passed."""
         left = deadline - workflow.now()
         if not self._comes_back_soon or left <= timedelta():
             return
@@ -305,24 +286,14 @@ class FlowWorkflow:
         except builtins.TimeoutError:
             workflow.logger.info("still at work: %s", ", ".join(self._run.tasks))
 
-    async def _publish(self) -> None:
-        await self._publisher.publish(lambda: self._run)
-
     def _show(self) -> None:
-        """Let the Temporal UI say where the run stands."""
         run = self._run
         waiting = [a.person for a in run.approval.waiting_for()] if run.approval else []
-        self._visibility.show(
-            [
-                FLOW_STATE.value_set(run.state),
-                FLOW_STATUS.value_set(run.status),
-                ASSIGNEE.value_set(waiting),
-            ],
-            publication.details(self._whole, run),
-        )
+        status, state = FLOW_STATUS.value_set(run.status), FLOW_STATE.value_set(run.state)
+        details = publication.details(self._whole, run)
+        self._visibility.show([state, status, ASSIGNEE.value_set(waiting)], details)
 
 
 def _raise(refused: RouterError | None) -> None:
-    """Have the update refused, where there is something against it."""
     if refused is not None:
         raise to_failure(refused)

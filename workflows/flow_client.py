@@ -51,20 +51,17 @@ class TellClient:
     async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
         self._told, self.told_at = self._told + 1, workflow.now()
         message = self._message
-        telling = perform(
-            activities.TELL_FLOW,
-            activities.TellFlow(
-                workflow_id=id_,
-                flow=flow,
-                event=event,
-                caller=message.caller,
-                locale=message.locale,
-                conversation=message.conversation,
-                first=first,
-                update_id=f"{message.conversation}:{message.id}:{self._told}",
-            ),
-            summary=f"{event.type} ▸ {flow}",
+        tell = activities.TellFlow(
+            workflow_id=id_,
+            flow=flow,
+            event=event,
+            caller=message.caller,
+            locale=message.locale,
+            conversation=message.conversation,
+            first=first,
+            update_id=f"{message.conversation}:{message.id}:{self._told}",
         )
+        telling = perform(activities.TELL_FLOW, tell, summary=f"{event.type} ▸ {flow}")
         try:
             return (await self._heard_out(telling)).answer
         except ActivityError as error:
@@ -159,7 +156,6 @@ class FlowClient:
         await self._heard(answer)
 
     async def _start_later(self, flow: str, event: events.Began) -> None:
-        """Start a flow that asks its first question once the one before it is done with."""
         outcome, message = self._outcome, self._message
         answer = await self._teller.begin(flow, event)
         if answer is None or not answer.view.asking:
@@ -185,9 +181,7 @@ class FlowClient:
     async def ask_again(self) -> None:
         """A question in between was answered: back to the one that the flow asked."""
         active = self._outcome.state.active
-        if active is None:
-            return
-        answer = await self._teller.ask_again(active)
+        answer = None if active is None else await self._teller.ask_again(active)
         if answer is not None:
             await self._heard(answer)
 
@@ -231,7 +225,6 @@ class FlowClient:
         await self._heard(answer)
 
     async def _heard(self, answer: FlowAnswer, *, cancelling: bool = False) -> None:
-        """Pass on what the run said, and go back to what waits once it asks no more."""
         outcome, view = self._outcome, answer.view
         outcome.replies += answer.replies
         outcome.tool_calls += answer.calls

@@ -7,10 +7,11 @@ makes a repeated write harmless.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from pydantic import JsonValue
+from temporalio import workflow
 
 from router.contracts import activities
 from router.contracts.conversation import (
@@ -64,13 +65,11 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
     taken = [*state.taken, answered]
     kept = taken[-IDS:]
     fresh = len(kept) - ANSWERS
-    return state.model_copy(
-        update={
-            "turns": state.turns + 1,
-            "taken": [h if n >= fresh else _without_answer(h) for n, h in enumerate(kept)],
-            "older": state.older or len(taken) > IDS,
-            "usage": state.usage + (answered.turn.usage if answered.turn else type(state.usage)()),
-        }
+    return state.changed(
+        turns=state.turns + 1,
+        taken=[h if n >= fresh else h.changed(turn=None) for n, h in enumerate(kept)],
+        older=state.older or len(taken) > IDS,
+        usage=state.usage + (answered.turn.usage if answered.turn else messages.Usage()),
     )
 
 
@@ -85,9 +84,8 @@ def remembering(
         messages.SpokenLine(role="user", text=said[:LINE_LENGTH]),
         messages.SpokenLine(role="assistant", text=answered[:LINE_LENGTH]),
     ]
-    return state.model_copy(
-        update={"history": lines[-LINES:], "gists": [*state.gists, gist][-GISTS - LINES // 2 :]}
-    )
+    gists = [*state.gists, gist][-GISTS - LINES // 2 :]
+    return state.changed(history=lines[-LINES:], gists=gists)
 
 
 def earlier(state: ConversationState) -> list[str]:
@@ -97,35 +95,29 @@ def earlier(state: ConversationState) -> list[str]:
 
 def waiting_for(state: ConversationState, calls: Sequence[WaitingCall]) -> ConversationState:
     """The state with more calls out at the front end; the oldest are given up beyond `WAITING`."""
-    return state.model_copy(update={"waiting": [*state.waiting, *calls][-WAITING:]})
+    return state.changed(waiting=[*state.waiting, *calls][-WAITING:])
 
 
 def with_result(state: ConversationState, action: messages.ToolResultAction) -> ConversationState:
     """The state with what the front end found, where that call is out; cut where it is long."""
     text = json.dumps(action.result, ensure_ascii=False)
     result = action.result if len(text) <= RESULT_LENGTH else f"{text[:RESULT_LENGTH]}…"
-    taken = {"heard": True, "result": result}
-    return state.model_copy(
-        update={
-            "waiting": [
-                w.model_copy(update=taken) if w.id == action.tool_call_id else w
-                for w in state.waiting
-            ]
-        }
-    )
+    found = {w.id: w for w in state.waiting}
+    if (call := found.get(action.tool_call_id)) is not None:
+        found[call.id] = call.changed(heard=True, result=result)
+    return state.changed(waiting=list(found.values()))
 
 
 def without_waiting(state: ConversationState, message_id: str) -> ConversationState:
     """The state with nothing out any more for that message."""
-    left = [w for w in state.waiting if w.message_id != message_id]
-    return state.model_copy(update={"waiting": left})
+    return state.changed(waiting=[w for w in state.waiting if w.message_id != message_id])
 
 
 def put_away(state: ConversationState) -> ConversationState:
     """The state for a conversation that is resumed another day: nothing is answered unasked."""
     if state.skill is None or not state.skill.asking:
         return state
-    return state.model_copy(update={"skill": state.skill.model_copy(update={"asking": False})})
+    return state.changed(skill=state.skill.changed(asking=False))
 
 
 def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill | None:
@@ -133,17 +125,8 @@ def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill | None:
     if outcome.memory is None:
         return None
     asks = outcome.ending == "asked"
-    return OpenSkill(
-        task=start.task,
-        memory=outcome.memory,
-        tools=start.tools,
-        question=outcome.text if asks else "",
-        asking=asks,
-    )
-
-
-def _without_answer(one: HeldTurn) -> HeldTurn:
-    return one if one.turn is None else one.model_copy(update={"turn": None})
+    known = OpenSkill(task=start.task, memory=outcome.memory, tools=start.tools)
+    return known.changed(question=outcome.text, asking=True) if asks else known
 
 
 def bounded(state: ConversationState) -> ConversationState:
@@ -152,8 +135,8 @@ def bounded(state: ConversationState) -> ConversationState:
     left, taken = ANSWER_BYTES - open_, []
     for one in reversed(state.taken):
         left -= len(one.model_dump_json().encode())
-        taken.append(one if left > 0 else _without_answer(one))
-    return state.model_copy(update={"taken": taken[::-1]})
+        taken.append(one if left > 0 else one.changed(turn=None))
+    return state.changed(taken=taken[::-1])
 
 
 def leaves_several(state: ConversationState, view: FlowView) -> bool:
@@ -172,13 +155,13 @@ def with_news(
     """
     if state.news.get(view.id, -1) >= view.events:
         return state
-    news = {**{k: v for k, v in state.news.items() if k != view.id}, view.id: view.events}
-    news = dict(list(news.items())[-NEWS_OF:])
+    others = [(run, events) for run, events in state.news.items() if run != view.id]
+    news = dict([*others, (view.id, view.events)][-NEWS_OF:])
     paused = [p for p in state.paused if p.id != view.id]
     active = state.active
     if view.asking and active is not None and is_paused(state, view):
         at_its_place = [view if p.id == view.id else p for p in state.paused]
-        return state.model_copy(update={"news": news, "paused": at_its_place})
+        return state.changed(news=news, paused=at_its_place)
     if active is not None and active.id == view.id:
         active = view if view.asking else None
     elif view.asking and active is None:
@@ -187,8 +170,7 @@ def with_news(
         paused = [*paused, view]
     if active is None and paused and take_up:
         *paused, active = paused
-    state = state.model_copy(update={"news": news, "active": active, "paused": paused})
-    state = handing_in(state, view)
+    state = handing_in(state.changed(news=news, active=active, paused=paused), view)
     return state if view.status == "running" else no_longer_at_work(state, view.id)
 
 
@@ -197,33 +179,27 @@ def is_paused(state: ConversationState, view: FlowView) -> bool:
     return any(paused.id == view.id for paused in state.paused)
 
 
-def heard(state: ConversationState, at: datetime) -> ConversationState:
-    """The state of a conversation in which something was said just now."""
-    return state.model_copy(update={"heard_at": at})
-
-
 def handing_in(state: ConversationState, view: FlowView) -> ConversationState:
     """The state with this run handed in where it waits for approval, and without it else."""
     if view.status == "waiting_approval":
         # Its slots and texts are known by the run itself: it is only called by its name here.
         named = view.model_copy(update={"slots": {}, "fillable": {}, "replies": []})
-        return state.model_copy(update={"handed_in": named})
-    if state.handed_in is None or state.handed_in.id != view.id:
-        return state
-    return state.model_copy(update={"handed_in": None})
+        return state.changed(handed_in=named)
+    gone = state.handed_in is not None and state.handed_in.id == view.id
+    return state.changed(handed_in=None) if gone else state
 
 
 def no_longer_at_work(state: ConversationState, run: str) -> ConversationState:
     """The state where this run isn't at work (any longer)."""
-    if state.at_work is None or state.at_work.id != run:
-        return state
-    return state.model_copy(update={"at_work": None})
+    done = state.at_work is not None and state.at_work.id == run
+    return state.changed(at_work=None) if done else state
 
 
 def status(state: ConversationState, running: list[str]) -> ConversationStatus:
     """Where the conversation stands, for people."""
     asked, talked_of = state.active.replies if state.active else [], state.active or state.at_work
     confirmation = next((r for r in asked if isinstance(r, messages.ConfirmReply)), None)
+    skill = state.skill
     return ConversationStatus(
         running=running,
         turns=state.turns,
@@ -231,24 +207,24 @@ def status(state: ConversationState, running: list[str]) -> ConversationStatus:
         paused_flows=[PausedFlow(id=p.id, name=p.flow, state=p.state) for p in state.paused],
         pending_confirmation=confirmation.model_dump(mode="json") if confirmation else None,
         asked=messages.question_in(_shown_last(state)),
-        active_skill=_active(state.skill) if state.skill else None,
+        active_skill=skill
+        and ActiveSkill(name=skill.name, title=skill.task.skill.title, asking=skill.asking),
         waiting_calls={call.id: call.tool for call in state.waiting if not call.heard},
         usage=state.usage,
     )
 
 
 def _shown_last(state: ConversationState) -> list[messages.Reply]:
-    """The replies that ask what is open: what the router offered last, else what the flow asks."""
     if not state.offered:
         return state.active.replies if state.active else []
     named = messages.offer_question(state.offered)
-    turns = (held.turn for held in reversed(state.taken) if held.turn is not None)
-    shown = next(turns, None)
+    shown = last_turn(state)
     return [r for r in shown.replies if getattr(r, "question", None) == named] if shown else []
 
 
-def _active(skill: OpenSkill) -> ActiveSkill:
-    return ActiveSkill(name=skill.name, title=skill.task.skill.title, asking=skill.asking)
+def last_turn(state: ConversationState) -> messages.Turn | None:
+    """The last turn whose answer is still held."""
+    return next((held.turn for held in reversed(state.taken) if held.turn is not None), None)
 
 
 def details(start: ConversationStart, state: ConversationState, route: messages.Route) -> str:
@@ -281,7 +257,7 @@ def asking_which(
 ) -> tuple[ConversationState, messages.ChoicesReply]:
     """The question which of the paused flows to take up, and the state in which it is open."""
     reply = paused.which([PausedRun.of(view, locale) for view in state.paused], locale)
-    return state.model_copy(update={"offered": reply.options, "offered_for": ""}), reply
+    return state.changed(offered=reply.options, offered_for=""), reply
 
 
 def with_lapsed(state: ConversationState, view: FlowView) -> ConversationState:
@@ -290,7 +266,7 @@ def with_lapsed(state: ConversationState, view: FlowView) -> ConversationState:
     if one is None:
         return state
     others = [other for other in state.lapsed if other.run != one.run]
-    return state.model_copy(update={"lapsed": [*others, one][-LAPSED:]})
+    return state.changed(lapsed=[*others, one][-LAPSED:])
 
 
 def lapsed_of(view: FlowView) -> LapsedFlow | None:
@@ -305,8 +281,7 @@ def lapsed_of(view: FlowView) -> LapsedFlow | None:
 
 def without_lapsed(state: ConversationState, run: str) -> ConversationState:
     """The state where that run is gone on with, and needn't be kept."""
-    left = [one for one in state.lapsed if one.run != run]
-    return state.model_copy(update={"lapsed": left})
+    return state.changed(lapsed=[one for one in state.lapsed if one.run != run])
 
 
 def as_told(state: ConversationState, news: News, locale: Locale) -> News:
@@ -321,73 +296,37 @@ def as_told(state: ConversationState, news: News, locale: Locale) -> News:
         label = notices.go_on(view.title).within(locale)
         button = messages.Option(label=label, value=paused.value(view.id))
         replies.append(messages.ChoicesReply(text=label, options=[button]))
-    return news.model_copy(update={"replies": replies})
-
-
-@dataclass(frozen=True)
-class Times:
-    """When a message came in, and when it was answered."""
-
-    asked: datetime
-    answered: datetime
+    return news.changed(replies=replies)
 
 
 def rows_of_turn(
-    conversation: str,
-    submission: Submission,
-    before: ConversationState,
-    turn: messages.Turn,
-    at: Times,
+    conversation: str, submission: Submission, said: str, turn: messages.Turn, began: datetime
 ) -> list[LogEntry]:
-    """The rows of a turn: what the person said, what was answered, and the turn whole.
+    """The rows of a turn that is answered now: what the person `said`, the answer, and the turn.
 
     What was said is news for the person too, whose other windows may show other conversations.
     Before them the end of each call, for those whose worker died before it could say so.
     """
-    id_, person = submission.message_id, submission.caller.id
-    said: dict[str, JsonValue] = {
-        "role": "user",
-        "text": as_text(submission.message, before),
-        "message_id": id_,
-    }
+    id_, person, now = submission.message_id, submission.caller.id, workflow.now()
+    place = ProgressPlace(conversation, id_)
+
+    def row(part: str, at: datetime, recipient: str | None, **data: JsonValue) -> LogEntry:
+        kind: Literal["turn", "message"] = "turn" if part == "turn" else "message"
+        about = {"conversation": conversation, "message_id": id_, "recipient": recipient}
+        key = f"{conversation}:{id_}:{part}"
+        return LogEntry(key=key, kind=kind, at=at, data=data, **about)
+
     route = turn.route.model_dump(mode="json", exclude_none=True)
     answered = _spoken(turn.replies, route=route, message_id=id_)
-    whole: dict[str, JsonValue] = {
-        "digest": submission.message.digest,
-        "turn": turn.model_dump(mode="json"),
-    }
     return [
-        *_ends_of_calls(ProgressPlace(conversation, id_), turn, at.answered),
-        _entry(conversation, id_, "user", at.asked, said, person),
-        _entry(conversation, id_, "assistant", at.answered, answered, person),
-        _entry(conversation, id_, "turn", at.answered, whole),
-    ]
-
-
-def _entry(
-    conversation: str,
-    message_id: str,
-    part: str,
-    at: datetime,
-    data: dict[str, JsonValue],
-    recipient: str | None = None,
-) -> LogEntry:
-    return LogEntry(
-        key=f"{conversation}:{message_id}:{part}",
-        kind="turn" if part == "turn" else "message",
-        at=at,
-        conversation=conversation,
-        recipient=recipient,
-        message_id=message_id,
-        data=data,
-    )
-
-
-def _ends_of_calls(place: ProgressPlace, turn: messages.Turn, at: datetime) -> list[LogEntry]:
-    return [
-        ToolCallProgress(place, call.id, call.name).finished(at, call.status)
-        for call in turn.tool_calls
-        if call.status != "waiting"
+        *(
+            ToolCallProgress(place, call.id, call.name).finished(now, call.status)
+            for call in turn.tool_calls
+            if call.status != "waiting"
+        ),
+        row("user", began, person, role="user", text=said, message_id=id_),
+        row("assistant", now, person, **answered),
+        row("turn", now, None, digest=submission.message.digest, turn=turn.model_dump(mode="json")),
     ]
 
 
@@ -446,14 +385,10 @@ def _label(value: JsonValue, before: ConversationState) -> str:
     for reply in before.active.replies if before.active else []:
         shown += getattr(reply, "options", [])
     named = next((option.label for option in shown if option.value == value), None)
-    return named or _taken_up(value, before) or str(value)
-
-
-def _taken_up(value: JsonValue, before: ConversationState) -> str | None:
-    """What a button of a day ago goes on with, as one that starts a flow is shown."""
-    run = run_meant(value)
+    # A button of a day ago may go on with a run: shown as one that starts a flow.
     flows = {one.run: one.flow for one in before.lapsed} | {v.id: v.flow for v in before.paused}
-    return f"▶ {flows[run]}" if run in flows else None
+    run = run_meant(value)
+    return named or (f"▶ {flows[run]}" if run in flows else str(value))
 
 
 class ConversationRecords:
@@ -461,26 +396,21 @@ class ConversationRecords:
 
     def __init__(self, start: ConversationStart) -> None:
         self._tenant = start.tenant
-        self._conversation = start.conversation
+        self._whose = {"tenant": start.tenant, "conversation": start.conversation}
 
     async def snapshot(self) -> ConversationState | None:
         """The state in which the conversation was last put away; None where it never was."""
-        asked = activities.Recall(tenant=self._tenant, conversation=self._conversation)
+        asked = activities.Recall(**self._whose)
         return (await perform(activities.RECALL, asked, summary="snapshot")).state
 
     async def turn(self, message_id: str) -> RecordedTurn | None:
         """What the message was answered with; None where it never was."""
-        asked = activities.Recall(
-            tenant=self._tenant, conversation=self._conversation, message_id=message_id
-        )
+        asked = activities.Recall(**self._whose, message_id=message_id)
         return (await perform(activities.RECALL, asked, summary=f"message {message_id}")).turn
 
     async def keep(self, state: ConversationState) -> None:
         """Keep the state for the message that opens the conversation again."""
-        await perform(
-            activities.KEEP,
-            activities.Keep(tenant=self._tenant, conversation=self._conversation, state=state),
-        )
+        await perform(activities.KEEP, activities.Keep(**self._whose, state=state))
 
     async def write(self, entries: list[LogEntry]) -> None:
         """Append the rows to the event log, if any."""

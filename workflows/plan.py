@@ -36,7 +36,7 @@ from router.skill.loop import (
 )
 from workflows.activity import perform
 from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
-from workflows.tool_calls import bounded, worded
+from workflows.tool_calls import bounded
 
 INTERRUPTED = "not finished, since the employee said something meanwhile"
 _FATES: dict[Ending, plans.Fate] = {"answered": "done", "asked": "missing"}
@@ -132,18 +132,15 @@ class StepExecutor:
         Its count of steps goes on from the run's, so that no two tries have the same.
         """
         task, account = self._start.task, self._start.account
-        skill = task.skill.model_copy(
-            update={"max_turns": began + share.turns, "token_budget": share.tokens}
-        )
-        return self._start.model_copy(
-            update={
-                "task": task.model_copy(update={"skill": skill, "part": part, "history": []}),
-                "account": account.model_copy(update={"spent": account.spent + spent}),
-                "memory": AgentMemory(),
-                "progress": LoopProgress(steps=began),
-                "calls": [],
-                "heard": [],
-            }
+        bounds = {"max_turns": began + share.turns, "token_budget": share.tokens}
+        skill = task.skill.model_copy(update=bounds)
+        return self._start.changed(
+            task=task.model_copy(update={"skill": skill, "part": part, "history": []}),
+            account=account.changed(spent=account.spent + spent),
+            memory=AgentMemory(),
+            progress=LoopProgress(steps=began),
+            calls=[],
+            heard=[],
         )
 
     async def _worked(self, agent: SubAgent) -> plans.StepResult:
@@ -209,7 +206,6 @@ class PlanAgent(SkillAgent):
         return why_last(skill, progress, seconds) or why_no_room(left(skill, progress, question))
 
     def _hear(self) -> bool:
-        """Take up what was said meanwhile; steps that weren't begun are skipped."""
         if heard := super()._hear():
             self._corrected = None
             if self.memory.plan is not None:
@@ -220,7 +216,6 @@ class PlanAgent(SkillAgent):
         self.memory = self.memory.model_copy(update={"plan": plan})
 
     async def _draw(self) -> AgentEnded | None:
-        """Have a plan made; one that won't do is returned once."""
         planned = await self._asked(activities.PLAN, self._question(activities.Draw))
         if planned is None or self._steered:
             return None
@@ -251,7 +246,6 @@ class PlanAgent(SkillAgent):
         self.progress = self.progress.model_copy(update={"errors": 0})
 
     async def _work(self, plan: plans.Plan) -> None:
-        """Have steps worked on until no further one can begin, and those have ended."""
         try:
             while self._begun(plan):
                 plan = self._taken_in(plan, await self._runs.next())
@@ -261,7 +255,8 @@ class PlanAgent(SkillAgent):
     def _begun(self, plan: plans.Plan) -> bool:
         """True where steps are under way, after those were begun that can be."""
         for step in plan.ready(self._runs.steps):
-            if len(self._runs) == AT_ONCE or self._steered or self._is_long:
+            long = workflow.info().is_continue_as_new_suggested()
+            if len(self._runs) == AT_ONCE or self._steered or long:
                 break
             room = left(self._start.task.skill, self.progress, self._runs.promised)
             mine = share(room, plan.open - len(self._runs))
@@ -269,10 +264,6 @@ class PlanAgent(SkillAgent):
                 break
             self._runs.begin(plan.part(step), mine, self.progress)
         return len(self._runs) > 0
-
-    @property
-    def _is_long(self) -> bool:
-        return workflow.info().is_continue_as_new_suggested()
 
     def _taken_in(self, plan: plans.Plan, runs: Sequence[StepExecution]) -> plans.Plan:
         """The plan with what these steps came to; one that was stopped only cost something."""
@@ -286,8 +277,7 @@ class PlanAgent(SkillAgent):
         return plan
 
     async def _reflect(self, *, last: bool) -> AgentEnded | None:
-        """Have the results judged; an answer of no use is returned with why."""
-        question = self._question(activities.Reflect).model_copy(update={"last": last})
+        question = self._question(activities.Reflect).changed(last=last)
         reflected = await self._asked(activities.REFLECT, question)
         if reflected is None or self._steered:
             return None  # it judged what has changed meanwhile
@@ -328,7 +318,6 @@ class PlanAgent(SkillAgent):
     async def _asked(
         self, stub: ActivityStub[Question, Answer], question: Question
     ) -> Answer | None:
-        """The answer; None where no model could be had for it."""
         number = self.progress.steps + 1
         try:
             answer = await perform(stub, question, summary=f"step {number}: {stub.name}")
@@ -347,4 +336,4 @@ class PlanAgent(SkillAgent):
         said = said or STOPPED[why].within(locale)
         if plan is not None:
             return AgentEnded(plans.reached(said, plan, locale), why)
-        return AgentEnded(stopped(said, worded(self.calls, self._start.tools, locale), locale), why)
+        return AgentEnded(stopped(said, self.found, locale), why)

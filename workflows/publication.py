@@ -5,9 +5,7 @@ Each is told only where the run is something else than it was told last.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 
 from temporalio import workflow
 
@@ -21,36 +19,27 @@ from router.domain.progress import ProgressPlace, ToolCallProgress, ToolStatus
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation, decisions, elicitation
 from router.flow.engine.events import Remind
-from router.flow.engine.run import Assignee, Run, Task
+from router.flow.engine.run import Run, Task
 from router.flow.prompts import question
 from router.flow.slot_types.slot import files_in
 from workflows.activity import perform
-
-NO_TOOLS: Mapping[str, CallLimits] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class WorkflowIdentity:
-    """Where the run is to be found in Temporal, and since when."""
-
-    workflow_id: str
-    run_id: str
-    created_at: datetime
 
 
 def of(
     definition: FlowDefinition,
     run: Run,
-    where: WorkflowIdentity,
-    now: datetime,
+    created_at: datetime,
     reminders: list[Remind],
-    tools: Mapping[str, CallLimits] = NO_TOOLS,
+    tools: Mapping[str, CallLimits],
 ) -> Publish:
-    """The rows of a run: itself, its approvals, and a notice for everyone reminded.
+    """The rows of this workflow's run: itself, its approvals, and a notice for everyone reminded.
 
     Of a completed one that can be taken back also what that takes: how its `tools` are called.
     """
-    undoing = _undoing(definition, run)
+    where, now = workflow.info(), workflow.now()
+    can = compensation.can_be_withdrawn(definition, run)
+    undoing = compensation.definition_of(definition) if can else None
+    recorded = records.HistoryLine.model_validate
     return Publish(
         run=records.RunRecord(
             id=run.id,
@@ -66,19 +55,16 @@ def of(
             requester=run.requester.id,
             conversation=run.conversation,
             parent=run.parent,
-            history=[
-                records.HistoryLine.model_validate(line, from_attributes=True)
-                for line in run.history
-            ],
+            history=[recorded(line, from_attributes=True) for line in run.history],
             events=run.events,
-            created_at=where.created_at,
+            created_at=created_at,
             updated_at=now,
             readers=run.copied,
             files=_files(definition, run),
             withdraws=run.withdraws.run if run.withdraws else None,
             remedy=_remedy(undoing, run, tools) if undoing else None,
         ),
-        approvals=_approvals(definition, run, where),
+        approvals=_approvals(definition, run, where.workflow_id),
         entries=[entry for r in reminders for entry in _notices(definition, run, r, now)],
         amends=_amendment(run),
         definition=undoing.model_dump_json() if undoing else None,
@@ -87,19 +73,10 @@ def of(
 
 def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:
     """What the files in the run's slots are called, by id."""
-    shown = (
-        file
-        for name, slot in definition.slots.items()
-        if run.slots.get(name) is not None
-        for file in files_in(slot, run.slots[name])
-    )
+    known = {name: value for name, value in run.slots.items() if value is not None}
+    slots = [(slot, known[name]) for name, slot in definition.slots.items() if name in known]
+    shown = (file for slot, value in slots for file in files_in(slot, value))
     return {file: run.files[file] for file in shown if file in run.files}
-
-
-def _undoing(definition: FlowDefinition, run: Run) -> FlowDefinition | None:
-    """The flow that takes back what this run did, where it is over and can be."""
-    can = compensation.can_be_withdrawn(definition, run)
-    return compensation.definition_of(definition) if can else None
 
 
 def _remedy(undoing: FlowDefinition, run: Run, tools: Mapping[str, CallLimits]) -> records.Remedy:
@@ -138,44 +115,35 @@ def _amendment(run: Run) -> records.Amendment | None:
 
 
 def _approvals(
-    definition: FlowDefinition, run: Run, where: WorkflowIdentity
+    definition: FlowDefinition, run: Run, workflow_id: str
 ) -> list[records.ApprovalRecord]:
-    if run.approval is None:
-        return []
-    waiting = {a.id for a in run.approval.waiting_for()} if run.status not in ENDED else set()
-    return [_approval(definition, run, where, a, a.id in waiting) for a in run.approval.assignees]
-
-
-def _approval(
-    definition: FlowDefinition, run: Run, where: WorkflowIdentity, asked: Assignee, active: bool
-) -> records.ApprovalRecord:
     approval = run.approval
-    if approval is None:  # pragma: no cover
-        raise TypeError(f"run {run.id} has no approval")
-    return records.ApprovalRecord(
-        id=asked.id,
-        tenant=run.requester.tenant,
-        run=run.id,
-        workflow_id=where.workflow_id,
-        flow=definition.flow,
-        person=asked.person,
-        requester=run.requester.id,
-        title=approval.title,
-        summary=approval.summary,
-        labels=approval.labels,
-        digest=approval.digest,
-        since=asked.since,
-        due=_due(run),
-        active=active,
-        verdict=asked.verdict,
-        comment=asked.comment,
-    )
-
-
-def _due(run: Run) -> datetime | None:
-    """Until when it may be decided: before it goes to somebody else, or expires."""
-    timers: dict[str, datetime] = {name: timer.due for name, timer in run.timers.items()}
-    return decisions.decide_by(run.approval, timers) if run.approval else None
+    if approval is None:
+        return []
+    waiting = {a.id for a in approval.waiting_for()} if run.status not in ENDED else set()
+    # Until when it may be decided: before it goes to somebody else, or expires.
+    due = decisions.decide_by(approval, {name: timer.due for name, timer in run.timers.items()})
+    return [
+        records.ApprovalRecord(
+            id=asked.id,
+            tenant=run.requester.tenant,
+            run=run.id,
+            workflow_id=workflow_id,
+            flow=definition.flow,
+            person=asked.person,
+            requester=run.requester.id,
+            title=approval.title,
+            summary=approval.summary,
+            labels=approval.labels,
+            digest=approval.digest,
+            since=asked.since,
+            due=due,
+            active=asked.id in waiting,
+            verdict=asked.verdict,
+            comment=asked.comment,
+        )
+        for asked in approval.assignees
+    ]
 
 
 def _notices(
@@ -239,9 +207,8 @@ class RunPublisher:
         """Have it said with the next publication, lest the worker that was to say so has died."""
         if run.conversation is not None:
             place = ProgressPlace(run.conversation, run=workflow.info().workflow_id)
-            self._ends.append(
-                ToolCallProgress(place, task.id, task.name).finished(workflow.now(), status)
-            )
+            progress = ToolCallProgress(place, task.id, task.name)
+            self._ends.append(progress.finished(workflow.now(), status))
 
     def is_behind(self, run: Run) -> bool:
         """True where the run went on while what came before was being published."""
@@ -264,20 +231,10 @@ class RunPublisher:
         if self._published == listed and not reminders:
             return
         ends, self._reminders, self._ends = self._ends, [], []
-        info = workflow.info()
-        published = of(
-            elicitation.extended(self._definition, run),
-            run,
-            WorkflowIdentity(info.workflow_id, info.run_id, self._created_at),
-            workflow.now(),
-            reminders,
-            self._tools,
-        )
-        await perform(
-            activities.PUBLISH,
-            published.model_copy(update={"entries": [*ends, *published.entries]}),
-            summary=f"{run.status} in {run.state}",
-        )
+        definition = elicitation.extended(self._definition, run)
+        published = of(definition, run, self._created_at, reminders, self._tools)
+        whole = published.changed(entries=[*ends, *published.entries])
+        await perform(activities.PUBLISH, whole, summary=f"{run.status} in {run.state}")
         self._published = listed
 
 
@@ -303,12 +260,12 @@ class ConversationNotifier:
     def answer(self, definition: FlowDefinition, run: Run) -> FlowAnswer:
         """The run as it stands, with everything said and not yet told; it is told by this."""
         view = question.view(definition, run)
-        replies: list[Reply] = [TextReply(text=text) for text in self.said]
-        asked = [] if run.quiet else view.replies
-        calls, begun = self.calls, self.begun
+        said: list[Reply] = [TextReply(text=text) for text in self.said]
+        replies = said if run.quiet else [*said, *view.replies]
+        answer = FlowAnswer(view=view, replies=replies, calls=self.calls, begun=self.begun)
         self.said, self.calls, self.begun = [], [], []
         self._events, self._told_of = run.events, (run.status, run.state)
-        return FlowAnswer(view=view, replies=[*replies, *asked], calls=calls, begun=begun)
+        return answer
 
     async def tell(self, definition: FlowDefinition, run: Run) -> None:
         """Tell the conversation what happened without its asking, if anything did."""
@@ -319,13 +276,10 @@ class ConversationNotifier:
             self._events = run.events
             return
         answer = self.answer(definition, run)
-        await perform(
-            activities.NOTIFY,
-            activities.Notify(
-                tenant=run.requester.tenant,
-                conversation=run.conversation,
-                requester=run.requester,
-                news=News(view=answer.view, replies=answer.replies, at=workflow.now()),
-            ),
-            summary=f"{run.status} in {run.state}",
+        notify = activities.Notify(
+            tenant=run.requester.tenant,
+            conversation=run.conversation,
+            requester=run.requester,
+            news=News(view=answer.view, replies=answer.replies, at=workflow.now()),
         )
+        await perform(activities.NOTIFY, notify, summary=f"{run.status} in {run.state}")

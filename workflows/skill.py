@@ -121,15 +121,12 @@ class SkillWorkflow:
             while (ended := await self._agent.step()) is None:
                 if isinstance(self._agent, PlanAgent) and self._agent.unplanned:
                     # From here on step by step: a model that can't plan may still find an answer.
-                    workflow.logger.warning(
-                        "%s goes on without a plan: %s",
-                        self._start.task.skill.name,
-                        self._agent.unplanned,
-                    )
-                    task = self._start.task
+                    task, why = self._start.task, self._agent.unplanned
+                    workflow.logger.warning("%s goes on without a plan: %s", task.skill.name, why)
                     skill = task.skill.model_copy(update={"mode": "react"})
-                    wiser = {"task": task.model_copy(update={"skill": skill})}
-                    self._start = self._carried.model_copy(update=wiser)
+                    self._start = self._carried.changed(
+                        task=task.model_copy(update={"skill": skill})
+                    )
                     self._agent = SubAgent(self._start, self._ends)
                 if self._full:
                     workflow.continue_as_new(self._carried)
@@ -137,7 +134,16 @@ class SkillWorkflow:
             if not is_cancelled_exception(error):
                 raise
             ended = AgentEnded("", "cancelled")
-        return self._outcome(ended)
+        agent = self._agent
+        return SkillOutcome(
+            text=ended.text,
+            ending=ended.ending,
+            calls=agent.calls,
+            usage=agent.progress.usage,
+            memory=None if ended.ending == "answered" else agent.memory,
+            flow=ended.flow,
+            heard=agent.heard,
+        )
 
     @workflow.signal(name=STEER)
     def steer(self, said: Steer) -> None:
@@ -155,24 +161,10 @@ class SkillWorkflow:
     @property
     def _carried(self) -> SkillStart:
         agent = self._agent
-        return self._start.model_copy(
-            update={
-                "memory": agent.memory,
-                "progress": agent.progress,
-                "calls": agent.calls,
-                "heard": agent.heard,
-                "ends": self._ends,
-            }
-        )
-
-    def _outcome(self, ended: AgentEnded) -> SkillOutcome:
-        agent = self._agent
-        return SkillOutcome(
-            text=ended.text,
-            ending=ended.ending,
+        return self._start.changed(
+            memory=agent.memory,
+            progress=agent.progress,
             calls=agent.calls,
-            usage=agent.progress.usage,
-            memory=None if ended.ending == "answered" else agent.memory,
-            flow=ended.flow,
             heard=agent.heard,
+            ends=self._ends,
         )

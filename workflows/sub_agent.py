@@ -7,7 +7,6 @@ last that finished, and none is paid for twice.
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -21,7 +20,7 @@ from router.contracts.skill_run import Ending, SkillStart, Steer
 from router.domain.commands import StartFlow
 from router.domain.messages import ToolCallView, Usage
 from router.flow.prompts.values import readable
-from router.llm.types import FunctionCall, ToolMessage
+from router.llm.types import FunctionCall
 from router.routing import skill_context, skill_memory
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import Thought
@@ -49,19 +48,14 @@ async def fit(
         locale=start.locale,
         account=account,
     )
-    told = await _condensed(given)
-    return fitted.memory.recalling(told.text), told.usage
-
-
-async def _condensed(given: activities.Condense) -> activities.Condensed:
-    """What is gone, in short: by a model, or plainly where none can be had for it."""
     try:
-        return await perform(activities.CONDENSE, given, summary=f"{len(given.gone)} messages")
+        told = await perform(activities.CONDENSE, given, summary=f"{len(given.gone)} messages")
     except ActivityError as failure:
         if is_cancelled_exception(failure):
             raise
         workflow.logger.warning("nothing was condensed: %s", failure.cause)
-        return activities.Condensed(text=skill_memory.plain(given.earlier, given.gone))
+        told = activities.Condensed(text=skill_memory.plain(given.earlier, given.gone))
+    return fitted.memory.recalling(told.text), told.usage
 
 
 AT_ONCE = 4
@@ -109,11 +103,15 @@ class SkillAgent(ABC):
         return bool(self._steered)
 
     @property
+    def found(self) -> list[str]:
+        """What its calls came to so far, a line each, for people."""
+        return worded(self.calls, self._start.tools, self._start.locale)
+
+    @property
     def _seconds_left(self) -> float:
         return (self._ends - workflow.now()).total_seconds()
 
     def _hear(self) -> bool:
-        """Take up what was said meanwhile, between two steps; False where nothing was."""
         said, self._steered = self._steered, []
         for one in said:
             self.memory = self.memory.hearing(f"The employee says meanwhile: {one.text}")
@@ -131,7 +129,7 @@ class SubAgent(SkillAgent):
     async def step(self) -> AgentEnded | None:
         """One thought, and the calls that it asks for; None where others are to follow."""
         self._hear()
-        skill, locale = self._start.task.skill, self._start.locale
+        skill = self._start.task.skill
         stop = why_stop(skill, self.progress, self._seconds_left)
         if stop is None:
             stop = why_last(skill, self.progress, self._seconds_left)
@@ -141,40 +139,30 @@ class SubAgent(SkillAgent):
                 stop = stop or "budget"
             if ended is not None or stop is None:
                 return ended
-        return self._stopped(stop, STOPPED[stop].within(locale))
+        return self._stopped(stop)
 
-    def _stopped(self, why: Stop, said: str) -> AgentEnded:
-        """The end without an answer: why, and what was found all the same."""
-        return AgentEnded(stopped(said, self.found, self._start.locale), why)
-
-    @property
-    def found(self) -> list[str]:
-        """What its calls came to so far, a line each, for people."""
-        return worded(self.calls, self._start.tools, self._start.locale)
+    def _stopped(self, why: Stop, said: str = "") -> AgentEnded:
+        locale = self._start.locale
+        return AgentEnded(stopped(said or STOPPED[why].within(locale), self.found, locale), why)
 
     async def _think(self, *, last: bool) -> Thought | None:
-        """The next step; None where no model could be had for it."""
-        self.memory, paid = await fit(
-            self._start, self.memory, self._account, self.progress.steps + 1
-        )
+        start, step = self._start, self.progress.steps + 1
+        self.memory, paid = await fit(start, self.memory, self._account, step)
         self.progress = self.progress.with_cost(paid)
+        think = activities.Think(
+            task=start.task,
+            memory=self.memory,
+            locale=start.locale,
+            account=self._account,
+            last=last,
+            step=step,
+        )
         try:
-            thought = await perform(
-                activities.THINK,
-                activities.Think(
-                    task=self._start.task,
-                    memory=self.memory,
-                    locale=self._start.locale,
-                    account=self._account,
-                    last=last,
-                    step=self.progress.steps + 1,
-                ),
-                summary=f"{self._place}step {self.progress.steps + 1}",
-            )
+            thought = await perform(activities.THINK, think, summary=f"{self._place}step {step}")
         except ActivityError as failure:
             if is_cancelled_exception(failure):
                 raise
-            workflow.logger.warning("step %s failed: %s", self.progress.steps + 1, failure.cause)
+            workflow.logger.warning("step %s failed: %s", step, failure.cause)
             if getattr(failure.cause, "type", None) == activities.TOO_LONG:
                 self.memory = skill_context.refused(self.memory)
             self.progress = self.progress.after(Usage(), fruitless=True)
@@ -190,7 +178,6 @@ class SubAgent(SkillAgent):
         return self._start.account_after(self.progress, self._seconds_left)
 
     async def _heeded(self, thought: Thought) -> AgentEnded | None:
-        """What the thought comes to: an end, or calls."""
         self.memory = self.memory.noting(thought.notes)
         if thought.spent:
             return self._stopped("budget", thought.spent)
@@ -214,7 +201,7 @@ class SubAgent(SkillAgent):
             return AgentEnded(text, "answered")
         self.memory = self.memory.asking(text)
         if self.memory.times_asked >= MOST_REPEATS:
-            return self._stopped("repetition", STOPPED["repetition"].within(self._start.locale))
+            return self._stopped("repetition")
         return AgentEnded(text, "asked")
 
     async def _act(self, thought: Thought) -> AgentEnded | None:
@@ -240,11 +227,13 @@ class SubAgent(SkillAgent):
             self.calls = bounded(self.calls)
         came_to_something = bool(thought.notes) or any(f and f.error is None for f in found)
         self.progress = self.progress.judged(fruitless=not came_to_something)
-        self.progress = self.progress.having_done(_digest(*_done(thought, results)))
+        asked = [json.dumps([c.name, c.arguments], sort_keys=True) for c in thought.said.calls]
+        came = [result.text for result in (*thought.refused, *results)]
+        digest = sha256("\n".join([*asked, *came]).encode()).hexdigest()[:12]
+        self.progress = self.progress.having_done(digest)
         return next(filter(None, map(self._direct, found)), None)
 
     async def _called(self, call: FunctionCall, slots: asyncio.Semaphore) -> ToolFinding | None:
-        """What the call came to; None where it was skipped."""
         async with slots:
             if self._steered:
                 return None
@@ -262,7 +251,6 @@ class SubAgent(SkillAgent):
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
     def _note_refused(self, thought: Thought) -> None:
-        """Have the turn show the calls that weren't made, since they couldn't be."""
         refused = {r.call_id: r.text for r in thought.refused if r.text.startswith("error: ")}
         for call in thought.said.calls:
             if call.id in refused:
@@ -288,18 +276,7 @@ class SubAgent(SkillAgent):
 
     def _direct(self, found: ToolFinding | None) -> AgentEnded | None:
         """The end, where the tool's result is the answer as it is."""
-        if found is None or found.error is not None:
-            return None
-        limits = self._start.tools.get(found.tool)
-        if limits is None or not limits.return_direct:
+        limits = self._start.tools.get(found.tool) if found and found.error is None else None
+        if found is None or limits is None or not limits.return_direct:
             return None
         return AgentEnded(readable(found.result, self._start.locale), "answered")
-
-
-def _done(thought: Thought, results: Sequence[ToolMessage]) -> list[str]:
-    asked = [json.dumps([c.name, c.arguments], sort_keys=True) for c in thought.said.calls]
-    return [*asked, *(result.text for result in (*thought.refused, *results))]
-
-
-def _digest(*parts: str) -> str:
-    return sha256("\n".join(parts).encode()).hexdigest()[:12]

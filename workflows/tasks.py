@@ -42,7 +42,7 @@ from router.flow.engine.parallel import branch_of
 from router.flow.engine.run import FailureKind, Run, Task
 from router.routing.tool_form import inquiry_of
 from workflows.activity import perform
-from workflows.tool_calls import why
+from workflows.tool_calls import made, why
 
 
 async def looked_up(task: Task, run: Run) -> LookedUp:
@@ -74,19 +74,12 @@ async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Cal
         call_id=task.id,
         now=workflow.now(),
     )
-    answer: activities.LookupAnswer = await workflow.execute_activity(
-        task.name,
-        call,
-        result_type=activities.LookupAnswer,
-        start_to_close_timeout=limits.timeout,
-        heartbeat_timeout=limits.heartbeat,
-        retry_policy=RetryPolicy(
-            initial_interval=timedelta(milliseconds=500),
-            maximum_interval=timedelta(minutes=1),
-            maximum_attempts=limits.attempts,
-        ),
-        summary=f"{task.kind} in {run.state}",
+    retry = RetryPolicy(
+        initial_interval=timedelta(milliseconds=500),
+        maximum_interval=timedelta(minutes=1),
+        maximum_attempts=limits.attempts,
     )
+    answer = await made(call, limits, retry, f"{task.kind} in {run.state}")
     return Called(task=task.id, value=answer.value, lasts=limits.writes)
 
 
@@ -104,7 +97,7 @@ def came_to_nothing(
     kind = _kind(task, failure, limits)
     said = why(failure, run.locale)
     if kind == "unknown" and error is None:
-        said = _unheard_of(task).within(run.locale)
+        said = UNHEARD_OF.within(run.locale).format(tool=task.name)
     offered = error.offered if isinstance(error, errors.SeveralFit) else None
     return Failed(task=task.id, error=said, kind=kind, offered=offered)
 
@@ -114,16 +107,11 @@ def _kind(task: Task, failure: ActivityError, limits: CallLimits) -> FailureKind
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
         return "arguments"
-    timed_out = isinstance(failure.cause, ActivityTimeoutError)
-    lost = timed_out and limits.writes and task.may_change_something
-    if lost or isinstance(error, errors.UnknownOutcome):
+    lost = isinstance(failure.cause, ActivityTimeoutError) and limits.writes
+    if (lost and task.may_change_something) or isinstance(error, errors.UnknownOutcome):
         return "unknown"
     out_of_reach = error is None or isinstance(error, (errors.OutOfReach, *RETRYABLE))
     return "unavailable" if out_of_reach else "permanent"
-
-
-def _unheard_of(task: Task) -> Localised:
-    return Localised(zh=f"{task.name} 没有了下文", en=f"{task.name} was never heard of again")
 
 
 def status(event: AskedBack | Failed) -> ToolStatus:
@@ -152,6 +140,7 @@ GONE = Localised(
     zh="{flow} 没能办下去，管理员可以查到原因",
     en="{flow} broke off; the administrators can see why",
 )
+UNHEARD_OF = Localised(zh="{tool} 没有了下文", en="{tool} was never heard of again")
 UNKNOWN_FLOW = Localised(zh="没有 {flow} 这个流程", en="there is no flow {flow}")
 
 Child = workflow.ChildWorkflowHandle[object, FlowEnded]
@@ -181,19 +170,16 @@ class Children:
             return _failed(task, GONE, run)
         return Finished(task=task.id, **ended.model_dump(include=HANDED_OVER))
 
-    async def stop(self, task: Task) -> None:
-        """Tell the run to cancel itself."""
-        await self._signal(task, STOP, None)
+    async def tell(self, task: Task) -> None:
+        """Tell the run to cancel itself, or a branch what was agreed to in others.
 
-    async def tell_agreed(self, task: Task) -> None:
-        """Tell a branch what was agreed to in others."""
-        await self._signal(task, AGREED, Agreed(agreements=list(task.agreed)))
-
-    async def _signal(self, task: Task, signal: str, given: Agreed | None) -> None:
-        """Tell the run something; one that has ended by now needs no telling."""
+        One that has ended by now needs no telling.
+        """
+        agreed = None if task.stopping else Agreed(agreements=list(task.agreed))
+        signal = AGREED if agreed else STOP
         try:
             child = await asyncio.shield(self._begun[task.id])
-            await child.signal(signal, given)
+            await child.signal(signal, agreed)
         except FailureError as error:
             if is_cancelled_exception(error):
                 raise
@@ -204,15 +190,13 @@ class Children:
         begun = own or self._parent.flows.get(task.name)
         if begun is None:
             return None
-        return self._parent.model_copy(
-            update={
-                "definition": begun,
-                "form": False,
-                "locale": run.locale,
-                "run": _run_of(task, run),
-                "created_at": None,
-                "opening": Began(by=run.requester.id, slots={} if own else task.arguments),
-            }
+        return self._parent.changed(
+            definition=begun,
+            form=False,
+            locale=run.locale,
+            run=_run_of(task, run),
+            created_at=None,
+            opening=Began(by=run.requester.id, slots={} if own else task.arguments),
         )
 
 
@@ -253,14 +237,6 @@ def handed_over(run: Run) -> DecisionTaken:
     """The result of a run that has ended; for the run that waits for it, with all that it needs."""
     if run.parent is None:
         return DecisionTaken(status=run.status, state=run.state)
-    ended = FlowEnded(
-        status=run.status,
-        state=run.state,
-        slots=run.slots,
-        results=run.results,
-        done=run.done,
-        agreements=run.agreements,
-    )
-    if len(ended.model_dump_json().encode()) <= LARGEST:
-        return ended
-    return ended.model_copy(update={"slots": {}, "results": {}})
+    ended = FlowEnded(**{name: getattr(run, name) for name in FlowEnded.model_fields})
+    fits = len(ended.model_dump_json().encode()) <= LARGEST
+    return ended if fits else ended.changed(slots={}, results={})

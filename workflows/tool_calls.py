@@ -47,32 +47,41 @@ class Caller:
     skill_files: tuple[SkillFile, ...] = ()
 
 
+async def made(
+    call: ToolCall, limits: CallLimits, retry: RetryPolicy, summary: str
+) -> LookupAnswer:
+    """What the call came to; raises `ActivityError` where it fails for good."""
+    answer: LookupAnswer = await workflow.execute_activity(
+        call.tool,
+        call,
+        result_type=LookupAnswer,
+        start_to_close_timeout=limits.timeout,
+        heartbeat_timeout=limits.heartbeat,
+        retry_policy=retry,
+        summary=summary,
+    )
+    return answer
+
+
 async def call_tool(
     caller: Caller, id_: str, tool: str, arguments: dict[str, JsonValue]
 ) -> ToolFinding:
     """What the tool found; why it failed is a finding too."""
     limits = caller.limits.get(tool, CallLimits())
+    call = ToolCall(
+        tool=tool,
+        arguments=arguments,
+        caller=caller.person,
+        locale=caller.locale,
+        conversation=caller.conversation,
+        message_id=caller.message_id,
+        call_id=id_,
+        spent=caller.spent,
+        skill_files=caller.skill_files if tool in OF_FOLDER else (),
+        now=workflow.now(),
+    )
     try:
-        answer: LookupAnswer = await workflow.execute_activity(
-            tool,
-            ToolCall(
-                tool=tool,
-                arguments=arguments,
-                caller=caller.person,
-                locale=caller.locale,
-                conversation=caller.conversation,
-                message_id=caller.message_id,
-                call_id=id_,
-                spent=caller.spent,
-                skill_files=caller.skill_files if tool in OF_FOLDER else (),
-                now=workflow.now(),
-            ),
-            result_type=LookupAnswer,
-            start_to_close_timeout=limits.timeout,
-            heartbeat_timeout=limits.heartbeat,
-            retry_policy=RetryPolicy(maximum_attempts=limits.attempts),
-            summary=tool,
-        )
+        answer = await made(call, limits, RetryPolicy(maximum_attempts=limits.attempts), tool)
     except ActivityError as failure:
         if is_cancelled_exception(failure):
             raise
@@ -130,15 +139,13 @@ def worded(
     calls: Sequence[ToolCallView], tools: Mapping[str, CallLimits], locale: Locale
 ) -> list[str]:
     """What the last calls found that came to something, a line each, for people."""
-    done = [call for call in calls if call.status == "done"]
-    return [_worded(call, tools, locale) for call in done[-FOUND_SHOWN:]]
-
-
-def _worded(call: ToolCallView, tools: Mapping[str, CallLimits], locale: Locale) -> str:
-    limits = tools.get(call.name)
-    title = limits.title.within(locale) if limits and limits.title else call.name
-    try:
-        found = readable(json.loads(call.result_preview), locale)
-    except ValueError:  # a preview is cut where it is long
-        found = call.result_preview
-    return f"{title}{'：' if locale == 'zh' else ': '}{found}"
+    lines = []
+    for call in [call for call in calls if call.status == "done"][-FOUND_SHOWN:]:
+        limits = tools.get(call.name)
+        title = limits.title.within(locale) if limits and limits.title else call.name
+        try:
+            found = readable(json.loads(call.result_preview), locale)
+        except ValueError:  # a preview is cut where it is long
+            found = call.result_preview
+        lines.append(f"{title}{'：' if locale == 'zh' else ': '}{found}")
+    return lines

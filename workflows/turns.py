@@ -100,7 +100,7 @@ class TurnOutcome:
 
     def change(self, **fields: object) -> None:
         """Have these fields of the conversation's state be others."""
-        self.state = self.state.model_copy(update=fields)
+        self.state = self.state.changed(**fields)
 
 
 def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: TurnOutcome) -> Turn:
@@ -160,19 +160,17 @@ ANSWERS = (CancelFlow, Confirm, FillSlots, Skip, StartOver)
 def forgotten(state: ConversationState, now: datetime) -> FlowView | None:
     """The flow whose question has waited so long; None where there is none."""
     view, since = state.active, state.heard_at
-    if view is None or not view.asking or since is None:
-        return None
-    return view if now - since >= AFTER else None
+    waits = view is not None and view.asking and since is not None and now - since >= AFTER
+    return view if waits else None
 
 
 def without_miss(decided: RoutingDecision) -> RoutingDecision:
     """Who comes back after days hasn't missed a question that they no longer see."""
     again = [Repeat() if isinstance(c, Misunderstood) else c for c in decided.commands]
-    kind = "flow" if decided.route.kind == "handoff" else decided.route.kind
     if again == decided.commands:
         return decided
-    route = decided.route.model_copy(update={"kind": kind})
-    return decided.model_copy(update={"commands": again, "route": route})
+    kind = "flow" if decided.route.kind == "handoff" else decided.route.kind
+    return decided.changed(commands=again, route=decided.route.model_copy(update={"kind": kind}))
 
 
 def reminder(
@@ -199,27 +197,19 @@ def reminder(
 async def decide(message: TurnContext, state: ConversationState) -> RoutingDecision:
     """What is to be done about the message."""
     said, situation = message.submission.message, _situation(message, state)
-    reading = await perform(
-        activities.UNDERSTAND,
-        activities.Understand(message=said, situation=situation, caller=message.caller),
-    )
+    given = activities.Understand(message=said, situation=situation, caller=message.caller)
+    reading = await perform(activities.UNDERSTAND, given)
     if reading.route is not None:
-        return RoutingDecision(
-            route=reading.route,
-            commands=reading.commands,
-            tools=reading.tools,
-            plainly=reading.plainly,
-        )
-    return await perform(
-        activities.DECIDE,
-        activities.Decide(
-            message=said,
-            situation=situation,
-            account=message.account(Usage()),
-            history=state.history,
-            earlier=memory.earlier(state),
-        ),
+        decided = RoutingDecision(route=reading.route, commands=reading.commands)
+        return decided.changed(tools=reading.tools, plainly=reading.plainly)
+    undecided = activities.Decide(
+        message=said,
+        situation=situation,
+        account=message.account(Usage()),
+        history=state.history,
+        earlier=memory.earlier(state),
     )
+    return await perform(activities.DECIDE, undecided)
 
 
 async def read_aside(message: TurnContext, state: ConversationState) -> activities.Understood:

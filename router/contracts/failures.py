@@ -88,21 +88,19 @@ def from_failure(failure: BaseException | None) -> errors.RouterError | None:
     while failure is not None:
         if isinstance(failure, ApplicationError) and failure.type in _BY_NAME:
             kind, said = _BY_NAME[failure.type or ""], _said(failure)
+            rest = [detail for detail in failure.details if not _is_said(detail)]
             if kind is errors.AnswersNeeded:
-                asked = [Elicitation.model_validate(e) for e in failure.details if not _is_said(e)]
-                return errors.AnswersNeeded(said, asked)
+                return errors.AnswersNeeded(said, [Elicitation.model_validate(e) for e in rest])
             if kind is errors.SeveralFit:
-                offered = [
-                    ArgumentOffer.model_validate(e) for e in failure.details if not _is_said(e)
-                ]
-                return errors.SeveralFit(said, offered[0] if offered else None)
+                return errors.SeveralFit(
+                    said, ArgumentOffer.model_validate(rest[0]) if rest else None
+                )
             return kind(said)
         failure = failure.cause if isinstance(failure, FailureError) else failure.__cause__
     return None
 
 
 def _said(failure: ApplicationError) -> Localised | str:
-    """What it says, in both languages where it was raised in both."""
     for detail in failure.details:
         if _is_said(detail):
             return Localised.model_validate(detail)

@@ -5,7 +5,7 @@ It does so by a typed stub, never by importing what the activity does.
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,6 +14,10 @@ class Payload(BaseModel):
     """Base of it: never changed once it is made."""
 
     model_config = ConfigDict(frozen=True)
+
+    def changed(self, **fields: object) -> Self:
+        """The same but for these fields."""
+        return self.model_copy(update=fields)
 
 
 In = TypeVar("In", bound=BaseModel)

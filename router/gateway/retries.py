@@ -74,15 +74,11 @@ def own_errors() -> Iterator[None]:
     try:
         yield
     except WorkflowUpdateFailedError as failed:
-        raise _refusal(failed) from failed
+        raise (from_failure(failed.cause) or failed) from failed
     except RPCError as error:
         raise _fault(error) from error
     except RPCTimeoutOrCancelledError as error:
         raise Unavailable("The workflow didn't answer in time; try again.") from error
-
-
-def _refusal(failed: WorkflowUpdateFailedError) -> Exception:
-    return from_failure(failed.cause) or failed
 
 
 def _fault(error: RPCError) -> Exception:
@@ -111,7 +107,10 @@ async def persistently(
         try:
             return await once_ready(attempt)
         except (RPCError, WorkflowUpdateFailedError, RPCTimeoutOrCancelledError) as error:
-            _reraise_own_cancellation(error)
+            # The client has the habit of reporting this task's own cancellation as a timeout.
+            task, timed_out = asyncio.current_task(), WorkflowUpdateRPCTimeoutOrCancelledError
+            if isinstance(error, timed_out) and task and task.cancelling():
+                raise asyncio.CancelledError from error
             if tries == ATTEMPTS or not _worth_another_try(error, transient):
                 with own_errors():
                     raise
@@ -157,13 +156,6 @@ def _pause(tries: int, longest: float = LONGEST_PAUSE) -> float:
     return min(longest, FIRST_PAUSE * 2.0 ** min(tries, 10)) * jitter
 
 
-def _reraise_own_cancellation(error: Exception) -> None:
-    """Undo the client's habit of reporting this task's own cancellation as a timeout."""
-    task = asyncio.current_task()
-    if isinstance(error, WorkflowUpdateRPCTimeoutOrCancelledError) and task and task.cancelling():
-        raise asyncio.CancelledError from error
-
-
 def _worth_another_try(error: Exception, transient: frozenset[RPCStatusCode]) -> bool:
     if isinstance(error, RPCError):
         return error.status in transient
@@ -185,12 +177,10 @@ async def is_polled(client: Client, queue: str) -> bool:
     """
     since = datetime.now(UTC) - LATELY
     for kind in KINDS:
-        answer = await client.workflow_service.describe_task_queue(
-            DescribeTaskQueueRequest(
-                namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
-            ),
-            timeout=PATIENCE,
+        asked = DescribeTaskQueueRequest(
+            namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
         )
+        answer = await client.workflow_service.describe_task_queue(asked, timeout=PATIENCE)
         if any(p.last_access_time.ToDatetime(tzinfo=UTC) > since for p in answer.pollers):
             return True
     return False

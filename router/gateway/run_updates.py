@@ -114,12 +114,8 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
     """
     if run.status not in ASKING:
         return run
-    handle = temporal.get_workflow_handle(run.workflow_id)
     try:
-        with own_errors():
-            view: FlowView = await handle.query(
-                contract.VIEW, result_type=FlowView, rpc_timeout=RPC_TIMEOUT
-            )
+        view = await _queried(temporal, run, contract.VIEW, FlowView)
     except RouterError:
         return run
     return run.model_copy(update={"slots": view.slots, "state": view.state, "status": view.status})
@@ -127,15 +123,10 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
 
 async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | None:
     """The definition that the run began with; None where its workflow can't be asked for it."""
-    handle = temporal.get_workflow_handle(run.workflow_id)
     try:
-        with own_errors():
-            known: FlowDefinition = await handle.query(
-                contract.DEFINITION, result_type=FlowDefinition, rpc_timeout=RPC_TIMEOUT
-            )
+        return await _queried(temporal, run, contract.DEFINITION, FlowDefinition)
     except (RouterError, WorkflowQueryFailedError):
         return None
-    return known
 
 
 async def decide(
@@ -162,15 +153,18 @@ async def operate(
 
 async def heard_by(temporal: Client, run: RunRecord) -> contract.ExpectedEvents:
     """The outside events that the run's flow knows; none where its workflow is forgotten."""
-    handle = temporal.get_workflow_handle(run.workflow_id)
     try:
-        with own_errors():
-            hears: contract.ExpectedEvents = await handle.query(
-                contract.HEARS, result_type=contract.ExpectedEvents, rpc_timeout=RPC_TIMEOUT
-            )
+        return await _queried(temporal, run, contract.HEARS, contract.ExpectedEvents)
     except WorkflowOver:
         return contract.ExpectedEvents()
-    return hears
+
+
+async def _queried(temporal: Client, run: RunRecord, query: str, answers: type[Out]) -> Out:
+    with own_errors():
+        answer: Out = await temporal.get_workflow_handle(run.workflow_id).query(
+            query, result_type=answers, rpc_timeout=RPC_TIMEOUT
+        )
+        return answer
 
 
 async def event_known(temporal: Client, run: RunRecord, caller: Principal, name: str) -> Wait:
@@ -253,12 +247,13 @@ async def listening(
 
     Raises `NotFound` where none of their flows knows the event, or not from the caller.
     """
-    knowing: list[tuple[RunRecord, contract.ExpectedEvents]] = []
-    for one in [*await parts_of(kept, run), run]:
-        heard = await heard_by(temporal, one)
-        wait = heard.events.get(name)
-        if wait is not None and caller.roles & set(wait.roles):
-            knowing.append((one, heard))
+    family = [*await parts_of(kept, run), run]
+    heard = [(one, await heard_by(temporal, one)) for one in family]
+    knowing = [
+        (one, hears)
+        for one, hears in heard
+        if (wait := hears.events.get(name)) is not None and caller.roles & set(wait.roles)
+    ]
     if not knowing:
         raise NotFound("There is no such flow run, or it waits for no such event of yours.")
     going_on = [each for each in knowing if each[0].status not in ENDED]

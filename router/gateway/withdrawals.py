@@ -62,8 +62,7 @@ class Withdrawals:
             raise _cannot(run)
         definition = FlowDefinition.model_validate_json(kept)
         start = _start(run, remedy, definition, caller, locale, comment)
-        answer = await self._tell(start, _id_of(run), word)
-        view = answer.view
+        view = (await self._tell(start, _id_of(run), word)).view
         return RunStanding(id=view.id, status=view.status, state=view.state)
 
     async def under_way(self, run: RunRecord) -> RunStanding | None:
