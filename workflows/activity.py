@@ -58,10 +58,9 @@ async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = 
 async def drained() -> None:
     """Wait until every handler has finished and its result is durable.
 
-    A handler that finishes in the same task in which the run ends may have its caller told
-    that the workflow is gone. The millisecond puts the end into a later task; handlers that
-    arrive meanwhile are waited for too, and none is ever refused: a refused client comes
-    again, and a busy conversation would then never find its quiet moment.
+    A handler that finishes in the task in which the run ends may have its caller told that the
+    workflow is gone: the millisecond puts the end into a later one. None is ever refused: a client
+    would come again, and a busy conversation would never find its quiet moment.
     """
     while True:
         await workflow.wait_condition(workflow.all_handlers_finished)

@@ -210,10 +210,7 @@ MOST_FORMS = 3
 
 
 class CommandRunner:
-    """Runs the commands of one message, in order, on a copy of the conversation's state.
-
-    Once: for other commands, or on another state, there is another.
-    """
+    """Runs the commands of one message, once and in order, on a copy of the state."""
 
     def __init__(
         self,
@@ -229,10 +226,9 @@ class CommandRunner:
         self.finder = AnswerFinder(message, before.history, skills, before.skill)
 
     async def carry_out(self, decided: activities.RoutingDecision) -> TurnOutcome:
-        """Run the commands; the outcome's state is the conversation's state after them.
+        """Run the commands; the outcome's state is the conversation's after them.
 
-        Tools and skills are called first, all at once, for they only read; what they found is
-        said before anything that a flow asks.
+        Tools and skills, which only read, come first: what they found is said before a flow asks.
         """
         outcome = self._outcome
         outcome.change(offered=[], offered_for="")
@@ -292,8 +288,8 @@ class CommandRunner:
     async def _heard_from_skill(self, found: FoundAnswer, ran: set[str]) -> None:
         """Keep what a sub-agent goes on with, and start the form that it left for, if any.
 
-        What it hands back is decided anew, without it; it is asked again afterwards. One that
-        waits keeps waiting while others, of those that `ran`, come to their ends.
+        What it hands back is decided anew, without it. One that waits keeps waiting while others,
+        of those that `ran`, come to their ends.
         """
         outcome, skill, before = self._outcome, found.skill, self.before.skill
         if skill is None and before is not None and before.name not in ran:
@@ -309,10 +305,7 @@ class CommandRunner:
         outcome.change(skill=skill.changed(flow=run))
 
     async def _back_in_skill(self, *, asked_again: bool) -> None:
-        """Go on with a sub-agent once the form that it waits for is done with.
-
-        One that waits for an answer asks for it again, where something else came in between.
-        """
+        """Go on with a sub-agent once its form is done with, or ask again what it asked."""
         outcome = self._outcome
         for _ in range(MOST_FORMS):
             skill = outcome.state.skill

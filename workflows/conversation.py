@@ -47,8 +47,7 @@ class TurnQueue:
     async def turn(self) -> AsyncIterator[None]:
         """Wait for one's turn, and have it.
 
-        Who waits when it is closed has changed nothing. The end of this run tells their callers
-        so, and they come again with the same message id, to the next run.
+        Who waits when it is closed has changed nothing, and comes again to the next run.
         """
         async with self._lock:
             if self._closed:
@@ -166,10 +165,7 @@ class ConversationWorkflow:
 
     @workflow.signal(name=contract.CANCEL)
     def cancel_turn(self, message_id: str) -> None:
-        """Stop the turn of this message, if it runs still and not another by now.
-
-        A signal, so that it gets through when turns are full.
-        """
+        """Stop the turn of this message; a signal, so that it gets through when turns are full."""
         if self._running is not None and self._running.get_name() == message_id:
             self._running.cancel()
 

@@ -1,9 +1,7 @@
 """A running flow as a Temporal workflow: does what the machine owes, tells what it says.
 
-All decisions are `router.flow.engine.machine`'s. This workflow only keeps three promises for it:
-tasks are carried out (each an activity), timers come due (each a named durable timer),
-and whoever is concerned hears of it (the caller of `tell` at once, the conversation and the
-approvers by activities).
+All decisions are `router.flow.engine.machine`'s. This workflow keeps three promises for it: tasks
+are carried out (activities), timers come due (durable ones), and whoever is concerned hears of it.
 """
 
 import asyncio
@@ -80,8 +78,7 @@ class FlowWorkflow:
     async def tell(self, told: contract.Tell) -> contract.FlowAnswer:
         """Take an event from the requester; answers within `PATIENCE` where the run stands.
 
-        While a task is under way only a cancellation is taken; anything else is answered
-        with the run as it stands, still at work.
+        While a task is under way only a cancellation is taken.
         """
         deadline = workflow.now() + PATIENCE
         self._listeners += 1
@@ -140,7 +137,7 @@ class FlowWorkflow:
 
     @workflow.signal(name=contract.STOP)
     def stop(self, comment: str | None = None) -> None:
-        """Be cancelled by the run that started this one, which says so for both, or by its turn."""
+        """Be cancelled by the run that started this one, which speaks for both, or by its turn."""
         by_parent = self._run.parent is not None
         self._take(self._leaving_reads(events.Cancelled(comment=comment, by_parent=by_parent)))
 
@@ -202,10 +199,7 @@ class FlowWorkflow:
         self._show()
 
     def _leaving_reads(self, event: contract.Told) -> contract.Told:
-        """A cancellation, with the calls that it stops: those that only look something up.
-
-        A write is heard out, since stopping it would leave nobody knowing whether it was done.
-        """
+        """A cancellation, with the calls it stops: reads alone, since a stopped write is unsure."""
         calls = [task for task in self._run.tasks.values() if task.kind == "call"]
         reads = [task for task in calls if not self._limits(task).writes]
         if not reads or not isinstance(event, events.Cancelled):

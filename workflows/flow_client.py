@@ -72,10 +72,9 @@ class TellClient:
             raise
 
     async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
-        """What a flow says. Nothing untells it what it was told, and it says each thing once.
+        """What a flow says, even to a turn that is stopped meanwhile, but not twice.
 
-        So who stops the turn meanwhile still hears it, within the seconds that a flow takes to
-        answer; only who stops it a second time doesn't.
+        Nothing untells a flow what it was told, and it says each thing once.
         """
         answering = asyncio.ensure_future(telling)
         try:
@@ -90,8 +89,7 @@ class TellClient:
 def event_of(command: commands.Command, active: FlowView, message: TurnContext) -> Told:
     """What a command means to the run that is being talked about.
 
-    An answer may come ahead of its question. A yes may not: it is to what was seen, and what
-    has changed since, by a message before it or in the same one, is asked anew.
+    An answer may come ahead of its question. A yes may not: it is to what was seen.
     """
     by, seen = message.caller.id, message.seen
     match command:
@@ -119,9 +117,9 @@ PATIENCE = timedelta(seconds=3)
 
 
 class FlowClient:
-    """Starts, tells and takes up flows for one message, and puts into its outcome what they say.
+    """Starts, tells and takes up flows for one message; what they say goes into its outcome.
 
-    `unheard` are the conversation's news as they come in; this turn may take some as its own.
+    Of `unheard`, the conversation's news as they come in, this turn may take some as its own.
     """
 
     def __init__(self, message: TurnContext, outcome: TurnOutcome, unheard: list[News]) -> None:
@@ -137,10 +135,7 @@ class FlowClient:
         return self._interrupted or self._teller.stopped
 
     async def start(self, flow: str, event: events.Began) -> None:
-        """Start a flow; one that was being talked about waits until this is done with.
-
-        A second one of the same message waits itself: one thing is asked at a time.
-        """
+        """Start a flow; what was talked about waits, or the new one where that was just begun."""
         outcome = self._outcome
         active = outcome.state.active
         if active is not None and outcome.flow is not None and outcome.flow.id == active.id:
@@ -244,10 +239,7 @@ class FlowClient:
             await self._resume()
 
     async def _hear_from(self, begun: list[str]) -> None:
-        """Have the first word of runs that were begun said in this turn, so far as it is there.
-
-        What comes later is passed on as news, as ever.
-        """
+        """Say the first word of runs that were begun, if it is there; what comes later is news."""
         left = self._teller.told_at + PATIENCE - workflow.now()
         try:
             await workflow.wait_condition(
@@ -267,10 +259,7 @@ class FlowClient:
             outcome.heard.append(news)
 
     async def _resume(self) -> None:
-        """Take up the flow that was put aside last, with the question it stood at.
-
-        Where several wait, it is asked which.
-        """
+        """Take up the flow that was put aside last; where several wait, it is asked which."""
         outcome, locale = self._outcome, self._message.locale
         while outcome.state.active is None and outcome.state.paused:
             if len(outcome.state.paused) > 1:

@@ -1,8 +1,7 @@
 """What a conversation keeps: its state, as pure functions over it, its log rows, and a snapshot.
 
-The ids and digests of the last `IDS` messages are in the state, and the answers of the last
-`ANSWERS`; what is older is only in the event log, and `older` says that there is such. A row's key
-makes a repeated write harmless.
+The last `IDS` messages are in the state, with the last `ANSWERS` answers; what is older is only in
+the event log. A row's key makes a repeated write harmless.
 """
 
 import json
@@ -149,10 +148,7 @@ def leaves_several(state: ConversationState, view: FlowView) -> bool:
 def with_news(
     state: ConversationState, view: FlowView, *, take_up: bool = True
 ) -> ConversationState:
-    """The state after news of a run: it may want to ask something, or be over.
-
-    Where nothing is asked then, the flow that was put aside last is, if it is to `take_up` that.
-    """
+    """The state after news of a run; what was put aside last is taken up where nothing is asked."""
     if state.news.get(view.id, -1) >= view.events:
         return state
     others = [(run, events) for run, events in state.news.items() if run != view.id]
@@ -285,10 +281,7 @@ def without_lapsed(state: ConversationState, run: str) -> ConversationState:
 
 
 def as_told(state: ConversationState, news: News, locale: Locale) -> News:
-    """The news as this conversation passes it on.
-
-    Of a run that is put aside no question is asked; of one that lapsed there is a button.
-    """
+    """The news as passed on: of a paused run without question, of a lapsed one with a button."""
     view, replies = news.view, list(news.replies)
     if state.active is not None and view.replies and is_paused(state, view):
         replies = replies[: -len(view.replies)] or replies

@@ -78,11 +78,7 @@ class StepExecution:
 
 
 class StepExecutor:
-    """Has the steps of one run of a skill worked on, side by side.
-
-    `interrupted` says that they are to end at their next boundary. They leave the reflection its
-    few seconds.
-    """
+    """Has the steps of a run worked on, side by side, to their next boundary when `interrupted`."""
 
     def __init__(self, start: SkillStart, ends: datetime, interrupted: Callable[[], bool]) -> None:
         self._start = start
@@ -127,10 +123,7 @@ class StepExecutor:
     def _start_of(
         self, part: plans.StepBrief, share: Share, began: int, spent: Usage
     ) -> SkillStart:
-        """What the step's sub-agent begins with: nothing that the others know or have said.
-
-        Its count of steps goes on from the run's, so that no two tries have the same.
-        """
+        """What the step's sub-agent begins with; steps count on: no two tries have the same."""
         task, account = self._start.task, self._start.account
         bounds = {"max_turns": began + share.turns, "token_budget": share.tokens}
         skill = task.skill.model_copy(update=bounds)
@@ -159,11 +152,7 @@ Answer = TypeVar("Answer", Planned, Reflected)
 
 
 class PlanAgent(SkillAgent):
-    """The work of one run by a plan.
-
-    Where no plan could be made, `unplanned` says why: then the run is to go on without one, with
-    what is in `memory`.
-    """
+    """The work of one run by a plan; where none could be made, `unplanned` says why."""
 
     def __init__(self, start: SkillStart, ends: datetime) -> None:
         super().__init__(start, ends)
@@ -194,11 +183,7 @@ class PlanAgent(SkillAgent):
         return None
 
     def _why_last(self, *, to_do: bool) -> Stop | None:
-        """Why nothing but an answer can follow.
-
-        A step needs time and turns of its own, and a question for a plan or a verdict takes a
-        turn before any step can begin.
-        """
+        """Why nothing but an answer can follow: a step needs time and turns, a question a turn."""
         skill, progress, plan = self._start.task.skill, self.progress, self.memory.plan
         judging = plan is not None and not plan.revising and not to_do
         seconds = self._seconds_left - (0 if judging else LAST_SECONDS)

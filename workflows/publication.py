@@ -32,10 +32,7 @@ def of(
     reminders: list[Remind],
     tools: Mapping[str, CallLimits],
 ) -> Publish:
-    """The rows of this workflow's run: itself, its approvals, and a notice for everyone reminded.
-
-    Of a completed one that can be taken back also what that takes: how its `tools` are called.
-    """
+    """The rows of this workflow's run, and how its `tools` are called where it can be undone."""
     where, now = workflow.info(), workflow.now()
     can = compensation.can_be_withdrawn(definition, run)
     undoing = compensation.definition_of(definition) if can else None
@@ -215,11 +212,7 @@ class RunPublisher:
         return self._published != _listed(run)
 
     async def publish(self, current: Callable[[], Run]) -> None:
-        """Write the run, its approvals and notices to the database.
-
-        Only where something changed that a list shows; slots as they are being filled are
-        asked of the run itself.
-        """
+        """Write the run, its approvals and notices, where something changed that a list shows."""
         async with self._one_at_a_time:
             await self._publish(current())
             # The run may have gone on meanwhile, and nothing else may happen to it for days.

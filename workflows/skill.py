@@ -1,8 +1,7 @@
 """A skill as a Temporal workflow, and the runs of skills that a conversation has.
 
 Where it asks the employee something, or sends them to a form, it ends with what it has in its
-head; the answer starts it anew from there. So nobody's thinking hangs about for days, and a run
-that has become long goes on in a new one in the same way.
+head; the answer starts it anew from there. So does a run that has become long.
 """
 
 import asyncio
@@ -35,9 +34,8 @@ NOWHERE = "-"
 class SkillRuns:
     """Those of one conversation.
 
-    `heard` says which skill heeded a message that came while it was at work; `stopped` has what
-    those left behind that were stopped with their turn, and `calls` the calls of tools that the
-    turn made itself.
+    `heard` says which skill heeded a message; `stopped` has what those left behind that were
+    stopped with their turn, and `calls` what the turn called itself.
     """
 
     heard: dict[str, str] = field(default_factory=dict)
@@ -46,10 +44,7 @@ class SkillRuns:
     _at_work: dict[str, ChildWorkflowHandle[Any, Any]] = field(default_factory=dict)
 
     async def run(self, start: SkillStart, locale: Locale) -> SkillOutcome:
-        """What the sub-agent comes to. One that is stopped is noted among the stopped.
-
-        Raises `ChildWorkflowError` where it fails.
-        """
+        """What the sub-agent comes to; raises `ChildWorkflowError` where it fails."""
         skill = start.task.skill
         id_ = workflow_id(skill.name, start.account.caller.tenant, fresh_id())
         handle: ChildWorkflowHandle[Any, Any] = await workflow.start_child_workflow(

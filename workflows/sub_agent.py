@@ -32,10 +32,7 @@ from workflows.tool_calls import Caller, bounded, call_tool, shown, told, worded
 async def fit(
     start: SkillStart, memory: AgentMemory, account: activities.Account, step: int
 ) -> tuple[AgentMemory, Usage]:
-    """The memory as this step is sent it, and what making it fit has cost.
-
-    It is what the run goes on with: what gave way once is never looked at again.
-    """
+    """The memory as this and later steps are sent it, and what making it fit has cost."""
     ephemeral = {name: limits.ephemeral for name, limits in start.tools.items()}
     fitted = skill_context.fitted(memory, ephemeral, start.context)
     if not fitted.gone:
@@ -74,11 +71,7 @@ class AgentEnded:
 
 
 class SkillAgent(ABC):
-    """The work of one run of a skill, a step at a time.
-
-    What it comes to know is in `memory`, `progress` and `calls` between any two of them; `heard`
-    are the messages that it was steered by.
-    """
+    """The work of one run of a skill, a step at a time; `heard` are ids of what steered it."""
 
     def __init__(self, start: SkillStart, ends: datetime) -> None:
         self.memory = start.memory
@@ -207,8 +200,7 @@ class SubAgent(SkillAgent):
     async def _act(self, thought: Thought) -> AgentEnded | None:
         """Make the calls, and put what they came to into the dialogue in their order.
 
-        Where a tool's result is the answer as it is, that ends the run. A run that is stopped
-        meanwhile still has a result for every call.
+        A run that is stopped meanwhile still has a result for every call.
         """
         slots = asyncio.Semaphore(AT_ONCE)
         tasks = [asyncio.create_task(self._called(call, slots)) for call in thought.calls]

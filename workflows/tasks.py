@@ -55,10 +55,7 @@ async def looked_up(task: Task, run: Run) -> LookedUp:
 
 
 async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Called:
-    """What the tool came to, called under its own name as often as it may be until it answers.
-
-    Raises `ActivityError` where it fails for good. `form` says that the run is a tool's form.
-    """
+    """What the tool came to; raises `ActivityError` where it fails for good."""
     call = activities.ToolCall(
         tool=task.name,
         arguments=task.arguments,
@@ -171,10 +168,7 @@ class Children:
         return Finished(task=task.id, **ended.model_dump(include=HANDED_OVER))
 
     async def tell(self, task: Task) -> None:
-        """Tell the run to cancel itself, or a branch what was agreed to in others.
-
-        One that has ended by now needs no telling.
-        """
+        """Tell the run to cancel itself, or a branch what was agreed to; not where it has ended."""
         agreed = None if task.stopping else Agreed(agreements=list(task.agreed))
         signal = AGREED if agreed else STOP
         try:
@@ -201,7 +195,6 @@ class Children:
 
 
 def _run_of(task: Task, parent: Run) -> Run:
-    """The run before it has begun: a branch knows what its parent knows."""
     known = BRANCH_KNOWS if task.branch else ()
     return Run(
         id=task.key,

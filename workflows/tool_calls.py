@@ -32,11 +32,7 @@ UNHEARD_OF = Localised(zh="意外中断，没有了下文", en="it broke off, an
 
 @dataclass(frozen=True)
 class Caller:
-    """Who tools are called for, in which turn of which conversation, and how each may be.
-
-    The turn has `spent` so much before they are. Tools speak `locale`. `skill_files`
-    are those of the skill that calls.
-    """
+    """Who tools are called for, in which turn, which has `spent` so much, and how each may be."""
 
     person: Principal
     conversation: str
@@ -91,10 +87,7 @@ async def call_tool(
 
 
 def why(failure: ActivityError, locale: Locale) -> str:
-    """Why a call failed for good, in words for whoever it was made for.
-
-    What isn't an error of the house speaks to nobody but its engineers, who find it in the history.
-    """
+    """Why a call failed for good; what isn't an error of the house is for its engineers alone."""
     error = from_failure(failure)
     return (UNHEARD_OF if error is None else error.said).within(locale)
 

@@ -30,10 +30,7 @@ from workflows.activity import perform
 
 @dataclass(frozen=True)
 class TurnContext:
-    """A message while it is being answered: in which conversation, and since when.
-
-    `seen` is the question that the person had before them when they sent it.
-    """
+    """A message while it is being answered; `seen` is the question that its sender had seen."""
 
     conversation: str
     locale: Locale
@@ -80,10 +77,7 @@ class TurnContext:
 
 @dataclass
 class TurnOutcome:
-    """What came of a message's commands.
-
-    `void`: the flow they were for has ended already. `stopped`: not all of them were carried out.
-    """
+    """What came of a message's commands; `void` where the flow they were for has ended already."""
 
     state: ConversationState
     """The conversation's, after them."""
@@ -180,11 +174,7 @@ def reminder(
     replies: list[Reply],
     locale: Locale,
 ) -> Localised:
-    """What the turn begins with: a line where the message answers the flow plainly.
-
-    `active` and `replies` are what came of the message: the question is left to them where they
-    ask it anyway, or where something else is asked now.
-    """
+    """What the turn begins with, where the question isn't asked by `replies` anyway."""
     if any(isinstance(command, ANSWERS) for command in decided.commands):
         return notices.on_with(view.title)
     asked = view.replies[0].text if view.replies else ""

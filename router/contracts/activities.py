@@ -26,10 +26,7 @@ from router.understanding.reading import Reading
 
 
 class Understand(Payload):
-    """A message and the situation it was said in.
-
-    `caller` where it is to be answered, should rules alone be able to.
-    """
+    """A message and where it was said; `caller` where rules alone may answer it."""
 
     message: Message
     situation: Situation
@@ -37,20 +34,16 @@ class Understand(Payload):
 
 
 class Understood(Reading):
-    """What a message means by rules; `tools` says how those that it calls may be called.
-
-    `plainly`: no model is there to put into words what they find.
-    """
+    """What a message means by rules, and how the tools may be called; `plainly` without a model."""
 
     tools: dict[str, CallLimits] = {}
     plainly: bool = False
 
 
 class Account(Payload):
-    """On whose account a model is asked, and in which turn.
+    """On whose account a model is asked, and in which turn; none outside a conversation.
 
     `now` is in the caller's time zone; `seconds` are left of the turn, which has `spent` so much.
-    Outside a conversation there is no turn, and its ids are empty.
     """
 
     caller: Principal
@@ -62,10 +55,7 @@ class Account(Payload):
 
 
 class Decide(Payload):
-    """A message that no rule took, with what was said before it.
-
-    `earlier` has a short line for each message that came before those in `history`.
-    """
+    """A message that no rule took; `earlier` has a line for each that came before `history`."""
 
     message: Message
     situation: Situation
@@ -77,9 +67,8 @@ class Decide(Payload):
 class RoutingDecision(Payload):
     """What to do with it, and why: the first command's route, and those of the others.
 
-    `tools` says how those that are to be called may be called, by a skill too; `skills` has
-    those that are to be run, as they are now. `notice` is to be said before anything else. What is
-    found is said `plainly` where no model is there to put it into words.
+    `tools` says how those that are called, by a skill too, may be; `skills` has those that are to
+    be run. `notice` is said first; what is found `plainly` where no model puts it into words.
     """
 
     route: Route
@@ -93,11 +82,7 @@ class RoutingDecision(Payload):
 
 
 class ToolFinding(Payload):
-    """What a tool that was called for a message came to: its result, or why there is none.
-
-    `asks_back`: there is none yet, for it wants to know more from the person first. `usage` is what
-    it cost, where a model stands behind the tool.
-    """
+    """What a tool came to; `asks_back` where it first wants to know more from the person."""
 
     tool: str
     result: JsonValue = None
@@ -124,10 +109,7 @@ class Phrased(Payload):
 
 
 class SkillQuestion(Payload):
-    """What a skill's model is asked: for which task, with what in its memory.
-
-    `step` counts from 1.
-    """
+    """What a skill's model is asked, with what in its memory; `step` counts from 1."""
 
     task: SkillTask
     memory: AgentMemory
@@ -171,10 +153,7 @@ class Reflect(SkillQuestion):
 
 
 class TellFlow(Payload):
-    """Something to tell a run, which is started where `first` says that it is new.
-
-    `update_id` makes a retried activity tell it once.
-    """
+    """Something to tell a run, new where `first`; `update_id` makes retries tell it once."""
 
     workflow_id: str
     flow: str
@@ -232,10 +211,7 @@ class LookUp(Payload):
 
 
 class LookupAnswer(Payload):
-    """A JSON value, wrapped so that null is a value too.
-
-    `usage` is what it cost, where a model stands behind the tool that gives it.
-    """
+    """A JSON value, wrapped so that null is one too, and what a model behind the tool cost."""
 
     value: JsonValue
     usage: Usage = Usage()

@@ -55,8 +55,8 @@ class WaitingCall(Payload):
 class OpenSkill(Payload):
     """A sub-agent that isn't done: what it goes on with.
 
-    The next message is its answer where it is `asking`, unless a flow takes it. `question` is
-    what it asked last; `flow` is the run of the form that it sent the employee to.
+    The next message is its answer where it is `asking`, unless a flow takes it. `question` is what
+    it asked last; `flow` is the run of the form that it sent the employee to.
     """
 
     task: SkillTask
@@ -131,10 +131,7 @@ class ConversationStart(Payload):
 
 
 class Submission(Payload):
-    """A message on its way in, with the caller as the directory knows them right now.
-
-    A `fresh` id was made for it, so that no message of long ago can have had it.
-    """
+    """A message on its way in; no message of long ago can have had a `fresh` id."""
 
     message_id: str
     message: Message
@@ -179,11 +176,7 @@ class ConversationStatus(Payload):
 
 
 def workflow_id(tenant: str, conversation: str) -> str:
-    """The Temporal id of a conversation.
-
-    >>> workflow_id("default", "c1")
-    'conversation/default/c1'
-    """
+    """The Temporal id of a conversation: `conversation/default/c1`."""
     return f"conversation/{tenant}/{conversation}"
 
 

@@ -1,8 +1,7 @@
 """The one place where this project's errors become Temporal's failures, and back.
 
-A failure's `type` is the error's class name; what it says in both languages is among its details,
-where its message is one of them. Only what may work on another try is
-retryable; everything else ends the activity or refuses the update at once.
+A failure's `type` is the error's class name; what it says in both languages is among its details.
+Only what may work on another try is retryable.
 """
 
 from datetime import timedelta
@@ -60,7 +59,6 @@ def to_failure(error: errors.RouterError) -> ApplicationError:
 
 
 def _details(error: errors.RouterError) -> list[dict[str, JsonValue]]:
-    """What is asked back, and the words where there are Chinese ones, travel beside the message."""
     said = error.said
     words: list[dict[str, JsonValue]] = [said.model_dump()] if said.zh != said.en else []
     if isinstance(error, errors.SeveralFit) and error.offered is not None:

@@ -70,9 +70,8 @@ class CallLimits(Payload):
 class FlowStart(Payload):
     """The workflow's input: the definition whole, and the run where it continues as new.
 
-    `form` says that the definition stands for a tool, and is no flow file. `flows` are those
-    that the definition starts, and those that they start, as they are now. A run that another one
-    starts has its `opening` here, where any other is told it.
+    `form` says that the definition stands for a tool. `flows` are those that the definition starts,
+    and those that they start. A run that another one starts has its `opening` here.
     """
 
     definition: FlowDefinition
@@ -90,8 +89,7 @@ class FlowStart(Payload):
 class Tell(Payload):
     """One event from the requester, in the language they speak now.
 
-    `aside` says that it doesn't come through the run's conversation, which then hears of
-    what came of it as news.
+    `aside` of the run's conversation, which then hears of what came of it as news.
     """
 
     event: Told
@@ -158,9 +156,5 @@ class ExpectedEvents(Payload):
 
 
 def workflow_id(flow: str, tenant: str, run: str) -> str:
-    """The Temporal id of a run.
-
-    >>> workflow_id("leave_request", "default", "7h2k")
-    'leave_request/default/7h2k'
-    """
+    """The Temporal id of a run: `leave_request/default/7h2k`."""
     return f"{flow}/{tenant}/{run}"

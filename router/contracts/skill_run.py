@@ -58,8 +58,8 @@ class SkillStart(Payload):
 class SkillOutcome(Payload):
     """What to tell the employee, how the run ended, what it called and what it cost.
 
-    `memory` is what it can go on with, where it hasn't answered; `flow` is to be started where
-    it left for that; `heard` are the ids of messages that it was steered by.
+    `memory` is what it can go on with; `flow` is to be started where it left for that; `heard` are
+    the ids of messages that it was steered by.
     """
 
     text: str
@@ -72,9 +72,5 @@ class SkillOutcome(Payload):
 
 
 def workflow_id(skill: str, tenant: str, run: str) -> str:
-    """The Temporal id of a run.
-
-    >>> workflow_id("policy-advisor", "default", "7h2k")
-    'skill/policy-advisor/default/7h2k'
-    """
+    """The Temporal id of a run: `skill/policy-advisor/default/7h2k`."""
     return f"skill/{skill}/{tenant}/{run}"

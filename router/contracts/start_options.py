@@ -70,11 +70,7 @@ LONGEST_KEY = 64
 
 @dataclass(frozen=True)
 class Fairness:
-    """Shares of tenants, or of each person; a tenant of `weights` gets so many times as much.
-
-    >>> Fairness(weights={"acme": 3.0}).share("acme", "alice").fairness_weight
-    3.0
-    """
+    """Shares of tenants, or of each person; a tenant of `weights` gets so many times as much."""
 
     to: FairTo = "tenant"
     weights: Mapping[str, float] = field(default_factory=dict)

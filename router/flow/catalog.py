@@ -18,12 +18,7 @@ from router.flow.slot_types.slot import SKIPPABLE
 
 
 class Catalog:
-    """Flows by name, in the order of their names. It doesn't change; load anew for a new one.
-
-    >>> catalog = Catalog([])
-    >>> catalog.get("leave_request") is None, len(catalog)
-    (True, 0)
-    """
+    """Flows by name, in the order of their names. It doesn't change; load anew for a new one."""
 
     def __init__(self, flows: Iterable[FlowDefinition]) -> None:
         ordered = sorted(flows, key=lambda flow: flow.flow)
@@ -56,11 +51,7 @@ each is told from a slot or an argument of that name."""
 
 
 def behaviour(definition: FlowDefinition) -> str:
-    """Sixteen hex digits of what the flow's runs do.
-
-    What the file leaves out is left out here, so that a key that a later release adds to the
-    format changes nobody's digits.
-    """
+    """Sixteen hex digits of what the flow's runs do; keys that the file leaves out don't count."""
     whole = definition.model_dump(mode="json", exclude=WORDING, exclude_defaults=True)
     canonical = json.dumps(_unworded(whole), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -62,17 +62,7 @@ BlockerName = Literal[
 
 
 class Triggers(Definition):
-    """What starts a flow. Patterns are RE2, searched in the normalised message.
-
-    `topics` are what the flow is about: a message that names one starts it where the rest of
-    the message plainly asks for something, in whatever words (`triggers.classifier`).
-
-    `without` names guards that don't hold for this flow: one that is there for questions is
-    started by them.
-
-    A file may name pieces of its patterns in `words`. The loader writes them out, so a
-    definition that was loaded has none, and none travel.
-    """
+    """What starts a flow. The loader writes out the `words` of patterns, so that none travel."""
 
     patterns: tuple[str, ...] = ()
     """RE2, searched in the normalised message: what starts the flow. A named group fills the slot
@@ -116,17 +106,7 @@ Next = Annotated[
 
 
 class Approve(Definition):
-    """Who has to agree, and what happens while they don't answer.
-
-    `by` is one or several expressions, each of which gives a user id, a list of them, or
-    nobody. Where they come to nobody, or to the requester alone, `otherwise` is asked;
-    a run never approves itself.
-
-    `cc` are told when it is asked and when it is decided, and may look at the run. With
-    `hours: working` the spans count in the working time of whoever is asked: each whole day is
-    a working day. `skip_same` doesn't ask those again who have agreed to the same contents in
-    this run.
-    """
+    """Who has to agree, and what happens while they don't answer; a run never approves itself."""
 
     by: Several
     """Expressions that give the user ids of those who are asked."""
@@ -161,11 +141,7 @@ class Withdrawal(Definition):
 
 
 class Wait(Definition):
-    """Until a moment (an expression that gives a date or time), for a while, or for an event.
-
-    The `event` comes from outside, by someone who holds one of `roles`, with the `fields`; a
-    moment or a while is then how long it is waited for.
-    """
+    """Until a moment, for a while, or for an event, whose longest wait these then are."""
 
     until: str | None = None
     """An expression that gives a day or moment."""
@@ -190,10 +166,7 @@ class Retry(Definition):
 
 @dataclass(frozen=True)
 class Batching:
-    """What a state does side by side: calls or runs of a flow, one an item, or branches.
-
-    `tool`, `flow` and `branches` say which of the three it is; the keys are a flow file's.
-    """
+    """What a state does side by side: calls or runs of a flow, one an item, or branches."""
 
     tool: str = ""
     flow: str = ""
@@ -207,11 +180,10 @@ class Batching:
 
 @dataclass(frozen=True)
 class Outline:
-    """How a kind of state is drawn.
+    """How a kind of state is drawn; without `corners` a rectangle with corners of this `radius`.
 
     `corners` from the upper left, clockwise: x in halves of the width, pixels that are cut off
-    there, y in halves of the height; none for a rectangle with round corners of this `radius`.
-    `mermaid` opens and closes its text there. `bars` are second lines at its sides.
+    there, y in halves of the height. `mermaid` opens and closes its text; `bars` are second lines.
     """
 
     mermaid: tuple[str, str] = ("[", "]")
@@ -228,10 +200,9 @@ KINDS: "dict[str, type[State]]" = {}
 
 
 class State(Definition):
-    """One state: one of the kinds of states, told by the key that it has.
+    """One of the kinds of states, told by the key that it has: reading a `State` gives that kind.
 
-    Reading a `State` gives an instance of that kind, one of `KINDS`. A kind declares its keys, its
-    ways out, and those of the answers below that aren't the same for most.
+    A kind declares its keys, its ways out, and the answers below that aren't the same for most.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -263,8 +234,7 @@ class State(Definition):
     def execute(self, context: "StepContext") -> bool:
         """What a run does in it: one move; False where the run now waits.
 
-        Nothing is changed before all that it needs of the world is known (`LookupNeeded`),
-        since it is made anew when the answer is there.
+        Changes nothing before all it needs is known (`LookupNeeded`): it is made anew then.
         """
         raise NotImplementedError
 
@@ -377,10 +347,7 @@ class State(Definition):
 
 
 def keys_of(model: type[BaseModel]) -> dict[str, tuple[str, FieldInfo]]:
-    """By each key that a file may have there: its field's name, and the field.
-
-    Of `State` those of all kinds.
-    """
+    """By each key that a file may have there (of `State` those of all kinds) its name and field."""
     models = KINDS.values() if model is State else (model,)
     found = {
         info.alias or name: (name, info)
@@ -458,11 +425,7 @@ class FlowDefinition(Definition):
         )
 
     def slot_at(self, path: str) -> Slot | None:
-        """The slot of `items.0.amount` or `reason`; None where there is none such.
-
-        >>> definition.slot_at("items.0.amount").type  # doctest: +SKIP
-        'money'
-        """
+        """The slot of `items.0.amount` or `reason`; None where there is none such."""
         return slot_at(self.slots, path)
 
 

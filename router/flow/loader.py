@@ -1,8 +1,5 @@
 """Flow files into definitions: read once, checked whole, refused with everything at fault.
 
-DefinitionError: flows/leave_request.yaml:12: slots.end.ask: the English text is missing;
-add en: "…"
-
 Flows that start others are checked with those; what is edited serves the next run.
 """
 
@@ -39,10 +36,7 @@ Known = Mapping[str, FlowDefinition]
 def sub_flow_faults(
     flow: FlowDefinition, known: Known, faulty: Collection[str] = ()
 ) -> Iterator[tuple[Place, Fault]]:
-    """What is wrong with the flows that this one starts, and where it says so.
-
-    Nothing is said of those that are there and `faulty` themselves.
-    """
+    """What is wrong with the flows that this one starts; of those that are `faulty` nothing."""
     for name, state in flow.states.items():
         if state.starts is None:
             continue
@@ -76,7 +70,6 @@ def _slots(place: Place, state: State, started: FlowDefinition) -> Iterator[tupl
 
 
 def _way_back(to: str, start: str, known: Known) -> list[str]:
-    """The names from `start` to `to`, both included; empty where no way leads there."""
     ways, seen = [[start]], {start}
     while ways:
         way = ways.pop(0)
@@ -128,10 +121,7 @@ class FlowFile:
         return _problem(self.path, self.document.line(place), Fault(what, remedy))
 
     def remarks(self, roles: Collection[str] | None = None) -> list[Problem]:
-        """What might be better about the flow, in the order of its lines; it may still be used.
-
-        `roles` are those that somebody holds, where that is known.
-        """
+        """What might be better about the flow, by lines; `roles` are those that somebody holds."""
         unheld = () if roles is None else validation.unheld_roles(self.draft, roles)
         found = [
             self.problem(place, *fault)
@@ -146,10 +136,9 @@ def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
 
 
 def read_flow(path: Path, tools: Tools | None = None) -> FlowFile:
-    """The flow in a file, with its lines.
+    """The flow in a file, with its lines; `DefinitionError` with every problem of the file.
 
-    Raises `DefinitionError` with every problem of the file, in the order of its lines. Without
-    `tools` calls aren't checked.
+    Without `tools` calls aren't checked.
     """
     file = examine(path, tools)
     if file.problems:
@@ -158,10 +147,7 @@ def read_flow(path: Path, tools: Tools | None = None) -> FlowFile:
 
 
 def examine(path: Path, tools: Tools | None = None) -> FlowFile:
-    """The flow in a file as far as it can be made out, with its problems.
-
-    Raises `DefinitionError` where no flow can be made of the file at all.
-    """
+    """The flow in a file with its problems; `DefinitionError` where no flow can be made of it."""
     try:
         text = read_text(path, LARGEST, "split the flow in two")
     except Unreadable as unreadable:
@@ -173,10 +159,7 @@ def examine(path: Path, tools: Tools | None = None) -> FlowFile:
 def _examined(
     path: Path, text: str, known: frozenset[tuple[str, frozenset[str]]] | None
 ) -> FlowFile:
-    """What is to be said of this text: the same every time, a tenth of a second of CPU the first.
-
-    One process asks for its flows in several places, and `eval` for each split of a file.
-    """
+    """What is to be said of this text: it takes a tenth of a second, and is asked several times."""
     tools = None if known is None else dict(known)
     try:
         document = read_document(text)
@@ -209,10 +192,7 @@ def _is_offered(slot: Slot) -> bool:
 
 
 def load_flows(folder: Path, tools: Tools | None = None) -> Catalog:
-    """All flows of a folder: its `*.yaml`, not those of the folders in it (`tests/`).
-
-    Raises `DefinitionError` with every problem of every file.
-    """
+    """All `*.yaml` of a folder; `DefinitionError` with every problem of every file."""
     return load_all([folder], tools)
 
 
@@ -271,8 +251,7 @@ def sub_flow_problems(
 ) -> Iterator[Problem]:
     """What is wrong with the flows that flows start, each in the file that starts it.
 
-    A flow that wasn't asked for but stands beside the file is known too; of the `faulty` enough
-    has been said.
+    A flow that wasn't asked for but stands beside the file is known too.
     """
     known = {flow.flow: flow for flow in flows.values()}
     waiting = list(flows.items())
@@ -343,10 +322,7 @@ class WatchedFlows:
         return Catalog(file.definition for file in self._watcher.items)
 
     def reload(self) -> list[FlowFile] | None:
-        """Those there are now, with what has changed read anew; None where nothing has.
-
-        A folder that has gone whole is being put back, or its disk is: its flows stay.
-        """
+        """Those there are now, or None where nothing has changed, or the whole folder has gone."""
         return self._watcher.reload() if self._place.exists() else None
 
     def changes(self, seconds: float = SECONDS) -> AsyncIterator[list[FlowFile]]:

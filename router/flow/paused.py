@@ -81,11 +81,7 @@ def value(run: str = ALL) -> str:
 
 
 def run_meant(value: JsonValue) -> str | None:
-    """The run that a button stands for, or `ALL`; None where it is another button.
-
-    >>> run_meant("take_up:7h2k"), run_meant("annual")
-    ('7h2k', None)
-    """
+    """The run that a button stands for, or `ALL`; None where it is another button."""
     if not isinstance(value, str) or not value.startswith(_PREFIX):
         return None
     return value.removeprefix(_PREFIX)

@@ -23,8 +23,7 @@ STATUSES: dict[str, Localised] = {
 class FlowView(BaseModel):
     """A run as its conversation sees it after an event.
 
-    `slots_asked_for` maps every slot a person may fill to its definition, so that the next
-    message can be understood without the flow's file, which may have changed by then.
+    `fillable` has every slot that a person may fill, whose file may have changed by then.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -96,10 +96,7 @@ async def persistently(
 ) -> Out:
     """Make an idempotent call, again where a hiccup cut it short, for a handful of times.
 
-    While the workflow isn't ready, that is no hiccup: see `once_ready`.
-
-    Raises:
-        RouterError: what the last attempt came to, in this project's terms.
+    Raises `RouterError`: what the last attempt came to. For `NOT_READY` see `once_ready`.
     """
     tries = 0
     while True:
@@ -120,8 +117,7 @@ async def persistently(
 async def once_ready(attempt: Callable[[], Awaitable[Out]]) -> Out:
     """Make an update, for a minute again and again while its workflow's task is failing.
 
-    Raises:
-        RPCError: what else the call came to, or that refusal where the workflow is stuck.
+    Raises `RPCError`: what else the call came to, or that refusal where the workflow is stuck.
     """
     stuck = monotonic() + READY_WITHIN
     tries = 0
@@ -171,10 +167,7 @@ LATELY = timedelta(seconds=90)
 
 
 async def is_polled(client: Client, queue: str) -> bool:
-    """True where a worker has asked lately for its workflows, or its activities.
-
-    Raises `RPCError` where Temporal doesn't tell.
-    """
+    """True where a worker has asked lately for its workflows, or its activities."""
     since = datetime.now(UTC) - LATELY
     for kind in KINDS:
         asked = DescribeTaskQueueRequest(

@@ -1,9 +1,6 @@
 """Words to a run from outside its conversation: started, cancelled, nudged, decided, operated on.
 
-The one way to it, for requests and for tools alike. People know one request by one id; its
-branches and sub-flows have ids of their own, by which their approvals and events are awaited, and
-what is said to the whole reaches the part.
-
+People know one request by one id; what is said to the whole reaches its branches and sub-flows.
 Whatever is told to a run raises `Conflict` where that is over, or can't have it done now, and
 `Unavailable` where Temporal or its worker is out of reach.
 """
@@ -62,10 +59,7 @@ def why_not_now(run: RunRecord, now: datetime) -> NotNow | None:
 def operation(
     start: contract.FlowStart, workflow_id: str, task_queue: str, share: Priority
 ) -> WithStartWorkflowOperation[object, object]:
-    """What starts the run unless it goes on already; refused where it is over.
-
-    It can be used once: each try needs one of its own. The run takes this `share` of the workers.
-    """
+    """What starts the run, unless it goes on or is over already; each try needs one of its own."""
     definition, requester = start.definition, start.requester
     return WithStartWorkflowOperation(
         contract.WORKFLOW,
@@ -107,11 +101,7 @@ async def tell(
 
 
 async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
-    """The run with what was told to it since it was last published.
-
-    While it is being filled in, its slots are known to its workflow alone. Where that can't
-    be asked, the record has to do.
-    """
+    """The run with what was told to it since it was last published, where it can be asked."""
     if run.status not in ASKING:
         return run
     try:
@@ -224,10 +214,7 @@ async def parts_of(kept: Runs, run: RunRecord) -> list[RunRecord]:
 async def to_remind(
     kept: Runs, run: RunRecord, now: datetime
 ) -> tuple[list[RunRecord], NotNow | None]:
-    """The runs whose approvers the requester of this one is to have reminded.
-
-    With why none of them may be now; None where some may, and then they are those.
-    """
+    """The runs whose approvers are to be reminded, or why none may be now."""
     asking = [run]
     if run.status not in ENDED and run.status != "waiting_approval":
         parts = await parts_of(kept, run)

@@ -28,10 +28,7 @@ from router.store.flow_runs import Runs
 
 @dataclass(frozen=True)
 class Withdrawals:
-    """Starts runs that take back completed ones, on a task queue; `runs` has those.
-
-    They take this `share` of the workers.
-    """
+    """Starts runs that take back completed ones, with this `share` of the workers."""
 
     temporal: Client
     task_queue: str
@@ -41,13 +38,9 @@ class Withdrawals:
     async def begin(
         self, run: RunRecord, caller: Principal, locale: Locale, comment: str | None, word: str
     ) -> RunStanding:
-        """Ask for approval to take this run back; how the run stands that does so.
+        """Ask once per `word` for approval to take this run back; how the run stands that does so.
 
-        Asked for twice it is begun once. `word` is as in `router.gateway.run_updates.tell`.
-
-        Raises:
-            Conflict: it can't be taken back, or that is under way, or done.
-            Unavailable: Temporal or its worker is out of reach.
+        Raises `Conflict` where it can't be, or that is under way or done, and `Unavailable`.
         """
         if run.status == "cancelled" and run.withdrawn_by is not None:
             raise Conflict("The run has been taken back already.")

@@ -1,13 +1,8 @@
 """Expressions of flow files: CEL over slots, results, requester and now. Pure.
 
-An expression never reaches into the world. Where it calls a lookup (`language.functions`)
-whose answer isn't known yet, evaluating it raises `LookupNeeded`; the machine has the lookup
-answered and evaluates anew. So `manager(manager(requester))` takes three evaluations, and the
-answers, once recorded, make every replay give the same value.
-
-What an expression reads and calls is found in its tokens: the library doesn't tell. CEL is strict
-about types: numbers of slots are doubles (`slots.days > 3.0`; comparing with an integer works,
-adding one doesn't), and its maps have no order: never iterate over one.
+Where one calls a lookup (`language.functions`) whose answer isn't known yet, evaluating it raises
+`LookupNeeded`; the machine has it answered, which is recorded, and evaluates anew. CEL is strict:
+numbers of slots are doubles (`slots.days > 3.0`), and maps have no order: never iterate over one.
 """
 
 import json
@@ -77,8 +72,6 @@ def tokens_of(source: str) -> list[Token]:
 def member_reads(source: str, variable: str) -> tuple[MemberRead, ...]:
     """Every reading of a variable, in order; words within string literals don't count.
 
-    Kept for the next time: a step asks it of every check, and a flow has the same ones for ever.
-
     >>> list(member_reads("has(slots.end) && slots['start'] > 'slots.x'", "slots"))
     [MemberRead(member='end', guarded=True), MemberRead(member='start', guarded=False)]
     """
@@ -101,21 +94,13 @@ def members_read(source: str, variable: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def all_read(source: str, variable: str) -> frozenset[str] | None:
-    """As `members_read`; None where the variable is read otherwise than by the names of members.
-
-    >>> all_read("size(slots.items) > 1", "slots"), all_read("size(slots) > 1", "slots")
-    (frozenset({'items'}), None)
-    """
+    """As `members_read`; None where the variable is read otherwise than by the names of members."""
     read = {each.member for each in member_reads(source, variable)}
     return None if None in read else frozenset(name for name in read if name)
 
 
 def calls(source: str) -> Iterator[FunctionCallRead]:
-    """Every call of a function, method or macro, in order.
-
-    >>> list(calls("manager(manager(requester))"))[0]
-    Called(name='manager', method=False, arguments=1)
-    """
+    """Every call of a function, method or macro, in order."""
     tokens = tokens_of(source)
     for place, token in enumerate(tokens):
         if token.kind == "name" and _at(tokens, place + 1).text == "(":
@@ -124,11 +109,7 @@ def calls(source: str) -> Iterator[FunctionCallRead]:
 
 
 def texts_given(source: str, function: str) -> list[str]:
-    """The texts that stand as a function's only argument, in order.
-
-    >>> texts_given("role('hr') + role(slots.team)", "role")
-    ['hr']
-    """
+    """The texts that stand as a function's only argument, in order."""
     tokens = tokens_of(source)
     return [
         inner.text.strip("rRbB").strip("\"'")
@@ -168,7 +149,6 @@ def _member(tokens: list[Token], place: int) -> str | None:
 
 
 def _is_plain_string(token: Token) -> bool:
-    """True for a string literal that means what it says."""
     return token.kind == "string" and "\\" not in token.text
 
 
@@ -217,7 +197,6 @@ METHODS: dict[str, Arity] = {
 
 
 def _ours() -> dict[str, Arity]:
-    """Our functions, and the lookups that are declared by now."""
     return {
         **{name: (len(function.takes),) * 2 for name, function in FUNCTIONS.items()},
         **{name: (lookup.least, len(lookup.takes)) for name, lookup in LOOKUPS.items()},
@@ -283,7 +262,6 @@ def _wrong_call(source: str, call: FunctionCallRead) -> Iterator[Fault]:
 
 
 def _parameters(name: str, least: int, most: int) -> str:
-    """How many the function takes, and their names where it is one of ours."""
     count = str(most) if least == most else f"{least} to {most}"
     ours = FUNCTIONS | LOOKUPS
     return f"{count}: {', '.join(ours[name].takes)}" if name in ours else count
@@ -294,10 +272,7 @@ class ExpressionError(RouterError):
 
 
 class LookupNeeded(Exception):
-    """An expression can't go on before `name(*arguments)` is looked up.
-
-    The answer belongs under `key` in the `known` of the next evaluation.
-    """
+    """`name(*arguments)` has to be looked up; the answer belongs under `key` of what is `known`."""
 
     def __init__(self, name: str, arguments: list[JsonValue]) -> None:
         self.name = name
@@ -307,11 +282,7 @@ class LookupNeeded(Exception):
 
 
 def lookup_key(name: str, arguments: list[JsonValue]) -> str:
-    """The one way to write this call of a lookup.
-
-    >>> lookup_key("workdays", ["2026-11-23", "2026-11-25", "", ""])
-    'workdays("2026-11-23","2026-11-25","","")'
-    """
+    """The one way to write this call of a lookup: `workdays("2026-11-23","2026-11-25","","")`."""
     written = json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return f"{name}({written[1:-1]})"
 
@@ -323,8 +294,7 @@ PRIVATE = {"away", "hours"}
 def person(principal: Principal) -> dict[str, JsonValue]:
     """A principal as the map that expressions and texts read.
 
-    Roles are ordered: a set's order differs between processes, and would make the key of
-    `manager(requester)` differ on replay. When somebody is at work is for lookups to know.
+    Roles are ordered: a set's order differs between processes, and so would keys of lookups.
     """
     return {**principal.model_dump(mode="json", exclude=PRIVATE), "roles": sorted(principal.roles)}
 
@@ -334,9 +304,8 @@ def evaluate(
 ) -> JsonValue:
     """The value of an expression, as JSON: moments and durations are written as text.
 
-    `scope` holds its variables, empty slots left out; `known` the answers to lookups, by
-    `LookupNeeded.key`. Raises `LookupNeeded` for the first lookup that isn't known, and
-    `ExpressionError` where there is no value.
+    `scope` holds its variables, empty slots left out; `known` the answers to lookups. Raises
+    `LookupNeeded` for the first that isn't known, `ExpressionError` where there is no value.
 
     >>> evaluate("slots.days > 3.0", {"slots": {"days": 5.0}}, {})
     True
@@ -372,11 +341,7 @@ def slots_needed(source: str) -> frozenset[str]:
 
 
 def problems_of(source: str, variables: Collection[str]) -> list[Fault]:
-    """What is wrong with an expression that may read `variables`; none where it is sound.
-
-    Says so of syntax, unknown variables and functions, wrong numbers of arguments, and
-    `slots` read otherwise than by name. Whether the slots exist is for the caller to see.
-    """
+    """What is wrong with an expression that may read `variables`; slots needn't exist."""
     try:
         program = compiled(source)
     except ExpressionError as error:
@@ -443,7 +408,6 @@ class _Evaluation:
 
 
 def _explained(source: str, problem: Exception) -> ExpressionError:
-    """The library's error as a sentence that says what to do."""
     if isinstance(problem, KeyError):
         return _failure(source, f"reads {problem}, which is empty; guard it with has()")
     if isinstance(problem, TypeError):
@@ -462,7 +426,6 @@ def _read_of(source: str, variable: str, value: JsonValue) -> JsonValue:
 
 
 def _plain(value: Any) -> Any:
-    """The value in types that CEL takes, `now` as the text that it is recorded as."""
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

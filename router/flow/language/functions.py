@@ -1,9 +1,8 @@
 """What expressions may call: pure functions, and lookups that the world answers.
 
-A function depends on its arguments alone (a run is replayed from its history, on another machine,
-years later) and raises `ValueError` or `TypeError` with a sentence where it can't answer. To add
-one, write it here and list it in `FUNCTIONS`. A lookup depends on the world: the machine asks, an
-activity (`activities.look_up`) answers, and the answer is recorded with the run.
+A function depends on its arguments alone, since runs are replayed, and raises `ValueError` or
+`TypeError` with a sentence; list a new one in `FUNCTIONS`. A lookup depends on the world: an
+activity (`activities.look_up`) answers it, and the answer is recorded with the run.
 """
 
 from collections.abc import Callable
@@ -27,11 +26,7 @@ MOST_DIGITS = 14
 
 
 def amount(value: JsonValue) -> int:
-    """The integer minor units of a money value.
-
-    >>> amount({"amount": "58.00", "currency": "CNY"})
-    5800
-    """
+    """The integer minor units of a money value: 5800 of ¥58.00."""
     if not isinstance(value, dict) or "amount" not in value:
         raise TypeError(f"amount() takes money such as {{amount, currency}}, not {value!r}")
     units = Decimal(1) if value.get("currency") in WITHOUT_CENTS else Decimal(100)
@@ -45,11 +40,7 @@ def amount(value: JsonValue) -> int:
 
 
 def money(minor: JsonValue, currency: JsonValue) -> dict[str, JsonValue]:
-    """The money value of integer minor units.
-
-    >>> money(5800, "CNY")
-    {'amount': '58.00', 'currency': 'CNY'}
-    """
+    """The money value of integer minor units."""
     if isinstance(minor, bool) or not isinstance(minor, int) or not isinstance(currency, str):
         raise TypeError(f"money() takes minor units and a currency, not {minor!r}, {currency!r}")
     units = 1 if currency in WITHOUT_CENTS else 100
@@ -57,11 +48,7 @@ def money(minor: JsonValue, currency: JsonValue) -> dict[str, JsonValue]:
 
 
 def total(items: JsonValue) -> int:
-    """The sum, in minor units, of a list of money or of items that each have an `amount`.
-
-    >>> total([{"amount": {"amount": "36.00", "currency": "CNY"}}])
-    3600
-    """
+    """The sum, in minor units, of a list of money or of items that each have an `amount`."""
     if not isinstance(items, list):
         raise TypeError(f"total() takes a list, not {items!r}")
     purses = [_purse(item) for item in items]
@@ -88,20 +75,12 @@ def unique(values: JsonValue) -> bool:
 
 
 def day(moment: JsonValue) -> str:
-    """The day of a moment, in the moment's own zone: `day(now)` is the requester's today.
-
-    >>> day("2026-11-18T23:30:00+08:00")
-    '2026-11-18'
-    """
+    """The day of a moment, in the moment's own zone: `day(now)` is the requester's today."""
     return _day(moment).isoformat()
 
 
 def plus_days(start: JsonValue, days: JsonValue) -> str:
-    """The day that comes a number of calendar days after another, or before it.
-
-    >>> plus_days("2026-11-18", -60)
-    '2026-09-19'
-    """
+    """The day that comes a number of calendar days after another, or before it."""
     if isinstance(days, bool) or not isinstance(days, int | float):
         raise TypeError(f"plus_days() takes a number of days, not {days!r}")
     try:
@@ -128,11 +107,7 @@ FUNCTIONS: dict[str, PureFunction] = {
 
 
 class Lookup(BaseModel):
-    """A lookup's signature. `answers` says the JSON it gives, for whoever writes a flow.
-
-    The last parameters may have `defaults`: an expression may leave those out, and whoever
-    answers the lookup is given them all the same.
-    """
+    """A lookup's signature, and the JSON it gives; the last parameters may have `defaults`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -147,14 +122,7 @@ class Lookup(BaseModel):
         return len(self.takes) - len(self.defaults)
 
     def filled_up(self, arguments: list[JsonValue]) -> list[JsonValue]:
-        """The arguments with the defaults of those that were left out.
-
-        >>> workdays = Lookup(
-        ...     name="workdays", takes=("start", "end", "half"), answers="days", defaults=("",)
-        ... )
-        >>> workdays.filled_up(["2026-11-23", "2026-11-25"])
-        ['2026-11-23', '2026-11-25', '']
-        """
+        """The arguments with the defaults of those that were left out."""
         given = len(arguments)
         return arguments + list(self.defaults[max(0, given - self.least) :])
 
@@ -200,11 +168,7 @@ LOOKUPS: dict[str, Lookup] = {
 
 
 def declare(lookup: Lookup) -> None:
-    """Let flow files use a lookup, from now on; one of the same name has to take the same.
-
-    Raises:
-        ValueError: the name is a function's, or a lookup's that takes something else.
-    """
+    """Let flow files use a lookup; `ValueError` where its name means something else already."""
     known = LOOKUPS.get(lookup.name, lookup)
     if lookup.name in FUNCTIONS or (known.takes, known.defaults) != (lookup.takes, lookup.defaults):
         raise ValueError(f"{lookup.name}() is something else in flow files; rename the lookup")

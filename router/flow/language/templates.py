@@ -1,12 +1,8 @@
 """Texts of flow files: Jinja in a sandbox, the same words for the same values, always. Pure.
 
-A text reads `slots` (raw values), `shown` (the same as people read them), `results` and
-`requester`, and may use the filters `money`, `date`, `readable` and `told` on raw values:
-
-    {{ shown.leave_type }}，{{ shown.start }} 起{% if slots.reason %}：{{ slots.reason }}{% endif %}
-
-What is empty renders as nothing: a text is shown to a person in the middle of a durable run,
-where a gap does less harm than an error. Misspelt names are found when the file is loaded.
+A text reads `slots` (raw values), `shown` (as people read them), `results` and `requester`, with
+the filters `money`, `date`, `readable` and `told`. What is empty renders as nothing: in the middle
+of a durable run a gap does less harm than an error. Misspelt names are found on loading.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -59,10 +55,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 
 def render(template: str, scope: Mapping[str, Any]) -> str:
-    """The text with the values of `text_scope` filled in, white space at its ends removed.
-
-    Raises `TextError` where the template is broken or computes with what can't be computed.
-    """
+    """The text with `text_scope` filled in, stripped; `TextError` where it can't be computed."""
     try:
         return compiled(template).render(scope).strip()
     except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
@@ -115,11 +108,7 @@ def problems_of(
 
 
 def slots_read(template: str) -> set[str]:
-    """The slots that a text reads, raw or as people read them; none where it is broken.
-
-    >>> sorted(slots_read("{{ shown.start }}: {{ slots.reason }}"))
-    ['reason', 'start']
-    """
+    """The slots that a text reads, raw or as people read them; none where it is broken."""
     try:
         tree = ENVIRONMENT.parse(template)
     except TemplateSyntaxError:
@@ -129,11 +118,7 @@ def slots_read(template: str) -> set[str]:
 
 @lru_cache(maxsize=2048)
 def shown_in(template: str) -> frozenset[str] | None:
-    """The slots `x` that a text reads as `shown.x`; None where it reads `shown` otherwise too.
-
-    >>> shown_in("{{ shown.start }}"), shown_in("{{ shown }}")
-    (frozenset({'start'}), None)
-    """
+    """The slots `x` that a text reads as `shown.x`; None where it reads `shown` otherwise too."""
     try:
         tree = ENVIRONMENT.parse(template)
     except TemplateSyntaxError:

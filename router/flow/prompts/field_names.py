@@ -116,8 +116,7 @@ def name_in_chinese(
 ) -> None:
     """Declare what fields of a tool's results are called, and fixed values by their field.
 
-    Raises:
-        ValueError: another tool calls one of them otherwise.
+    Raises `ValueError` where another tool calls one of them otherwise.
     """
     values = values or {}
     for name in fields.keys() & FIELDS.keys():

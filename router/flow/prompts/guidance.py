@@ -119,10 +119,7 @@ A_PERSON = Localised(
 
 
 def help_with(before: Run, context: StepContext, *, refused: bool) -> None:
-    """Say what helps, where this step was a miss.
-
-    `refused`: it was an answer that was refused, with the reason.
-    """
+    """Say what helps where this step was a miss, or an answer that was `refused` with a reason."""
     run = context.run
     same = before.question == run.question and run.status in ASKING and not run.tasks
     if not same or run.misses in (0, before.misses):

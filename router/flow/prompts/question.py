@@ -110,7 +110,6 @@ def question(definition: FlowDefinition, run: Run) -> messages.Reply | None:
 
 
 def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
-    """The question; where it was missed often and is no choice itself, the ways on from it too."""
     asked = question(definition, run)
     if asked is None:
         return []
@@ -125,7 +124,6 @@ def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
 
 
 def _named(run: Run, reply: messages.Reply | None) -> messages.Reply | None:
-    """The reply with the name of its question: another for other values to be confirmed."""
     if reply is None or isinstance(reply, messages.TextReply):
         return reply
     shown = reply.summary if isinstance(reply, messages.ConfirmReply) else {}
@@ -206,7 +204,6 @@ def _choices(text: str, slot: Slot, locale: Locale) -> messages.ChoicesReply:
 
 
 def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
-    """The question's words; of one item among several, with its number and what it is."""
     locale = run.locale
     if slot.of is not None:
         return rendered(definition, run, slot.more or ANY_MORE, locale)

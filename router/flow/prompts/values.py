@@ -12,10 +12,7 @@ from router.flow.slot_types.slot import plain
 
 
 def told(result: JsonValue, locale: Locale) -> str:
-    """What a tool found, as it is told where no model words it.
-
-    One that sums itself up, in a text called `summary`, is that; of nothing it is said that
-    there is nothing.
+    """What a tool found, where no model words it: its `summary`, if it has one.
 
     >>> told({"summary": "Two requests.", "items": [1, 2]}, "en"), told([], "en")
     ('Two requests.', 'There is nothing on record.')
@@ -33,12 +30,6 @@ def readable(value: JsonValue, locale: Locale) -> str:
     >>> print(readable({"leave_type": "annual", "days": 12.0}, "en"))
     leave type: annual
     days: 12
-    >>> print(readable({"leave_type": "annual", "days": 12.0}, "zh"))
-    类型：年假
-    天数：12
-
-    A file that a tool made is its name, its size and its link: `a.csv (12 KB): /v1/files/…`.
-    A page of a long result is its text, and how to read on.
     """
     if isinstance(value, dict):
         return _readable_object(value, locale)
@@ -83,11 +74,7 @@ def _size(size: int) -> str:
 
 
 def named(name: str, value: str, locale: Locale) -> str:
-    """One of a field's fixed values, in Chinese where it has a word; else as it is.
-
-    >>> named("status", "submitted", "zh"), named("colour", "red", "zh")
-    ('已提交', 'red')
-    """
+    """One of a field's fixed values, in Chinese where it has a word; else as it is."""
     return VALUES.get(name, {}).get(value, value) if locale == "zh" else value
 
 

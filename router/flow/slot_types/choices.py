@@ -69,10 +69,7 @@ class TextType(_Worded):
     stored = {"type": "string"}
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
-        """What was typed; where there is something to choose from and it means one of that, this.
-
-        What can be chosen may be named by a day, too: its synonyms are dates then.
-        """
+        """What was typed, or what that means of what can be chosen; a day may name that too."""
         typed = utterance.normalised.typed.strip() or None
         if not slot.choices:
             return typed
@@ -119,10 +116,7 @@ class BooleanType(_Worded):
     stored = said = {"type": "boolean"}
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
-        """Yes or no, also with what it is said of, and nothing that names something else.
-
-        Where the two are listed one is picked by its number.
-        """
+        """Yes or no, also by number or with what it is said of, and nothing that names more."""
         picked = numbered(utterance.text)
         if picked is not None:
             return picked

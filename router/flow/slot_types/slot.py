@@ -89,10 +89,8 @@ def _enumerated(schema: dict[str, Any]) -> None:
 class Slot(Definition):
     """Something a flow has to know.
 
-    It is asked for (`ask`), looked up (`lookup`), or both: then it is looked up as soon as
-    everything that the lookup reads is known, and asked for where it isn't.
-    `part_of_range` says which part of a date range, said in one breath, this slot takes
-    (written `range: start` in a file).
+    It is asked for, looked up, or both: then it is looked up as soon as all that the lookup reads
+    is known, and asked for where it isn't.
     """
 
     type: Annotated[str, BeforeValidator(_known), Field(json_schema_extra=_enumerated)]
@@ -143,10 +141,7 @@ class Slot(Definition):
 
     @property
     def is_fillable(self) -> bool:
-        """False for what is looked up and never asked: nobody's word counts there.
-
-        Days of leave and sums of claims decide who must approve them.
-        """
+        """False for what is looked up and never asked: it decides who must approve, as days do."""
         return self.lookup is None or self.ask is not None
 
     @property
@@ -285,11 +280,7 @@ def registered(kind: T) -> T:
 
 
 def fitted(slot: Slot, value: JsonValue) -> JsonValue:
-    """The value as it is kept in this slot; raises `Unfit` where it can't be.
-
-    >>> fitted(Slot(type="money"), {"amount": "58", "currency": "CNY"})
-    {'amount': '58.00', 'currency': 'CNY'}
-    """
+    """The value as it is kept in this slot; raises `Unfit` where it can't be."""
     return slot.kind.fit(slot, value)
 
 
@@ -306,10 +297,9 @@ def coerced(slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
 def form_values(
     slots: Mapping[str, Slot], values: Mapping[str, JsonValue], now: datetime
 ) -> dict[str, JsonValue]:
-    """The fields of a form as slot values, under the names they came with.
+    """The fields of a form as slot values, by names or paths (`items.0.amount`).
 
-    A name may be a path, `items.0.amount`. What can't be read as its slot wants it stays as
-    it was given, and so do fields that nobody knows: the flow refuses them with a message.
+    What can't be read, or isn't known, stays as it was given: the flow refuses it with a message.
     """
     shaped: dict[str, JsonValue] = {}
     for name, value in values.items():
@@ -367,22 +357,14 @@ def each_part(slot: Slot, value: JsonValue, path: str) -> Iterator[Part]:
 
 
 def files_in(slot: Slot, value: JsonValue) -> Iterator[str]:
-    """The ids of all files within a value that fits its slot, however deep.
-
-    >>> list(files_in(Slot(type="list", of=Slot(type="file")), ["a", "b"]))
-    ['a', 'b']
-    """
+    """The ids of all files within a value that fits its slot, however deep."""
     for _, part, inner in each_part(slot, value, ""):
         if part.kind.is_file and isinstance(inner, str):
             yield inner
 
 
 def missing(slot: Slot, value: JsonValue, path: str) -> str | None:
-    """The path of the first thing still to be asked within a slot's value; None where whole.
-
-    >>> missing(Slot(type="text"), None, "reason")
-    'reason'
-    """
+    """The path of the first thing still to be asked within a slot's value; None where whole."""
     return slot.kind.gap(slot, value, path)
 
 
