@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.message import Message as Headers
 
 from fastapi import HTTPException, Request
 from pydantic import BaseModel
@@ -11,8 +10,8 @@ from starlette.types import Message, Receive
 
 from router.api.dependencies import Caller, Services
 from router.api.idempotency import claim
-from router.api.params import derived_id, fresh_id
-from router.domain.errors import FieldProblem, InvalidInput
+from router.api.params import declared_size, derived_id, fresh_id, media_type
+from router.domain.errors import InvalidInput
 from router.domain.file_types import MOST_BYTES, document_kind
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
@@ -41,9 +40,7 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
     """
     del caller
     declared = request.headers.get("content-type", "")
-    header = Headers()
-    header["content-type"] = declared
-    if header.get_content_type() != "multipart/form-data":
+    if media_type(declared) != "multipart/form-data":
         raise HTTPException(
             415, f"The body is {declared[:80]!r}; send multipart/form-data with the field {FIELD}."
         )
@@ -51,10 +48,12 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
     async with bounded.form(max_files=1, max_fields=8, max_part_size=ENVELOPE) as form:
         others = sorted(name for name in form if name != FIELD)
         if others:
-            raise _unusable(others[0][:40], f"isn't known here; send the field {FIELD} alone")
+            why = f"isn't known here; send the field {FIELD} alone"
+            raise InvalidInput.at(others[0][:40], why)
         file = form.get(FIELD)
         if not isinstance(file, UploadFile):
-            raise _unusable(FIELD, "there is no file in it; send one, as multipart/form-data does")
+            why = "there is no file in it; send one, as multipart/form-data does"
+            raise InvalidInput.at(FIELD, why)
         upload = Upload(file.filename or "", await file.read())
     if len(upload.content) > MOST_BYTES:
         raise _too_large()
@@ -64,11 +63,9 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
 
 def _bounded(request: Request) -> Receive:
     """What receives the body, and stops where it is more than a file of the largest size takes."""
-    most = MOST_BYTES + ENVELOPE
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > most:
+    received, most = 0, MOST_BYTES + ENVELOPE
+    if declared_size(request.scope) > most:
         raise _too_large()
-    received = 0
 
     async def receive() -> Message:
         nonlocal received
@@ -83,26 +80,19 @@ def _bounded(request: Request) -> Receive:
 
 def check_kind(content: bytes, field: str = FIELD) -> None:
     """Return where the content, sent in `field`, is a PDF or a picture; else `InvalidInput`."""
-    if document_kind(content) is None:
-        raise _unusable(
-            field, f"is {_described(content)}; send a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC)"
-        )
-
-
-def _described(content: bytes) -> str:
-    """What it is that isn't taken, as far as its beginning says."""
+    if document_kind(content) is not None:
+        return
     start = content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if not content:
-        return "empty"
-    if b"<svg" in start:
-        return "an SVG, which can carry programs"
-    if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script")):
-        return "an HTML page, which can carry programs"
-    return "neither a PDF nor a picture by its first bytes"
-
-
-def _unusable(field: str, detail: str) -> InvalidInput:
-    return InvalidInput(f"{field}: {detail}.", [FieldProblem(field, detail)])
+        found = "empty"
+    elif b"<svg" in start:
+        found = "an SVG, which can carry programs"
+    elif start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script")):
+        found = "an HTML page, which can carry programs"
+    else:
+        found = "neither a PDF nor a picture by its first bytes"
+    why = f"is {found}; send a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC)"
+    raise InvalidInput.at(field, why)
 
 
 def _too_large() -> HTTPException:

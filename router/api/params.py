@@ -8,7 +8,7 @@ import secrets
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping
-from email.message import Message as Headers
+from email.message import Message as MailHeaders
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -22,12 +22,13 @@ from pydantic import (
     JsonValue,
     WithJsonSchema,
 )
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from router.api.errors import problem
 from router.documents.strict_json import strict_json
-from router.domain.errors import FieldProblem, InvalidInput
+from router.domain.errors import InvalidInput
 
 _BYTES = 15
 
@@ -71,13 +72,10 @@ def prefers_events(accept: str) -> bool:
     weights: dict[str, float] = defaultdict(float)
     for wish in _QUOTED.sub("", accept).lower().split(","):
         kind, *parameters = (part.strip() for part in wish.split(";"))
-        weights[kind] = max(weights[kind], _weight(parameters))
+        given = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+        # A type whose weight can't be read isn't wanted.
+        weights[kind] = max(weights[kind], float(given) if _WEIGHT.fullmatch(given) else 0.0)
     return weights[EVENTS] > 0 and weights[EVENTS] >= weights[JSON]
-
-
-def _weight(parameters: list[str]) -> float:
-    given = next((part[2:] for part in parameters if part.startswith("q=")), "1")
-    return float(given) if _WEIGHT.fullmatch(given) else 0.0
 
 
 MAX_TEXT = 8000
@@ -128,16 +126,17 @@ def _dated(written: str) -> str:
     return written
 
 
-def _plain_throughout(value: JsonValue) -> JsonValue:
+def check_plain(value: JsonValue) -> JsonValue:
+    """The value; `ValueError` where there is a control character anywhere in it."""
     if isinstance(value, str):
         _plain(value)
     elif isinstance(value, list):
         for item in value:
-            _plain_throughout(item)
+            check_plain(item)
     elif isinstance(value, dict):
         for key, item in value.items():
             _plain(key)
-            _plain_throughout(item)
+            check_plain(item)
     return value
 
 
@@ -161,7 +160,7 @@ Comment = Annotated[
 ]
 """A remark that may be empty."""
 
-PlainJson = Annotated[JsonValue, AfterValidator(_plain_throughout), _schema(PLAIN_JSON)]
+PlainJson = Annotated[JsonValue, AfterValidator(check_plain), _schema(PLAIN_JSON)]
 """Any JSON whose strings have no control characters."""
 
 PlainObject = Annotated[dict[PlainText, PlainJson], _schema(PLAIN_OBJECT)]
@@ -183,17 +182,12 @@ Since = Annotated[
 """A moment with its time zone (`2026-11-23T09:00:00+08:00`), of a year that databases know."""
 
 
-def check_plain(value: JsonValue) -> None:
-    """Refuse, with `ValueError`, control characters anywhere in the value."""
-    _plain_throughout(value)
-
-
 def said_text(text: str, field: str) -> str:
     """The text, where a person may say it; else `InvalidInput`, of the `field` it was sent in."""
     try:
         return _said(text)
     except ValueError as error:
-        raise InvalidInput(f"{field}: {error}.", [FieldProblem(field, str(error))]) from None
+        raise InvalidInput.at(field, str(error)) from None
 
 
 MAX_BODY = 64 * 1024
@@ -228,14 +222,17 @@ class StrictRoute(APIRoute):
 def check_media_type(request: Request) -> None:
     """Return where the body says that it is JSON, or nothing; else raise 415."""
     declared = request.headers.get("content-type")
-    if declared is None:
-        return
-    header = Headers()
-    header["content-type"] = declared
-    if header.get_content_type() != "application/json":
+    if declared is not None and media_type(declared) != "application/json":
         raise HTTPException(
             415, f"The body is {declared[:80]!r}; send the header Content-Type: application/json."
         )
+
+
+def media_type(declared: str) -> str:
+    """The media type of a `Content-Type`, without its parameters."""
+    header = MailHeaders()
+    header["content-type"] = declared
+    return header.get_content_type()
 
 
 class BodyLimit:
@@ -264,12 +261,19 @@ class BodyLimit:
         if limit is None:
             await self._app(scope, receive, send)
             return
-        body = None if _declared(scope) > limit else await _read(receive, limit)
+        body = None if declared_size(scope) > limit else await _read(receive, limit)
         if body is None:
             refusal = problem(413, f"The body is larger than {limit} bytes.")
             await refusal(scope, receive, send)
             return
-        await self._app(scope, _again(body, receive), send)
+        waiting = iter(body)
+
+        async def replay() -> Message:
+            for message in waiting:
+                return message
+            return await receive()
+
+        await self._app(scope, replay, send)
 
 
 async def _read(receive: Receive, limit: int) -> list[Message] | None:
@@ -285,17 +289,7 @@ async def _read(receive: Receive, limit: int) -> list[Message] | None:
             return messages
 
 
-def _declared(scope: Scope) -> int:
-    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
-    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
-
-
-def _again(messages: list[Message], receive: Receive) -> Receive:
-    waiting = iter(messages)
-
-    async def replay() -> Message:
-        for message in waiting:
-            return message
-        return await receive()
-
-    return replay
+def declared_size(scope: Scope) -> int:
+    """The bytes that the body is said to have; 0 where that isn't said."""
+    length = Headers(scope=scope).get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0

@@ -31,7 +31,7 @@ The tree is mapped to HTTP in `router.api.errors` and to Temporal in
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -108,6 +108,11 @@ class InvalidInput(RouterError):
     def __init__(self, detail: str | Localised, problems: list[FieldProblem] | None = None) -> None:
         super().__init__(detail)
         self.problems = problems or []
+
+    @classmethod
+    def at(cls, field: str, detail: str) -> Self:
+        """What is wrong with one field."""
+        return cls(f"{field}: {detail}.", [FieldProblem(field, detail)])
 
 
 class Unauthenticated(RouterError):

@@ -87,21 +87,17 @@ class Texts:
             text = as_plain_text([reply], self._locale)
             if not text:
                 continue
-            draft = self._shown(text) if isinstance(reply, TextReply) else None
+            alike = (draft for draft in self._drafts if draft.text.strip() == text.strip())
+            draft = next(alike, None) if isinstance(reply, TextReply) else None
             id_ = draft.id if draft else f"{self._message_id}.reply{number}"
             history.append(AssistantMessage(id=id_, content=text))
             if draft is None:
                 yield from whole(id_, text)
-
-    def _shown(self, text: str) -> _Draft | None:
-        """The draft that became this text, which is none any longer."""
-        draft = next((d for d in self._drafts if d.text.strip() == text.strip()), None)
-        if draft is not None:
-            self._drafts.remove(draft)
-        return draft
+            else:
+                self._drafts.remove(draft)
 
 
-class Calls:
+class _Calls:
     """The calls of one turn.
 
     Their arguments and results are only known from the turn, so that a call ends with it; that
@@ -109,21 +105,19 @@ class Calls:
     calls whose results came in with this run: it shows them already.
     """
 
-    def __init__(self, message_id: str, answered: frozenset[str] = frozenset()) -> None:
+    def __init__(self, message_id: str, answered: frozenset[str]) -> None:
         self._message_id = message_id
         self._answered = answered
-        self._open: dict[str, str] = {}
+        self._open: list[str] = []
         self._statuses: dict[str, str] = {}
 
     def started(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
-        """A call began; told of once more, it is how far it has come."""
         id_ = self._id_of(data["id"])
         yield from self._begun(id_, data["name"])
         if "progress" in data:
             yield CustomEvent(name="tool_progress", value={**data, "id": id_})
 
     def finished(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
-        """A tool is done, or won't be."""
         id_ = self._id_of(data["id"])
         self._statuses[id_] = data["status"]
         yield CustomEvent(name="tool_finished", value={**data, "id": id_})
@@ -133,9 +127,10 @@ class Calls:
         for call in calls:
             if call.id not in self._answered:
                 yield from self._whole(call, history)
-        for id_ in list(self._open):
-            yield from self._ended(id_)
+        for id_ in self._open:
+            yield ToolCallEndEvent(tool_call_id=id_)
             yield _result(id_, self._statuses.get(id_, "skipped"))
+        self._open.clear()
 
     def _whole(self, call: ToolCallView, history: list[Message]) -> Iterator[BaseEvent]:
         waits = call.status == "waiting"
@@ -143,24 +138,19 @@ class Calls:
         arguments = json.dumps(call.arguments, ensure_ascii=False)
         yield from self._begun(id_, call.name)
         yield ToolCallArgsEvent(tool_call_id=id_, delta=arguments)
-        yield from self._ended(id_)
+        yield ToolCallEndEvent(tool_call_id=id_)
+        self._open.remove(id_)
         made = ToolCall(id=id_, function=FunctionCall(name=call.name, arguments=arguments))
         history.append(AssistantMessage(id=id_, tool_calls=[made]))
         if not waits:
-            result = _result(id_, call.result_preview or call.status)
-            history.append(
-                ToolMessage(id=result.message_id, tool_call_id=id_, content=result.content)
-            )
-            yield result
+            said = call.result_preview or call.status
+            history.append(ToolMessage(id=f"{id_}.result", tool_call_id=id_, content=said))
+            yield _result(id_, said)
 
     def _begun(self, id_: str, name: str) -> Iterator[BaseEvent]:
         if id_ not in self._open:
-            self._open[id_] = name
+            self._open.append(id_)
             yield ToolCallStartEvent(tool_call_id=id_, tool_call_name=name)
-
-    def _ended(self, id_: str) -> Iterator[BaseEvent]:
-        del self._open[id_]
-        yield ToolCallEndEvent(tool_call_id=id_)
 
     def _id_of(self, call: str) -> str:
         """A model's own ids are unique within one answer alone; a thread needs more."""
@@ -179,7 +169,7 @@ class TurnEvents:
     ) -> None:
         self.history: list[Message] = []
         self.texts = Texts(message_id, locale)
-        self._calls = Calls(message_id, answered)
+        self._calls = _Calls(message_id, answered)
         self._steps: list[str] = []
 
     def progress(self, heard: Progress) -> Iterator[BaseEvent]:
@@ -200,7 +190,9 @@ class TurnEvents:
     def turn(self, turn: Turn) -> Iterator[BaseEvent]:
         """All that came of it and wasn't told before."""
         yield from self.texts.end()
-        yield from map(self._step_done, list(self._steps))
+        for name in self._steps:
+            yield StepFinishedEvent(step_name=name)
+        self._steps.clear()
         for route in turn.routes or [turn.route]:
             yield CustomEvent(name="route", value=route.model_dump(mode="json", exclude_none=True))
         yield from self._calls.made(turn.tool_calls, self.history)
@@ -214,8 +206,5 @@ class TurnEvents:
             self._steps.append(name)
             yield StepStartedEvent(step_name=name)
         elif data["status"] == "finished" and name in self._steps:
-            yield self._step_done(name)
-
-    def _step_done(self, name: str) -> BaseEvent:
-        self._steps.remove(name)
-        return StepFinishedEvent(step_name=name)
+            self._steps.remove(name)
+            yield StepFinishedEvent(step_name=name)

@@ -4,10 +4,11 @@ The history in it is the conversation's own already. Files are kept like any tha
 """
 
 import base64
-import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Annotated, Any
 
 from ag_ui.core import (
@@ -23,7 +24,6 @@ from ag_ui.core import (
     ToolMessage,
     UserMessage,
 )
-from ag_ui.core import Message as AguiMessage
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from router.api.approvals import DecisionBody, own_approval
@@ -33,7 +33,7 @@ from router.api.idempotency import claimed
 from router.api.params import Key, check_plain, derived_id, said_text
 from router.contracts.conversation import ConversationStatus
 from router.documents.strict_json import strict_json
-from router.domain.errors import Conflict, FieldProblem, InvalidInput
+from router.domain.errors import Conflict, InvalidInput
 from router.domain.file_types import is_file_id
 from router.domain.messages import (
     LONGEST_QUESTION,
@@ -93,34 +93,16 @@ def heard_in(run: RunAgentInput) -> Heard:
 
     Who says two things before an answer comes has said the first one in a run before.
     """
-    fresh = list(_fresh(run.messages))[::-1]
-    said = next((m for m in reversed(fresh) if isinstance(m, UserMessage)), None)
+    agents = (AssistantMessage, ReasoningMessage)
+    latest_first = list(takewhile(lambda m: not isinstance(m, agents), reversed(run.messages)))
+    said = next((m.content for m in latest_first if isinstance(m, UserMessage)), "")
+    parts = [TextPart(text=said)] if isinstance(said, str) else said
     return Heard(
-        text=_text_of(said) if said else "",
-        files=tuple(_files_of(said)) if said else (),
-        results=tuple(m for m in fresh if isinstance(m, ToolMessage)),
+        text="\n".join(part.text for part in parts if isinstance(part, TextPart)),
+        files=tuple(part.source for part in parts if not isinstance(part, TextPart)),
+        results=tuple(m for m in reversed(latest_first) if isinstance(m, ToolMessage)),
         answers=tuple(run.resume or ()),
     )
-
-
-def _fresh(messages: Sequence[AguiMessage]) -> Iterator[AguiMessage]:
-    for message in reversed(messages):
-        if isinstance(message, AssistantMessage | ReasoningMessage):
-            return
-        yield message
-
-
-def _text_of(message: UserMessage) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    return "\n".join(part.text for part in message.content if isinstance(part, TextPart))
-
-
-def _files_of(message: UserMessage) -> Iterator[PartSource]:
-    if not isinstance(message.content, str):
-        for part in message.content:
-            if not isinstance(part, TextPart):
-                yield part.source
 
 
 @dataclass(frozen=True)
@@ -145,104 +127,67 @@ def read_answers(entry: ResumeEntry, place: int) -> InterruptAnswer | Verdict | 
     Raises `InvalidInput` where the payload isn't what was asked for.
     """
     kind, _, name = entry.interrupt_id.partition("/")
+    field, payload = f"resume.{place}.payload", entry.payload
     if kind == "approval":
-        return _verdict(entry, name, place)
-    if kind not in _ACTIONS or not 1 <= len(name) <= LONGEST_QUESTION:
+        return _verdict(entry, name, field)
+    if kind not in _WANTED or not 1 <= len(name) <= LONGEST_QUESTION:
         return None
     if entry.status == "cancelled":
-        return InterruptAnswer(Message(action=_way_out(name)), abandoned=True)
-    return InterruptAnswer(_answered(kind, name, entry.payload, f"resume.{place}.payload"))
-
-
-def _way_out(question: str) -> Action:
-    """The button that cancels; whether it was shown or not, it goes with its question alone."""
-    return ChooseAction(type="choose", value=value_of("cancel"), question=question)
-
-
-def _answered(kind: str, question: str, payload: JsonValue, field: str) -> Message:
+        # The button that cancels: whether it was shown or not, it goes with its question alone.
+        cancelling = ChooseAction(type="choose", value=value_of("cancel"), question=name)
+        return InterruptAnswer(Message(action=cancelling), abandoned=True)
     if isinstance(payload, str):
-        return Message(text=said_text(payload, field))
+        return InterruptAnswer(Message(text=said_text(payload, field)))
     try:
         check_plain(payload)
-        return Message(action=_ACTIONS[kind](question, payload))
+        return InterruptAnswer(Message(action=_action(kind, name, payload)))
     except ValueError as error:
-        raise _unusable(field, str(error)) from error
+        raise InvalidInput.at(field, str(error)) from error
 
 
-def _choice(question: str, payload: Any) -> Action:
-    match payload:
-        case {"value": value, **others} if not others:
+def _action(kind: str, question: str, payload: Any) -> Action:
+    match kind, payload:
+        case "choices", {"value": value, **others} if not others:
             return ChooseAction(type="choose", value=value, question=question)
-    raise ValueError('it chooses nothing; send {"value": …} alone, or what the person typed')
-
-
-def _confirmation(question: str, payload: Any) -> Action:
-    match payload:
-        case bool(value) | {"approved": bool(value)}:
+        case "confirm", bool(value) | {"approved": bool(value)}:
             return ConfirmAction(type="confirm", value=value, question=question)
-    raise ValueError('it is neither yes nor no; send {"approved": true} or false')
-
-
-def _form(question: str, payload: Any) -> Action:
-    match payload:
-        case dict(values):
+        case "form", dict(values):
             return FormAction(type="form", values=values, question=question)
-    raise ValueError("it is no object; send the form's values by the names of its fields")
+    raise ValueError(_WANTED[kind])
 
 
-_ACTIONS = {"choices": _choice, "confirm": _confirmation, "form": _form}
+_WANTED = {
+    "choices": 'it chooses nothing; send {"value": …} alone, or what the person typed',
+    "confirm": 'it is neither yes nor no; send {"approved": true} or false',
+    "form": "it is no object; send the form's values by the names of its fields",
+}
+"""Of each kind of question, what is said of a payload that doesn't answer it."""
 
 
-def _verdict(entry: ResumeEntry, name: str, place: int) -> Verdict | None:
+def _verdict(entry: ResumeEntry, name: str, field: str) -> Verdict | None:
     approval, _, digest = name.partition("/")
     if not approval or not digest:
         return None
     if entry.status == "cancelled":
         return Verdict(approval, None)
-    field = f"resume.{place}.payload"
     if not isinstance(entry.payload, dict):
-        raise _unusable(field, 'it is no decision; send {"decision": "approve"} or another')
+        why = 'it is no decision; send {"decision": "approve"} or another'
+        raise InvalidInput.at(field, why)
     try:
         return Verdict(approval, DecisionBody.model_validate({**entry.payload, "digest": digest}))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join([field, *map(str, first["loc"])])
-        raise _unusable(where, first["msg"].removeprefix("Value error, ")) from error
-
-
-def _unusable(field: str, why: str) -> InvalidInput:
-    return InvalidInput(f"{field}: {why}.", [FieldProblem(field, why)])
-
-
-@dataclass
-class Attached:
-    """The files of a message that can be used, and why the others can't."""
-
-    files: list[FileView] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-async def attached(
-    services: Services, caller: Principal, sources: Sequence[PartSource], message_id: str
-) -> Attached:
-    """What was sent inline is kept, once however often it is sent; our own ids are looked up.
-
-    A part that can't be used fails no run, as the protocol wants it: it is warned of. Nothing
-    is ever fetched from an address.
-    """
-    found = Attached()
-    for number, source in enumerate(sources):
-        try:
-            key = derived_id("ag-ui file", caller.id, message_id, str(number))
-            found.files.append(await _file(services, caller, source, key))
-        except InvalidInput as error:
-            found.warnings.append(f"part {number} was left out: {error}")
-    return found
+        raise InvalidInput.at(where, first["msg"].removeprefix("Value error, ")) from error
 
 
 async def _file(services: Services, caller: Principal, source: PartSource, key: str) -> FileView:
+    """What was sent inline is kept, once for one key; our own ids are looked up."""
     if isinstance(source, DataSource):
-        content = _decoded(source.value)
+        try:
+            content = base64.b64decode(source.value, validate=True)
+        except ValueError as error:
+            raise InvalidInput(f"it isn't base64: {error}") from error
         check_kind(content)
         return await hand_in(services, caller, Upload("", content), key)
     if isinstance(source, FileSource) and is_file_id(source.value):
@@ -253,13 +198,6 @@ async def _file(services: Services, caller: Principal, source: PartSource, key: 
         "nothing is fetched from elsewhere; send it inline, or hand it in by POST /v1/files and "
         'send {"type": "file", "value": its id}'
     )
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise InvalidInput(f"it isn't base64: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -312,22 +250,37 @@ async def planned(
         if heard.text:
             plan.warnings.append("what was said beside an answer was left out")
         return plan
-    await _take_words(services, caller, run, heard, standing, plan)
+    unused = await _take_files(services, caller, run, heard, plan)
+    asked = standing.asked
+    wanted = isinstance(asked, FormReply) and any(each.type == "file" for each in asked.fields)
+    if plan.files and (not heard.text or wanted):
+        plan.messages.append(Message(text=plan.files[0].id))
+        if heard.text or len(plan.files) > 1:
+            plan.warnings.append("one file was asked for: that alone was answered with")
+    elif heard.text:
+        plan.messages.append(Message(text=said_text(heard.text, "messages")))
+    elif heard.files:
+        raise InvalidInput.at("messages", "; ".join(unused))
     return plan
 
 
 def _sorted(heard: Heard, plan: RunPlan) -> tuple[InterruptAnswer | None, list[Verdict]]:
-    read = [read_answers(entry, place) for place, entry in enumerate(heard.answers)]
-    for entry, meaning in zip(heard.answers, read, strict=True):
-        if meaning is None:
-            shown = entry.interrupt_id[:80]
-            plan.warnings.append(f"{shown!r} is no interrupt of this desk; its answer was left out")
-    given = [one for one in read if isinstance(one, InterruptAnswer)]
-    verdicts = [one for one in read if isinstance(one, Verdict)]
+    given: list[InterruptAnswer] = []
+    verdicts: list[Verdict] = []
+    for place, entry in enumerate(heard.answers):
+        match read_answers(entry, place):
+            case InterruptAnswer() as answer:
+                given.append(answer)
+            case Verdict() as verdict:
+                verdicts.append(verdict)
+            case None:
+                shown = repr(entry.interrupt_id[:80])
+                why = "is no interrupt of this desk; its answer was left out"
+                plan.warnings.append(f"{shown} {why}")
     if len(given) > 1:
-        raise _unusable_plan("one question is open at a time; answer that one")
+        raise InvalidInput.at("resume", "one question is open at a time; answer that one")
     if len({verdict.approval for verdict in verdicts}) < len(verdicts):
-        raise _unusable_plan("an approval is decided twice; decide each once")
+        raise InvalidInput.at("resume", "an approval is decided twice; decide each once")
     return (given[0] if given else None), verdicts
 
 
@@ -352,46 +305,28 @@ async def _take_verdict(
 
 
 def _result(message: ToolMessage) -> Message:
-    if isinstance(message.content, str):
-        text = message.content
-    else:
-        text = "".join(part.text for part in message.content if part.type == "text")
-    result: JsonValue
-    try:
-        result = strict_json(text.encode())
-    except ValueError:
-        result = text
+    content = message.content
+    if not isinstance(content, str):
+        content = "".join(part.text for part in content if part.type == "text")
+    result: JsonValue = content
+    with suppress(ValueError):
+        result = strict_json(content.encode())
     if message.error is not None:
         result = {"error": message.error}
     action = ToolResultAction(type="tool_result", tool_call_id=message.tool_call_id, result=result)
     return Message(action=action)
 
 
-async def _take_words(
-    services: Services,
-    caller: Principal,
-    run: RunInput,
-    heard: Heard,
-    standing: ConversationStatus,
-    plan: RunPlan,
-) -> None:
-    """What was said or handed over: a file that is asked for, or comes alone, is said by its id."""
-    found = await attached(services, caller, heard.files, run.message_id)
-    plan.files, plan.warnings = found.files, [*plan.warnings, *found.warnings]
-    if found.files and (not heard.text or _wants_file(standing)):
-        plan.messages.append(Message(text=found.files[0].id))
-        if heard.text or len(found.files) > 1:
-            plan.warnings.append("one file was asked for: that alone was answered with")
-    elif heard.text:
-        plan.messages.append(Message(text=said_text(heard.text, "messages")))
-    elif heard.files:
-        raise _unusable_plan("; ".join(found.warnings), "messages")
-
-
-def _wants_file(standing: ConversationStatus) -> bool:
-    asked = standing.asked
-    return isinstance(asked, FormReply) and any(f.type == "file" for f in asked.fields)
-
-
-def _unusable_plan(why: str, where: str = "resume") -> InvalidInput:
-    return InvalidInput(f"{where}: {why}.", [FieldProblem(where, why)])
+async def _take_files(
+    services: Services, caller: Principal, run: RunInput, heard: Heard, plan: RunPlan
+) -> list[str]:
+    """Take in the parts that can be used; why the others can't, which fails no run."""
+    unused: list[str] = []
+    for number, source in enumerate(heard.files):
+        try:
+            key = derived_id("ag-ui file", caller.id, run.message_id, str(number))
+            plan.files.append(await _file(services, caller, source, key))
+        except InvalidInput as error:
+            unused.append(f"part {number} was left out: {error}")
+    plan.warnings += unused
+    return unused

@@ -6,7 +6,7 @@ answered at any process, after any restart, and nothing is kept for it.
 
 import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,92 +108,64 @@ def asked_in(replies: list[Reply]) -> list[Interrupt]:
 
 def of_question(question: Question) -> Interrupt:
     """The question, with what an answer looks like."""
-    shown = question.model_dump(mode="json", exclude={"text", "question"})
+    schema: dict[str, Any]
+    match question:
+        case ConfirmReply():
+            schema = _APPROVED
+        case FormReply():
+            schema = schema_of_form(question.fields)
+        case ChoicesReply():
+            values = {"value": schema_of_options(question.options)}
+            schema = {"type": "object", "properties": values, "required": ["value"]}
     return Interrupt(
         id=f"{question.type}/{question.question}",
         reason="confirmation" if isinstance(question, ConfirmReply) else "input_required",
         message=question.text,
-        response_schema=_schema_of(question),
-        metadata={NAMESPACE: shown},
+        response_schema=schema,
+        metadata={NAMESPACE: question.model_dump(mode="json", exclude={"text", "question"})},
     )
-
-
-def _schema_of(question: Question) -> dict[str, Any]:
-    match question:
-        case ConfirmReply():
-            return _APPROVED
-        case FormReply():
-            return schema_of_form(question.fields)
-        case ChoicesReply():
-            value: JsonValue = schema_of_options(question.options)
-            return {"type": "object", "properties": {"value": value}, "required": ["value"]}
 
 
 def of_approval(record: ApprovalRecord, locale: Locale) -> Interrupt:
     """The decision that its person is asked for; its id is bound to exactly what is shown."""
-    title = record.title.within(locale)
     summary = record.summary_in(locale)
-    lines = [title, *(f"- {label}: {value}" for label, value in summary.items())]
+    lines = [record.title.within(locale), *(f"- {label}: {v}" for label, v in summary.items())]
+    about = {"id": record.id, "flow_run": record.run, "flow": record.flow}
+    shown = {"type": "approval", **about, "requester": record.requester, "summary": summary}
     return Interrupt(
         id=f"approval/{record.id}/{record.digest}",
         reason=APPROVAL,
         message="\n".join(lines),
         response_schema=_DECISION,
         expires_at=record.due.isoformat() if record.due else None,
-        metadata={
-            NAMESPACE: {
-                "type": "approval",
-                "id": record.id,
-                "flow_run": record.run,
-                "flow": record.flow,
-                "requester": record.requester,
-                "summary": summary,
-            }
-        },
+        metadata={NAMESPACE: shown},
     )
-
-
-Outcome = RunFinishedCancelledOutcome | RunFinishedInterruptOutcome | RunFinishedSuccessOutcome
 
 
 def ended(
     thread: str, run: str, turns: Sequence[Turn], interrupts: Sequence[Interrupt]
 ) -> RunFinishedEvent | RunErrorEvent:
     """The end of a run; its result is its last turn. A turn that failed has said so in words."""
-    last = turns[-1] if turns else None
-    if last is not None and last.status == "failed":
-        words = "\n\n".join(reply.text for reply in last.replies)
-        return RunErrorEvent(message=words, code="turn-failed", usage=_usage(turns))
-    outcome = _outcome(last, interrupts)
-    cancelled = isinstance(outcome, RunFinishedCancelledOutcome)
-    return RunFinishedEvent(
-        thread_id=thread,
-        run_id=run,
-        result=last.shown() if last and not cancelled else None,
-        outcome=outcome,
-        usage=_usage(turns),
-    )
-
-
-def _outcome(last: Turn | None, interrupts: Sequence[Interrupt]) -> Outcome:
-    if last is not None and last.status == "cancelled":
-        return RunFinishedCancelledOutcome()
-    if interrupts:
-        return RunFinishedInterruptOutcome(interrupts=list(interrupts))
-    waiting = [c.id for c in last.tool_calls if c.status == "waiting"] if last else []
-    return RunFinishedSuccessOutcome(pending_tool_call_ids=waiting or None)
-
-
-def _usage(turns: Sequence[Turn]) -> list[TokenUsage] | None:
-    spent = sum((turn.usage for turn in turns), Usage())
-    if not spent.llm_calls:
-        return None
-    count = TokenUsage(
+    last, spent = turns[-1] if turns else None, sum((turn.usage for turn in turns), Usage())
+    usage = TokenUsage(
         input_tokens=spent.prompt_tokens,
         output_tokens=spent.completion_tokens,
         total_tokens=spent.tokens,
     )
-    return [count]
+    cost = [usage] if spent.llm_calls else None
+    end = RunFinishedEvent(thread_id=thread, run_id=run, usage=cost)
+    if last is not None and last.status == "failed":
+        words = "\n\n".join(reply.text for reply in last.replies)
+        return RunErrorEvent(message=words, code="turn-failed", usage=cost)
+    if last is not None and last.status == "cancelled":
+        return end.model_copy(update={"outcome": RunFinishedCancelledOutcome()})
+    if interrupts:
+        outcome: Any = RunFinishedInterruptOutcome(interrupts=list(interrupts))
+    else:
+        waiting = [c.id for c in last.tool_calls if c.status == "waiting"] if last else []
+        outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=waiting or None)
+    result = last.shown() if last else None
+    return end.model_copy(update={"outcome": outcome, "result": result})
 
 
 async def broken_off(request: Request, error: Exception) -> RunErrorEvent:
@@ -214,21 +186,16 @@ def state_of(
     standing: ConversationStatus, locale: Locale, touched: FlowSummary | None = None
 ) -> State:
     """The state; a flow that the run `touched` is shown in it even if it ended by that."""
-    flow = touched or standing.active_flow
-    skill = standing.active_skill
-    return {
+    flow, skill = touched or standing.active_flow, standing.active_skill
+    shown: State = {
         "flow": flow.model_dump(mode="json") if flow else None,
         "paused_flows": [paused.model_dump(mode="json") for paused in standing.paused_flows],
-        "skill": {"name": skill.name, "title": skill.title.within(locale), "asking": skill.asking}
-        if skill
-        else None,
+        "skill": None,
     }
-
-
-def delta(before: State, after: State) -> list[StateDeltaEvent]:
-    """What became of it, as a JSON Patch; nothing where nothing did."""
-    operations = patch(before, after)
-    return [StateDeltaEvent.model_validate({"delta": operations})] if operations else []
+    if skill:
+        title = skill.title.within(locale)
+        shown["skill"] = {"name": skill.name, "title": title, "asking": skill.asking}
+    return shown
 
 
 def patch(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
@@ -288,22 +255,18 @@ class AguiRun:
 
     async def _encoded(self) -> AsyncGenerator[bytes]:
         encoder = EventEncoder()
-        async with aclosing(self._told()) as told:
-            async for one in told:
-                if isinstance(one, Silence):
-                    yield _SILENCE
-                else:
-                    yield encoder.encode(one).translate(LINE_ENDS).encode()
 
-    async def _told(self) -> AsyncGenerator[BaseEvent | Silence]:
+        def encoded(event: BaseEvent) -> bytes:
+            return encoder.encode(event).translate(LINE_ENDS).encode()
+
         try:
             async with aclosing(self._happening()) as happening:
                 async for one in happening:
-                    yield one
+                    yield _SILENCE if isinstance(one, Silence) else encoded(one)
         except Exception as error:
             if not self._begun:
                 raise
-            yield await broken_off(self.request, error)
+            yield encoded(await broken_off(self.request, error))
 
     async def _happening(self) -> AsyncGenerator[BaseEvent | Silence]:
         for decision in self.plan.decisions:
@@ -327,7 +290,7 @@ class AguiRun:
             parent_run_id=self.input.parent_run_id,
             protocol_version=PROTOCOL_VERSION,
         )
-        yield StateSnapshotEvent(snapshot=self._state(self.before))
+        yield StateSnapshotEvent(snapshot=state_of(self.before, self.record.locale))
         yield from self.plan.remarks()
 
     async def _decided(self, decision: PlannedDecision) -> list[BaseEvent]:
@@ -376,29 +339,21 @@ class AguiRun:
                 raise error
 
     async def _ending(self) -> list[BaseEvent]:
-        after = await self._stands()
+        store, record, after = self.services.store, self.record, self.before
+        with suppress(Unavailable):
+            after = await standing(
+                self.services.temporal, store.conversations, record.tenant, record.id
+            )
         events: list[BaseEvent] = []
         if self._thrown_away:
             events.append(MessagesSnapshotEvent(messages=[*self.input.messages, *self._history]))
         touched = self._made[-1].flow if self._made else None
-        events += delta(self._state(self.before), self._state(after, touched))
+        before = state_of(self.before, record.locale)
+        if operations := patch(before, state_of(after, record.locale, touched)):
+            events.append(StateDeltaEvent.model_validate({"delta": operations}))
         interrupts = await self._interrupts(after)
         end = ended(self.input.thread_id, self.input.run_id, self._made, interrupts)
         return [*events, end]
-
-    async def _stands(self) -> ConversationStatus:
-        store, record = self.services.store, self.record
-        try:
-            return await standing(
-                self.services.temporal, store.conversations, record.tenant, record.id
-            )
-        except Unavailable:
-            return self.before
-
-    def _state(
-        self, stands: ConversationStatus, touched: FlowSummary | None = None
-    ) -> dict[str, JsonValue]:
-        return state_of(stands, self.record.locale, touched)
 
     async def _interrupts(self, stands: ConversationStatus) -> list[Interrupt]:
         last = self._made[-1].replies if self._made else [stands.asked] if stands.asked else []
@@ -421,19 +376,14 @@ BODIES = {PATH: MAX_BODY}
 
 router = APIRouter(tags=["ag-ui"], route_class=StrictRoute)
 
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": events("`data` is one of AG-UI's events, as JSON."),
-        "description": "AG-UI's events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.",
-    }
+_EVENTS: dict[str, Any] = {
+    "content": events("`data` is one of AG-UI's events, as JSON."),
+    "description": "AG-UI's events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.",
 }
+_RESPONSES = {200: _EVENTS, **problems(400, 403, 404, 409, 413, 415, 429)}
 
 
-@router.post(
-    PATH,
-    response_class=Response,
-    responses={**_EVENTS, **problems(400, 403, 404, 409, 413, 415, 429)},
-)
+@router.post(PATH, response_class=Response, responses=_RESPONSES)
 async def run(
     request: Request, services: Given, caller: Person, turns: OpenTurns, body: RunInput
 ) -> Response:

@@ -26,7 +26,7 @@ from router.api.auth import LEEWAY, SYMMETRIC
 from router.api.conversations import thread, thread_id
 from router.api.dependencies import AppState, Authenticated, Services, audit_of, note_sign_in
 from router.api.openai.request import Completion
-from router.api.params import check_media_type, derived_id
+from router.api.params import check_media_type, declared_size, derived_id
 from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.locale import Locale
@@ -296,8 +296,7 @@ Posted = Annotated[Completion, Depends(_posted)]
 
 
 async def _read(request: Request) -> bytes:
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > MOST_BYTES:
+    if declared_size(request.scope) > MOST_BYTES:
         raise _too_large()
     body = bytearray()
     async for piece in request.stream():

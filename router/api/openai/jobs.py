@@ -7,23 +7,13 @@ answered here, without a model, in the shape that is asked for; nothing is begun
 import json
 import re
 from collections.abc import Mapping
-from typing import Literal
 
 from router.api.openai.request import Completion, plain_lines
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
 
-Job = Literal[
-    "title",
-    "tags",
-    "follow_ups",
-    "queries",
-    "autocompletion",
-    "emoji",
-    "image_prompt",
-    "tool_calls",
-    "other",
-]
+Job = str
+"""What is asked for: `title`, a key of `_EMPTY`, or `other`."""
 
 TASK_HEADERS = ("x-openwebui-task", "x-chat-task")
 LONGEST_TITLE = 30
@@ -98,12 +88,13 @@ NOT_DONE = Localised(zh="这里不做这类后台任务。", en="Jobs of this ki
 def answer(asked: Completion, headers: Mapping[str, str], locale: Locale) -> str | None:
     """What a job comes to; None where a person speaks."""
     prompt = asked.said.words.strip()
-    job = _named(headers) or _recognised(prompt) or _instructed(asked)
+    job = _job(asked, headers, prompt)
     if job is None:
         return None
     if job == "title":
         title = _shortened(_first_words(asked.dialogue, prompt)) or UNTITLED.within(locale)
-        in_json = _wants_json(asked) or re.search(r'"title"\s*:', prompt)
+        as_json = (asked.response_format or {}).get("type") in {"json_object", "json_schema"}
+        in_json = as_json or re.search(r'"title"\s*:', prompt)
         return json.dumps({"title": title}, ensure_ascii=False) if in_json else title
     return _EMPTY.get(job) or NOT_DONE.within(locale)
 
@@ -113,32 +104,24 @@ def spoken(prompt: str) -> str:
     if not _ABOUT_DOCUMENTS.search(prompt):
         return prompt
     query = _QUERY.search(prompt)
-    if query is not None:
-        return query[1]
-    _, _, after = prompt.rpartition(_CONTEXT_ENDS)
-    return after.strip()
+    return query[1] if query else prompt.rpartition(_CONTEXT_ENDS)[2].strip()
 
 
-def _named(headers: Mapping[str, str]) -> Job | None:
+def _job(asked: Completion, headers: Mapping[str, str], prompt: str) -> Job | None:
+    """As a header names it, as a prompt is known by, or as a system message instructs."""
     given = (headers.get(name, "").strip().lower() for name in TASK_HEADERS)
-    return next((_TASKS[name] for name in given if name in _TASKS), None)
-
-
-def _recognised(prompt: str) -> Job | None:
-    if prompt.startswith(_OPENING):
-        if _ABOUT_DOCUMENTS.search(prompt) and spoken(prompt):
-            return None
-        return next((job for shape, job in _SHAPES if shape.search(prompt)), "other")
-    return next((job for known, job in _PROMPTS if known.search(prompt)), None)
-
-
-def _instructed(asked: Completion) -> Job | None:
+    if named := next((_TASKS[name] for name in given if name in _TASKS), None):
+        return named
+    if not prompt.startswith(_OPENING):
+        known = next((job for known, job in _PROMPTS if known.search(prompt)), None)
+    elif _ABOUT_DOCUMENTS.search(prompt) and spoken(prompt):
+        known = None
+    else:
+        known = next((job for shape, job in _SHAPES if shape.search(prompt)), "other")
     systems = (m.words.strip() for m in asked.messages if m.role in {"system", "developer"})
-    return "tool_calls" if any(_CHOOSING_TOOLS.search(words) for words in systems) else None
-
-
-def _wants_json(asked: Completion) -> bool:
-    return (asked.response_format or {}).get("type") in {"json_object", "json_schema"}
+    if known is None and any(map(_CHOOSING_TOOLS.search, systems)):
+        return "tool_calls"
+    return known
 
 
 def _first_words(dialogue: list[SpokenLine], prompt: str) -> str:
@@ -147,8 +130,7 @@ def _first_words(dialogue: list[SpokenLine], prompt: str) -> str:
     found = _FIRST_WORDS.search(quoted[1] if quoted else prompt)
     if found is not None:
         return spoken(found[1])
-    earlier = (line.text for line in dialogue[:-1] if line.role == "user")
-    return next(earlier, "")
+    return next((line.text for line in dialogue[:-1] if line.role == "user"), "")
 
 
 def _shortened(text: str) -> str:

@@ -5,10 +5,9 @@ no use for it, and whoever sends it to every model shouldn't have to know that.
 """
 
 import base64
-import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
@@ -82,9 +81,17 @@ class Completion(ClientModel):
         try:
             asked = cls.model_validate(body)
         except ValidationError as error:
-            raise _unusable(_faults(error)) from None
+            # One a field: a union's every branch has something to say of the same value.
+            found: dict[str, str] = {}
+            for fault in error.errors(include_url=False, include_input=False):
+                place = [str(part) for part in fault["loc"]]
+                where = ".".join(p for p in place if p != "str" and "[" not in p) or "body"
+                found.setdefault(where, fault["msg"].removeprefix("Value error, "))
+            faults = [FieldProblem(field, why) for field, why in found.items()]
+            said = "; ".join(f"{each.field}: {each.detail}" for each in faults[:MOST_SHOWN])
+            raise InvalidInput(f"{said}.", faults) from None
         if asked.n not in {None, 1}:
-            raise _unusable([FieldProblem("n", "there is one answer to a message; leave it out")])
+            raise InvalidInput.at("n", "there is one answer to a message; leave it out")
         return asked
 
     @property
@@ -135,26 +142,7 @@ def check_said(asked: Completion) -> None:
     if asked.said.role != "user":
         where = f"messages.{len(asked.messages) - 1}.role"
         what = "the last message has to be the user's; only that one is answered"
-        raise _unusable([FieldProblem(where, what)])
-
-
-def _faults(error: ValidationError) -> list[FieldProblem]:
-    """One a field: a union's every branch has something to say of the same value."""
-    found: dict[str, str] = {}
-    for fault in error.errors(include_url=False, include_input=False):
-        found.setdefault(_path(fault["loc"]), fault["msg"].removeprefix("Value error, "))
-    return [FieldProblem(field, detail) for field, detail in found.items()]
-
-
-def _path(where: Iterable[int | str]) -> str:
-    """`("messages", 0, "content", "str")` as `messages.0.content`."""
-    known = (str(part) for part in where if part != "str" and "[" not in str(part))
-    return ".".join(known) or "body"
-
-
-def _unusable(problems: list[FieldProblem]) -> InvalidInput:
-    detail = "; ".join(f"{fault.field}: {fault.detail}" for fault in problems[:MOST_SHOWN])
-    return InvalidInput(f"{detail}.", problems)
+        raise InvalidInput.at(where, what)
 
 
 ROUTER = "intent-router"
@@ -199,19 +187,16 @@ def attached(asked: Completion) -> Attachment | None:
 
     Raises `InvalidInput` where a part can't be used, and 413 where the file is too large.
     """
-    found = list(_files(asked))
-    if len(found) > 1:
-        raise _unusable_part(asked.where, "there are several files; send one with a message")
-    return found[0] if found else None
-
-
-def _files(asked: Completion) -> Iterator[Attachment]:
     parts = asked.said.content
+    found: list[Attachment] = []
     for number, part in enumerate(parts if isinstance(parts, list) else []):
         if part.get("type") != "text":
-            yield _file(part, f"{asked.where}.{number}")
+            found.append(_file(part, f"{asked.where}.{number}"))
         elif not isinstance(part.get("text"), str):
-            raise _unusable_part(f"{asked.where}.{number}.text", "isn't text")
+            raise InvalidInput.at(f"{asked.where}.{number}.text", "isn't text")
+    if len(found) > 1:
+        raise InvalidInput.at(asked.where, "there are several files; send one with a message")
+    return found[0] if found else None
 
 
 def _file(part: dict[str, JsonValue], where: str) -> Attachment:
@@ -221,24 +206,19 @@ def _file(part: dict[str, JsonValue], where: str) -> Attachment:
         case {"type": "file", "file": {"file_data": str(url), **rest}}:
             return Attachment(str(rest.get("filename") or ""), _content(url, where))
     kind = str(part.get("type"))[:40]
-    raise _unusable_part(
-        where, f"a part {kind!r} like this can't be read; send text, image_url or file"
-    )
+    why = f"a part {kind!r} like this can't be read; send text, image_url or file"
+    raise InvalidInput.at(where, why)
 
 
 def _content(url: str, where: str) -> bytes:
     head = _DATA_URL.match(url)
     if head is None:
-        raise _unusable_part(where, _AS_DATA)
+        raise InvalidInput.at(where, _AS_DATA)
     if (len(url) - head.end()) * 3 // 4 > MOST_BYTES + 2:
         raise HTTPException(413, f"{where}: the file is larger than {MOST_BYTES} bytes.")
     try:
         content = base64.b64decode(url[head.end() :], validate=True)
-    except (binascii.Error, ValueError):
-        raise _unusable_part(where, "what follows `base64,` isn't base64") from None
+    except ValueError:
+        raise InvalidInput.at(where, "what follows `base64,` isn't base64") from None
     check_kind(content, where)
     return content
-
-
-def _unusable_part(field: str, detail: str) -> InvalidInput:
-    return InvalidInput(f"{field}: {detail}.", [FieldProblem(field, detail)])

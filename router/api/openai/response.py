@@ -7,7 +7,7 @@ then the rest of the text is sent, or, below a line that says what counts, all o
 
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -25,21 +25,13 @@ from router.api.dependencies import Services
 from router.api.openai import jobs
 from router.api.openai.identity import Chats, message_id
 from router.api.openai.request import Completion, attached, skill_meant
-from router.api.params import said_text
-from router.api.streams import EventStream, Happening, MessageInProgress, TurnFailed
+from router.api.params import EVENTS, said_text
+from router.api.streams import UNBUFFERED, EventStream, Happening, MessageInProgress, TurnFailed
 from router.api.turns import Turns
 from router.contracts.conversation import Submission
 from router.domain.errors import FieldProblem, InvalidInput, Unavailable
 from router.domain.locale import Locale, Localised
-from router.domain.messages import (
-    FlowSummary,
-    Message,
-    Reply,
-    Turn,
-    Usage,
-    as_plain_text,
-    replies_of,
-)
+from router.domain.messages import Message, Reply, Turn, Usage, as_plain_text, replies_of
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord
@@ -111,28 +103,20 @@ async def failed(request: Request, error: Exception) -> Response:
     status = HTTPStatus(said.status_code)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
         status = HTTPStatus.BAD_REQUEST
-    about = json.loads(bytes(said.body))
-    kept = {k: v for k, v in said.headers.items() if k in _KEPT}
-    body = OpenAIError(error=_fault(status, about))
-    return JSONResponse(body.model_dump(), status, headers=kept)
-
-
-def _fault(status: HTTPStatus, problem: dict[str, Any]) -> OpenAIFault:
+    problem = json.loads(bytes(said.body))
+    param = (problem.get("errors") or [{}])[0].get("field")
     ours = "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-    faults = problem.get("errors") or [{}]
-    param = faults[0].get("field")
-    if status == HTTPStatus.NOT_FOUND:
-        param = "model"
-    return OpenAIFault(
+    fault = OpenAIFault(
         message=problem["detail"],
         type=_TYPES.get(status, ours),
-        param=param,
+        param="model" if status == HTTPStatus.NOT_FOUND else param,
         code=_CODES.get(status),
     )
+    kept = {k: v for k, v in said.headers.items() if k in _KEPT}
+    return JSONResponse(OpenAIError(error=fault).model_dump(), status, headers=kept)
 
 
 OWNER = "intent-router"
-Finish = Literal["stop"]
 
 
 def usage_of(spent: Usage) -> dict[str, int]:
@@ -162,26 +146,23 @@ class Envelope:
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(spent)}
 
-    def delta(self, finish: Finish | None = None, **delta: str) -> bytes:
+    def delta(self, finish: Literal["stop"] | None = None, **delta: str) -> bytes:
         """A piece of the answer, or its end."""
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return self._event([choice])
+        return self._event(choices=[choice])
 
-    def cost(self, spent: Usage) -> bytes:
-        """What it cost: the last piece, where that was asked for."""
-        return self._event([], usage=usage_of(spent))
+    def end(self, asked: Completion, spent: Usage) -> bytes:
+        """The end, with what it cost where that was asked for."""
+        cost = self._event(choices=[], usage=usage_of(spent)) if asked.wants_usage else b""
+        return self.delta(finish="stop") + cost + DONE
 
-    def _event(self, choices: Sequence[dict[str, Any]], **more: Any) -> bytes:
-        return event({**self._head("chat.completion.chunk"), "choices": [*choices], **more})
+    def _event(self, **more: Any) -> bytes:
+        """As it goes over the wire. In ASCII: some clients end lines at odd letters."""
+        data = {**self._head("chat.completion.chunk"), **more}
+        return f"data: {json.dumps(data, allow_nan=False, separators=(',', ':'))}\n\n".encode()
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
-
-
-def event(data: dict[str, Any]) -> bytes:
-    """An event as it goes over the wire. In ASCII: some clients end lines at odd letters."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return f"data: {text}\n\n".encode()
 
 
 DONE = b"data: [DONE]\n\n"
@@ -216,10 +197,8 @@ class Exchange:
 
     async def news(self) -> str:
         """What runs have said since the turn before: a chat UI is told nothing in between."""
-        record = self.record
-        rows = await self.services.store.log.untold(
-            record.tenant, record.id, self.submission.message_id
-        )
+        record, log = self.record, self.services.store.log
+        rows = await log.untold(record.tenant, record.id, self.submission.message_id)
         told = [as_plain_text(replies_of(row.data), record.locale) for row in rows]
         return "\n\n".join([SINCE.within(record.locale), *told]) if told else ""
 
@@ -252,16 +231,17 @@ class Exchanges:
             handed_in = Message(text=about.id)
             if await self._is_for_file(record, id_, handed_in):
                 message = handed_in
-            elif not words:
-                raise _of_no_use(asked)
-            else:
+            elif words:
                 note = KEPT.within(record.locale).format(name=about.name, id=about.id)
+            else:
+                nothing = FieldProblem(asked.where, "a file that nothing asks for")
+                raise InvalidInput(NOT_ASKED_FOR, [nothing])
             await store.files.keep(about, file.content)
-        return Exchange(self.services, record, self._submission(id_, message), note)
-
-    def _submission(self, id_: str, message: Message) -> Submission:
         seconds = self.services.settings.llm_turn_seconds
-        return Submission(message_id=id_, message=message, caller=self.speaker, seconds=seconds)
+        submission = Submission(
+            message_id=id_, message=message, caller=self.speaker, seconds=seconds
+        )
+        return Exchange(self.services, record, submission, note)
 
     async def _is_for_file(self, record: ConversationRecord, id_: str, handed_in: Message) -> bool:
         store = self.services.store
@@ -269,23 +249,17 @@ class Exchanges:
         if before is not None:
             return before.digest == handed_in.digest
         now = await standing(self.services.temporal, store.conversations, record.tenant, record.id)
-        return now.active_flow is not None and self._asks_for_file(now.active_flow)
-
-    def _asks_for_file(self, flow: FlowSummary) -> bool:
-        definition = self.services.offered.startable(flow.name, self.speaker)
-        slots = (definition.slot_at(path) for path in flow.awaiting[:1]) if definition else ()
-        return any(slot is not None and slot.kind.is_file for slot in slots)
-
-
-def _of_no_use(asked: Completion) -> InvalidInput:
-    return InvalidInput(NOT_ASKED_FOR, [FieldProblem(asked.where, "a file that nothing asks for")])
+        if now.active_flow is None or not now.active_flow.awaiting:
+            return False
+        definition = self.services.offered.startable(now.active_flow.name, self.speaker)
+        slot = definition.slot_at(now.active_flow.awaiting[0]) if definition else None
+        return slot is not None and slot.kind.is_file
 
 
 WAIT = 300.0
 """Seconds within which a whole answer comes, where one comes at all."""
 STILL_AT_WORK = "This is still being worked on; send the same request again to get its answer."
 ANEW = Localised(zh="以上作废，改为：", en="Not that; instead:")
-_LINE = "\n\n---\n\n"
 
 
 def envelope(asked: Completion, message_id: str) -> Envelope:
@@ -295,16 +269,10 @@ def envelope(asked: Completion, message_id: str) -> Envelope:
 
 def at_once(asked: Completion, about: Envelope, text: str) -> Response:
     """An answer that is there already."""
-    if asked.stream:
-        return EventStream(_written(asked, about, text))
-    return JSONResponse(about.completion(text, Usage()))
-
-
-async def _written(asked: Completion, about: Envelope, text: str) -> AsyncGenerator[bytes]:
-    yield about.delta(role="assistant", content="")
-    yield about.delta(content=text)
-    for last in _ended(asked, about, Usage()):
-        yield last
+    if not asked.stream:
+        return JSONResponse(about.completion(text, Usage()))
+    begun = about.delta(role="assistant", content="") + about.delta(content=text)
+    return Response(begun + about.end(asked, Usage()), media_type=EVENTS, headers=UNBUFFERED)
 
 
 async def whole(exchange: Exchange, turns: Turns, about: Envelope) -> Response:
@@ -349,35 +317,26 @@ class _Stream:
             if self.told:
                 yield self.about.delta(content=f"{self.told}\n\n")
             async for happening in happenings:
-                async for piece in self._pieces_of(happening, text):
+                if piece := await self._piece_of(happening, text):
                     yield piece
 
-    async def _pieces_of(self, happening: Happening, text: "Text") -> AsyncGenerator[bytes]:
+    async def _piece_of(self, happening: Happening, text: "Text") -> bytes:
         match happening:
             case Turn():
-                yield self.about.delta(content=text.rest(happening.replies) + await self._below())
-                for last in _ended(self.asked, self.about, happening.usage):
-                    yield last
+                last = self.about.delta(content=text.rest(happening.replies) + await self._below())
+                return last + self.about.end(self.asked, happening.usage)
             case TurnFailed(error):
                 said = await failed(self.request, error)
-                yield b"data: " + bytes(said.body) + b"\n\n"
+                return b"data: " + bytes(said.body) + b"\n\n"
             case Progress(type="text_delta"):
-                if written := text.written(happening):
-                    yield self.about.delta(content=written)
-            case _:
-                yield STILL_THERE
+                written = text.written(happening)
+                return self.about.delta(content=written) if written else b""
+        return STILL_THERE
 
     async def _below(self) -> str:
         news = await self.exchange.news()
         late = "" if news == self.told else news.removeprefix(self.told).strip()
         return "".join(f"\n\n{more}" for more in (late, self.exchange.note) if more)
-
-
-def _ended(asked: Completion, about: Envelope, spent: Usage) -> Iterator[bytes]:
-    yield about.delta(finish="stop")
-    if asked.wants_usage:
-        yield about.cost(spent)
-    yield DONE
 
 
 @dataclass
@@ -412,7 +371,7 @@ class Text:
         whole = as_plain_text(replies, self.locale)
         if whole.startswith(sent):
             return self._after(whole, "")
-        return f"{_LINE}{ANEW.within(self.locale)}\n\n{whole}"
+        return f"\n\n---\n\n{ANEW.within(self.locale)}\n\n{whole}"
 
     def _after(self, said: str, others: str) -> str:
         kept = self.sent if said.startswith(self.sent) else self.sent.rstrip()
