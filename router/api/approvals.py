@@ -20,19 +20,11 @@ from router.gateway.run_updates import RunStanding
 AGAIN_AFTER = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Seconds between tries to decide what lists show to be awaited, and the run doesn't."""
 
-_NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
-
-
 _NOBODY: JsonValue = {"type": "null"}
 _SOMEBODY: JsonValue = {"type": "string", "minLength": 1}
+_ENDING: JsonValue = {"enum": ["approve", "reject", "return"]}
 _SHAPES: list[JsonValue] = [
-    {
-        "properties": {
-            "decision": {"enum": ["approve", "reject", "return"]},
-            "to": _NOBODY,
-            "position": _NOBODY,
-        }
-    },
+    {"properties": {"decision": _ENDING, "to": _NOBODY, "position": _NOBODY}},
     {
         "properties": {"decision": {"const": "delegate"}, "to": _SOMEBODY, "position": _NOBODY},
         "required": ["to"],
@@ -59,9 +51,10 @@ class DecisionBody(BaseModel):
 
     @model_validator(mode="after")
     def _someone_where_one_is_needed(self) -> Self:
-        if self.decision in _NAMES_SOMEONE and not self.to:
+        passed_on = self.decision in {"delegate", "add"}
+        if passed_on and not self.to:
             raise ValueError(f"decision {self.decision!r} needs `to`: whom it is passed to")
-        if self.decision not in _NAMES_SOMEONE and self.to is not None:
+        if not passed_on and self.to is not None:
             raise ValueError(f"decision {self.decision!r} takes no `to`")
         if self.decision != "add" and self.position is not None:
             raise ValueError(f"decision {self.decision!r} takes no `position`")
@@ -76,6 +69,14 @@ async def own_approval(services: Services, caller: Principal, approval: str) -> 
     return record
 
 
+async def check_person(services: Services, caller: Principal, to: str | None) -> None:
+    """Return where `to` is somebody of the caller's tenant, or nobody is named; else raise."""
+    if to is not None and await services.directory.find(caller.tenant, to) is None:
+        raise InvalidInput(
+            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
+        )
+
+
 async def decide(
     services: Services,
     caller: Principal,
@@ -87,11 +88,7 @@ async def decide(
 
     Raises `InvalidInput` where `to` names nobody, and what `settle` raises.
     """
-    to = body.to
-    if to is not None and await services.directory.find(caller.tenant, to) is None:
-        raise InvalidInput(
-            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
-        )
+    await check_person(services, caller, body.to)
     await claim(services, caller, key, f"decide {record.id}", body.model_dump(mode="json"))
     event = Decided(
         by=caller.id,

@@ -79,7 +79,10 @@ def _roles(claims: Mapping[str, Any], settings: Settings) -> frozenset[str]:
     path = settings.jwt_roles_claim
     if path is None:
         return frozenset()
-    names = _names(claim_at(claims, path), path)
+    found = claim_at(claims, path)
+    names = found.split() if isinstance(found, str) else ([] if found is None else found)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Unauthenticated(f"The token isn't valid: its claim {path!r} is no list of names.")
     if settings.jwt_roles:
         return frozenset(settings.jwt_roles[name] for name in names if name in settings.jwt_roles)
     roles = frozenset(n for n in names if re.fullmatch(ROLE, n)) - RESERVED_ROLES
@@ -89,13 +92,6 @@ def _roles(claims: Mapping[str, Any], settings: Settings) -> frozenset[str]:
             "ROUTER_JWT_ROLES name those that count here."
         )
     return roles
-
-
-def _names(found: Any, path: str) -> list[str]:
-    names = found.split() if isinstance(found, str) else ([] if found is None else found)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise Unauthenticated(f"The token isn't valid: its claim {path!r} is no list of names.")
-    return names
 
 
 ALGORITHMS = ("RS256", "ES256")
@@ -160,13 +156,18 @@ class PublishedKeys:
 
     async def _published(self) -> _Keys:
         """All keys there that may sign tokens. Raises `HTTPError` or `ValueError` where none."""
+        body = b""
         async with (
             asyncio.timeout(TIMEOUT),
             httpx2.AsyncClient(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client,
             client.stream("GET", self._url) as answer,
         ):
             answer.raise_for_status()
-            document = json.loads(await _body(answer))
+            async for part in answer.aiter_bytes():
+                body += part
+                if len(body) > MOST_BYTES:
+                    raise ValueError(f"it is over {MOST_BYTES} bytes")
+        document = json.loads(body)
         listed = document.get("keys") if isinstance(document, dict) else None
         keys = dict(_usable(listed)) if isinstance(listed, list) else {}
         if not keys:
@@ -187,15 +188,6 @@ def _key_named(token: str) -> tuple[str, str]:
     return key, str(algorithm)
 
 
-async def _body(answer: httpx2.Response) -> bytes:
-    body = b""
-    async for part in answer.aiter_bytes():
-        body += part
-        if len(body) > MOST_BYTES:
-            raise ValueError(f"it is over {MOST_BYTES} bytes")
-    return body
-
-
 def _usable(listed: list[Any]) -> Iterator[tuple[tuple[str, str], jwt.PyJWK]]:
     """Those that sign, by id and algorithm; a key says itself which algorithm it is for."""
     for entry in listed:
@@ -203,13 +195,10 @@ def _usable(listed: list[Any]) -> Iterator[tuple[tuple[str, str], jwt.PyJWK]]:
             key = jwt.PyJWK.from_dict(entry)
         except (PyJWTError, ValueError, TypeError, AttributeError, KeyError):
             continue  # an issuer may publish what this version doesn't know
-        if key.key_id and _signs(key):
+        weak = isinstance(key.key, RSAPublicKey) and key.key.key_size < LEAST_RSA_BITS
+        signs = key.algorithm_name in ALGORITHMS and key.public_key_use in (None, "sig")
+        if key.key_id and signs and not weak:
             yield (str(key.key_id), key.algorithm_name), key
-
-
-def _signs(key: jwt.PyJWK) -> bool:
-    strong = not isinstance(key.key, RSAPublicKey) or key.key.key_size >= LEAST_RSA_BITS
-    return key.algorithm_name in ALGORITHMS and key.public_key_use in (None, "sig") and strong
 
 
 SYMMETRIC = ["HS256"]
@@ -232,10 +221,9 @@ class Tokens(Protocol):
 def tokens(settings: Settings) -> Tokens:
     """What checks tokens under these settings."""
     if settings.auth == "dev":
-        return UserIdTokens()
-    if settings.jwt_jwks_url is not None:
-        return PublishedKeyTokens(PublishedKeys(settings.jwt_jwks_url), settings)
-    return SharedSecretTokens(_secret(settings), settings)
+        return _UserIdTokens()
+    address = settings.jwt_jwks_url
+    return _SignedTokens(PublishedKeys(address) if address else _secret(settings), settings)
 
 
 def mint(settings: Settings, user: str, lifetime: int, tenant: str = DEFAULT_TENANT) -> str:
@@ -268,73 +256,59 @@ def _secret(settings: Settings) -> str:
     return settings.jwt_secret.get_secret_value()
 
 
-class UserIdTokens:
+class _UserIdTokens:
     """`dev`: the token is the user id, or `tenant/user`. For a loopback address alone."""
 
     async def vouched(self, token: str) -> Vouched:
-        """Whoever the token says."""
         tenant, slash, user = token.partition("/")
         return Vouched(user, tenant) if slash else Vouched(token)
 
 
-class SharedSecretTokens:
-    """JWTs signed with a secret that their issuer and this API share."""
+class _SignedTokens:
+    """JWTs signed with a secret that is shared, or a key that their issuer publishes (JWKS)."""
 
-    def __init__(self, secret: str, settings: Settings) -> None:
-        self._secret = secret
-        self._settings = settings
-
-    async def vouched(self, token: str) -> Vouched:
-        """Whom the token names, where signature and claims hold."""
-        return vouched(_claims(token, self._secret, SYMMETRIC, self._settings), self._settings)
-
-
-class PublishedKeyTokens:
-    """JWTs signed with a key whose public half their issuer publishes (JWKS)."""
-
-    def __init__(self, keys: PublishedKeys, settings: Settings) -> None:
+    def __init__(self, keys: PublishedKeys | str, settings: Settings) -> None:
         self._keys = keys
         self._settings = settings
 
     async def vouched(self, token: str) -> Vouched:
-        """Whom the token names, where signature and claims hold."""
-        key = await self._keys.key_of(_bounded(token))
+        if len(token) > MOST_CHARACTERS:
+            raise Unauthenticated(
+                f"The token isn't valid: it is over {MOST_CHARACTERS} characters."
+            )
+        if isinstance(self._keys, str):
+            return vouched(self._claims(token, self._keys, SYMMETRIC), self._settings)
+        key = await self._keys.key_of(token)
         # One algorithm, and the key's own: never the one that the token would like best.
         algorithms = [name for name in ALGORITHMS if name == key.algorithm_name]
-        return vouched(_claims(token, key, algorithms, self._settings), self._settings)
+        return vouched(self._claims(token, key, algorithms), self._settings)
+
+    def _claims(self, token: str, key: str | jwt.PyJWK, algorithms: list[str]) -> Mapping[str, Any]:
+        audience = self._settings.jwt_audience
+        try:
+            return jwt.decode(
+                token,
+                key,
+                algorithms=algorithms,
+                issuer=self._settings.jwt_issuer,
+                audience=audience,
+                leeway=LEEWAY,
+                options={"require": ["exp"], "verify_aud": audience is not None},
+            )
+        except InvalidTokenError as error:
+            why = str(error).rstrip(".")
+            remedy = next((said for kind, said in _REMEDIES.items() if isinstance(error, kind)))
+            raise Unauthenticated(f"The token isn't valid: {why}; {remedy}.") from error
 
 
-def _bounded(token: str) -> str:
-    if len(token) > MOST_CHARACTERS:
-        raise Unauthenticated(f"The token isn't valid: it is over {MOST_CHARACTERS} characters.")
-    return token
-
-
-def _claims(
-    token: str, key: str | jwt.PyJWK, algorithms: list[str], settings: Settings
-) -> dict[str, Any]:
-    try:
-        return jwt.decode(
-            _bounded(token),
-            key,
-            algorithms=algorithms,
-            issuer=settings.jwt_issuer,
-            audience=settings.jwt_audience,
-            leeway=LEEWAY,
-            options={"require": ["exp"], "verify_aud": settings.jwt_audience is not None},
-        )
-    except InvalidTokenError as error:
-        why = str(error).rstrip(".")
-        raise Unauthenticated(f"The token isn't valid: {why}; {_remedy(error)}.") from error
-
-
-def _remedy(error: InvalidTokenError) -> str:
-    if isinstance(error, jwt.ExpiredSignatureError):
-        return "sign in again, or get a new one"
-    if isinstance(error, jwt.ImmatureSignatureError):
-        return f"clocks differ by over {LEEWAY} s: set its issuer's and this server's by NTP"
-    if isinstance(error, jwt.InvalidAudienceError):
-        return "it was made for another audience: get one for this API"
-    if isinstance(error, jwt.InvalidIssuerError):
-        return "get one from the issuer that this API trusts"
-    return "send one that is signed, from your identity provider or `intent-router token`"
+_REMEDIES: Mapping[type[InvalidTokenError], str] = {
+    jwt.ExpiredSignatureError: "sign in again, or get a new one",
+    jwt.ImmatureSignatureError: (
+        f"clocks differ by over {LEEWAY} s: set its issuer's and this server's by NTP"
+    ),
+    jwt.InvalidAudienceError: "it was made for another audience: get one for this API",
+    jwt.InvalidIssuerError: "get one from the issuer that this API trusts",
+    InvalidTokenError: (
+        "send one that is signed, from your identity provider or `intent-router token`"
+    ),
+}

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from temporalio.client import Client, WorkflowQueryRejectedError
 from temporalio.common import QueryRejectCondition
 
+from router.api.dependencies import Services
 from router.api.params import derived_id
 from router.contracts.conversation import STATUS, ConversationState, ConversationStatus, workflow_id
 from router.domain.errors import NotFound
-from router.domain.locale import Locale
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
 from router.gateway.retries import RPC_TIMEOUT, own_errors
@@ -16,14 +16,12 @@ from router.store.conversations import Conversations
 from workflows import memory
 
 
-async def standing(
-    temporal: Client, conversations: Conversations, tenant: str, conversation: str
-) -> ConversationStatus:
+async def standing(services: Services, tenant: str, conversation: str) -> ConversationStatus:
     """How it stands, open, closed or not begun; `Unavailable` where something is out of reach."""
-    open_one = await live_standing(temporal, tenant, conversation)
+    open_one = await live_standing(services.temporal, tenant, conversation)
     if open_one is not None:
         return open_one
-    snapshot = await conversations.load_snapshot(tenant, conversation)
+    snapshot = await services.store.conversations.load_snapshot(tenant, conversation)
     state = ConversationState.model_validate_json(snapshot) if snapshot else ConversationState()
     return memory.status(state, running=[])
 
@@ -47,11 +45,7 @@ async def live_standing(
 
 
 async def thread(
-    conversations: Conversations,
-    owner: Principal,
-    channel: str,
-    name: str,
-    locale: Locale | None = None,
+    conversations: Conversations, owner: Principal, channel: str, name: str
 ) -> ConversationRecord:
     """The owner's conversation that `channel` (`openai`, `ag-ui`, `slack`…) calls `name`.
 
@@ -67,7 +61,7 @@ async def thread(
         id=id_,
         tenant=owner.tenant,
         owner=owner.id,
-        locale=locale or owner.locale,
+        locale=owner.locale,
         created_at=datetime.now(UTC),
         metadata={"channel": channel},
     )

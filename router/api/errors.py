@@ -103,48 +103,35 @@ async def answer_to(request: Request, error: Exception) -> Response:
 
 async def _router_error(request: Request, error: Exception) -> Response:
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(error, errors.RouterError):
         return await _surprise(request, error)
-    return problem(status, _detail(request, error), _faults_of(error), _headers_of(error))
-
-
-def _detail(request: Request, error: Exception) -> str:
-    if not isinstance(error, errors.RouterError):
-        return str(error)
-    return error.said.within(getattr(request.state, "locale", "en"))
-
-
-def _faults_of(error: Exception) -> list[FieldFault]:
-    if not isinstance(error, errors.InvalidInput):
-        return []
-    return [FieldFault(field=fault.field, detail=fault.detail) for fault in error.problems]
-
-
-def _headers_of(error: Exception) -> dict[str, str]:
+    faults: list[FieldFault] = []
+    headers: dict[str, str] = {}
     match error:
+        case errors.InvalidInput(problems=found):
+            faults = [FieldFault(field=each.field, detail=each.detail) for each in found]
         case errors.Unauthenticated():
-            return {"WWW-Authenticate": CHALLENGE}
+            headers = {"WWW-Authenticate": CHALLENGE}
         case errors.TooManyRequests(retry_after=seconds):
-            return {"Retry-After": str(seconds)}
+            headers = {"Retry-After": str(seconds)}
         case errors.Unavailable():
-            return {"Retry-After": "5"}
-    return {}
+            headers = {"Retry-After": "5"}
+    said = error.said.within(getattr(request.state, "locale", "en"))
+    return problem(status, said, faults, headers)
 
 
 async def _validation_error(_: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    faults = [FieldFault(field=_path(fault["loc"]), detail=_said(fault)) for fault in found]
+    faults = [
+        FieldFault(
+            # ("body", "action", "value") as `action.value`, the whole body as `body`
+            field=".".join(map(str, fault["loc"][1:])) or str(fault["loc"][0]),
+            detail=str(fault["msg"]).removeprefix("Value error, "),
+        )
+        for fault in found
+    ]
     detail = "; ".join(f"{fault.field}: {fault.detail}" for fault in faults[:5])
     return problem(422, detail, faults)
-
-
-def _path(where: Sequence[int | str]) -> str:
-    """`("body", "action", "form", "values")` as `action.form.values`; the whole body as `body`."""
-    return ".".join(str(part) for part in where[1:]) or str(where[0])
-
-
-def _said(fault: Mapping[str, Any]) -> str:
-    return str(fault["msg"]).removeprefix("Value error, ")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -152,24 +139,17 @@ async def _http_error(request: Request, error: Exception) -> Response:
         return await _surprise(request, error)
     detail, headers = error.detail, dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers |= _allowed(request)
+        # All methods of the address: the router names those of its first route alone.
+        routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+        scopes = {method: {**request.scope, "method": method} for method in METHODS}
+        full = (m for m, s in scopes.items() if any(r.matches(s)[0] is Match.FULL for r in routes))
+        if allowed := ", ".join(full):
+            headers["Allow"] = allowed
     if detail == HTTPStatus(error.status_code).phrase:
-        there_is = (
-            f"there is {headers['Allow']}" if "Allow" in headers else "see /docs for what there is"
-        )
+        allow = headers.get("Allow")
+        there_is = f"there is {allow}" if allow else "see /docs for what there is"
         detail = f"{request.method} {request.url.path}: {detail.lower()}; {there_is}"
     return problem(error.status_code, detail, headers=headers)
-
-
-def _allowed(request: Request) -> dict[str, str]:
-    """`Allow` with all methods of the address: the router names those of its first route alone."""
-    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
-    allowed = [
-        method
-        for method in METHODS
-        if any(r.matches({**request.scope, "method": method})[0] is Match.FULL for r in routes)
-    ]
-    return {"Allow": ", ".join(allowed)} if allowed else {}
 
 
 async def _surprise(request: Request, error: Exception) -> Response:

@@ -58,21 +58,7 @@ def explanation(
     text: str, reading: Reading, route: Route, commands: list[Command]
 ) -> dict[str, Any]:
     """The explanation as JSON: of empty optional keys, only a pattern's `blocked_by` is there."""
-    whole = Explanation(
-        text=text,
-        normalised=reading.normalised,
-        patterns=reading.patterns,
-        entities=reading.entities,
-        candidates=route.candidates,
-        decision=_decision(route, commands),
-    )
-    shown = whole.model_dump(mode="json", exclude_none=True)
-    shown["patterns"] = [hit.model_dump(mode="json") for hit in reading.patterns]
-    return shown
-
-
-def _decision(route: Route, commands: list[Command]) -> ExplainedDecision:
-    return ExplainedDecision(
+    decision = ExplainedDecision(
         kind=route.kind,
         target=route.target,
         by=route.by,
@@ -80,6 +66,17 @@ def _decision(route: Route, commands: list[Command]) -> ExplainedDecision:
         confidence=route.confidence,
         reason=route.reason or None,
     )
+    whole = Explanation(
+        text=text,
+        normalised=reading.normalised,
+        patterns=reading.patterns,
+        entities=reading.entities,
+        candidates=route.candidates,
+        decision=decision,
+    )
+    shown = whole.model_dump(mode="json", exclude_none=True)
+    shown["patterns"] = [hit.model_dump(mode="json") for hit in reading.patterns]
+    return shown
 
 
 def values_of(commands: list[Command]) -> dict[str, JsonValue]:

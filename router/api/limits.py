@@ -78,22 +78,19 @@ class RateLimits:
 
     def admit(self, caller: Principal) -> None:
         """Count a request; `TooManyRequests` where the person's, or the tenant's, are used up."""
-        if self._users and (wait := self._users.wait((caller.tenant, caller.id))):
-            REFUSED.labels("user").inc()
-            raise _refusal(wait, _PERSON)
-        if self._tenants and (wait := self._tenants.wait(caller.tenant)):
-            REFUSED.labels("tenant").inc()
-            raise _refusal(wait, _TENANT)
+        for whose, buckets, key, who in (
+            ("user", self._users, (caller.tenant, caller.id), _PERSON),
+            ("tenant", self._tenants, caller.tenant, _TENANT),
+        ):
+            if buckets and (wait := buckets.wait(key)):
+                REFUSED.labels(whose).inc()
+                seconds = ceil(wait)
+                zh, en = f"{who.zh}，请 {seconds} 秒后再试", f"{who.en}; wait {seconds} s"
+                raise TooManyRequests(Localised(zh=zh, en=en), retry_after=seconds)
 
 
 _PERSON = Localised(zh="您的请求太频繁了", en="You make too many requests")
 _TENANT = Localised(zh="贵公司的请求太频繁了", en="Your company makes too many requests")
-
-
-def _refusal(wait: float, who: Localised) -> TooManyRequests:
-    seconds = ceil(wait)
-    said = Localised(zh=f"{who.zh}，请 {seconds} 秒后再试", en=f"{who.en}; wait {seconds} s")
-    return TooManyRequests(said, retry_after=seconds)
 
 
 FRESH = 1.0
@@ -134,24 +131,19 @@ class Backlog:
 
     async def look(self) -> None:
         """Measure it. Where Temporal doesn't tell, nobody is refused for it."""
+        asked = DescribeTaskQueueRequest(
+            namespace=self._temporal.namespace,
+            task_queue=TaskQueue(name=self._task_queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+            report_stats=True,
+        )
+        self._age = 0.0
         try:
-            self._age = await self._oldest()
+            service = self._temporal.workflow_service
+            stats = (await service.describe_task_queue(asked, timeout=PATIENCE)).stats
+            if stats.approximate_backlog_count:
+                self._age = stats.approximate_backlog_age.ToTimedelta().total_seconds()
         except RPCError as error:
             _log.warning("the backlog of %s isn't known: %s", self._task_queue, error.message)
-            self._age = 0.0
         self._at = self._clock()
         BACKLOG.set(self._age)
-
-    async def _oldest(self) -> float:
-        answer = await self._temporal.workflow_service.describe_task_queue(
-            DescribeTaskQueueRequest(
-                namespace=self._temporal.namespace,
-                task_queue=TaskQueue(name=self._task_queue),
-                task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-                report_stats=True,
-            ),
-            timeout=PATIENCE,
-        )
-        if not answer.stats.approximate_backlog_count:
-            return 0.0
-        return answer.stats.approximate_backlog_age.ToTimedelta().total_seconds()

@@ -93,9 +93,8 @@ def origin_of(url: str) -> str:
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{host}" + (
-        f":{parts.port}" if parts.port not in {None, usual} else ""
-    )
+    port = "" if parts.port in {None, usual} else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
 
 
 UNMATCHED = "unmatched"

@@ -3,7 +3,7 @@
 import sys
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -29,14 +29,14 @@ class OperationLink:
     of: LinkedCall
     status: int
     to: LinkedCall
-    parameters: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    body: Any = None
+    parameters: MappingProxyType[str, str]
 
 
 CONVERSATION = "/v1/conversations/{conversation}"
 MESSAGES = f"{CONVERSATION}/messages"
 RUN = "/v1/flow-runs/{run}"
 FIRST = "$response.body#/items/0/id"
+IN_PATH = "$request.path.conversation"
 
 
 def _from(
@@ -72,20 +72,15 @@ LISTS = ("/v1/conversations", "/v1/flow-runs", "/v1/approvals", MESSAGES)
 def _next_page(path: str) -> OperationLink:
     parameters = {"after": "$response.body#/next"}
     if "{conversation}" in path:
-        parameters["conversation"] = "$request.path.conversation"
+        parameters["conversation"] = IN_PATH
     call = LinkedCall("get", path)
     return OperationLink("next", call, 200, call, MappingProxyType(parameters))
 
 
 def _turn_of(status: int) -> OperationLink:
-    parameters = {
-        "conversation": "$request.path.conversation",
-        "message_id": "$response.body#/message_id",
-    }
-    asked = LinkedCall("get", f"{MESSAGES}/{{message_id}}")
-    return OperationLink(
-        _named(asked), LinkedCall("post", MESSAGES), status, asked, MappingProxyType(parameters)
-    )
+    parameters = {"conversation": IN_PATH, "message_id": "$response.body#/message_id"}
+    sent, asked = LinkedCall("post", MESSAGES), LinkedCall("get", f"{MESSAGES}/{{message_id}}")
+    return OperationLink(_named(asked), sent, status, asked, MappingProxyType(parameters))
 
 
 LINKS: tuple[OperationLink, ...] = (
@@ -125,20 +120,18 @@ REF = "#/components/schemas/{model}"
 
 def describe(document: Json) -> Json:
     """The document with every schema it refers to, and OpenAPI's links from answers to calls."""
-    document["components"]["schemas"] |= {
-        **_of(errors.ProblemDetails),
-        **_of(Completion),
-        **_of_texts(),
-    }
+    schemas = document["components"]["schemas"]
+    schemas |= {**_of(errors.ProblemDetails), **_of(Completion), **_of_texts()}
     for schema in _each_object(document):
         if params.IS_SCHEMA in schema:
             schema["$ref"] = REF.format(model=schema.pop(params.IS_SCHEMA))
-        _require_discriminator(schema, document)
+        _require_discriminator(schema, schemas)
     paths = document["paths"]
     for link in LINKS:
         answer = paths[link.of.path][link.of.method]["responses"][str(link.status)]
-        target = paths[link.to.path][link.to.method]
-        answer.setdefault("links", {})[link.name] = _shown(link, target["operationId"])
+        operation = paths[link.to.path][link.to.method]["operationId"]
+        shown = {"operationId": operation, "parameters": dict(link.parameters)}
+        answer.setdefault("links", {})[link.name] = shown
     return document
 
 
@@ -193,19 +186,12 @@ def _each_object(value: Any) -> Iterator[Json]:
         yield from _each_object(one)
 
 
-def _require_discriminator(schema: Json, document: Json) -> None:
+def _require_discriminator(schema: Json, schemas: Json) -> None:
     """A model with a default for its tag doesn't ask for it; a union of such models does."""
     tag = schema.get("discriminator")
-    if not isinstance(tag, dict):
-        return
-    for ref in tag.get("mapping", {}).values():
-        model = document["components"]["schemas"][ref.rpartition("/")[2]]
+    if isinstance(tag, dict):
         name = tag["propertyName"]
-        model["required"] = [name, *(other for other in model.get("required", ()) if other != name)]
-
-
-def _shown(link: OperationLink, operation: str) -> Json:
-    shown: Json = {"operationId": operation, "parameters": dict(link.parameters)}
-    if link.body is not None:
-        shown["requestBody"] = link.body
-    return shown
+        for ref in tag.get("mapping", {}).values():
+            model = schemas[ref.rpartition("/")[2]]
+            others = (other for other in model.get("required", ()) if other != name)
+            model["required"] = [name, *others]

@@ -34,18 +34,18 @@ def word_of(
 
 async def _visible_run(run: str, services: Given, caller: Caller) -> RunRecord:
     record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
-    visible = record is not None and (
+    if record is not None and (
         OPERATOR in caller.roles or await _concerns(services, record, caller)
-    )
-    if record is None or not visible:
-        raise NotFound("There is no such flow run.")
-    return record
+    ):
+        return record
+    raise NotFound("There is no such flow run.")
 
 
 async def _concerns(services: Services, record: RunRecord, reader: Principal) -> bool:
-    if record.requester == reader.id:
-        return True
-    return reader.id in await services.store.runs.concerned(record.tenant, record.id)
+    runs = services.store.runs
+    return record.requester == reader.id or reader.id in await runs.concerned(
+        record.tenant, record.id
+    )
 
 
 VisibleRun = Annotated[RunRecord, Depends(_visible_run)]
@@ -124,36 +124,24 @@ class FlowRun(BaseModel):
         waiting_for: Iterable[str] = (),
     ) -> "FlowRun":
         """The row as this reader sees it."""
-        settings = services.settings
         shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
-        parent = record.parent.rsplit("/", 1)[-1] if record.parent else None
-        url = history_url(settings, record.workflow_id, record.run_id)
-        temporal = TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
-        title = record.title.within(reader.locale)
-        summary = _summary(record, services.offered, reader.locale)
+        url = history_url(services.settings, record.workflow_id, record.run_id)
+        known = todays_definition(record, services.offered)
         return cls(
-            title=title,
-            summary=summary,
+            title=record.title.within(reader.locale),
+            summary=known_in(known.slots, record.slots, reader.locale, record.files)
+            if known
+            else {},
             conversation=record.conversation if record.requester == reader.id else None,
-            can_be_withdrawn=_can_be_withdrawn(record),
+            can_be_withdrawn=record.status not in ENDED
+            or (record.remedy is not None and record.withdrawn_by is None),
             held=is_held(record.status, record.history),
             waiting_for=list(waiting_for),
             history=record.history,
-            temporal=temporal,
-            parent=parent,
+            temporal=TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url),
+            parent=record.parent.rsplit("/", 1)[-1] if record.parent else None,
             **shown,
         )
-
-
-def _can_be_withdrawn(record: RunRecord) -> bool:
-    if record.status in ENDED:
-        return record.remedy is not None and record.withdrawn_by is None
-    return True
-
-
-def _summary(record: RunRecord, offered: Offers, locale: Locale) -> dict[str, str]:
-    definition = todays_definition(record, offered)
-    return known_in(definition.slots, record.slots, locale, record.files) if definition else {}
 
 
 def todays_definition(record: RunRecord, offered: Offers) -> FlowDefinition | None:
@@ -169,15 +157,15 @@ def schema_of_fillable(slots: Mapping[str, Slot], locale: Locale) -> dict[str, J
 
 def schema_of_form(fields: Sequence[FormField]) -> dict[str, JsonValue]:
     """An object of a form's values, by its fields' names."""
+    properties: dict[str, JsonValue] = {}
+    for field in fields:
+        if field.options is None:
+            stored = SLOT_TYPES.get(field.type, SLOT_TYPES["text"]).stored
+        else:
+            stored = schema_of_options(field.options)
+        properties[field.name] = {"title": field.label, **stored}
     needed: list[JsonValue] = [field.name for field in fields if field.required]
-    properties: dict[str, JsonValue] = {field.name: _schema_of_field(field) for field in fields}
     return {"type": "object", "properties": properties, "required": needed}
-
-
-def _schema_of_field(field: FormField) -> dict[str, JsonValue]:
-    if field.options is not None:
-        return {"title": field.label, **schema_of_options(field.options)}
-    return {"title": field.label, **SLOT_TYPES.get(field.type, SLOT_TYPES["text"]).stored}
 
 
 def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:

@@ -339,11 +339,9 @@ class AguiRun:
                 raise error
 
     async def _ending(self) -> list[BaseEvent]:
-        store, record, after = self.services.store, self.record, self.before
+        record, after = self.record, self.before
         with suppress(Unavailable):
-            after = await standing(
-                self.services.temporal, store.conversations, record.tenant, record.id
-            )
+            after = await standing(self.services, record.tenant, record.id)
         events: list[BaseEvent] = []
         if self._thrown_away:
             events.append(MessagesSnapshotEvent(messages=[*self.input.messages, *self._history]))
@@ -392,13 +390,9 @@ async def run(
     The same `runId` again is the same answer. What is refused before the run begins is a
     problem with its status; afterwards it is a `RUN_ERROR`.
     """
-    store = services.store
-    id_ = thread_id(caller, CHANNEL, body.thread_id)
-    before = await standing(services.temporal, store.conversations, caller.tenant, id_)
+    before = await standing(services, caller.tenant, thread_id(caller, CHANNEL, body.thread_id))
     plan = await planned(services, caller, body, before)
-    record = await thread(store.conversations, caller, CHANNEL, body.thread_id)
+    record = await thread(services.store.conversations, caller, CHANNEL, body.thread_id)
     for message in plan.messages:
-        await check_result(
-            message, services.offered, services.temporal, store.conversations, record
-        )
+        await check_result(services, message, record)
     return await AguiRun(request, services, turns, caller, record, body, plan, before).response()

@@ -31,11 +31,10 @@ from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.locale import Locale
 from router.domain.messages import SpokenLine, as_plain_text, replies_of
-from router.domain.principals import SERVICE_ROLE, Directory, Principal
+from router.domain.principals import SERVICE_ROLE, Principal
 from router.domain.records import ConversationRecord, LogEntry
 from router.settings import Settings
-from router.store.conversations import Conversations
-from router.store.event_log import EventLog
+from router.store.store import Store
 
 SIGNED = "x-openwebui-user-jwt"
 ISSUER = "open-webui"
@@ -69,13 +68,15 @@ async def _spoken_for(request: Request, services: Services, caller: Principal) -
             f"{caller.id!r} is a service account: say for whom it asks, in "
             f"{SIGNED} or {PLAIN[0]} (docs/openai.md)."
         )
-    person = await _first_known(services.directory, caller.tenant, names)
-    if person is None:
-        raise Unauthenticated(f"The directory knows nobody by {names[0]!r}.")
-    if SERVICE_ROLE in person.roles:
-        raise Forbidden("A service account speaks for people, not for another such account.")
-    request.state.locale = person.locale
-    return person
+    for name in names:
+        person = await services.directory.find(caller.tenant, name)
+        if person is None:
+            continue
+        if SERVICE_ROLE in person.roles:
+            raise Forbidden("A service account speaks for people, not for another such account.")
+        request.state.locale = person.locale
+        return person
+    raise Unauthenticated(f"The directory knows nobody by {names[0]!r}.")
 
 
 Speaker = Annotated[Principal, Depends(_speaker)]
@@ -87,41 +88,33 @@ def names_in(headers: Mapping[str, str], settings: Settings) -> Iterator[str]:
 
     Raises `Unauthenticated` where the UI hasn't signed it, and has to.
     """
-    secret = settings.openwebui_jwt_secret
-    token = headers.get(SIGNED, "").strip()
-    plain = [value for name in PLAIN if (value := _given(headers, name))]
+    secret, token = settings.openwebui_jwt_secret, headers.get(SIGNED, "").strip()
+    # A UI may leave its template as it was: {{LIBRECHAT_USER_EMAIL}}.
+    written = (headers.get(name, "").strip() for name in PLAIN)
+    plain = [value for value in written if value and "{{" not in value]
     if secret is None:
         if token:
             raise Unauthenticated(f"{SIGNED}: set ROUTER_OPENWEBUI_JWT_SECRET to have it believed.")
         yield from _ids(plain, settings)
     elif token:
-        yield from _ids(_vouched_for(token, secret.get_secret_value()), settings)
+        try:
+            claims = jwt.decode(
+                token,
+                secret.get_secret_value(),
+                SYMMETRIC,
+                {"require": ["exp", "iss", "sub"], "verify_aud": False},
+                issuer=ISSUER,
+                leeway=LEEWAY,
+            )
+        except InvalidTokenError as error:
+            raise Unauthenticated(f"{SIGNED} isn't valid: {error}.") from error
+        named = [str(claims[name]) for name in ("email", "sub") if claims.get(name)]
+        yield from _ids(named, settings)
     elif plain:
         raise Unauthenticated(
             f"ROUTER_OPENWEBUI_JWT_SECRET is set: who speaks has to be in {SIGNED}, not in plain "
             "headers."
         )
-
-
-def _given(headers: Mapping[str, str], name: str) -> str:
-    """The header's value; nothing where a UI left its template as it was."""
-    value = headers.get(name, "").strip()
-    return "" if "{{" in value else value
-
-
-def _vouched_for(token: str, secret: str) -> list[str]:
-    try:
-        claims = jwt.decode(
-            token,
-            secret,
-            algorithms=SYMMETRIC,
-            issuer=ISSUER,
-            leeway=LEEWAY,
-            options={"require": ["exp", "iss", "sub"], "verify_aud": False},
-        )
-    except InvalidTokenError as error:
-        raise Unauthenticated(f"{SIGNED} isn't valid: {error}.") from error
-    return [str(claims[name]) for name in ("email", "sub") if claims.get(name)]
 
 
 def _ids(names: list[str], settings: Settings) -> Iterator[str]:
@@ -134,14 +127,6 @@ def _ids(names: list[str], settings: Settings) -> Iterator[str]:
         local, _, domain = name.rpartition("@")
         if local and settings.mail_domain and domain.lower() == settings.mail_domain.lower():
             yield local
-
-
-async def _first_known(directory: Directory, tenant: str, names: list[str]) -> Principal | None:
-    for name in names:
-        found = await directory.find(tenant, name)
-        if found is not None:
-            return found
-    return None
 
 
 CHANNEL = "openai"
@@ -182,22 +167,23 @@ def message_id(asked: Completion, headers: Mapping[str, str], key: str | None) -
 class Chats:
     """The speaker's conversations, as chat clients know them."""
 
-    conversations: Conversations
-    log: EventLog
+    store: Store
     speaker: Principal
 
     async def of(self, asked: Completion, headers: Mapping[str, str]) -> ConversationRecord:
         """The conversation that the request belongs to; a new one where it begins a chat."""
-        name = given(headers, CHAT_HEADERS) or _in_metadata(asked)
+        fields = ((asked.metadata or {}).get(field) for field in CHAT_FIELDS)
+        named = next((value for value in fields if isinstance(value, str) and value), "")
+        name = given(headers, CHAT_HEADERS) or named
         temporary = name if name.startswith(TEMPORARY) else ""
         first = next(line.text for line in asked.dialogue if line.role == "user")
         words = derived_id("begins", asked.user or "", temporary, first)
         if not name or temporary:
             return await self._by_words(words, asked)
-        if not asked.begins and await self._known(name) is None and await self._latest(words):
-            # LibreChat has no id for a chat yet when its first message is sent.
-            return await self._by_words(words, asked)
-        return await self._thread(name)
+        if asked.begins or await self._known(name) or not await self._latest(words):
+            return await self._thread(name)
+        # LibreChat has no id for a chat yet when its first message is sent.
+        return await self._by_words(words, asked)
 
     async def _by_words(self, words: str, asked: Completion) -> ConversationRecord:
         latest = await self._latest(words)
@@ -211,28 +197,22 @@ class Chats:
         """True where the chat has only just begun, and got no further than its first words."""
         if datetime.now(UTC) - newest.created_at > REPEATED_WITHIN:
             return False
-        lines = await self._lines(newest)
-        return sum(line.role == "user" for line in lines) <= 1
+        return sum(line.role == "user" for line in await self._lines(newest)) <= 1
 
     async def _likeliest(self, words: str, latest: int, dialogue: list[SpokenLine]) -> str:
-        """Which of those that begin so has most in common with this one."""
+        """Which of those that begin so has most lines in common with this one, then the newest."""
+        best, most = _numbered(words, max(latest, 1)), -1
         numbers = range(latest, max(latest - NEWEST, 0), -1)
-        if len(numbers) < 2:  # noqa: PLR2004
-            return _numbered(words, max(latest, 1))
-        alike = {
-            number: await self._alike(_numbered(words, number), dialogue) for number in numbers
-        }
-        return _numbered(words, max(alike, key=lambda number: (alike[number], number)))
-
-    async def _alike(self, name: str, dialogue: list[SpokenLine]) -> int:
-        """How many lines are the same from the beginning on."""
-        record = await self._known(name)
-        lines = await self._lines(record) if record else []
-        pairs = zip(lines, dialogue, strict=False)
-        return sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
+        for name in (_numbered(words, number) for number in numbers if len(numbers) > 1):
+            record = await self._known(name)
+            pairs = zip(await self._lines(record) if record else [], dialogue, strict=False)
+            alike = sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
+            if alike > most:
+                best, most = name, alike
+        return best
 
     async def _lines(self, record: ConversationRecord) -> list[SpokenLine]:
-        rows = await self.log.transcript(record.tenant, record.id, None, COMPARED)
+        rows = await self.store.log.transcript(record.tenant, record.id, None, COMPARED)
         return [_line(row, record.locale) for row in rows if row.message_id]
 
     async def _latest(self, words: str) -> int:
@@ -248,15 +228,10 @@ class Chats:
 
     async def _known(self, name: str) -> ConversationRecord | None:
         id_ = thread_id(self.speaker, CHANNEL, name)
-        return await self.conversations.find(self.speaker.tenant, id_)
+        return await self.store.conversations.find(self.speaker.tenant, id_)
 
     async def _thread(self, name: str) -> ConversationRecord:
-        return await thread(self.conversations, self.speaker, CHANNEL, name)
-
-
-def _in_metadata(asked: Completion) -> str:
-    values = ((asked.metadata or {}).get(field) for field in CHAT_FIELDS)
-    return next((value for value in values if isinstance(value, str) and value), "")
+        return await thread(self.store.conversations, self.speaker, CHANNEL, name)
 
 
 def _numbered(words: str, number: int) -> str:
@@ -284,29 +259,19 @@ async def _posted(request: Request, speaker: Speaker) -> Completion:
     """What is asked. The speaker is known by then: a stranger's megabytes aren't even read."""
     del speaker
     check_media_type(request)
+    large = f"The body is larger than {MOST_BYTES} bytes; begin a new chat, or send less."
+    body = bytearray()
+    if declared_size(request.scope) > MOST_BYTES:
+        raise HTTPException(413, large)
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise HTTPException(413, large)
     try:
-        body = strict_json(await _read(request))
+        return Completion.of(strict_json(bytes(body)))
     except ValueError as error:
         raise HTTPException(400, f"The body isn't JSON: {error}.") from error
-    return Completion.of(body)
 
 
 Posted = Annotated[Completion, Depends(_posted)]
 """The request's body."""
-
-
-async def _read(request: Request) -> bytes:
-    if declared_size(request.scope) > MOST_BYTES:
-        raise _too_large()
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_BYTES:
-            raise _too_large()
-    return bytes(body)
-
-
-def _too_large() -> HTTPException:
-    return HTTPException(
-        413, f"The body is larger than {MOST_BYTES} bytes; begin a new chat, or send less."
-    )

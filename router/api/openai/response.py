@@ -223,7 +223,7 @@ class Exchanges:
         if file is None or words:
             words = said_text(words, asked.where)
         store = self.services.store
-        record = await Chats(store.conversations, store.log, self.speaker).of(asked, headers)
+        record = await Chats(store, self.speaker).of(asked, headers)
         id_, note = message_id(asked, headers, key), ""
         message = Message(text=words, skill=skill)
         if file is not None:
@@ -244,11 +244,10 @@ class Exchanges:
         return Exchange(self.services, record, submission, note)
 
     async def _is_for_file(self, record: ConversationRecord, id_: str, handed_in: Message) -> bool:
-        store = self.services.store
-        before = await store.log.turn(record.tenant, record.id, id_)
+        before = await self.services.store.log.turn(record.tenant, record.id, id_)
         if before is not None:
             return before.digest == handed_in.digest
-        now = await standing(self.services.temporal, store.conversations, record.tenant, record.id)
+        now = await standing(self.services, record.tenant, record.id)
         if now.active_flow is None or not now.active_flow.awaiting:
             return False
         definition = self.services.offered.startable(now.active_flow.name, self.speaker)

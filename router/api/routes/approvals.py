@@ -46,16 +46,12 @@ class ApprovalView(BaseModel):
         cls, record: ApprovalRecord, locale: Locale, asked: Sequence[str] = ()
     ) -> "ApprovalView":
         """The row in this language."""
+        kept = {"id", "flow", "requester", "digest", "since", "due"}
         return cls(
-            id=record.id,
+            **record.model_dump(include=kept),
             flow_run=record.run,
-            flow=record.flow,
             title=record.title.within(locale),
             summary=record.summary_in(locale),
-            requester=record.requester,
-            digest=record.digest,
-            since=record.since,
-            due=record.due,
             asked=list(asked),
         )
 

@@ -2,21 +2,19 @@
 
 import re
 from datetime import datetime
-from functools import partial
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.api.dependencies import Caller, Given, Offers, Services
+from router.api.dependencies import Caller, Given, Offers
 from router.api.errors import problems
 from router.api.explanation import Explanation, explain
 from router.api.idempotency import IdempotencyKey
 from router.api.params import SaidText, StrictRoute
 from router.api.runs import schema_of_fillable
 from router.domain.commands import Command
-from router.domain.locale import Locale
 from router.domain.messages import Message, Route
 from router.domain.principals import Capability, CapabilityKind, Principal
 from router.flow.paused import Situation
@@ -46,31 +44,22 @@ class CapabilityView(BaseModel):
     @classmethod
     def of(cls, capability: Capability, offered: Offers, caller: Principal) -> "CapabilityView":
         """The capability in the caller's language."""
+        locale, kind = caller.locale, capability.kind
+        parameters: dict[str, JsonValue] | None = capability.parameters
+        if kind != "tool":
+            flow = offered.startable(capability.name, caller) if kind == "flow" else None
+            parameters = schema_of_fillable(flow.slots, locale) if flow else None
+        spoken = [e for e in capability.examples if bool(_HAN.search(e)) == (locale == "zh")]
         return cls(
-            kind=capability.kind,
+            kind=kind,
             name=capability.name,
-            title=capability.title.within(caller.locale),
-            description=capability.description.within(caller.locale),
+            title=capability.title.within(locale),
+            description=capability.description.within(locale),
             permission=capability.permission,
-            parameters=_parameters(capability, offered, caller),
-            examples=_examples(capability, caller.locale) or None,
+            parameters=parameters,
+            examples=(spoken or None) if kind == "flow" else None,
             client=capability.client or None,
         )
-
-
-def _examples(capability: Capability, locale: Locale) -> list[str]:
-    if capability.kind != "flow":
-        return []
-    return [text for text in capability.examples if bool(_HAN.search(text)) == (locale == "zh")]
-
-
-def _parameters(
-    capability: Capability, offered: Offers, caller: Principal
-) -> dict[str, JsonValue] | None:
-    if capability.kind == "tool":
-        return capability.parameters
-    flow = offered.startable(capability.name, caller) if capability.kind == "flow" else None
-    return schema_of_fillable(flow.slots, caller.locale) if flow else None
 
 
 class CapabilityPage(BaseModel):
@@ -108,16 +97,12 @@ async def route(
     services: Given, caller: Caller, _key: IdempotencyKey, body: TextBody
 ) -> dict[str, Any]:
     """Explain how the text would be routed if the caller said it now; nothing is executed."""
-    situation = Situation(
-        now=datetime.now(ZoneInfo(caller.timezone)), locale=caller.locale, roles=caller.roles
-    )
-    deciding = partial(_decide, services, caller)
-    return await explain(services.reader, body.text, situation, deciding)
 
+    async def nearest(message: Message, situation: Situation) -> tuple[Route, list[Command]]:
+        usable, words = services.offered.visible_to(caller), decider.words_of(message)
+        found = await decider.find(services.index, usable, words, situation)
+        return decider.decide_by_nearness(message, situation, found)
 
-async def _decide(
-    services: Services, caller: Principal, message: Message, situation: Situation
-) -> tuple[Route, list[Command]]:
-    usable = services.offered.visible_to(caller)
-    found = await decider.find(services.index, usable, decider.words_of(message), situation)
-    return decider.decide_by_nearness(message, situation, found)
+    now = datetime.now(ZoneInfo(caller.timezone))
+    situation = Situation(now=now, locale=caller.locale, roles=caller.roles)
+    return await explain(services.reader, body.text, situation, nearest)

@@ -1,7 +1,7 @@
 """Conversations: begun, listed, looked at, and the turn that runs in one stopped."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -11,11 +11,10 @@ from router.api.dependencies import Caller, Given, OwnConversation, Paged, Perso
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.params import PlainObject, StrictRoute, derived_id, fresh_id
-from router.contracts.conversation import CANCEL, ActiveSkill, PausedFlow, workflow_id
+from router.contracts.conversation import CANCEL, PausedFlow, workflow_id
 from router.domain.errors import Conflict, NotFound
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Usage
-from router.domain.principals import Principal
 from router.domain.records import ConversationPreview, ConversationRecord
 from router.gateway.retries import RPC_TIMEOUT, own_errors
 
@@ -91,11 +90,6 @@ class SkillInPlay(BaseModel):
     """In the conversation's language."""
     asking: bool
 
-    @classmethod
-    def of(cls, skill: ActiveSkill, locale: Locale) -> "SkillInPlay":
-        """The skill as its conversation shows it."""
-        return cls(name=skill.name, title=skill.title.within(locale), asking=skill.asking)
-
 
 class ConversationStanding(BaseModel):
     """How a conversation stands right now."""
@@ -125,12 +119,7 @@ async def create(
     """Begin a conversation. It costs nothing until something is said in it."""
     wanted = body or NewConversation()
     await claim(services, caller, key, "create conversation", wanted.model_dump(mode="json"))
-    kept = await services.store.conversations.create(_record(caller, wanted, key))
-    return ConversationView.of(kept)
-
-
-def _record(caller: Principal, wanted: NewConversation, key: str | None) -> ConversationRecord:
-    return ConversationRecord(
+    record = ConversationRecord(
         id=derived_id("conversation", caller.tenant, caller.id, key) if key else fresh_id(),
         tenant=caller.tenant,
         owner=caller.id,
@@ -138,6 +127,7 @@ def _record(caller: Principal, wanted: NewConversation, key: str | None) -> Conv
         created_at=datetime.now(UTC),
         metadata=wanted.metadata,
     )
+    return ConversationView.of(await services.store.conversations.create(record))
 
 
 @router.get("", responses=problems())
@@ -154,15 +144,17 @@ async def index(services: Given, caller: Caller, page: Paged) -> ConversationPag
 @router.get("/{conversation}", responses=problems(404))
 async def show(services: Given, record: OwnConversation) -> ConversationStanding:
     """Say how the conversation stands: what is asked, what waits, what it cost so far."""
-    now = await standing(services.temporal, services.store.conversations, record.tenant, record.id)
-    shown: dict[str, Any] = now.model_dump(exclude={"running", "active_skill", "asked"})
-    skill = SkillInPlay.of(now.active_skill, record.locale) if now.active_skill else None
+    now = await standing(services, record.tenant, record.id)
+    skill = None
+    if active := now.active_skill:
+        title = active.title.within(record.locale)
+        skill = SkillInPlay(name=active.name, title=title, asking=active.asking)
     return ConversationStanding(
         id=record.id,
         locale=record.locale,
         status="running" if now.running else "idle",
         active_skill=skill,
-        **shown,
+        **now.model_dump(exclude={"running", "active_skill", "asked"}),
     )
 
 

@@ -8,18 +8,18 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from router.api.approvals import check_person
 from router.api.audit import in_words
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Paged, Services, known
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import Comment, Name, PlainObject, Since, StrictRoute
 from router.api.runs import FlowRun, OwnRun, ReadRun, VisibleRun, todays_definition, word_of
-from router.domain.errors import Conflict, FieldProblem, Forbidden, InvalidInput, NotFound
+from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import RunFilter, RunRecord
 from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg_of
-from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Arrived, Cancelled, Nudged, Reassigned, Retried
 from router.flow.engine.waiting import unfit
 from router.gateway import run_updates
@@ -129,7 +129,13 @@ async def graph(
     format_: Annotated[PictureFormat, Query(alias="format")] = "svg",
 ) -> Response:
     """Draw the run's flow, as it was when the run began, with the way that the run took."""
-    definition = await _definition(services, record)
+    own = await run_updates.definition_of(services.temporal, record)
+    definition = own or todays_definition(record, services.offered)
+    if definition is None:
+        raise NotFound(
+            f"Version {record.version} of {record.flow} isn't known any more: Temporal has "
+            "forgotten the run, and the file has moved on."
+        )
     journey = journey_of(definition, record.history, ZoneInfo(caller.timezone))
     media_type, drawn = PICTURES[format_]
     return Response(
@@ -137,20 +143,6 @@ async def graph(
         media_type=media_type,
         headers={"Content-Security-Policy": INERT},
     )
-
-
-async def _definition(services: Services, record: RunRecord) -> FlowDefinition:
-    own = await run_updates.definition_of(services.temporal, record)
-    definition = own or todays_definition(record, services.offered)
-    if definition is not None:
-        return definition
-    raise NotFound(
-        f"Version {record.version} of {record.flow} isn't known any more: Temporal has forgotten "
-        "the run, and the file has moved on."
-    )
-
-
-_ENDED_OTHERWISE = ENDED - {"cancelled"}
 
 
 class Remark(BaseModel):
@@ -170,12 +162,17 @@ async def withdraw(
     A completed one is taken back by a run of its own, which asks for approval first: the answer
     is how that stands.
     """
-    comment = body.comment if body else None
-    if record.withdrawn_by is not None or record.remedy is not None:
-        return await _withdraw_completed(services, caller, record, key, comment)
+    comment, word = body.comment if body else None, word_of("withdraw", caller, key)
+    repeated = await claimed(services, caller, key)
     await claim(services, caller, key, f"withdraw {record.id}", comment)
-    event = Cancelled(by=caller.id, comment=comment)
-    return await cancelled(services, caller, record, event, word_of("withdraw", caller, key))
+    if record.withdrawn_by is None and record.remedy is None:
+        event = Cancelled(by=caller.id, comment=comment)
+        return await cancelled(services, caller, record, event, word)
+    share = services.fairness.share(caller.tenant, caller.id)
+    queue, runs = services.settings.task_queue, services.store.runs
+    withdrawing = Withdrawals(services.temporal, queue, runs, share)
+    begun = await withdrawing.under_way(record) if repeated else None
+    return begun or await withdrawing.begin(record, caller, caller.locale, comment, word)
 
 
 async def cancelled(
@@ -183,24 +180,9 @@ async def cancelled(
 ) -> RunStanding:
     """Cancel the run; `Conflict` where it ended by itself before that."""
     standing = await run_updates.tell(services.temporal, record, caller, event, word)
-    if standing.status in _ENDED_OTHERWISE:
+    if standing.status in ENDED - {"cancelled"}:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
     return standing
-
-
-async def _withdraw_completed(
-    services: Services, caller: Principal, record: RunRecord, key: str | None, comment: str | None
-) -> RunStanding:
-    kept = services.store.runs
-    share = services.fairness.share(caller.tenant, caller.id)
-    withdrawing = Withdrawals(services.temporal, services.settings.task_queue, kept, share)
-    repeated = await claimed(services, caller, key)
-    await claim(services, caller, key, f"withdraw {record.id}", comment)
-    begun = await withdrawing.under_way(record) if repeated else None
-    if begun is not None:
-        return begun
-    word = word_of("withdraw", caller, key)
-    return await withdrawing.begin(record, caller, caller.locale, comment, word)
 
 
 @router.post("/{run}/nudge", responses=problems(403, 404, 409))
@@ -315,16 +297,11 @@ async def reassign(
     services: Given, audit: Audited, record: OperatedRun, key: IdempotencyKey, body: NewApprover
 ) -> RunStanding:
     """Operators: have someone else decide, in place of one whom the run waits for."""
-    caller = audit.person
-    if await services.directory.find(caller.tenant, body.to) is None:
-        raise InvalidInput(
-            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
-        )
+    caller, whose = audit.person, record.requester
+    await check_person(services, caller, body.to)
     await claim(services, caller, key, f"reassign {record.id}", body.model_dump(mode="json"))
     passed = f"{body.instead_of} ▸ {body.to}"
-    await audit.note(
-        "run.reassign", record.id, whose=record.requester, reason=body.comment, detail=passed
-    )
+    await audit.note("run.reassign", record.id, whose=whose, reason=body.comment, detail=passed)
     event = Reassigned(by=caller.id, **body.model_dump())
     word = word_of("reassign", caller, key)
     return await run_updates.operate(services.temporal, record, event, word)

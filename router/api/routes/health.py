@@ -77,16 +77,15 @@ class Probe:
             _checked(_database(services.store.conversations)),
             self._llm(),
         )
+        embedder = ReadinessCheck(status="ready", detail=services.settings.embedder)
+        if trouble := services.index.trouble:
+            detail = f"words alone are searched: {trouble}"
+            embedder = ReadinessCheck(status="degraded", detail=detail)
         checks = Checks(
-            temporal=temporal, worker=worker, database=database, llm=llm, embedder=self._embedder()
+            temporal=temporal, worker=worker, database=database, llm=llm, embedder=embedder
         )
         states = {check.status for _, check in checks}
         return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
-
-    def _embedder(self) -> ReadinessCheck:
-        if trouble := self._services.index.trouble:
-            return ReadinessCheck(status="degraded", detail=f"words alone are searched: {trouble}")
-        return ReadinessCheck(status="ready", detail=self._services.settings.embedder)
 
     async def _llm(self) -> ReadinessCheck:
         models = self._services.settings.models

@@ -6,10 +6,17 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
-from temporalio.client import Client
 
 from router.api.conversations import live_standing, standing
-from router.api.dependencies import Given, Offers, OpenTurns, OwnConversation, Person, known
+from router.api.dependencies import (
+    Given,
+    Offers,
+    OpenTurns,
+    OwnConversation,
+    Person,
+    Services,
+    known,
+)
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey
 from router.api.params import StrictRoute, events, fresh_id, prefers_events
@@ -18,9 +25,8 @@ from router.api.turns import MessageBody
 from router.contracts.conversation import Submission
 from router.domain.errors import FieldProblem, InvalidInput, NotFound, RouterError
 from router.domain.messages import Message, Reply, Route, StartAction, ToolResultAction, Turn
-from router.domain.principals import Capability, Principal
+from router.domain.principals import Principal
 from router.domain.records import ConversationRecord, LogEntry
-from router.store.conversations import Conversations
 
 
 def check_start(message: Message, offered: Offers, caller: Principal) -> None:
@@ -48,26 +54,17 @@ def _not_started(name: str, offered: Offers, caller: Principal) -> RouterError:
     shown = next((each for each in offered.visible_to(caller) if each.name == name), None)
     if shown is None or shown.kind != "tool":
         return NotFound(f"There is no flow or tool {name!r} that you may start.")
-    why = f"{name} {_obstacle(shown)}"
-    return InvalidInput(f"{why}.", [FieldProblem("action.flow", "can't be started by name")])
-
-
-def _obstacle(tool: Capability) -> str:
-    if tool.client:
-        return (
+    why = "needs arguments that no form can ask for: say what you want as `text`"
+    if shown.client:
+        why = (
             "is called by the front end, when a turn has a tool call that is `waiting`; answer "
             "that with an action `tool_result`"
         )
-    return "needs arguments that no form can ask for: say what you want as `text`"
+    problem = FieldProblem("action.flow", "can't be started by name")
+    return InvalidInput(f"{name} {why}.", [problem])
 
 
-async def check_result(
-    message: Message,
-    offered: Offers,
-    temporal: Client,
-    conversations: Conversations,
-    record: ConversationRecord,
-) -> None:
+async def check_result(services: Services, message: Message, record: ConversationRecord) -> None:
     """Return where the message brings no result, or one that its tool declares.
 
     Raises `InvalidInput` where it is of another type; the call still waits then. That nobody waits
@@ -76,13 +73,12 @@ async def check_result(
     action = message.action
     if not isinstance(action, ToolResultAction):
         return
-    stands = await standing(temporal, conversations, record.tenant, record.id)
+    stands = await standing(services, record.tenant, record.id)
     tool = stands.waiting_calls.get(action.tool_call_id)
-    problems = offered.result_problems(tool, action.result) if tool else []
-    if problems:
+    if tool and (problems := services.offered.result_problems(tool, action.result)[:10]):
         raise InvalidInput(
-            f"The result isn't what {tool} declares that it gives: {'; '.join(problems[:10])}.",
-            [FieldProblem("action.result", problem) for problem in problems[:10]],
+            f"The result isn't what {tool} declares that it gives: {'; '.join(problems)}.",
+            [FieldProblem("action.result", problem) for problem in problems],
         )
 
 
@@ -132,9 +128,7 @@ async def _submission(
     services: Given, body: MessageBody, caller: Person, record: OwnConversation, key: IdempotencyKey
 ) -> Submission:
     check_start(body.message, services.offered, caller)
-    await check_result(
-        body.message, services.offered, services.temporal, services.store.conversations, record
-    )
+    await check_result(services, body.message, record)
     chosen = body.id_with(key)
     return Submission(
         message_id=chosen or fresh_id(),

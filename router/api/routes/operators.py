@@ -5,9 +5,8 @@ Patterns, blockers and entities are found anew, by the rules of today, as if the
 alone: where a flow's file has changed since, so may they.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Depends, Query
@@ -19,7 +18,7 @@ from router.api.errors import problems
 from router.api.params import Name, Since, StrictRoute
 from router.domain.errors import NotFound
 from router.domain.locale import Locale
-from router.domain.messages import Candidate, Message, Reply, Route, RouteBy, RouteKind, Turn, Usage
+from router.domain.messages import Candidate, Message, Reply, Route, RouteBy, RouteKind, Usage
 from router.domain.principals import Principal
 from router.domain.records import TITLES, Act, AuditEntry, AuditFilter, RoutedTurn, TurnFilter
 from router.flow.paused import Situation
@@ -107,52 +106,29 @@ class TurnWithReasons(ListedTurn):
     """What they were answered, a model's words included; None likewise."""
 
 
-def page_of(found: Sequence[RoutedTurn], limit: int) -> TurnPage:
-    """The first `limit` of the turns, and where the next page begins if there are more."""
-    shown = found[:limit]
-    following = str(shown[-1].sequence) if len(found) > limit else None
-    return TurnPage(items=[ListedTurn.of(turn) for turn in shown], next=following)
-
-
 async def with_reasons(services: Services, found: RoutedTurn) -> TurnWithReasons:
     """The turn with its reasons, as far as operators may read them."""
-    known = await services.directory.find(found.tenant, found.person)
-    person = known or Principal(
-        id=found.person, name=found.person, tenant=found.tenant, roles=frozenset()
-    )
-    text = await services.store.routed.said(person.tenant, found.conversation, found.message_id)
-    reading = _read_again(services, found, person, text)
+    id_, tenant, turn = found.person, found.tenant, found.turn
+    known = await services.directory.find(tenant, id_)
+    person = known or Principal(id=id_, name=id_, tenant=tenant, roles=frozenset())
+    text = await services.store.routed.said(tenant, found.conversation, found.message_id)
+    reading = Reading(normalised="")
+    if text and turn.route.by != "action":  # a button goes where it says
+        then = found.at.astimezone(ZoneInfo(person.timezone))
+        situation = Situation(now=then, locale=found.locale, roles=person.roles)
+        reading = services.reader.read(Message(text=text), situation)
     words = services.settings.operators_read_words
+    shown = None if words else {"type", "span"}
+    entities = [entity.model_dump(mode="json", include=shown) for entity in reading.entities]
     return TurnWithReasons(
         **ListedTurn.of(found, words=words).model_dump(),
-        **_rest(found.turn),
+        tool_calls=[CalledTool(name=call.name, status=call.status) for call in turn.tool_calls],
+        usage=turn.usage,
         patterns=reading.patterns,
-        entities=_entities(reading, words=words),
+        entities=[FoundEntity.model_validate(entity) for entity in entities],
         text=text if words else None,
-        replies=found.turn.replies if words else None,
+        replies=turn.replies if words else None,
     )
-
-
-def _read_again(
-    services: Services, found: RoutedTurn, person: Principal, text: str | None
-) -> Reading:
-    """What rules find in the message; nothing in a button, which goes where it says."""
-    if not text or found.turn.route.by == "action":
-        return Reading(normalised="")
-    then = found.at.astimezone(ZoneInfo(person.timezone))
-    situation = Situation(now=then, locale=found.locale, roles=person.roles)
-    return services.reader.read(Message(text=text), situation)
-
-
-def _entities(reading: Reading, *, words: bool) -> list[FoundEntity]:
-    shown = None if words else {"type", "span"}
-    found = [entity.model_dump(mode="json", include=shown) for entity in reading.entities]
-    return [FoundEntity.model_validate(entity) for entity in found]
-
-
-def _rest(turn: Turn) -> dict[str, Any]:
-    calls = [CalledTool(name=call.name, status=call.status) for call in turn.tool_calls]
-    return {"tool_calls": calls, "usage": turn.usage}
 
 
 router = APIRouter(prefix="/v1/audit", tags=["operators"], route_class=StrictRoute)
@@ -242,7 +218,9 @@ async def turns(
     """List where everybody's messages went, newest first; nobody's words are in it."""
     await audit.note("routes.list", detail=in_words(wanted.model_dump(mode="json")))
     found = await services.store.routed.listed(operator.tenant, wanted, after, limit + 1)
-    return page_of(found, limit)
+    shown = found[:limit]
+    following = str(shown[-1].sequence) if len(found) > limit else None
+    return TurnPage(items=[ListedTurn.of(turn) for turn in shown], next=following)
 
 
 @turns_router.get("/{conversation}/{message_id}", responses=problems(404))
