@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import venv
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -63,7 +62,8 @@ def engine() -> Path:
     Raises:
         CannotBeHad: there is no wheel for this machine, no index that has it, or it won't load.
     """
-    folder = cache() / f"engine-{_fingerprint(PACKAGES / 'engine.txt')}"
+    pinned = hashlib.sha256((PACKAGES / "engine.txt").read_bytes()).hexdigest()[:12]
+    folder = cache() / f"engine-{pinned}"
     python = folder / "bin" / "python"
     if not (folder / "complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -84,9 +84,8 @@ def weights(wanted: Weights) -> Path:
     if not file.exists():
         with tempfile.TemporaryDirectory(dir=cache()) as parts:
             _install(engine(), wanted.packages, "--target", parts)
-            _join(sorted(Path(parts).glob("*/data/*.bin"), key=lambda part: part.name), file)
-            _check(file.with_suffix(".joining"), wanted)
-        file.with_suffix(".joining").rename(file)
+            ordered = sorted(Path(parts).glob("*/data/*.bin"), key=lambda part: part.name)
+            _joined(ordered, wanted).rename(file)
     return file
 
 
@@ -122,23 +121,19 @@ def _run(command: list[str], otherwise: str) -> None:
         raise CannotBeHad(f"{otherwise}: {said[-1][:300]}")
 
 
-def _join(parts: Iterable[Path], file: Path) -> None:
-    with file.with_suffix(".joining").open("wb") as joined:
+def _joined(parts: Iterable[Path], wanted: Weights) -> Path:
+    """The parts in one file, which is what it was when its sum was pinned."""
+    file = cache() / f"{wanted.name}.joining"
+    with file.open("wb") as joined:
         for part in parts:
             with part.open("rb") as opened:
                 shutil.copyfileobj(opened, joined, BLOCK)
-
-
-def _check(file: Path, wanted: Weights) -> None:
     with file.open("rb") as opened:
         found = hashlib.file_digest(opened, "sha256").hexdigest()
     if found != wanted.sha256:
         file.unlink()
         raise CannotBeHad(f"{wanted.name}: its SHA-256 is {found}, and should be {wanted.sha256}")
-
-
-def _fingerprint(listed: Path) -> str:
-    return hashlib.sha256(listed.read_bytes()).hexdigest()[:12]
+    return file
 
 
 HERE = Path(__file__).parent
@@ -154,7 +149,6 @@ class LocalModel:
     takes_functions: bool = True
     port: int = field(default_factory=lambda: free_ports(1)[0])
     process: "subprocess.Popen[str] | None" = None
-    started_in: float = 0.0
 
     @property
     def url(self) -> str:
@@ -176,7 +170,6 @@ class LocalModel:
 
     def start(self) -> Self:
         """Serve, on the same port as before where it was killed."""
-        began = time.monotonic()
         given = [str(weights(self.weights)), self.name, str(self.port)]
         given += [str(HERE / "chat.jinja")] * self.takes_functions
         with self.log.open("a") as log:
@@ -190,7 +183,6 @@ class LocalModel:
                 env={**os.environ, "OMP_WAIT_POLICY": "passive"},
             )
         self._await_ready(self.process)
-        self.started_in = time.monotonic() - began
         return self
 
     def kill(self) -> None:
@@ -204,6 +196,5 @@ class LocalModel:
         for line in process.stdout:
             if line.strip() == "ready":
                 return
-        raise AssertionError(
-            f"{self.name} ended with {process.wait()}: {self.log.read_text()[-2000:]}"
-        )
+        said = self.log.read_text()[-2000:]
+        raise AssertionError(f"{self.name} ended with {process.wait()}: {said}")

@@ -11,12 +11,12 @@ import json
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -27,6 +27,7 @@ from router.contracts.activities import Account, Decide, RoutingDecision
 from router.domain.commands import CallTool, Command, FillSlots, RunSkill, StartFlow
 from router.domain.messages import Message, SpokenLine
 from router.domain.principals import DEFAULT_TENANT, Principal
+from router.evaluation.figures import value_at
 from router.flow.paused import Situation
 from router.flow.prompts.question import view
 from router.flow.view import FlowView
@@ -82,15 +83,12 @@ class Labelled(BaseModel):
 
 def load() -> list[Labelled]:
     """All of them, each group and language parted into halves as they come."""
-    return list(_halved(json.loads(line) for line in FILE.open(encoding="utf-8")))
-
-
-def _halved(rows: Iterator[dict[str, Any]]) -> Iterator[Labelled]:
-    seen: Counter[tuple[str, str]] = Counter()
-    for row in rows:
+    labels, seen = [], Counter[tuple[str, str]]()
+    for row in map(json.loads, FILE.read_text("utf-8").splitlines()):
         key = (row["group"], row["lang"])
-        yield Labelled(**row, half="kept" if seen[key] % 2 else "tuned")
+        labels.append(Labelled(**row, half="kept" if seen[key] % 2 else "tuned"))
         seen[key] += 1
+    return labels
 
 
 _NAMES = {
@@ -113,51 +111,21 @@ def name(command: Command) -> str:
     return _NAMES.get(command.type, command.type)
 
 
-def is_right(commands: Sequence[Command], label: Labelled) -> bool:
-    """True where these are the commands of one of the labels, in its order."""
-    return [name(command) for command in commands] in label.labels
-
-
-def values_right(commands: Sequence[Command], label: Labelled) -> list[bool]:
-    """For every value that the message states, whether some command has it."""
-    given = [_given(command) for command in commands]
-    return [
-        any(_has(values, one, wanted) for values in given for one in path.split("|"))
-        for path, wanted in label.values.items()
-    ]
-
-
-def forbidden(commands: Sequence[Command], label: Labelled) -> list[str]:
-    """What of the commands the label forbids."""
-    return [name(command) for command in commands if name(command) in label.forbidden]
-
-
-def _given(command: Command) -> JsonValue:
-    if isinstance(command, CallTool):
-        return dict(command.arguments)
+def given(command: Command) -> Mapping[str, JsonValue]:
+    """The arguments or slots that the command has."""
     if isinstance(command, RunSkill):
         return {"request": command.request}
-    return dict(command.slots) if isinstance(command, StartFlow | FillSlots) else {}
+    if isinstance(command, CallTool):
+        return command.arguments
+    return command.slots if isinstance(command, StartFlow | FillSlots) else {}
 
 
-def at(values: JsonValue, path: str) -> JsonValue:
-    """The value at a path such as `items.0.amount`, or under the path as a name of its own."""
-    if isinstance(values, dict) and path in values:
-        return values[path]
-    for part in path.split("."):
-        if isinstance(values, dict):
-            values = values.get(part)
-        elif isinstance(values, list) and part.isdigit() and int(part) < len(values):
-            values = values[int(part)]
-        else:
-            return None
-    return values
-
-
-def _has(values: JsonValue, path: str, wanted: JsonValue) -> bool:
+def has(values: Mapping[str, JsonValue], path: str, wanted: JsonValue) -> bool:
+    """Whether the value at a path such as `items.0.amount`, or under it as a name, is wanted."""
+    name = path.removesuffix("~")
+    value = values[name] if name in values else value_at(values, name)
     if path.endswith("~"):
-        return str(wanted).casefold() in str(at(values, path[:-1])).casefold()
-    value = at(values, path)
+        return str(wanted).casefold() in str(value).casefold()
     return value is not None if wanted is None else value == wanted
 
 
@@ -218,21 +186,22 @@ class Outcome:
         return self.decided.commands
 
     @property
-    def is_right(self) -> bool:
-        return self.is_valid and is_right(self.commands, self.label)
-
-    @property
-    def values(self) -> list[bool]:
-        return values_right(self.commands, self.label)
-
-    @property
     def is_valid(self) -> bool:
         """False where the model's answers couldn't be used, and the decision is a rule's."""
         return self.decided.route.by == "llm"
 
     @property
-    def forbidden(self) -> list[str]:
-        return forbidden(self.commands, self.label)
+    def is_right(self) -> bool:
+        """True where these are the commands of one of the labels, in its order."""
+        return self.is_valid and [name(each) for each in self.commands] in self.label.labels
+
+    @property
+    def values(self) -> list[bool]:
+        """For every value that the message states, whether some command has it."""
+        return [
+            any(has(given(each), one, wanted) for each in self.commands for one in path.split("|"))
+            for path, wanted in self.label.values.items()
+        ]
 
 
 @dataclass
@@ -245,30 +214,20 @@ class Desk:
 
     async def ask(self, label: Labelled) -> Outcome:
         """Have the request decided, rules left out."""
-        caller = await self._person(label.user)
-        situation = Situation(
-            now=NOW, locale=label.lang, roles=caller.roles, active=self._active(label.active)
-        )
-        message = Message(text=label.text)
-        given = Decide(
-            message=message,
-            situation=situation,
-            account=Account(caller=caller, now=NOW, seconds=PATIENCE),
-            history=label.history,
-        )
-        self.model.answers = []
-        began = time.monotonic()
+        caller = await self.parts.directory.find(DEFAULT_TENANT, label.user)
+        assert caller is not None, label.user
+        active, message = self._active(label.active), Message(text=label.text)
+        situation = Situation(now=NOW, locale=label.lang, roles=caller.roles, active=active)
+        account = Account(caller=caller, now=NOW, seconds=PATIENCE)
         chain = FallbackChain([self.model])
         decider = Decider(self.known, self.parts.index, chain, self.parts.prompts)
-        decided = await decider.decided(given)
+        self.model.answers = []
+        began = time.monotonic()
+        asked = Decide(message=message, situation=situation, account=account, history=label.history)
+        decided = await decider.decided(asked)
         seconds = time.monotonic() - began
         by_rule = self.parts.reader.read(message, situation).route is not None
         return Outcome(label, caller, decided, seconds, self.model.answers, by_rule)
-
-    async def _person(self, user: str) -> Principal:
-        found = await self.parts.directory.find(DEFAULT_TENANT, user)
-        assert found is not None, user
-        return found
 
     def _active(self, active: Active | None) -> FlowView | None:
         """The flow as the machine shows it after this beginning."""
@@ -315,10 +274,8 @@ def table(outcomes: dict[How, list[Outcome]]) -> str:
     `values` are, of the right decisions that have any to give, those that have them all.
     """
     head = [f"| {' | '.join(COLUMNS)} |", f"| --- | --- {'| --: ' * (len(COLUMNS) - 2)}|"]
-    rows = [
-        _row(how, name, part) for how, found in outcomes.items() for name, part in _parts(found)
-    ]
-    return "\n".join(head + rows)
+    rows = (_row(how, *part) for how, found in outcomes.items() for part in _parts(found))
+    return "\n".join([*head, *rows])
 
 
 def _parts(found: list[Outcome]) -> Iterator[tuple[str, list[Outcome]]]:

@@ -20,6 +20,7 @@ from router.llm.types import (
     TextDelta,
     UserMessage,
 )
+from router.routing.offer import function
 from tests.llm.local_model import SMALL, LocalModel
 from tests.llm.measure import REFUSING
 
@@ -32,13 +33,11 @@ WEATHER = Function(
         "required": ["city"],
     },
 )
-SAY = Function(
-    name="respond_message",
-    description="Say something to the user.",
-    parameters={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
-)
+SAY = function("respond_message", "Say something to the user.", text={"type": "string"})
 RULES = SystemMessage(text="Call the function that does what the user wants.")
 SECONDS = 120.0
+
+Asked = tuple[ChatModel, How]
 
 
 def question(text: str, *functions: Function, max_tokens: int = 200) -> ChatRequest:
@@ -50,22 +49,19 @@ def question(text: str, *functions: Function, max_tokens: int = 200) -> ChatRequ
     )
 
 
-@pytest.fixture
-async def chat(small: LocalModel) -> AsyncIterator[ChatModel]:
-    model = ChatModel(small.url, small.name)
-    yield model
-    await model.aclose()
-
-
-@pytest.mark.parametrize("how", ["functions", "json_schema"])
-async def test_either_way_of_asking_brings_a_call_that_can_be_used(
-    small: LocalModel, how: How
-) -> None:
+@pytest.fixture(params=["functions", "json_schema"])
+async def asked(small: LocalModel, request: pytest.FixtureRequest) -> AsyncIterator[Asked]:
+    """A model that is asked in this way, and the way."""
     memory = ServerMemory()
     chat = ChatModel(small.url, small.name, memory=memory)
-    memory.learn(chat.endpoint, REFUSING[how])
-    answer = await chat.answer(question("What is the weather in Paris?", WEATHER), SECONDS)
+    memory.learn(chat.endpoint, REFUSING[request.param])
+    yield chat, request.param
     await chat.aclose()
+
+
+async def test_either_way_of_asking_brings_a_call_that_can_be_used(asked: Asked) -> None:
+    chat, how = asked
+    answer = await chat.answer(question("What is the weather in Paris?", WEATHER), SECONDS)
     assert (answer.how, answer.attempts, answer.problems) == (how, 1, ())
     assert answer.calls[0].name == "get_weather"
     assert "Paris" in str(answer.calls[0].arguments["city"])
@@ -90,11 +86,8 @@ async def test_a_server_that_takes_no_functions_is_asked_by_schema_from_then_on(
     assert second.calls[0].name == "get_weather"
 
 
-@pytest.mark.parametrize("how", ["functions", "json_schema"])
-async def test_what_is_streamed_is_what_is_answered(small: LocalModel, how: How) -> None:
-    memory = ServerMemory()
-    chat = ChatModel(small.url, small.name, memory=memory)
-    memory.learn(chat.endpoint, REFUSING[how])
+async def test_what_is_streamed_is_what_is_answered(asked: Asked) -> None:
+    chat, _ = asked
     asking = question("Say good morning to the team, in two sentences.", SAY)
     told: list[str] = []
 
@@ -103,7 +96,6 @@ async def test_what_is_streamed_is_what_is_answered(small: LocalModel, how: How)
 
     streamed = await chat.answer(asking, SECONDS, tell)
     whole = await chat.answer(asking, SECONDS)
-    await chat.aclose()
     assert len(told) > 1
     assert "".join(told) == said(streamed)
     assert said(whole) == said(streamed)
@@ -119,7 +111,8 @@ async def test_a_server_that_dies_over_its_answer_opens_the_breaker_until_it_is_
     now = [0.0]
     with LocalModel(SMALL, tmp_path / "server.log") as server:
         chat = ChatModel(server.url, server.name)
-        chain = FallbackChain([chat], try_seconds=SECONDS, breaker=lambda: breaker(now))
+        breaker = CircuitBreaker(clock=lambda: now[0])
+        chain = FallbackChain([chat], try_seconds=SECONDS, breaker=lambda: breaker)
         with pytest.raises(NoModelAnswered):
             await killed_in_mid_answer(server, chain)
         for _ in range(2):
@@ -134,10 +127,6 @@ async def test_a_server_that_dies_over_its_answer_opens_the_breaker_until_it_is_
         await chat.aclose()
     assert answered.answer.text or answered.answer.calls
     assert chain.states == {chat.endpoint: "closed"}
-
-
-def breaker(now: list[float]) -> CircuitBreaker:
-    return CircuitBreaker(clock=lambda: now[0])
 
 
 async def killed_in_mid_answer(server: LocalModel, chain: FallbackChain) -> None:
