@@ -6,8 +6,10 @@ may be an example. What is usable beyond doubt is used, and all else named among
 """
 
 import re
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from router.llm.json_repair import NotJson, Read, clean_text, read_json
@@ -51,7 +53,8 @@ class TextCalls:
 
 def without_thinking(text: str) -> str:
     """The text without the thoughts that it begins with."""
-    return _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
+    thoughts = _THINKING.match(text)
+    return text[thoughts.end() :] if thoughts else text
 
 
 def calls_in(text: str, known: AbstractSet[str], is_json: bool, cut: bool = False) -> TextCalls:
@@ -62,29 +65,18 @@ def calls_in(text: str, known: AbstractSet[str], is_json: bool, cut: bool = Fals
     """
     if _TAGGED.search(text):
         return _tagged(text, cut)
-    inner = _unfenced(text.strip())
-    if is_json:
-        inner = _decision(inner)
+    inner = text.strip()
+    if fence := _FENCE.match(inner):
+        inner = inner[fence.end() :].removesuffix("```").strip()
+    if is_json and (opening := _DECISION.search(inner)):
+        # Within sentences that a small model puts around it all the same.
+        inner = inner[opening.start() :]
+        end = inner.rfind("}") + 1
+        inner = inner if set('{[]"') & set(inner[end:]) else inner[:end]
     if inner.startswith(("{", "[")):
         return _bare(text, inner, known, is_json, cut)
-    if (call := _syntax(inner, known)) is not None:
-        return TextCalls("", (call,))
-    return TextCalls(text)
-
-
-def _unfenced(text: str) -> str:
-    fence = _FENCE.match(text)
-    return text[fence.end() :].removesuffix("```").strip() if fence else text
-
-
-def _decision(text: str) -> str:
-    """The decision within sentences that a small model puts around it all the same."""
-    opening = _DECISION.search(text)
-    if opening is None:
-        return text
-    found = text[opening.start() :]
-    end = found.rfind("}") + 1
-    return found if set('{[]"') & set(found[end:]) else found[:end]
+    call = _syntax(inner, known)
+    return TextCalls(text) if call is None else TextCalls("", (call,))
 
 
 def _tagged(text: str, cut: bool) -> TextCalls:
@@ -103,11 +95,9 @@ def _marked(match: re.Match[str], cut: bool) -> list[RawCall]:
     if match["name"]:
         arguments = read_json(match["arguments"].strip() or "{}", cut)
         return [RawCall(match["name"], arguments.value, repaired=arguments.repaired)]
-    read = read_json((match["body"] or match["list"] or "").strip(), cut)
-    found = _calls_of(read)
-    if not found:
-        raise NotJson("it names no function")
-    return found
+    if found := _calls_of(read_json((match["body"] or match["list"] or "").strip(), cut)):
+        return found
+    raise NotJson("it names no function")
 
 
 def _bare(text: str, inner: str, known: AbstractSet[str], is_json: bool, cut: bool) -> TextCalls:
@@ -129,15 +119,17 @@ def _calls_of(read: Read) -> list[RawCall]:
         value = value["calls"]
     entries = value if isinstance(value, list) else [value]
     calls = [raw_call(entry, read.repaired) for entry in entries if isinstance(entry, dict)]
-    return [call for call in calls if _is_text(call.name)]
+    return [call for call in calls if isinstance(call.name, str) and call.name]
 
 
-def raw_call(entry: dict[str, Any], repaired: bool = False) -> RawCall:
-    """A call out of any of the shapes in which they are written."""
+def raw_call(entry: Any, repaired: bool = False) -> RawCall:
+    """A call out of any of the shapes in which they are written; whatever else it is, its name."""
+    if not isinstance(entry, dict):
+        return RawCall(None, entry)
     function = entry.get("function")
     inner = function if isinstance(function, dict) else entry
     name = inner.get("name", function if isinstance(function, str) else None)
-    arguments = next((inner[key] for key in ("arguments", "parameters") if key in inner), None)
+    arguments = inner.get("arguments", inner.get("parameters"))
     return RawCall(name, arguments, entry.get("id"), repaired)
 
 
@@ -153,10 +145,6 @@ def _syntax(text: str, known: AbstractSet[str]) -> RawCall | None:
         return RawCall(match[1], read_json(f"{{{written}}}").value, repaired=True)
     except NotJson:
         return None
-
-
-def _is_text(name: Any) -> bool:
-    return isinstance(name, str) and bool(name)
 
 
 def _shown(text: str) -> str:
@@ -179,74 +167,65 @@ class CallReader:
         self._limit = request.max_calls
         self._cut = cut
         self._calls: list[FunctionCall] = []
-        self._given: list[str] = []
+        self._by_id: dict[str, FunctionCall] = {}
+        """Those that came with an id: the first of each."""
         self._problems: list[str] = []
 
-    def read(self, raw: list[RawCall]) -> tuple[list[FunctionCall], list[str]]:
+    def read(self, raw: Sequence[RawCall]) -> tuple[list[FunctionCall], list[str]]:
         """The usable calls in their order, and what is wrong with the others."""
         for position, call in enumerate(raw, 1):
             if len(self._calls) == self._limit or position > MAX_LOOKED_AT:
-                self._leave_out(raw[position - 1 :])
+                left = raw[position - 1 :]
+                named = (_name_of(one)[:MAX_NAME] for one in left[:MAX_NAMED])
+                names = ", ".join(name or "one without a name" for name in named)
+                more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
+                said = f"only {self._limit} calls are taken at once; left out: {names}{more}"
+                self._problems.append(said)
                 break
-            self._take(position, call, is_last=position == len(raw))
+            self._take(position, call, cut=self._cut and position == len(raw))
         return self._calls, self._problems
 
-    def _take(self, position: int, call: RawCall, is_last: bool) -> None:
-        if not isinstance(call.name, str) or not call.name.strip():
+    def _take(self, position: int, call: RawCall, cut: bool) -> None:
+        name = _name_of(call).strip()
+        if not name:
             self._problems.append(f"call {position} names no function")
             return
-        name = clean_text(call.name.strip())
+        shown = f"call {position} ({name[:MAX_NAME]})"
         try:
-            arguments, repaired = _arguments(call, cut=self._cut and is_last)
+            arguments, repaired = _arguments(call, cut)
         except NotJson as error:
-            shown = f"call {position} ({name[:MAX_NAME]})"
             self._problems.append(f"{shown}: its arguments can't be read: {error}")
             return
-        self._add(position, call.id, self._call(name, arguments, repaired))
-
-    def _call(self, name: str, arguments: dict[str, Any], repaired: bool) -> FunctionCall:
         function = self._functions.get(name)
-        if function is not None:
-            arguments = restored(arguments, function.parameters)
-        else:
+        if function is None:
             self._problems.append(f"there is no function {name[:MAX_NAME]!r}")
-        return FunctionCall(
-            id="",
+        else:
+            arguments = restored(arguments, function.parameters)
+        given = clean_text(call.id) if isinstance(call.id, str) and len(call.id) <= MAX_NAME else ""
+        twin = self._by_id.get(given)
+        if twin and (twin.name, twin.arguments) == (name[:MAX_NAME], arguments):
+            self._problems.append(f"{shown} repeats the call {given!r}")
+            return
+        made = FunctionCall(
+            id=self._free_id(given, position),
             name=name[:MAX_NAME],
             arguments=arguments,
             known=function is not None,
             repaired=repaired,
         )
+        self._calls.append(made)
+        if given:
+            self._by_id.setdefault(given, made)
 
-    def _add(self, position: int, given: Any, call: FunctionCall) -> None:
-        own = clean_text(given) if isinstance(given, str) and len(given) <= MAX_NAME else ""
-        if own and own in self._given:
-            twin = self._calls[self._given.index(own)]
-            if (twin.name, twin.arguments) == (call.name, call.arguments):
-                self._problems.append(f"call {position} ({call.name}) repeats the call {own!r}")
-                return
+    def _free_id(self, given: str, position: int) -> str:
         taken = {one.id for one in self._calls}
-        name = own if own and own not in taken else _free_id(position, taken)
-        self._given.append(own)
-        self._calls.append(call.model_copy(update={"id": name}))
-
-    def _leave_out(self, calls: list[RawCall]) -> None:
-        names = ", ".join(_named(call) for call in calls[:MAX_NAMED])
-        more = f" and {len(calls) - MAX_NAMED} more" if len(calls) > MAX_NAMED else ""
-        self._problems.append(
-            f"only {self._limit} calls are taken at once; left out: {names}{more}"
-        )
+        if given and given not in taken:
+            return given
+        return next(name for n in count() if (name := f"call_{position}{'x' * n}") not in taken)
 
 
-def _named(call: RawCall) -> str:
-    return clean_text(call.name[:MAX_NAME]) if isinstance(call.name, str) else "one without a name"
-
-
-def _free_id(position: int, taken: set[str]) -> str:
-    name = f"call_{position}"
-    while name in taken:
-        name += "x"
-    return name
+def _name_of(call: RawCall) -> str:
+    return clean_text(call.name) if isinstance(call.name, str) else ""
 
 
 def _arguments(call: RawCall, cut: bool) -> tuple[dict[str, Any], bool]:

@@ -8,7 +8,7 @@ or call the operator. Each question is a span, and measured.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -27,13 +27,12 @@ from router.domain.loopback import may_be_proxied
 from router.llm.fallback import ConcurrencyLimiter
 from router.llm.protocols import DEFAULT, ModelProtocol, Sending, protocol
 from router.llm.servers import Feature, ServerMemory
-from router.llm.stream import BrokenOff, PartialAnswer, Speech, UnreadableAnswer, events, whole
+from router.llm.stream import Speech, UnreadableAnswer, events, whole
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
     ChatRequest,
     ContextTooLong,
-    Message,
     ModelRefused,
     ModelUnavailable,
     OnText,
@@ -67,6 +66,10 @@ _NAMED: dict[Feature, str] = {
 
 _LOOSELY = re.IGNORECASE | re.DOTALL
 
+_STEPS: list[Feature] = ["tool_choice=auto", "tool_choice=required"]
+_STEPS += ["limits", "json_schema", "json_object"]
+"""What a model that strays from the format is asked without, one after the other."""
+
 _OFF_FORMAT = re.compile(r"pars(e|ing)|grammar|template|\bformat", re.IGNORECASE)
 
 _UNWILLING = re.compile(
@@ -98,7 +101,8 @@ def refused_feature(status: int, body: str, sent: AbstractSet[Feature]) -> Featu
     """
     said = body[:_READ]
     if status == _BROKEN and not _UNWILLING.search(said):
-        return _strayed(said, sent)
+        strayed = _OFF_FORMAT.search(said)
+        return next((step for step in _STEPS if step in sent), None) if strayed else None
     if status not in {*_REFUSING, _BROKEN}:
         return None
     named = (name for name in _NAMED if name in sent and re.search(_NAMED[name], said, _LOOSELY))
@@ -112,19 +116,6 @@ def is_too_long(status: int, body: str) -> bool:
     return status == 413  # noqa: PLR2004
 
 
-def _strayed(body: str, sent: AbstractSet[Feature]) -> Feature | None:
-    if not _OFF_FORMAT.search(body):
-        return None
-    steps: tuple[Feature, ...] = (
-        "tool_choice=auto",
-        "tool_choice=required",
-        "limits",
-        "json_schema",
-        "json_object",
-    )
-    return next((step for step in steps if step in sent), None)
-
-
 MAX_QUOTED = 300
 """Characters of a server's message that are repeated: it may echo what people wrote."""
 
@@ -133,9 +124,6 @@ LONGEST_WAIT = 86_400.0
 
 _PASSING = {408, 409, 425, 429}
 _ACCESS = {401, 403}
-
-DROPPED = (openai.APIConnectionError, httpx2.HTTPError)
-"""What comes out of the client where the server can't be reached, or goes in mid-answer."""
 
 
 def status_error(endpoint: str, error: openai.APIStatusError, secret: str) -> Exception:
@@ -149,14 +137,6 @@ def status_error(endpoint: str, error: openai.APIStatusError, secret: str) -> Ex
     if error.status_code in _PASSING or error.status_code >= 500:  # noqa: PLR2004
         return ModelUnavailable(quoted, retry_after(error.response.headers, datetime.now(UTC)))
     return ModelRefused(quoted)
-
-
-def connection_error(endpoint: str, error: Exception) -> ModelUnavailable:
-    """The error for a server that can't be reached, or that went away in mid-answer."""
-    cause = error.__cause__ or error
-    return ModelUnavailable(
-        f"{endpoint} can't be reached, or broke off: {type(cause).__name__}; is it running?"
-    )
 
 
 def body_error(endpoint: str, error: object, secret: str) -> Exception:
@@ -207,22 +187,17 @@ class ObservedQuestion:
 
     def chat(self, request: ChatRequest, answer: ChatAnswer) -> None:
         """Note what was answered; the words only where content is traced."""
-        self.span.set_attributes(
-            {
-                "gen_ai.response.model": answer.model,
-                "gen_ai.response.finish_reasons": (answer.finish,),
-            }
-        )
-        self.used(answer.usage.prompt_tokens, "input")
-        self.used(answer.usage.completion_tokens, "output")
-        tracing.show(self.span, "gen_ai.input.messages", [_shown(m) for m in request.messages])
-        answered = {"role": "assistant", "text": answer.text, "calls": _calls(answer)}
+        self.span.set_attribute("gen_ai.response.model", answer.model)
+        self.span.set_attribute("gen_ai.response.finish_reasons", (answer.finish,))
+        used = {"input": answer.usage.prompt_tokens, "output": answer.usage.completion_tokens}
+        for kind, tokens in used.items():
+            self.span.set_attribute(f"gen_ai.usage.{kind}_tokens", tokens)
+            MODEL_TOKENS.labels(self.operation, PROVIDER, self.model, kind).observe(tokens)
+        asked = [{"role": message.role, "text": message.text} for message in request.messages]
+        tracing.show(self.span, "gen_ai.input.messages", asked)
+        calls = [{"name": call.name, "arguments": call.arguments} for call in answer.calls]
+        answered = {"role": "assistant", "text": answer.text, "calls": calls}
         tracing.show(self.span, "gen_ai.output.messages", [answered])
-
-    def used(self, tokens: int, kind: str) -> None:
-        """Note so many tokens of a kind, `input` or `output`."""
-        self.span.set_attribute(f"gen_ai.usage.{kind}_tokens", tokens)
-        MODEL_TOKENS.labels(self.operation, PROVIDER, self.model, kind).observe(tokens)
 
 
 @contextmanager
@@ -245,14 +220,6 @@ def question(operation: str, model: str, base_url: str) -> Iterator[ObservedQues
         MODELS.labels(operation, PROVIDER, model, fault).observe(monotonic() - began)
 
 
-def _shown(message: Message) -> dict[str, str]:
-    return {"role": message.role, "text": message.text}
-
-
-def _calls(answer: ChatAnswer) -> Sequence[dict[str, object]]:
-    return [{"name": call.name, "arguments": call.arguments} for call in answer.calls]
-
-
 CONNECT_SECONDS = 5.0
 _UNBOUNDED = openai.Timeout(None, connect=CONNECT_SECONDS)
 """`failing_as_ours` bounds the whole; these would let a slow drip go on for ever."""
@@ -270,18 +237,8 @@ class ModelConnection:
     def __init__(self, base_url: str, model: str, api_key: str | None = None) -> None:
         self.endpoint = f"{model} at {re.sub(r'//[^/@]*@', '//', base_url)}"
         """Which model and where, for people and as a key; holds no secret."""
-        self.client = openai.AsyncOpenAI(
-            base_url=base_url,
-            api_key=api_key or NO_KEY,
-            max_retries=0,
-            timeout=_UNBOUNDED,
-            http_client=self._carrier(base_url),
-        )
-        self._secret = api_key or ""
-
-    def _carrier(self, base_url: str) -> openai.DefaultAsyncHttpxClient:
         try:
-            return openai.DefaultAsyncHttpxClient(
+            carrier = openai.DefaultAsyncHttpxClient(
                 timeout=_UNBOUNDED, trust_env=may_be_proxied(base_url)
             )
         except (ImportError, ValueError) as error:
@@ -290,6 +247,14 @@ class ModelConnection:
                 f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY: {str(error).partition('. ')[0]}; name one "
                 "that begins with http://, unset it, or `pip install socksio` for socks5://"
             ) from None
+        self.client = openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key or NO_KEY,
+            max_retries=0,
+            timeout=_UNBOUNDED,
+            http_client=carrier,
+        )
+        self._secret = api_key or ""
 
     async def aclose(self) -> None:
         """Give its sockets back."""
@@ -315,8 +280,11 @@ class ModelConnection:
             raise ModelUnavailable(f"{self.endpoint} took longer than {waited:g} s") from None
         except openai.APIStatusError as error:
             raise status_error(self.endpoint, error, self._secret) from None
-        except DROPPED as error:
-            raise connection_error(self.endpoint, error) from None
+        except (openai.APIConnectionError, httpx2.HTTPError) as error:
+            cause = type(error.__cause__ or error).__name__
+            raise ModelUnavailable(
+                f"{self.endpoint} can't be reached, or broke off: {cause}; is it running?"
+            ) from None
         except UnreadableAnswer as error:
             raise ModelUnavailable(f"{self.endpoint}: its answer can't be read: {error}") from None
 
@@ -334,8 +302,8 @@ AT_ONCE = 32
 class ChatModel:
     """Answers questions through any server that speaks the protocol `spoken`.
 
-    What the server refuses is kept in `memory`, which may be shared between models and
-    outlive them. `slots` are shared by all models at the server.
+    What the server refuses is kept in `memory`, which may be shared between models. `slots` are
+    shared by all models at the server.
     """
 
     def __init__(
@@ -370,8 +338,7 @@ class ChatModel:
 
         Raises:
             ModelUnavailable: it may answer in a moment.
-            ModelRefused: it won't answer this request; `ContextTooLong` and `AccessRefused`
-                say what would have to change.
+            ModelRefused: it won't answer this request.
         """
         with question("chat", self._model, self._base_url) as asked:
             async with (
@@ -384,22 +351,29 @@ class ChatModel:
 
     async def _ask(self, request: ChatRequest, on_text: OnText | None) -> ChatAnswer:
         refused = known = self._memory.refused(self.endpoint)
-        attempt = 0
+        attempt = 1
         while True:  # ends: every round sends a feature less, or leaves
-            attempt += 1
-            asking = self._protocol.sending(
-                self._model, request, refused, stream=on_text is not None
-            )
+            streams = on_text is not None
+            asking = self._protocol.sending(self._model, request, refused, streams)
+            speech = Speech(asking.how, bool(request.functions), request.spoken)
             try:
-                body = await self._body(asking, TextRelay(request, asking, attempt, on_text))
+                body = await self._body(asking, speech, attempt, on_text)
             except openai.APIStatusError as error:
-                refused |= {_lesson(error, asking)}
-                continue
-            # Only now is it certain that the features that were left out were at fault.
-            self._memory.learn(self.endpoint, refused - known)
-            return self._protocol.read(body, request, asking.how, self._model, attempt)
+                status, said = error.status_code, error.response.text
+                feature = refused_feature(status, said, asking.features)
+                if feature is None or is_too_long(status, said):
+                    raise
+                refused |= {feature}
+                attempt += 1
+            else:
+                # Only now is it certain that the features that were left out were at fault.
+                self._memory.learn(self.endpoint, refused - known)
+                return self._protocol.read(body, request, asking.how, self._model, attempt)
 
-    async def _body(self, asking: Sending, telling: "TextRelay") -> Any:
+    async def _body(
+        self, asking: Sending, speech: Speech, attempt: int, on_text: OnText | None
+    ) -> Any:
+        """The body of the answer, whose text is told while it comes."""
         client = self._connection.client
         async with self._protocol.post(client, asking, outgoing()) as response:
             pieces = response.iter_bytes()
@@ -407,38 +381,12 @@ class ChatModel:
                 answer = self._protocol.Partial()
                 async for event in events(pieces):
                     answer.add(event)
-                    await telling.tell(answer)
+                    if on_text and (text := speech.more(answer)):
+                        await on_text(TextDelta(attempt=attempt, text=text))
                 body = answer.body()
                 if not answer.is_complete and "error" not in body:
-                    raise BrokenOff("the stream ended before the answer did")
+                    raise UnreadableAnswer("the stream ended before the answer did")
             else:
                 body = await whole(pieces)
         self._connection.refuse_error(body)
         return body
-
-
-class TextRelay:
-    """Passes on the text of one answer while it comes."""
-
-    def __init__(
-        self, request: ChatRequest, asking: Sending, attempt: int, on_text: OnText | None
-    ) -> None:
-        self._speech = Speech(asking.how, bool(request.functions), request.spoken)
-        self._attempt = attempt
-        self._on_text = on_text
-
-    async def tell(self, answer: PartialAnswer) -> None:
-        """Tell what can be said of the answer by now and wasn't told before."""
-        if self._on_text and (text := self._speech.more(answer)):
-            await self._on_text(TextDelta(attempt=self._attempt, text=text))
-
-
-def _lesson(error: openai.APIStatusError, asking: Sending) -> Feature:
-    """What the server refused of the request; the error itself where it was nothing of that."""
-    body = error.response.text
-    if is_too_long(error.status_code, body):
-        raise error
-    feature = refused_feature(error.status_code, body, asking.features)
-    if feature is None:
-        raise error
-    return feature

@@ -50,16 +50,11 @@ class OpenAIEmbeddings:
         """Other vectors have another version: the same name may mean another model elsewhere."""
 
     async def queries(self, texts: Sequence[str]) -> Vectors:
-        """What people ask, as one unit vector a row.
-
-        Raises:
-            ModelUnavailable: the server may answer in a moment.
-            ModelRefused: it won't encode these.
-        """
+        """What people ask, a unit vector a row; raises `ModelUnavailable` or `ModelRefused`."""
         return await self._encoded([self._query_prefix + text for text in texts])
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
-        """What can be found, as one unit vector a row; raises as `queries` does."""
+        """What can be found, a unit vector a row; raises the same."""
         return await self._encoded([self._document_prefix + text for text in texts])
 
     async def aclose(self) -> None:
@@ -100,9 +95,8 @@ class OpenAIEmbeddings:
         """The rows at length one, all as long as every row before."""
         self.dimensions = self.dimensions or rows.shape[1]
         if rows.shape[1] != self.dimensions:
-            raise UnreadableAnswer(
-                f"it has {rows.shape[1]} dimensions, and had {self.dimensions} before"
-            )
+            now, before = rows.shape[1], self.dimensions
+            raise UnreadableAnswer(f"it has {now} dimensions, and had {before} before")
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths) & (lengths > 0)):
             raise UnreadableAnswer("it holds a vector without a direction")

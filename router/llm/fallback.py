@@ -67,40 +67,32 @@ class CircuitBreaker:
         if state == "open" or (state == "half-open" and self._is_tried):
             wait = max(0.0, (self._until or 0.0) - self._clock())
             raise ModelUnavailable("not asked, for it failed just now", wait or self._rest)
-        self._is_tried = state == "half-open"
-        is_trial = self._is_tried
+        self._is_tried = is_trial = state == "half-open"
         try:
             yield
         except Crowded:
             raise  # it says nothing about the server
         except ModelUnavailable as error:
-            self._failed(error.retry_after, is_trial)
+            self._failures += 1
+            if error.retry_after:
+                self._rest_for(min(error.retry_after, LONGEST_REST))
+            elif is_trial or self._failures >= self._limit:
+                self._rest_for(self._rest)
             raise
         except AccessRefused:
-            self._open(self._rest)
+            self._rest_for(self._rest)
             raise
         except ModelRefused:
-            self._worked()
+            self._failures, self._until = 0, None
             raise
         else:
-            self._worked()
+            self._failures, self._until = 0, None
         finally:
             if is_trial:
                 self._is_tried = False
 
-    def _failed(self, retry_after: float | None, is_trial: bool) -> None:
-        self._failures += 1
-        if retry_after:
-            self._open(min(retry_after, LONGEST_REST))
-        elif is_trial or self._failures >= self._limit:
-            self._open(self._rest)
-
-    def _open(self, seconds: float) -> None:
+    def _rest_for(self, seconds: float) -> None:
         self._until = self._clock() + seconds
-
-    def _worked(self) -> None:
-        self._failures = 0
-        self._until = None
 
 
 class ConcurrencyLimiter:
@@ -149,10 +141,6 @@ class Model(Protocol):
     ) -> ChatAnswer:
         """Its answer within so many seconds; raises `ModelUnavailable` or `ModelRefused`."""
 
-
-class ClosableModel(Model, Protocol):
-    """A model with connections of its own."""
-
     async def aclose(self) -> None:
         """Give its sockets back."""
 
@@ -177,10 +165,8 @@ class FallbackChain:
         models: Sequence[Model],
         try_seconds: float = TRY_SECONDS,
         clock: Clock = monotonic,
-        breaker: Callable[[], CircuitBreaker] | None = None,
     ) -> None:
-        made = breaker or (lambda: CircuitBreaker(clock=clock))
-        self._links = [(model, made()) for model in models]
+        self._links = [(model, CircuitBreaker(clock=clock)) for model in models]
         self._try_seconds = try_seconds
         self._clock = clock
 
@@ -200,7 +186,15 @@ class FallbackChain:
         """
         end = self._clock() + seconds
         failures: tuple[Failure, ...] = ()
-        telling = _Telling(on_text)
+        before = last = 0
+
+        async def tell(delta: TextDelta) -> None:
+            """Number the attempts of all models in one row, so that each begins its text anew."""
+            nonlocal last
+            last = before + delta.attempt
+            if on_text:
+                await on_text(delta.model_copy(update={"attempt": last}))
+
         for place, (model, breaker) in enumerate(self._links):
             # What is left is shared, so that one that hangs leaves time for those below it.
             left = min(self._try_seconds, (end - self._clock()) / (len(self._links) - place))
@@ -208,9 +202,10 @@ class FallbackChain:
                 late = ModelUnavailable("not asked, for the turn's time is over")
                 failures += (Failure(model.endpoint, late),)
                 continue
+            before = last
             try:
                 with breaker.call():
-                    answer = await model.answer(request, left, telling.next())
+                    answer = await model.answer(request, left, tell if on_text else None)
                 return ChainAnswer(answer, model.endpoint, failures)
             except (ModelUnavailable, ModelRefused) as error:
                 failures += (Failure(model.endpoint, error),)
@@ -222,25 +217,6 @@ class FallbackChain:
         return {model.endpoint: breaker.state for model, breaker in self._links}
 
 
-class _Telling:
-    """Numbers the attempts of all models in one row, so that each begins its text anew."""
-
-    def __init__(self, on_text: OnText | None) -> None:
-        self._on_text = on_text
-        self._before = 0
-        self._last = 0
-
-    def next(self) -> OnText | None:
-        """What the next model is to tell its text to."""
-        self._before = self._last
-        return self._tell if self._on_text else None
-
-    async def _tell(self, delta: TextDelta) -> None:
-        self._last = self._before + delta.attempt
-        if self._on_text:
-            await self._on_text(delta.model_copy(update={"attempt": self._last}))
-
-
 class FallbackChains:
     """Chains over the same servers, made once and kept.
 
@@ -250,8 +226,8 @@ class FallbackChains:
 
     def __init__(
         self,
-        models: Sequence[ClosableModel] = (),
-        make: Callable[[str], ClosableModel] | None = None,
+        models: Sequence[Model] = (),
+        make: Callable[[str], Model] | None = None,
         for_skills: str | None = None,
     ) -> None:
         self.usual = FallbackChain(models) if models else None

@@ -12,17 +12,8 @@ from router.domain.loopback import may_be_proxied
 
 PATIENCE = 1.5
 """Seconds for one server."""
-
-
 FRESH = 10.0
 """Seconds that an answer counts: whoever watches asks often."""
-
-
-_UNUSABLE_PROXY = (ImportError, ValueError)
-"""What httpx2 raises for a proxy of the environment that it can't speak to."""
-
-
-_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
 @dataclass(frozen=True)
@@ -62,9 +53,10 @@ async def _ask(address: ModelAddress) -> str | None:
     try:
         async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=proxied) as client:
             answer = await client.get(f"{address.base_url}/models", headers=headers)
-    except (httpx2.HTTPError, *_UNUSABLE_PROXY) as error:
+    except (httpx2.HTTPError, ImportError, ValueError) as error:
+        # The latter two for a proxy of the environment that httpx2 can't speak to.
         return f"{address.base_url} can't be reached ({type(error).__name__})"
-    if answer.status_code in _REFUSED:
+    if answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return f"{address.base_url} refuses the key ({answer.status_code})"
     if answer.is_server_error:
         return f"{address.base_url} answers {answer.status_code}"

@@ -9,22 +9,23 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NoReturn
 
 MAX_DEPTH = 40
 MAX_LENGTH = 200_000
 
 _TOKEN = re.compile(
-    r"""\s*(?:
-        (?P<double>"(?:[^"\\]|\\.)*")
-      | (?P<single>'(?:[^'"\\]|\\[^'"])*')
-      | (?P<sign>[{}\[\],:])
-      | (?P<word>[^\s{}\[\],:"']+)
+    r"""\s*(
+        "(?:[^"\\]|\\.)*"
+      | '(?:[^'"\\]|\\[^'"])*'
+      | [{}\[\],:]
+      | [^\s{}\[\],:"']+
     )\s*""",
     re.VERBOSE | re.DOTALL,
 )
 _WORDS = {"True": "true", "False": "false", "None": "null"}
+_SIGNS = frozenset("{}[],:")
 _CLOSING = {"{": "}", "[": "]"}
 
 
@@ -56,9 +57,13 @@ def read_json(text: str, cut: bool = False) -> Read:
         raise NotJson(f"it has {len(text)} characters, more than {MAX_LENGTH}")
     try:
         value = _strictly(text)
-    except NotJson as error:
-        value = _mended(text, error, cut)
-        return Read(_clean(value), repaired=True)
+    except NotJson:
+        tokens = _balanced(_tokens(text), cut)
+        if tokens is None:
+            raise
+        pairs = pairwise([*tokens, ""])
+        mended = [left for left, right in pairs if left != "," or right not in {"}", "]"}]
+        return Read(_clean(_strictly("".join(mended), strict=False)), repaired=True)
     cleaned = _clean(value)
     return Read(cleaned, repaired=cleaned != value)
 
@@ -87,18 +92,16 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise NotJson(f"the number {text[:20]} is too large")
-    return number
+    if math.isfinite(number := float(text)):
+        return number
+    raise NotJson(f"the number {text[:20]} is too large")
 
 
 def _without_contradiction(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found and found[key] != value:
+        if found.setdefault(key, value) != value:
             raise NotJson(f"{key[:60]!r} is given twice, with different values")
-        found[key] = value
     return found
 
 
@@ -106,30 +109,12 @@ def _check_depth(value: Any) -> None:
     """Without recursion: this is what keeps everything after it from recursing too far."""
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [child for parent in level for child in _children(parent)]
+        containers = (one for one in level if isinstance(one, dict | list))
+        entries = (one.values() if isinstance(one, dict) else one for one in containers)
+        level = list(chain.from_iterable(entries))
         if not level:
             return
     raise NotJson("it is nested too deeply")
-
-
-def _children(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
-def _mended(text: str, error: NotJson, cut: bool) -> Any:
-    tokens = _tokens(text)
-    if not tokens:
-        raise error
-    # Two values side by side: a quote within quotes, so that where a string ends is a guess.
-    for left, right in pairwise(tokens):
-        if left not in "{}[],:" and right not in "{}[],:":
-            raise error
-    balanced = _balanced(tokens, cut)
-    if balanced is None:
-        raise error
-    return _strictly("".join(_without_trailing_commas(balanced)), strict=False)
 
 
 def _tokens(text: str) -> list[str]:
@@ -137,52 +122,30 @@ def _tokens(text: str) -> list[str]:
     tokens: list[str] = []
     position = 0
     while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
+        if (match := _TOKEN.match(text, position)) is None:
             return []
-        tokens.append(_as_json(match))
-        position = match.end()
+        token, position = match[1], match.end()
+        tokens.append(f'"{token[1:-1]}"' if token[0] == "'" else _WORDS.get(token, token))
     return tokens
 
 
-def _as_json(match: re.Match[str]) -> str:
-    if single := match["single"]:
-        return f'"{single[1:-1]}"'
-    if word := match["word"]:
-        return _WORDS.get(word, word)
-    return match["double"] or match["sign"]
-
-
 def _balanced(tokens: list[str], cut: bool) -> list[str] | None:
-    """The tokens with brackets added or removed at the end; None where they don't match."""
+    """The tokens with brackets added or removed at the end; None where that would be a guess."""
+    # Two values side by side: a quote within quotes, so that where a string ends is a guess.
+    if any(left not in _SIGNS and right not in _SIGNS for left, right in pairwise(tokens)):
+        return None
     expected: list[str] = []
-    for position, token in enumerate(tokens):
+    for end, token in enumerate(tokens, start=1):
         if token in _CLOSING:
             expected.append(_CLOSING[token])
         elif token in {"}", "]"} and (not expected or expected.pop() != token):
             return None
         if not expected:
-            return _without_surplus(tokens, position + 1)
-    if cut or not _is_whole(tokens[-1]):
-        return None
-    return tokens + expected[::-1]
-
-
-def _without_surplus(tokens: list[str], end: int) -> list[str] | None:
-    return tokens[:end] if set(tokens[end:]) <= {"}", "]"} else None
-
-
-def _is_whole(token: str) -> bool:
-    """True for what can't have been cut in its middle, as a number may have been."""
-    return token in {"true", "false", "null", "}", "]", ","} or token.endswith('"')
-
-
-def _without_trailing_commas(tokens: list[str]) -> list[str]:
-    return [
-        left
-        for left, right in zip(tokens, [*tokens[1:], ""], strict=True)
-        if left != "," or right not in {"}", "]"}
-    ]
+            return tokens[:end] if set(tokens[end:]) <= {"}", "]"} else None
+    # A number at the end may have been cut in its middle.
+    last = tokens[-1] if tokens else ""
+    is_whole = last in {"true", "false", "null", "}", "]", ","} or last.endswith('"')
+    return tokens + expected[::-1] if is_whole and not cut else None
 
 
 def _clean(value: Any) -> Any:

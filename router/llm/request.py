@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 from router.llm.schema import portable
-from router.llm.types import AssistantMessage, Function, FunctionCall, Message, ToolMessage
+from router.llm.types import AssistantMessage, Function, Message, ToolMessage
 
 
 def signature(schema: dict[str, Any]) -> str:
@@ -57,10 +57,16 @@ def decision_schema(
 
     `limits` bounds what the model can write; some servers refuse a schema that has any.
     """
-    calls = {
-        "type": "array",
-        "items": {"anyOf": [_call_schema(function) for function in functions]},
-    }
+    called = [
+        _closed(
+            {
+                "name": {"type": "string", "enum": [function.name]},
+                "arguments": portable(function.parameters),
+            }
+        )
+        for function in functions
+    ]
+    calls: dict[str, Any] = {"type": "array", "items": {"anyOf": called}}
     if limits:
         calls = _limited(calls) | {"minItems": 1, "maxItems": max_calls}
     return _closed({"calls": calls})
@@ -68,41 +74,32 @@ def decision_schema(
 
 def told(functions: Sequence[Function], max_calls: int) -> str:
     """What a model has to know to answer with JSON; the same bytes for the same functions."""
+    calls = f"one to {max_calls} calls" if max_calls > 1 else "exactly one call"
     lines = [
         "Answer with one JSON object and nothing else:",
         '{"calls":[{"name":"<function>","arguments":{…}}]}',
-        f"with one to {max_calls} calls. Give every argument; null where there is none."
-        if max_calls > 1
-        else "with exactly one call. Give every argument; null where there is none.",
+        f"with {calls}. Give every argument; null where there is none.",
         "The functions:",
     ]
-    return "\n".join(lines + [_told(function) for function in functions])
+    for function in functions:
+        arguments = signature(portable(function.parameters))
+        lines.append(f"- {function.name}: {function.description}\n  arguments: {arguments}")
+    return "\n".join(lines)
 
 
-def written(message: AssistantMessage) -> str:
-    """An earlier answer as it would have been given in JSON."""
-    if not message.calls:
+def written(message: Message) -> str:
+    """A message's text: calls as they would have been given in JSON, and what one came to."""
+    if isinstance(message, ToolMessage):
+        return f"Result of {message.name}: {message.text}"
+    if not isinstance(message, AssistantMessage) or not message.calls:
         return message.text
-    return compact({"calls": [_written(call) for call in message.calls]})
-
-
-def results(messages: Sequence[ToolMessage]) -> str:
-    """What calls came to, for a model that has no messages for it."""
-    return "\n".join(f"Result of {message.name}: {message.text}" for message in messages)
+    calls = [{"name": call.name, "arguments": call.arguments} for call in message.calls]
+    return compact({"calls": calls})
 
 
 def compact(value: Any) -> str:
     """JSON without a byte too many."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _call_schema(function: Function) -> dict[str, Any]:
-    return _closed(
-        {
-            "name": {"type": "string", "enum": [function.name]},
-            "arguments": portable(function.parameters),
-        }
-    )
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
@@ -122,24 +119,12 @@ def _limited(node: Any) -> Any:
         return node
     limited = {key: _limited(value) for key, value in node.items()}
     named = node.get("type")
-    if "enum" not in node and _names(named, "string"):
+    kinds = named if isinstance(named, list) else [named]
+    if "enum" not in node and "string" in kinds:
         limited["maxLength"] = MAX_TEXT
-    if _names(named, "array"):
+    if "array" in kinds:
         limited["maxItems"] = MAX_ITEMS
     return limited
-
-
-def _names(named: Any, kind: str) -> bool:
-    return named == kind or (isinstance(named, list) and kind in named)
-
-
-def _told(function: Function) -> str:
-    arguments = signature(portable(function.parameters))
-    return f"- {function.name}: {function.description}\n  arguments: {arguments}"
-
-
-def _written(call: FunctionCall) -> dict[str, Any]:
-    return {"name": call.name, "arguments": call.arguments}
 
 
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]+")

@@ -7,6 +7,7 @@ a null for what may be absent is left out, and JSON that came as text is read.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from router.documents.references import Dangling, References
@@ -24,9 +25,10 @@ class Resolver:
     """Follows the references within one schema."""
 
     def __init__(self, schema: Schema) -> None:
-        self._whole = schema
         self._references = References(schema)
-        self.root = self._root()
+        root = self.resolved(schema)
+        parts = [_without(self.resolved(one), "required") for one in alternatives(root)]
+        self.root = _merged([root, *parts]) if parts else root
         """The schema itself; of several alternative objects, one with the properties of all."""
 
     def resolved(self, schema: Any, depth: int = 0) -> Schema:
@@ -49,11 +51,10 @@ class Resolver:
             return node
         if kind(values[0], 1) not in {"scalar", "enum"}:
             return node
-        outer = _without(_without(node, "anyOf"), "oneOf")
         admitted = [*choices(values[0]), None]
         return {
             **_without(values[0], "const"),
-            **outer,
+            **_without(node, "anyOf", "oneOf"),
             "type": [*types(values[0]), "null"],
             **({"enum": admitted} if len(admitted) > 1 else {}),
         }
@@ -66,11 +67,6 @@ class Resolver:
         except Dangling:
             return {}
         return found if isinstance(found, Mapping) else {}
-
-    def _root(self) -> Schema:
-        root = self.resolved(self._whole)
-        parts = [_without(self.resolved(one), "required") for one in alternatives(root)]
-        return _merged([root, *parts]) if parts else root
 
 
 def properties(node: Schema) -> Mapping[str, Any]:
@@ -126,8 +122,8 @@ def kind(node: Schema, level: int) -> Kind:
     return "object" if named <= {"object"} and properties(node) and has_room else "json"
 
 
-def _without(node: Schema, key: str) -> Schema:
-    return {name: value for name, value in node.items() if name != key}
+def _without(node: Schema, *keys: str) -> Schema:
+    return {name: value for name, value in node.items() if name not in keys}
 
 
 def _merged(parts: list[Schema]) -> Schema:
@@ -144,18 +140,8 @@ def _merged(parts: list[Schema]) -> Schema:
 
 
 _TOLD = (
-    "format",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "default",
+    *("format", "pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"),
+    *("exclusiveMaximum", "multipleOf", "minItems", "maxItems", "default"),
 )
 """Said in the description: a model heeds words, and a strict server refuses the keywords."""
 
@@ -171,6 +157,9 @@ def portable(schema: Schema) -> dict[str, Any]:
     return _object(resolver, resolver.root, 1)
 
 
+_NAMES = {type(None): "null", bool: "boolean", int: "integer", float: "number"}
+
+
 def _portable(resolver: Resolver, schema: Any, level: int) -> dict[str, Any]:
     node = resolver.resolved(schema)
     match form := kind(node, level):
@@ -182,7 +171,9 @@ def _portable(resolver: Resolver, schema: Any, level: int) -> dict[str, Any]:
             options = [resolver.resolved(one) for one in alternatives(node)]
             made = {"anyOf": [_portable(resolver, one, level_of(one, level)) for one in options]}
         case "enum":
-            made = _choice(choices(node))
+            values = choices(node)
+            named = list(dict.fromkeys(_NAMES.get(type(value), "string") for value in values))
+            made = {"type": _one_or_many(named), "enum": list(values)}
         case "scalar":
             made = {"type": _one_or_many(types(node))}
         case "json":
@@ -193,33 +184,16 @@ def _portable(resolver: Resolver, schema: Any, level: int) -> dict[str, Any]:
 
 
 def _object(resolver: Resolver, node: Schema, level: int) -> dict[str, Any]:
-    made = {
-        name: _portable(resolver, schema, level + 1) for name, schema in properties(node).items()
-    }
-    needed = required(node)
+    needed, made = required(node), {}
+    for name, schema in properties(node).items():
+        one = _portable(resolver, schema, level + 1)
+        made[name] = one if name in needed else _nullable(one)
     return {
         "type": "object",
-        "properties": {
-            name: one if name in needed else _nullable(one) for name, one in made.items()
-        },
+        "properties": made,
         "required": list(made),
         "additionalProperties": False,
     }
-
-
-def _choice(values: list[Any]) -> dict[str, Any]:
-    named = list(dict.fromkeys(map(_type_of, values)))
-    return {"type": _one_or_many(named), "enum": list(values)}
-
-
-def _type_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    # bool before int, which it is a kind of.
-    for name, kinds in (("boolean", bool), ("integer", int), ("number", float)):
-        if isinstance(value, kinds):
-            return name
-    return "string"
 
 
 def _one_or_many(names: list[str]) -> str | list[str]:
@@ -275,7 +249,9 @@ def _restored_object(
 def _restored(resolver: Resolver, value: Any, node: Schema, level: int) -> Any:
     match kind(node, level), value:
         case "json", str():
-            return _from_text(value)
+            # Else plain words where anything goes, or an error that validation will name.
+            with suppress(NotJson):
+                return read_json(value).value
         case "object", dict():
             return _restored_object(resolver, value, node, level)
         case "array", list():
@@ -286,9 +262,7 @@ def _restored(resolver: Resolver, value: Any, node: Schema, level: int) -> Any:
             for one in map(resolver.resolved, alternatives(node)):
                 if _has_form(value, one):
                     return _restored(resolver, value, one, level_of(one, level))
-            return value
-        case _:
-            return value
+    return value
 
 
 def _has_form(value: Any, node: Schema) -> bool:
@@ -296,13 +270,6 @@ def _has_form(value: Any, node: Schema) -> bool:
         return set(value) == set(properties(node))
     # Text is taken for text wherever that may be given: only where it can't, it is JSON.
     return isinstance(value, list) and "array" in types(node)
-
-
-def _from_text(text: str) -> Any:
-    try:
-        return read_json(text).value
-    except NotJson:
-        return text  # plain words where anything goes, or an error that validation will name
 
 
 def _takes_null(resolver: Resolver, node: Schema) -> bool:

@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Literal, get_args
 
 from router.llm.types import How
 
@@ -52,30 +52,21 @@ logger = logging.getLogger(__name__)
 
 
 class ServerMemory:
-    """What every server refuses, by endpoint (a model at a base URL); kept as JSON.
+    """What every server refuses, by endpoint (a model at a base URL); kept in a file, if in any.
 
-    >>> memory = ServerMemory.from_json('{"qwen at http://gpu:8000/v1": ["strict"]}')
-    >>> memory.refused("qwen at http://gpu:8000/v1")
-    frozenset({'strict'})
+    What can't be read or written, or isn't known here, is learned again: one extra request each.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
         self._refused: dict[str, Refused] = {}
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """What `to_json` wrote; anything in it that isn't known here is left out."""
-        memory = cls()
-        memory._refused = _read(text)
-        return memory
-
-    def to_json(self) -> str:
-        """The memory as text that is the same for the same knowledge."""
-        return json.dumps(
-            {endpoint: sorted(refused) for endpoint, refused in self._refused.items()},
-            sort_keys=True,
-            ensure_ascii=False,
-        )
+        try:
+            kept = json.loads(path.read_text("utf-8")) if path else None
+        except (OSError, ValueError, RecursionError):
+            kept = None  # nothing was learned yet
+        for endpoint, features in kept.items() if isinstance(kept, dict) else ():
+            listed = features if isinstance(features, list) else []
+            self._refused[endpoint] = frozenset(one for one in FEATURES if one in listed)
 
     def refused(self, endpoint: str) -> Refused:
         """What the endpoint is known to refuse; nothing, where it was never asked."""
@@ -83,60 +74,18 @@ class ServerMemory:
 
     def learn(self, endpoint: str, features: Iterable[Feature]) -> None:
         """Remember that the endpoint refuses these too."""
-        if refused := self.refused(endpoint) | frozenset(features):
+        before = self.refused(endpoint)
+        if (refused := before | frozenset(features)) != before:
             self._refused[endpoint] = refused
+            if self._path:
+                self._keep(self._path)
 
-    def forget(self, endpoint: str) -> None:
-        """Know nothing of the endpoint any more, as after an upgrade of its server."""
-        self._refused.pop(endpoint, None)
-
-
-class ServerMemoryFile(ServerMemory):
-    """A memory that outlives the process, in a file of its own.
-
-    What can't be read or written is learned again: one extra request a lesson.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path = path
+    def _keep(self, path: Path) -> None:
+        fresh = path.with_suffix(".new")
+        kept = {endpoint: sorted(refused) for endpoint, refused in self._refused.items()}
         try:
-            self._refused = _read(path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError):
-            self._refused = {}  # nothing was learned yet
-
-    def learn(self, endpoint: str, features: Iterable[Feature]) -> None:
-        """Remember it, in the file too."""
-        before = self.to_json()
-        super().learn(endpoint, features)
-        if self.to_json() != before:
-            self._keep()
-
-    def forget(self, endpoint: str) -> None:
-        """Know nothing of the endpoint any more, in the file neither."""
-        super().forget(endpoint)
-        self._keep()
-
-    def _keep(self) -> None:
-        fresh = self._path.with_suffix(".new")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(self.to_json(), "utf-8")
-            fresh.replace(self._path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fresh.write_text(json.dumps(kept, sort_keys=True, ensure_ascii=False), "utf-8")
+            fresh.replace(path)
         except OSError as error:
-            logger.warning("what servers refuse can't be kept in %s: %s", self._path, error)
-
-
-def _read(text: str) -> dict[str, Refused]:
-    """What `to_json` wrote, as far as it is known here; what isn't is learned again."""
-    try:
-        kept = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(kept, dict):
-        return {}
-    return {
-        endpoint: frozenset(known for known in FEATURES if known in features)
-        for endpoint, features in kept.items()
-        if isinstance(features, list) and any(known in features for known in FEATURES)
-    }
+            logger.warning("what servers refuse can't be kept in %s: %s", path, error)

@@ -25,16 +25,8 @@ class UnreadableAnswer(ValueError):
     """What came isn't an answer; says why."""
 
 
-class BrokenOff(UnreadableAnswer):
-    """The stream ended in the middle of an answer."""
-
-
 async def whole(pieces: AsyncIterator[bytes]) -> Any:
-    """The JSON document that the pieces make up.
-
-    Raises:
-        Unreadable: it isn't JSON, or too long.
-    """
+    """The JSON document that the pieces make up; raises `UnreadableAnswer`."""
     body = bytearray()
     async for piece in pieces:
         body += piece
@@ -113,10 +105,9 @@ _WHOLE = re.compile(
     rf'(?:[^"\\\x00-\x1f\ud800-\udfff]|{_ESCAPED}|\\u(?![dD][89a-fA-F])[\da-fA-F]{{4}})*'
 )
 """As much of a JSON string as has come whole, without half of an escape at its end."""
-_DECISION = (
+_OPENING = re.compile(
     r'\s*\{\s*"calls"\s*:\s*\[\s*\{\s*"name"\s*:\s*"(?P<name>[^"\\]*)"\s*,\s*"arguments"\s*:'
 )
-_OPENING = re.compile(_DECISION)
 _HIDDEN = ("<think>", "{", "[", "```", *MARKS)
 
 
@@ -141,16 +132,14 @@ class Speech:
     def _sayable(self, answer: PartialAnswer) -> str:
         # As the whole answer will be read: a NUL before a mark doesn't make it any less of one.
         content = answer.content.replace("\0", "")
+        function, arguments = "", ""
         if self._is_json and content.lstrip().startswith("{"):
-            opening = _OPENING.match(content)
-            return self._said_by(opening["name"], content[opening.end() :]) if opening else ""
-        if sayable := sayable_content(content):
+            if opening := _OPENING.match(content):
+                function, arguments = opening["name"], content[opening.end() :]
+        elif sayable := sayable_content(content):
             return sayable
-        if answer.calls and isinstance(answer.calls[0]["arguments"], str):
-            return self._said_by(answer.calls[0]["name"], answer.calls[0]["arguments"])
-        return ""
-
-    def _said_by(self, function: str, arguments: str) -> str:
+        elif answer.calls and isinstance(answer.calls[0]["arguments"], str):
+            function, arguments = answer.calls[0]["name"], answer.calls[0]["arguments"]
         argument = self._spoken.get(function)
         return string_so_far(arguments, argument) if argument else ""
 

@@ -95,10 +95,7 @@ class ChatRequest(ValueObject):
     max_calls: int = Field(default=8, ge=1)
     """How many calls of one answer are taken; the rest is named among its problems."""
     spoken: dict[str, str] = {}
-    """Functions whose argument is said to the user, such as `{"respond_message": "text"}`.
-
-    Its text is streamed like plain content while it is being written.
-    """
+    """Functions whose argument is said to the user, and streamed: `{"respond_message": "text"}`."""
     max_tokens: int = Field(default=1024, ge=1)
     temperature: float | None = 0.0
     prompt: str = ""
@@ -139,10 +136,7 @@ class ChatAnswer(ValueObject):
 
 
 class TextDelta(ValueObject):
-    """A piece of the text that is being written.
-
-    Another `attempt` than the last delta's means that the text begins anew.
-    """
+    """A piece of the text that is being written; with another `attempt` it begins anew."""
 
     attempt: int
     text: str

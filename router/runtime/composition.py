@@ -21,7 +21,7 @@ from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
 from router.flow.loader import WatchedFlows
 from router.llm.fallback import FallbackChains
-from router.llm.servers import ServerMemoryFile
+from router.llm.servers import ServerMemory
 from router.retrieval.encoders import Encoder, local_encoder
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import read_thresholds
@@ -126,7 +126,7 @@ async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
     from router.llm.client import ChatModel
     from router.llm.fallback import ConcurrencyLimiter
 
-    memory = ServerMemoryFile(settings.data / SERVERS)
+    memory = ServerMemory(settings.data / SERVERS)
     slots = {m.base_url: ConcurrencyLimiter(settings.llm_at_once) for m in settings.models}
 
     def model(at: ModelAccess, name: str) -> ChatModel:

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -150,21 +150,15 @@ REFUSING: dict[How, frozenset[Feature]] = {
 """What a server is taken to refuse, so that it is asked in a certain way."""
 
 
-@dataclass
-class Patient:
+class Patient(ChatModel):
     """A model that is given all the time it wants, and every answer of which is kept."""
 
-    model: ChatModel
-    answers: list[ChatAnswer] = field(default_factory=list)
-
-    @property
-    def endpoint(self) -> str:
-        return self.model.endpoint
+    answers: list[ChatAnswer]
 
     async def answer(
-        self, request: ChatRequest, seconds: float, on_text: OnText | None
+        self, request: ChatRequest, seconds: float = PATIENCE, on_text: OnText | None = None
     ) -> ChatAnswer:
-        answer = await self.model.answer(request, PATIENCE, on_text)
+        answer = await super().answer(request, PATIENCE, on_text)
         self.answers.append(answer)
         return answer
 
@@ -253,12 +247,12 @@ async def desk(
 ) -> AsyncIterator[Desk]:
     """A desk whose model is asked in this way; `whole` with every tool of the house."""
     memory = ServerMemory()
-    model = ChatModel(url, name, memory=memory)
+    model = Patient(url, name, memory=memory)
     memory.learn(model.endpoint, REFUSING[how])
     async with assembled(Settings.load(data=data)) as parts:
         known = parts.offered if whole else few(parts.offered)
         await parts.index.update(known.everything())
-        yield Desk(parts, Patient(model), known)
+        yield Desk(parts, model, known)
     await model.aclose()
 
 

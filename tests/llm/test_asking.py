@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from router.llm.client import ChatModel
-from router.llm.fallback import CircuitBreaker, FallbackChain
+from router.llm.fallback import FallbackChain
 from router.llm.servers import ServerMemory
 from router.llm.types import (
     ChatAnswer,
@@ -111,8 +111,7 @@ async def test_a_server_that_dies_over_its_answer_opens_the_breaker_until_it_is_
     now = [0.0]
     with LocalModel(SMALL, tmp_path / "server.log") as server:
         chat = ChatModel(server.url, server.name)
-        breaker = CircuitBreaker(clock=lambda: now[0])
-        chain = FallbackChain([chat], try_seconds=SECONDS, breaker=lambda: breaker)
+        chain = FallbackChain([chat], SECONDS, clock=lambda: now[0])
         with pytest.raises(NoModelAnswered):
             await killed_in_mid_answer(server, chain)
         for _ in range(2):

@@ -15,7 +15,7 @@ from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.gateway.retries import is_polled
 from router.llm.client import ChatModel
-from router.llm.servers import ServerMemory, ServerMemoryFile
+from router.llm.servers import ServerMemory
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
@@ -189,7 +189,7 @@ async def model(settings: Settings) -> str:
     if settings.llm_skill_model:
         first = accesses[0]
         accesses.append(ModelAccess(first.base_url, settings.llm_skill_model, first.api_key))
-    memory = ServerMemoryFile(settings.data / SERVERS)
+    memory = ServerMemory(settings.data / SERVERS)
     return "\n".join([await _probed(access, memory) for access in accesses])
 
 

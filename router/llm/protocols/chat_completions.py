@@ -18,7 +18,6 @@ from router.llm.request import (
     decision_schema,
     estimated_prompt_tokens,
     estimated_tokens,
-    results,
     told,
     written,
 )
@@ -31,7 +30,6 @@ from router.llm.types import (
     ChatRequest,
     Finish,
     Function,
-    FunctionCall,
     How,
     Message,
     SystemMessage,
@@ -84,7 +82,10 @@ class _Writer:
         self._refused = refused
         self._how: How = how
         self._used: set[Feature] = set()
-        self._body: dict[str, Any] = {"model": model, "messages": self._messages()}
+        messages = list(map(_message, request.messages))
+        if way_of_asking(refused) != "functions":
+            messages = _plainly(request)
+        self._body: dict[str, Any] = {"model": model, "messages": messages}
 
     def write(self, stream: bool) -> Sending:
         # `max_tokens` first: who doesn't know it says so, while servers that don't know
@@ -97,11 +98,20 @@ class _Writer:
             self._may("tools")
             strict = {"strict": True} if self._may("strict") else {}
             self._body["tools"] = [_function(one, strict) for one in self._request.functions]
-            self._write_choice()
+            if self._may("tool_choice"):
+                choices: list[Feature] = ["tool_choice=required", "tool_choice=auto"]
+                ordered = choices if self._request.must_call else choices[::-1]
+                choice = next(one for one in ordered if self._may(one))
+                self._body["tool_choice"] = choice.partition("=")[2]
             several = self._request.max_calls > 1
             self._use("parallel_tool_calls", parallel_tool_calls=several)
         elif self._how == "json_schema":
-            self._write_schema()
+            self._may("json_schema")
+            limits = self._may("limits")
+            schema = decision_schema(self._request.functions, self._request.max_calls, limits)
+            decision: dict[str, Any] = {"name": "decision", "schema": schema}
+            decision |= {"strict": True} if self._may("strict") else {}
+            self._body["response_format"] = {"type": "json_schema", "json_schema": decision}
         elif self._how == "json_object":
             self._use("json_object", response_format={"type": "json_object"})
         if stream:
@@ -120,30 +130,6 @@ class _Writer:
         if self._may(feature):
             self._body.update(part)
 
-    def _messages(self) -> list[dict[str, Any]]:
-        request = self._request
-        if way_of_asking(self._refused) == "functions":
-            return [_message(message) for message in request.messages]
-        rules = told(request.functions, request.max_calls) if request.functions else ""
-        return _plainly(request.messages, rules)
-
-    def _write_choice(self) -> None:
-        choices: list[Feature] = ["tool_choice=required", "tool_choice=auto"]
-        ordered = choices if self._request.must_call else choices[::-1]
-        if self._may("tool_choice"):
-            choice = next(one for one in ordered if self._may(one))
-            self._body["tool_choice"] = choice.partition("=")[2]
-
-    def _write_schema(self) -> None:
-        self._may("json_schema")
-        limits = self._may("limits")
-        schema = decision_schema(self._request.functions, self._request.max_calls, limits)
-        strict = {"strict": True} if self._may("strict") else {}
-        self._body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "decision", "schema": schema, **strict},
-        }
-
 
 def _function(function: Function, strict: dict[str, bool]) -> dict[str, Any]:
     described = {"name": function.name, "description": function.description}
@@ -159,41 +145,33 @@ def _message(message: Message) -> dict[str, Any]:
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
         case AssistantMessage():
             said: dict[str, Any] = {"role": "assistant", "content": message.text or None}
-            if message.calls:
-                said["tool_calls"] = [_call(call) for call in message.calls]
-            return said
+            calls = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": compact(call.arguments)},
+                }
+                for call in message.calls
+            ]
+            return said | ({"tool_calls": calls} if calls else {})
 
 
-def _call(call: FunctionCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": compact(call.arguments)}
-    return {"id": call.id, "type": "function", "function": function}
-
-
-def _plainly(messages: tuple[Message, ...], rules: str) -> list[dict[str, Any]]:
+def _plainly(request: ChatRequest) -> list[dict[str, Any]]:
     """The messages for a server without functions: the rules told, calls and results as text.
 
     The rules follow the first system message, so that what comes first stays byte-identical.
     """
-    leading, rest = (messages[:1], messages[1:]) if _has_system(messages) else ((), messages)
-    system = "\n\n".join(filter(None, [*(message.text for message in leading), rules]))
+    rest = list(request.messages)
+    leading = [rest.pop(0).text] if rest and isinstance(rest[0], SystemMessage) else []
+    rules = [told(request.functions, request.max_calls)] if request.functions else []
+    system = "\n\n".join(filter(None, leading + rules))
     plain: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for is_result, group in groupby(rest, lambda message: isinstance(message, ToolMessage)):
-        found = list(group)
         if is_result:
-            told_of = results([one for one in found if isinstance(one, ToolMessage)])
-            plain.append({"role": "user", "content": told_of})
+            plain.append({"role": "user", "content": "\n".join(map(written, group))})
         else:
-            plain.extend(_plain(message) for message in found)
+            plain += [{"role": message.role, "content": written(message)} for message in group]
     return plain
-
-
-def _plain(message: Message) -> dict[str, Any]:
-    text = written(message) if isinstance(message, AssistantMessage) else message.text
-    return {"role": message.role, "content": text}
-
-
-def _has_system(messages: tuple[Message, ...]) -> bool:
-    return bool(messages) and isinstance(messages[0], SystemMessage)
 
 
 MAX_TEXT = 100_000
@@ -258,9 +236,7 @@ def _listed(message: Any) -> list[RawCall]:
     entries = _get(message, "tool_calls")
     old = _get(message, "function_call")
     listed = entries if isinstance(entries, list) else [old] if isinstance(old, dict) else []
-    return [
-        raw_call(entry) if isinstance(entry, dict) else RawCall(None, entry) for entry in listed
-    ]
+    return [raw_call(entry) for entry in listed]
 
 
 def _usage(usage: Any, request: ChatRequest, message: Any) -> TokenUsage:
@@ -303,15 +279,20 @@ class Partial:
 
     def add(self, event: Any) -> None:
         """Take in one event."""
-        if event == DONE:
-            self._is_done = True
-        elif isinstance(event, dict):
-            for key in ("usage", "model", "error"):
-                if event.get(key):
-                    self._rest[key] = event[key]
-            choices = event.get("choices")
-            if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-                self._add_choice(choices[0])
+        self._is_done = self._is_done or event == DONE
+        for key in ("usage", "model", "error"):
+            if given := _get(event, key):
+                self._rest[key] = given
+        choice = _first(_get(event, "choices"))
+        self._finish = _get(choice, "finish_reason") or self._finish
+        # Some servers send the last event with the whole message instead of a delta.
+        delta = _get(choice, "delta") or _get(choice, "message")
+        self.content += _piece(_get(delta, "content"))
+        self._refusal += _piece(_get(delta, "refusal"))
+        pieces = _get(delta, "tool_calls")
+        for piece in pieces if isinstance(pieces, list) else ():
+            if isinstance(piece, dict):
+                self._add_call(piece)
 
     def body(self) -> dict[str, Any]:
         """The answer so far, as the body of a Chat Completion."""
@@ -322,20 +303,6 @@ class Partial:
         message = {"content": self.content, "refusal": self._refusal, "tool_calls": calls}
         choice = {"message": message, "finish_reason": self._finish}
         return {**self._rest, "choices": [choice]}
-
-    def _add_choice(self, choice: dict[str, Any]) -> None:
-        if choice.get("finish_reason"):
-            self._finish = choice["finish_reason"]
-        # Some servers send the last event with the whole message instead of a delta.
-        delta = choice.get("delta") or choice.get("message")
-        if not isinstance(delta, dict):
-            return
-        self.content += _piece(delta.get("content"))
-        self._refusal += _piece(delta.get("refusal"))
-        pieces = delta.get("tool_calls")
-        for piece in pieces if isinstance(pieces, list) else ():
-            if isinstance(piece, dict):
-                self._add_call(piece)
 
     def _add_call(self, piece: dict[str, Any]) -> None:
         call = self._call_for(piece)

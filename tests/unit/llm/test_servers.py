@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.llm.client import refused_feature
-from router.llm.servers import FEATURES, ServerMemory, ServerMemoryFile
+from router.llm.servers import FEATURES, ServerMemory
 from router.llm.types import ModelRefused, ModelUnavailable
 from tests.fakes.model_server import Behaviour, calls, decides, fails, refuses, says, sends
 from tests.fakes.web_server import Received, Reply
@@ -50,13 +50,6 @@ async def test_another_model_at_the_same_server_is_learned_by_itself() -> None:
     memory.learn("other at http://127.0.0.1/v1", ["tools"])
     async with desk([CALL], memory) as here:
         assert (await here.model.answer(question())).how == "functions"
-
-
-async def test_what_was_forgotten_is_tried_again() -> None:
-    async with desk(refuses("strict", otherwise=CALL)) as here:
-        await here.model.answer(question())
-        here.memory.forget(here.model.endpoint)
-        assert (await here.model.answer(question())).attempts == 2
 
 
 async def test_nothing_is_learned_where_leaving_it_out_did_not_help() -> None:
@@ -140,11 +133,8 @@ def test_messages_of_servers_in_use_are_understood(
 
 def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
     path = tmp_path / "data" / "servers.json"
-    ServerMemoryFile(path).learn("qwen at http://gpu/v1", ["strict", "tools"])
-    again = ServerMemoryFile(path)
-    assert again.refused("qwen at http://gpu/v1") == {"strict", "tools"}
-    again.forget("qwen at http://gpu/v1")
-    assert ServerMemoryFile(path).refused("qwen at http://gpu/v1") == frozenset()
+    ServerMemory(path).learn("qwen at http://gpu/v1", ["strict", "tools"])
+    assert ServerMemory(path).refused("qwen at http://gpu/v1") == {"strict", "tools"}
 
 
 @pytest.mark.parametrize(
@@ -157,15 +147,15 @@ def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
 def test_a_memory_file_that_cannot_be_read_is_written_anew(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "servers.json"
     path.write_bytes(content)
-    memory = ServerMemoryFile(path)
+    memory = ServerMemory(path)
     assert memory.refused("a") == frozenset()
     memory.learn("a", ["tools"])
-    assert ServerMemoryFile(path).refused("a") == {"tools"}
+    assert ServerMemory(path).refused("a") == {"tools"}
 
 
 def test_a_memory_that_cannot_be_kept_still_serves(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    memory = ServerMemoryFile(tmp_path / "file" / "servers.json")
+    memory = ServerMemory(tmp_path / "file" / "servers.json")
     memory.learn("a", ["tools"])
     assert memory.refused("a") == {"tools"}
 
