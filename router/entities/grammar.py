@@ -35,9 +35,18 @@ class Found(Generic[T_co]):
     end: int
     value: T_co
 
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return self.start, self.end
+
     def overlaps(self, other: "Found[Any]") -> bool:
         """True where the two share a character."""
-        return self.start < other.end and other.start < self.end
+        return self.touches([other.span])
+
+    def touches(self, spans: Iterable[Span]) -> bool:
+        """True where it shares a character with one of the spans."""
+        return any(start < self.end and self.start < end for start, end in spans)
 
 
 def compiled(source: str) -> Any:
@@ -125,15 +134,12 @@ def longest(found: Iterable[Found[T]]) -> list[Found[T]]:
     """Those that don't overlap, from left to right; of two that do, the longer one stays."""
     kept: list[Found[T]] = []
     for candidate in sorted(found, key=lambda f: (f.start, -f.end)):
-        while kept and candidate.overlaps(kept[-1]) and _outweighs(candidate, kept[-1]):
+        length = candidate.end - candidate.start
+        while kept and candidate.overlaps(kept[-1]) and length > kept[-1].end - kept[-1].start:
             kept.pop()
         if not kept or not candidate.overlaps(kept[-1]):
             kept.append(candidate)
     return kept
-
-
-def _outweighs(one: Found[Any], other: Found[Any]) -> bool:
-    return one.end - one.start > other.end - other.start
 
 
 def only(kind: type[T], found: Iterable[Found[Any]]) -> list[Found[T]]:

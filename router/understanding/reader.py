@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pydantic import JsonValue
-
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -60,6 +58,7 @@ from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
 from router.understanding.slots.free_text import documents_of
+from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
 from router.understanding.triggers.patterns import Match, PatternIndex, PhraseIndex, ToolPhrases
 
@@ -180,17 +179,12 @@ class Reader:
 
 
 def _decided(heard: _Heard) -> Reading:
-    for policy in POLICIES[_stage(heard)]:
+    stage = "addressed" if heard.skill else "open"
+    for policy in POLICIES["asked" if heard.asking is not None else stage]:
         outcome = policy(heard)
         if outcome is not None:
             return _reading(heard.text, outcome, policy.__name__)
     return Reading(normalised=heard.text)
-
-
-def _stage(heard: _Heard) -> str:
-    if heard.asking is not None:
-        return "asked"
-    return "addressed" if heard.skill else "open"
 
 
 def _reading(normalised: str, outcome: Outcome | None, policy: str) -> Reading:
@@ -339,7 +333,7 @@ def slot_answer(heard: _Heard) -> Outcome | None:
     return why.filled(view, slots, heard.locale), FillSlots(slots=slots)
 
 
-def _slots_given(heard: _Heard, view: FlowView) -> dict[str, JsonValue] | None:
+def _slots_given(heard: _Heard, view: FlowView) -> Values | None:
     changes = view.awaiting == [CHANGE]
     corrected = (put_right if changes else correction)(view, heard.utterance)
     again = heard.starting.get(view.flow)

@@ -37,10 +37,7 @@ MATCHED = Reason(
     "“{words}” matches a pattern of “{title}”",
 )
 SEVERAL = Reason(
-    "clarify",
-    "pattern",
-    "这句话同时符合：{titles}",
-    "The message matches several flows: {titles}",
+    "clarify", "pattern", "这句话同时符合：{titles}", "The message matches several flows: {titles}"
 )
 CHOSEN = Reason("flow", "slot", "选了“{title}”", "“{title}” was chosen")
 PRESSED = replace(CHOSEN, by="action")
@@ -53,10 +50,7 @@ BY_ACTION = Reason(
 NOT_THERE = Reason("reply", "action", "要办的事现在没有", "What was to be started isn't there")
 NONE_WANTED = Reason("reply", "action", "给出的几项都不要", "None of what was offered is wanted")
 OUTDATED = Reason(
-    "reply",
-    "action",
-    "回答的是已经过去的问题",
-    "A button or form answered a question that is over",
+    "reply", "action", "回答的是已经过去的问题", "A button or form answered a question that is over"
 )
 UNASKED = Reason("reply", "action", "没有在等这样的回答", "Nothing waits for such an answer")
 FILLED = Reason("flow", "slot", "回答了“{title}”的 {names}", "This gives {names} of “{title}”")
@@ -69,10 +63,7 @@ ACTED = {
         "flow", "slot", "在“{title}”里问该怎么回答", "In “{title}”: asks what can be said"
     ),
     "repeat": Reason(
-        "flow",
-        "slot",
-        "在“{title}”里请再问一遍",
-        "In “{title}”: asks to hear the question again",
+        "flow", "slot", "在“{title}”里请再问一遍", "In “{title}”: asks to hear the question again"
     ),
     "start_over": Reason("flow", "slot", "在“{title}”里从头来", "In “{title}”: begins anew"),
     "person": Reason("handoff", "slot", "想找人工", "asks for a person"),
@@ -108,8 +99,7 @@ WHICH = Localised(zh="您想办哪一件？", en="Which of these do you mean?")
 GONE = Localised(zh="这件事现在办不了。", en="That can't be started right now.")
 NONE_OF_THEM = Localised(zh="好的，都不办。", en="All right, none of them.")
 OVER = Localised(
-    zh="刚才的问题已经结束了，没有任何改变。",
-    en="That question is over; nothing was changed.",
+    zh="刚才的问题已经结束了，没有任何改变。", en="That question is over; nothing was changed."
 )
 NOTHING_ASKED: dict[str, Localised] = {
     "confirm": Localised(

@@ -21,11 +21,9 @@ from router.flow.slot_types.slot import RangePart, filled_by
 from router.flow.view import FlowView
 from router.lexicon import EN, ZH
 from router.understanding.names import FlowNames
-from router.understanding.slots.mappings import fill_days, half_value, last_day, range_slots
+from router.understanding.slots.mappings import Values, fill_days, half_value, last_day, range_slots
 
 _ONLY = compiled(r"只|就请|\b(?:only|just)\b")
-
-Values = dict[str, JsonValue]
 
 
 class _Range:
@@ -54,10 +52,7 @@ class _Range:
         """Its end, `到周二`, read from the start on: the first Tuesday after that."""
         named = utterance.text[found.start : found.end]
         last = from_weekday(found.value, start, named).last
-        return {
-            self.parts["end"]: last.isoformat(),
-            **self.half("end_half", found.value.last_half),
-        }
+        return {self.parts["end"]: last.isoformat(), **self.half("end_half", found.value.last_half)}
 
     def kept_length(self, moved: date) -> Values:
         """The end moved with a start that would pass it, unless how long it takes tells the end."""

@@ -25,7 +25,7 @@ from router.lexicon import EN, ZH
 from router.understanding.corrections.dates import halved, repointed, retimed, shifted
 from router.understanding.items.item_corrections import OfItems, added, said_of_items
 from router.understanding.names import word_in, words_of
-from router.understanding.slots.mappings import fill_choices, range_slots
+from router.understanding.slots.mappings import Values, fill_choices, range_slots
 from router.understanding.slots.prefill import find_texts
 
 _IS_WRONG = rf"(?:{ZH.wrong}|\b{EN.wrong}\b)"
@@ -78,7 +78,7 @@ _SET = compiled(r"(?:改成|改为|换成|\bto) ?(?P<rest>[^ ]+)$")
 _OFF = compiled(r"(?:去掉|取消|关掉|删掉)吧?$|^(?:remove|drop|skip|without|cancel)\b")
 
 
-def switched(view: FlowView, text: str) -> dict[str, JsonValue] | None:
+def switched(view: FlowView, text: str) -> Values | None:
     """The one yes-or-no slot that a normalised text names, with what it says of it."""
     named = [
         name
@@ -111,9 +111,7 @@ _WRONG = compiled(
 )
 
 
-def restated(
-    view: FlowView, utterance: Utterance, *, ranges_only: bool = False
-) -> dict[str, JsonValue] | None:
+def restated(view: FlowView, utterance: Utterance, *, ranges_only: bool = False) -> Values | None:
     """The values of a message that is nothing but a new value of something known; else None.
 
     `ranges_only` where free text is asked for, and a kind or a name may be all of it.
@@ -134,26 +132,24 @@ def restated(
 def is_only_times(utterance: Utterance) -> bool:
     """True where a message names days, or how long, and nothing besides."""
     times = [f for f in utterance.meant if isinstance(f.value, Days | Duration)]
-    return bool(times) and _is_bare(utterance.text, [(f.start, f.end) for f in times])
+    return bool(times) and _is_bare(utterance.text, [f.span for f in times])
 
 
-def _times(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _times(view: FlowView, utterance: Utterance) -> Values | None:
     values = retimed(view, utterance)
     start = range_slots(view.fillable).get("start", "")
     known = {name for name, value in view.slots.items() if value is not None}
     return values if values and (start in known or set(values) <= known) else None
 
 
-def _choice(known: Mapping[str, Slot], text: str) -> dict[str, JsonValue] | None:
+def _choice(known: Mapping[str, Slot], text: str) -> Values | None:
     for name, value in fill_choices(known, text).values.items():
-        if _is_bare(text, [(f.start, f.end) for f in find_choices(known[name].choices, text)]):
+        if _is_bare(text, [f.span for f in find_choices(known[name].choices, text)]):
             return {name: value}
     return None
 
 
-def _text(
-    known: Mapping[str, Slot], view: FlowView, utterance: Utterance
-) -> dict[str, JsonValue] | None:
+def _text(known: Mapping[str, Slot], view: FlowView, utterance: Utterance) -> Values | None:
     """`还是去北京吧`: another place than the one that is known, named as the flow's file says."""
     named = find_texts(known, utterance.normalised)
     changed = {n: value for n, value in named.values.items() if value != view.slots[n]}
@@ -163,10 +159,10 @@ def _text(
     return changed if changed and _is_bare(said, spans) else None
 
 
-def half_named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def half_named(view: FlowView, utterance: Utterance) -> Values | None:
     """The half of a single day that a message names, which says nothing besides; else None."""
     found = [
-        (f.start, f.end)
+        f.span
         for slot in view.fillable.values()
         if slot.part_of_range == "start_half"
         for f in find_choices(slot.choices, utterance.text)
@@ -210,7 +206,7 @@ def after_yes(text: str) -> int:
     return yes.end() if yes else 0
 
 
-def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def correction(view: FlowView, utterance: Utterance) -> Values | None:
     """The values that a correction gives, by slot name or path; None where it is none.
 
     A slot that is named takes what is said of it. Without a name the message has to open as
@@ -235,7 +231,7 @@ def corrected_items(view: FlowView, utterance: Utterance) -> OfItems | None:
     return said_of_items(view, utterance, opens=opens_as_correction(utterance.text))
 
 
-def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _named(view: FlowView, utterance: Utterance) -> Values | None:
     """What is said of the slot with the longest name in the text; None where two are as long."""
     if _CHANGED.search(utterance.text) is None:
         return None
@@ -293,7 +289,7 @@ def _end(tail: Utterance, start: date) -> JsonValue:
     return after[0].isoformat() if after else None
 
 
-def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
+def _by_type(view: FlowView, tail: Utterance) -> Values | None:
     """The value for whatever slot can hold it and was filled last."""
     if moved := shifted(view, tail.text) or retimed(view, tail):
         return moved
@@ -308,7 +304,7 @@ def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
     return halved(view, tail)
 
 
-def put_right(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def put_right(view: FlowView, utterance: Utterance) -> Values | None:
     """The values that stand corrected, by slot name or path; None where nothing is.
 
     A new value needs no word of correction here, `那就下周一吧`; with `日期错了` it is `change`d.

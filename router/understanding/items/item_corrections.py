@@ -4,7 +4,7 @@ An item is meant by its place, or by what it is: its kind, its day, its amount. 
 two, or nothing says which of several is meant, nothing is changed: someone has to say.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -24,9 +24,10 @@ from router.flow.slot_types.slot import Slot, filled_by, read_as
 from router.flow.view import FlowView
 from router.lexicon import EN, ZH
 from router.understanding.dialogue_acts import says_nothing
-from router.understanding.items.items import described, find_items
+from router.understanding.items.items import described, fields_of, find_items
 from router.understanding.names import word_in, words_of
 from router.understanding.slots.free_text import documents_of
+from router.understanding.slots.mappings import Values
 
 
 @lru_cache(maxsize=256)
@@ -47,6 +48,7 @@ def _place(names: tuple[str, ...]) -> Any:
 _SEVERAL_PLACES = compiled(
     r"\b(?:first|last) (?:two|three|four|few|\d)\b|[前后][两二三四五六七八九\d]+[个项笔张条]"
 )
+# What joins things, 打车和午餐: then all that fit are meant.
 _LINK = compiled("和|与|跟|、|及|,| and |&")
 
 Items = Sequence[JsonValue]
@@ -65,23 +67,16 @@ def designated(
     places = _numbered(slot, text.text, len(items))
     if places is not None:
         return places
-    tests = _kinds(slot, text)
-    if not loosely:
-        tests += [*_days(slot, text), *_sums(slot, items, text)]
+    tests = _tests(slot, items, text, loosely=loosely)
+    fields = fields_of(slot)
     if not tests:
         return None
-    fields = slot.of.fields if slot.of else {}
     return [
         place
         for place, item in enumerate(items)
         if isinstance(item, dict)
         and all(_value_of(item, name, fields) in values for name, values in tests)
     ]
-
-
-def links_several(text: str) -> bool:
-    """True where a text joins things, `打车和午餐`: then all that fit are meant."""
-    return _LINK.search(text) is not None
 
 
 def _numbered(slot: Slot, text: str, count: int) -> list[int] | None:
@@ -98,44 +93,30 @@ def _numbered(slot: Slot, text: str, count: int) -> list[int] | None:
     return sorted(set(places)) if found else None
 
 
-Test = tuple[str, set[JsonValue]]
-
-
-def _fields_of(slot: Slot, thing: type) -> list[str]:
-    return filled_by(thing, slot.of.fields if slot.of else {})
-
-
-def _kinds(slot: Slot, text: Utterance) -> list[Test]:
-    fields = slot.of.fields if slot.of else {}
-    named = (
-        (n, {f.value for f in find_choices(fields[n].choices, text.text)})
-        for n in fields
-        if fields[n].choices
-    )
-    return [(name, set(values)) for name, values in named if values]
-
-
-def _days(slot: Slot, text: Utterance) -> list[Test]:
-    days: set[JsonValue] = {
-        f.value.first.isoformat()
-        for f in text.spent
-        if isinstance(f.value, Days) and f.value.first == f.value.last
+def _tests(
+    slot: Slot, items: Items, text: Utterance, *, loosely: bool
+) -> list[tuple[str, set[JsonValue]]]:
+    """What a text says an item is, by field: its kind, its day, its amount."""
+    fields = fields_of(slot)
+    tests: list[tuple[str, set[JsonValue]]] = []
+    for name, part in fields.items():
+        named = {f.value for f in find_choices(part.choices, text.text)} if part.choices else ()
+        if named:
+            tests.append((name, {*named}))
+    if loosely:
+        return tests
+    days = {
+        f.value.first.isoformat() for f in only(Days, text.spent) if f.value.first == f.value.last
     }
-    return [(name, days) for name in _fields_of(slot, Days)[:1] if days]
-
-
-def _sums(slot: Slot, items: Items, text: Utterance) -> list[Test]:
-    """Figures, where an item has such an amount: other figures are of something else."""
-    figures = {_exactly(f.value) for f in text.spent if isinstance(f.value, Money | Decimal)}
-    for name in _fields_of(slot, Money)[:1]:
-        known = {_value_of(i, name, slot.of.fields if slot.of else {}) for i in items}
-        if figures & known:
-            return [(name, figures & known)]
-    return []
-
-
-def _exactly(amount: Money | Decimal) -> JsonValue:
-    return (Money(amount) if isinstance(amount, Decimal) else amount).value()["amount"]
+    tests += [(name, {*days}) for name in filled_by(Days, fields)[:1] if days]
+    for name in filled_by(Money, fields)[:1]:
+        # Other figures than the amount of an item are of something else.
+        sums = [f.value for f in text.spent if isinstance(f.value, Money | Decimal)]
+        money = (Money(sum_) if isinstance(sum_, Decimal) else sum_ for sum_ in sums)
+        said = {amount.value()["amount"] for amount in money}
+        known = said & {_value_of(item, name, fields) for item in items}
+        tests += [(name, {*known})] if known else []
+    return tests
 
 
 def _value_of(item: JsonValue, name: str, fields: Mapping[str, Slot]) -> JsonValue:
@@ -163,7 +144,7 @@ _ONE_MORE = compiled(
 )
 
 
-def added(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def added(view: FlowView, utterance: Utterance) -> Values | None:
     """The items that the message adds to a list that is known, by path; None where it adds none.
 
     `items.more` where it says only that there is another. What doesn't open as people do who
@@ -176,16 +157,12 @@ def added(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
         if _ONE_MORE.search(utterance.text):
             return {f"{name}.more": True}
         items, _ = find_items(slot, utterance)
-        least = 2 if _OPENS.search(utterance.text) else len(_required(slot))
+        # The fields without which it isn't whole; one alone says too little to be sure.
+        required = [name for name, part in fields_of(slot).items() if part.required]
+        least = 2 if _OPENS.search(utterance.text) else len(required) or 2
         if items and all(len(item) >= least for item in items):
             return {f"{name}.{len(known) + n}": dict(item) for n, item in enumerate(items)}
     return None
-
-
-def _required(slot: Slot) -> list[str]:
-    """The fields without which an item isn't whole; one alone says too little to be sure."""
-    fields = slot.of.fields if slot.of else {}
-    return [name for name, field in fields.items() if field.required] or ["", ""]
 
 
 _CHANGES = compiled(rf"{ZH.changes}|\b{EN.changes}\b")
@@ -197,6 +174,7 @@ _ADDS = compiled(rf"{ZH.adds}|\b{EN.adds}\b")
 _CLAUSE = compiled("[,;。!]")
 _AROUND = compiled(f"^(?:{ZH.around_item}|{EN.around_item}|[,.! ])*$")
 _LONGEST = 80
+_LONGEST_NUMBER = 32
 
 
 @dataclass(frozen=True)
@@ -206,7 +184,7 @@ class OfItems:
     `which` says that nobody could tell which item is meant; `last` that none would be left.
     """
 
-    slots: dict[str, JsonValue] = field(default_factory=dict)
+    slots: Values = field(default_factory=dict)
     which: bool = False
     last: bool = False
 
@@ -244,7 +222,7 @@ class _Listed:
     def removal(self, utterance: Utterance) -> OfItems | None:
         """The list without the items that are to go."""
         clauses = [c for c in _clauses(utterance) if _REMOVES.search(c.text)]
-        if len(clauses) != 1 or _KEEPS.search(utterance.text) or self._names_a_field(utterance):
+        if len(clauses) != 1 or _KEEPS.search(utterance.text) or self._field_in(utterance):
             return None
         others = [c.text for c in _clauses(utterance) if c.text != clauses[0].text]
         if not all(says_nothing(o) or yes_or_no(o) is not None for o in others):
@@ -254,7 +232,7 @@ class _Listed:
             return None
         if len(gone) == len(self.items):
             return OfItems(last=len(gone) == 1, which=len(gone) > 1)
-        if len(gone) > 1 and not links_several(clauses[0].text):
+        if len(gone) > 1 and not _LINK.search(clauses[0].text):
             return OfItems(which=True)
         return OfItems({self.name: [i for n, i in enumerate(self.items) if n not in gone]})
 
@@ -270,7 +248,10 @@ class _Listed:
             return None
         values = self._values(tail, named, certain=strong or opens)
         if whole:
-            values, places = self._less_what_designates(values, places)
+            # 不对,午餐 50 says which and how much; 不对,午餐 says only what it was.
+            others = {n: v for n, v in values.items() if not fields_of(self.slot)[n].choices}
+            says_which = bool(others) and places is not None
+            values, places = (others, places) if says_which else (values, places or None)
         if not values or places == []:
             return None
         place = self._meant(places, set(values), opens=opens or strong)
@@ -278,31 +259,19 @@ class _Listed:
             return OfItems(which=True) if len(self.items) > 1 else None
         return OfItems({f"{self.name}.{place}.{n}": v for n, v in values.items()})
 
-    def _less_what_designates(
-        self, values: dict[str, JsonValue], places: list[int] | None
-    ) -> tuple[dict[str, JsonValue], list[int] | None]:
-        """`不对,午餐 50` says which and how much; `不对,午餐` says only what it was."""
-        fields = self.slot.of.fields if self.slot.of else {}
-        others = {n: v for n, v in values.items() if not fields[n].choices}
-        return (others, places) if others and places is not None else (values, places or None)
-
     def _meant(self, places: list[int] | None, names: set[str], *, opens: bool) -> int | None:
         if places:
             return places[0] if len(places) == 1 else None
         place, asked = self.asked
         about = self.items[place] if place is not None and place < len(self.items) else None
-        if isinstance(about, dict) and about:
-            fits = asked in names or names & set(about) or not opens
-            if fits:
-                return place
+        fits = isinstance(about, dict) and (asked in names or names & set(about) or not opens)
+        if about and fits:
+            return place
         able = [n for n, i in enumerate(self.items) if isinstance(i, dict) and names & set(i)]
         return able[0] if len(able) == 1 and not about else (place if not able else None)
 
-    def _names_a_field(self, utterance: Utterance) -> bool:
-        return self._field_in(utterance) is not None
-
     def _field_in(self, text: Utterance) -> str | None:
-        fields = self.slot.of.fields if self.slot.of else {}
+        fields = fields_of(self.slot)
         named = [
             (len(word), name)
             for name, field_ in fields.items()
@@ -310,33 +279,20 @@ class _Listed:
         ]
         return max(named)[1] if named else None
 
-    def _values(self, tail: Utterance, named: str | None, *, certain: bool) -> dict[str, JsonValue]:
-        fields = self.slot.of.fields if self.slot.of else {}
+    def _values(self, tail: Utterance, named: str | None, *, certain: bool) -> Values:
+        fields, is_short = fields_of(self.slot), len(tail.text) <= _LONGEST_NUMBER
         items, found = described(self.slot, tail)
-        spans = [*((f.start, f.end) for f in found), *((f.start, f.end) for f in tail.spent)]
-        if named is not None:
-            paper = fields[named].reference is not None
-            sure = certain or (_is_short(tail) if paper else _is_all(tail, spans))
-            value = _value(fields[named], tail) if sure else None
-            return {} if value is None else {named: value}
-        if items:
-            sure = len(items) == 1 and (certain or _is_all(tail, spans))
-            return dict(items[0]) if sure else {}
-        return dict(self._alone(tail))
-
-    def _alone(self, tail: Utterance) -> Iterator[tuple[str, JsonValue]]:
-        """What is nothing but a figure or the number of a document."""
-        for name, field_ in (self.slot.of.fields if self.slot.of else {}).items():
-            if field_.kind.takes is Money or field_.reference:
-                value = _value(field_, tail) if _is_short(tail) else None
-                if value is not None:
-                    yield name, value
-                    return
-
-
-def _is_short(text: Utterance) -> bool:
-    most_of_a_number = 32
-    return len(text.text) <= most_of_a_number
+        is_all = _is_all(tail, [*(f.span for f in found), *(f.span for f in tail.spent)])
+        if items and named is None:
+            return dict(items[0]) if len(items) == 1 and (certain or is_all) else {}
+        alone = [n for n, part in fields.items() if part.kind.takes is Money or part.reference]
+        for name in alone if named is None else [named]:
+            bare = is_short if named is None or fields[name].reference else is_all
+            sure = bare or (certain and named is not None)
+            value = _value(fields[name], tail) if sure else None
+            if value is not None:
+                return {name: value}
+        return {}
 
 
 def _value(slot: Slot, tail: Utterance) -> JsonValue:
@@ -361,7 +317,7 @@ def _parted(
     """What is spoken of, what is said of it, and True where it says that it changes."""
     text = utterance.text
     for marks, strong in ((_CHANGES, True), (_IS, False)):
-        ends = [(m.start(), m.end()) for m in marks.finditer(text)]
+        ends = [m.span() for m in marks.finditer(text)]
         if ends:
             start, end = ends[-1]
             head = utterance.part(0, end if strong else start)

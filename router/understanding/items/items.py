@@ -20,9 +20,7 @@ from pydantic import JsonValue
 
 from router.entities.choices import find_choices
 from router.entities.dates import Days
-from router.entities.documents import Documents
-from router.entities.extraction import Thing
-from router.entities.grammar import Found, compiled, cuts_a_word, group_span, only
+from router.entities.grammar import Found, Span, compiled, cuts_a_word, group_span, only
 from router.entities.money import Money, is_exact
 from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
 from router.entities.utterance import Utterance
@@ -54,26 +52,15 @@ def count_field(fields: dict[str, Slot]) -> str | None:
 
 def find_counts(text: str, things: Iterable[Found[Any]]) -> Iterator[Found[int]]:
     """The count of each of the things, in their order: `两台显示器,键盘要3个`; not of all."""
-    taken: list[Found[int]] = []
+    taken: list[Span] = []
     for thing in things:
-        counts = (_before(text, thing), _after(text, thing))
-        free = next((c for c in counts if c is not None and not _is_taken(c, taken)), None)
+        first = max(0, thing.start - _LOOK)
+        before = _count(text, _BEFORE.search(text[first : thing.start]), first)
+        after = _count(text, _AFTER.search(text[thing.end :][:_LOOK]), thing.end)
+        free = next((c for c in (before, after) if c is not None and not c.touches(taken)), None)
         if free is not None:
-            taken.append(free)
+            taken.append(free.span)
             yield free
-
-
-def _is_taken(count: Found[int], taken: Sequence[Found[int]]) -> bool:
-    return any(count.overlaps(other) for other in taken)
-
-
-def _before(text: str, thing: Found[Any]) -> Found[int] | None:
-    first = max(0, thing.start - _LOOK)
-    return _count(text, _BEFORE.search(text[first : thing.start]), first)
-
-
-def _after(text: str, thing: Found[Any]) -> Found[int] | None:
-    return _count(text, _AFTER.search(text[thing.end :][:_LOOK]), thing.end)
 
 
 def _count(text: str, match: Any, offset: int) -> Found[int] | None:
@@ -89,7 +76,7 @@ def _count(text: str, match: Any, offset: int) -> Found[int] | None:
     return Found(start, end, int(value or 0))
 
 
-Spans = Sequence[tuple[int, int]]
+Spans = Sequence[Span]
 
 _FIGURE = r"\d{1,9}(?:\.\d{1,2})?"
 # 58、36、32 is a row of amounts where a count or a choice stands before it.
@@ -136,15 +123,17 @@ def find_amounts(
     `taken` is what stands for something else, the numbers of documents say; `choices` where
     it says what was paid for, `names` what items are called.
     """
+    # People who group thousands don't use the Chinese comma: 58，360元.
     with_currency = [
         found
         for found in only(Money, utterance.spent)
-        if not _overlaps(found, taken) and not _joins_two(utterance, found)
+        if not found.touches(taken) and "，" not in utterance.normalised.as_typed(*found.span)
     ]
-    others = [(f.start, f.end) for f in utterance.spent if not isinstance(f.value, Decimal)]
-    bare = _bare(
-        utterance, _masked(utterance.text, [*taken, *others]), choices, with_currency, names
-    )
+    others = [f.span for f in utterance.spent if not isinstance(f.value, Decimal)]
+    masked = utterance.text
+    for start, end in [*taken, *others]:
+        masked = masked[:start] + "\0" * (end - start) + masked[end:]
+    bare = _bare(utterance, masked, choices, with_currency, names)
     return sorted([*with_currency, *bare], key=lambda f: f.start)
 
 
@@ -155,32 +144,32 @@ def _bare(
     known: Sequence[Found[Money]],
     names: tuple[str, ...],
 ) -> list[Found[Money]]:
-    counting = _counting(names)
-    several = counting[0].search(text) is not None
+    several_of, counted = _counting(names)
+    several = several_of.search(text) is not None
     row = _ROW.search(text) or (several and _SPACED_ROW.search(text))
-    if row and not counting[1].search(text[group_span(row, "row")[1] :][:_NEAR]):
-        written = utterance.normalised.as_typed(*group_span(row, "row"))
+    if row and not counted.search(text[group_span(row, "row")[1] :][:_NEAR]):
+        offset, end = group_span(row, "row")
+        written = utterance.normalised.as_typed(offset, end)
         if _DECIMAL_COMMA.search(written) and not several:
             return []
         if known or not _GROUPED.search(written) or several:
-            return [] if known else list(_in_row(row))
-    figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(text, f, counting[1])]
+            return (
+                []
+                if known
+                else [
+                    Found(offset + n.start(), offset + n.end(), Money(Decimal(n.group())))
+                    for n in _ONE.finditer(row.group("row"))
+                ]
+            )
+    figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(text, f, counted)]
     alone = len(figures) == 1 and not known
     return [
         Found(f.start, f.end, Money(f.value))
         for f in figures
-        if alone or _follows(f, choices) or (not known and _SAID_ANEW.search(text[: f.start]))
+        if alone
+        or any(f.start - _WITHIN <= end <= f.start for _, end in choices)
+        or (not known and _SAID_ANEW.search(text[: f.start]))
     ]
-
-
-def _in_row(row: Any) -> Iterator[Found[Money]]:
-    offset, _ = group_span(row, "row")
-    for figure in _ONE.finditer(row.group("row")):
-        yield Found(offset + figure.start(), offset + figure.end(), Money(Decimal(figure.group())))
-
-
-def _follows(found: Found[Decimal], choices: Spans) -> bool:
-    return any(found.start - _WITHIN <= end <= found.start for _, end in choices)
 
 
 def _may_be_spent(text: str, figure: Found[Decimal], counts: Any) -> bool:
@@ -188,21 +177,6 @@ def _may_be_spent(text: str, figure: Found[Decimal], counts: Any) -> bool:
         return False
     counted = counts.search(text[figure.end :][:_NEAR]) or _NUMBERING.search(text[: figure.start])
     return not counted and not cuts_a_word(text, figure.end) and figure.value < _LARGEST_BARE
-
-
-def _joins_two(utterance: Utterance, found: Found[Money]) -> bool:
-    """True for `58，360元`: people who group thousands don't use the Chinese comma."""
-    return "，" in utterance.normalised.as_typed(found.start, found.end)
-
-
-def _masked(text: str, spans: Spans) -> str:
-    for start, end in spans:
-        text = text[:start] + "\0" * (end - start) + text[end:]
-    return text
-
-
-def _overlaps(found: Found[Thing], spans: Spans) -> bool:
-    return any(start < found.end and found.start < end for start, end in spans)
 
 
 Item = dict[str, JsonValue]
@@ -321,21 +295,23 @@ def _rows(found: Sequence[Found[ItemValue]], text: str) -> list[list[Found[ItemV
     """Values of one field with nothing but separators between, together."""
     rows: list[list[Found[ItemValue]]] = []
     for one in found:
-        if rows and _is_row(rows[-1][-1], one, text):
+        last = rows[-1][-1] if rows else None
+        between = text[last.end : one.start] if last else ""
+        apart = last is not None and (between.strip() or not last.value.shared)
+        alike = last is not None and last.value.name == one.value.name
+        if alike and apart and _SEPARATOR.search(between):
             rows[-1].append(one)
         else:
             rows.append([one])
     return rows
 
 
-def _is_row(one: Found[ItemValue], other: Found[ItemValue], text: str) -> bool:
-    between = text[one.end : other.start]
-    if one.value.name != other.value.name or not (between.strip() or not one.value.shared):
-        return False
-    return _SEPARATOR.search(between) is not None
-
-
 _ALTOGETHER = compiled(r"一共|总共|合计|共计|总计|\b(?:total|altogether|in all)\b")
+
+
+def fields_of(slot: Slot) -> dict[str, Slot]:
+    """What an item of a list consists of."""
+    return slot.of.fields if slot.of else {}
 
 
 def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
@@ -343,10 +319,11 @@ def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
 
     A date alone describes nothing; a sum over several things belongs to none of them.
     """
-    items, found = described(slot, utterance)
-    items = [item for item in items if len(item) > 1 or not _is_date(slot, item)]
+    described_, found = described(slot, utterance)
+    days = {name for name, part in fields_of(slot).items() if part.kind.takes is Days}
+    items = [item for item in described_ if len(item) > 1 or not days.issuperset(item)]
     marks = marks_of_correction(found, utterance.text)
-    filling = Filling(used=[*((f.start, f.end) for f in found), *marks] if items else [])
+    filling = Filling(used=[*(f.span for f in found), *marks] if items else [])
     if len(items) > 1 and _ALTOGETHER.search(utterance.text):
         return [], filling
     return items, filling
@@ -354,91 +331,65 @@ def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
 
 def described(slot: Slot, utterance: Utterance) -> tuple[list[Item], list[Found[ItemValue]]]:
     """Whatever the sentence says of items, even a date alone, and every value in order."""
-    fields = slot.of.fields if slot.of else {}
-    papers = [name for name, field in fields.items() if field.reference]
-    numbers = _numbers(slot, papers)
+    fields = fields_of(slot)
+    paper = next((name for name, part in fields.items() if part.reference), "")
+    numbers = documents_of(fields[paper]) if paper else None
     placed = numbers.of_items(utterance) if numbers else []
-    found = sorted(_fields(slot, utterance, papers, placed), key=lambda f: f.start)
-    items = _complete(slot, dealt(found, utterance.text), found)
+    documents: list[Found[str]] = []
+    if numbers:
+        beside_money = any(isinstance(f.value, Money) for f in utterance.spent)
+        elsewhere = [f.span for _, f in placed]
+        named = numbers.find(utterance, beside_money=beside_money)
+        documents = [f for f in named if not f.touches(elsewhere)]
+    taken = [*(f.span for _, f in placed), *(f.span for f in documents)]
+    values = [
+        *_values(slot, utterance, taken),
+        *(Found(f.start, f.end, ItemValue(paper, f.value)) for f in documents),
+    ]
+    found = sorted(values, key=lambda f: f.start)
+    items = _complete(fields, dealt(found, utterance.text), found)
     for place, document in placed:
         if place < len(items):
-            items[place][papers[0]] = document.value
-            value = ItemValue(papers[0], document.value)
-            found.append(Found(document.start, document.end, value))
+            items[place][paper] = document.value
+            found.append(Found(document.start, document.end, ItemValue(paper, document.value)))
     return items, found
 
 
-def _is_date(slot: Slot, item: Item) -> bool:
-    fields = slot.of.fields if slot.of else {}
-    return all(fields[name].kind.takes is Days for name in item)
-
-
-def _numbers(slot: Slot, papers: list[str]) -> Documents | None:
-    return documents_of(slot.of.fields[papers[0]]) if slot.of and papers else None
-
-
-def _fields(
-    slot: Slot, utterance: Utterance, papers: list[str], placed: list[tuple[int, Found[str]]]
-) -> Iterator[Found[ItemValue]]:
-    fields = slot.of.fields if slot.of else {}
-    elsewhere = [(f.start, f.end) for _, f in placed]
-    beside_money = any(isinstance(f.value, Money) for f in utterance.spent)
-    numbers = _numbers(slot, papers)
-    documents = numbers.find(utterance, beside_money=beside_money) if numbers else []
-    documents = [f for f in documents if not _within(f, elsewhere)]
-    taken = [*elsewhere, *((f.start, f.end) for f in documents)]
-    choices = list(_choices(slot, utterance.text, taken))
+def _values(slot: Slot, utterance: Utterance, taken: Spans) -> Iterator[Found[ItemValue]]:
+    """All but the numbers of documents."""
+    fields, text = fields_of(slot), utterance.text
+    choices = [
+        Found(choice.start, choice.end, ItemValue(name, choice.value, shared=True))
+        for name, part in fields.items()
+        for choice in (find_choices(part.choices, text) if part.choices else ())
+        if not choice.touches(taken)
+    ]
     yield from choices
     if counted := count_field(fields):
-        for count in find_counts(utterance.text, choices):
+        for count in find_counts(text, choices):
             yield Found(count.start, count.end, ItemValue(counted, count.value, nearest=True))
-    for name in papers[:1]:
-        yield from (Found(f.start, f.end, ItemValue(name, f.value)) for f in documents)
-    spans = [(f.start, f.end) for f in choices]
     for name, part in fields.items():
         if part.kind.takes is Money:
-            for found in find_amounts(utterance, taken, spans, slot.names):
-                yield Found(found.start, found.end, ItemValue(name, dict(found.value.value())))
+            for paid in find_amounts(utterance, taken, [f.span for f in choices], slot.names):
+                yield Found(paid.start, paid.end, ItemValue(name, dict(paid.value.value())))
         elif part.kind.takes is Days:
-            yield from (f for f in _dates(name, utterance.spent) if not _within(f, taken))
+            for found in only(Days, utterance.spent):
+                if found.value.first == found.value.last and not found.touches(taken):
+                    day = ItemValue(name, found.value.first.isoformat(), shared=True)
+                    yield Found(found.start, found.end, day)
 
 
-def _choices(slot: Slot, text: str, taken: list[tuple[int, int]]) -> Iterator[Found[ItemValue]]:
-    for name, part in (slot.of.fields if slot.of else {}).items():
-        if part.choices:
-            for choice in find_choices(part.choices, text):
-                if not _within(choice, taken):
-                    yield Found(
-                        choice.start, choice.end, ItemValue(name, choice.value, shared=True)
-                    )
-
-
-def _dates(name: str, things: Iterable[Found[Thing]]) -> Iterator[Found[ItemValue]]:
-    for found in only(Days, things):
-        if found.value.first == found.value.last:
-            day = found.value.first.isoformat()
-            yield Found(found.start, found.end, ItemValue(name, day, shared=True))
-
-
-def _within(found: Found[object], spans: list[tuple[int, int]]) -> bool:
-    return any(start < found.end and found.start < end for start, end in spans)
-
-
-def _complete(slot: Slot, items: list[Item], found: list[Found[ItemValue]]) -> list[Item]:
+def _complete(
+    fields: dict[str, Slot], items: list[Item], found: list[Found[ItemValue]]
+) -> list[Item]:
     """What was said once for all: the kind of the first, a day before or after everything."""
-    fields = slot.of.fields if slot.of else {}
+    names = [f.value.name for f in found if not fields[f.value.name].kind.is_text]
     shared: Item = {}
     for name, part in fields.items():
         values = [item[name] for item in items if name in item]
-        once = len(values) == 1 and (
-            (part.choices and name in items[0])
-            or (part.kind.takes is Days and _frames(name, found, fields))
-        )
-        if once:
+        if len(values) != 1:
+            continue
+        frames = names.count(name) == 1 and name in (names[0], names[-1])
+        if (part.choices and name in items[0]) or (part.kind.takes is Days and frames):
             shared[name] = values[0]
     return [{**shared, **item} for item in items]
-
-
-def _frames(name: str, found: list[Found[ItemValue]], fields: dict[str, Slot]) -> bool:
-    names = [f.value.name for f in found if not fields[f.value.name].kind.is_text]
-    return names.count(name) == 1 and name in (names[0], names[-1])

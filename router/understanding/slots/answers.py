@@ -31,19 +31,18 @@ from router.understanding.items.item_corrections import added
 from router.understanding.items.items import find_items
 from router.understanding.slots.free_text import documents_of, left_over
 from router.understanding.slots.mappings import (
-    fill_choices,
+    Values,
     fill_days,
-    fill_mentions,
     half_value,
     parts_of,
     range_slots,
 )
-from router.understanding.slots.prefill import find_texts, reason_slot, without_doubt
+from router.understanding.slots.prefill import find_texts, from_things, reason_slot, without_doubt
 
 _MOST_OF_A_YEAR = timedelta(days=300)
 
 
-def asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> Values | None:
     """The answer to one of the questions of a date range; None where it isn't one."""
     if slot.part_of_range not in {"start", "end"}:
         return None
@@ -55,22 +54,11 @@ def asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> dict[str, Js
     return {n: v for n, v in filling.values.items() if n in view.fillable} or None
 
 
-def half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
-    """`上午` of the last day, asked of the first: that is whole, and the last ends at noon."""
-    parts = range_slots(view.fillable)
-    slot = view.fillable[parts["start_half"]]
-    morning = half_value(slot, "am")
-    if read_as(slot, utterance) != morning or "end_half" not in parts:
-        return None
-    return {parts["start_half"]: morning, parts["end_half"]: morning}
-
-
-def only_days(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _only_days(view: FlowView, utterance: Utterance) -> Values | None:
     """The days of a range of which nothing is known, where the message says nothing besides."""
     names = range_slots(view.fillable).values()
-    if any(view.slots.get(name) is not None for name in names):
-        return None
-    if not is_only_times(utterance):
+    known = any(view.slots.get(name) is not None for name in names)
+    if known or not is_only_times(utterance):
         return None
     days = fill_days(view.fillable, utterance.meant, utterance.text)
     return without_doubt(view.fillable, utterance, days).values or None
@@ -84,9 +72,7 @@ def _nearer(view: FlowView, utterance: Utterance) -> list[Found[Thing]]:
     return utterance.spent if far and ill else utterance.meant
 
 
-def _until(
-    slots: Mapping[str, Slot], utterance: Utterance, start: date
-) -> dict[str, JsonValue] | None:
+def _until(slots: Mapping[str, Slot], utterance: Utterance, start: date) -> Values | None:
     """An end, or how long it takes from the start that is known."""
     parts = range_slots(slots)
     days = _days_until(utterance, start)
@@ -115,9 +101,7 @@ def _days_until(utterance: Utterance, start: date) -> list[Days]:
     return [from_weekday(days, start, named)]
 
 
-def _how_long(
-    slots: Mapping[str, Slot], utterance: Utterance, start: date
-) -> dict[str, JsonValue] | None:
+def _how_long(slots: Mapping[str, Slot], utterance: Utterance, start: date) -> Values | None:
     known = Days(start, start, single=True)
     things = [f for f in utterance.things if isinstance(f.value, Duration)]
     values = fill_days(slots, [Found(0, 0, known), *things], "").values
@@ -157,7 +141,7 @@ _QUESTION = compiled(
 )
 
 
-def answer(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def answer(view: FlowView, utterance: Utterance) -> Values | None:
     """What the message says about the slot being asked, and whatever else it surely says.
 
     Keys are slot names, or paths such as `items.0.amount`; `items.more` answers "any more?".
@@ -180,9 +164,7 @@ def answer(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     return _top_level(view, path, slot, utterance)
 
 
-def _another(
-    view: FlowView, name: str, slot: Slot, utterance: Utterance
-) -> dict[str, JsonValue] | None:
+def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
     known = view.slots.get(name)
     count = len(known) if isinstance(known, list) else 0
     if corrected_items(view, utterance) is not None:
@@ -204,7 +186,7 @@ def _another(
     return None
 
 
-def _named_item(slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _named_item(slot: Slot, utterance: Utterance) -> Values | None:
     """`还有丙`, of items that are asked for by a text first: the next one, called so."""
     first = next(iter(slot.of.fields.items()), None) if slot.of else None
     also = _ALSO.search(utterance.text)
@@ -216,9 +198,7 @@ def _named_item(slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None
     return {first[0]: typed} if typed and not says_nothing(typed) else None
 
 
-def _another_value(
-    view: FlowView, name: str, slot: Slot, utterance: Utterance
-) -> dict[str, JsonValue] | None:
+def _another_value(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
     """Whether a list of plain values goes on; the answer may be the next of them."""
     said = yes_or_no(utterance.text)
     if _NO_MORE.search(utterance.text) or said is False:
@@ -228,9 +208,7 @@ def _another_value(
     return _values(view, name, slot, utterance)
 
 
-def _values(
-    view: FlowView, name: str, slot: Slot, utterance: Utterance
-) -> dict[str, JsonValue] | None:
+def _values(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
     """The next value of a list, or all that are left where several are named in a row."""
     whole = view.slots.get(name)
     known = [value for value in whole if value is not None] if isinstance(whole, list) else []
@@ -247,9 +225,7 @@ def _values(
     return {name: [*known, *values]}
 
 
-def _field(
-    view: FlowView, path: str, slot: Slot, utterance: Utterance
-) -> dict[str, JsonValue] | None:
+def _field(view: FlowView, path: str, slot: Slot, utterance: Utterance) -> Values | None:
     """A field of an item or an object, with its siblings where the answer names them."""
     prefix = path.rpartition(".")[0]
     parent = slot_at(view.fillable, prefix)
@@ -268,7 +244,7 @@ def _field(
 
 def _with_siblings(
     view: FlowView, path: str, slot: Slot, row: Slot, utterance: Utterance
-) -> dict[str, JsonValue] | None:
+) -> Values | None:
     """The field with whatever else the answer says of its item, and of those after it."""
     prefix, _, name = path.rpartition(".")
     items, _ = find_items(row, utterance)
@@ -293,15 +269,13 @@ def _with_siblings(
     return {f"{prefix}.{key}": value for key, value in {**first, name: asked}.items()} | following
 
 
-def _following(
-    view: FlowView, prefix: str, items: list[dict[str, JsonValue]]
-) -> dict[str, JsonValue] | None:
+def _following(view: FlowView, prefix: str, items: list[Values]) -> Values | None:
     """What goes to the items after the one asked about; None where they have other values."""
     head, _, number = prefix.rpartition(".")
     known = view.slots.get(head)
     if not number.isdigit():
         return {}
-    filled: dict[str, JsonValue] = {}
+    filled: Values = {}
     for place, item in enumerate(items, int(number) + 1):
         there = known[place] if isinstance(known, list) and place < len(known) else None
         if not isinstance(there, dict):
@@ -324,34 +298,31 @@ def _read_field(slot: Slot, utterance: Utterance) -> JsonValue:
     return day.isoformat() if day else None
 
 
-def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
+def _only(path: str, value: JsonValue) -> Values | None:
     return None if value is None else {path: value}
 
 
-def _text(view: FlowView, path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
-    slot = slot_at(view.fillable, path) or Slot(type="text")
-    return _only(path, _read_field(slot, utterance))
-
-
-def _top_level(
-    view: FlowView, name: str, slot: Slot, utterance: Utterance
-) -> dict[str, JsonValue] | None:
+def _top_level(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
     if slot.kind.is_text:
         return _free_text(view, name, utterance)
     if slot.part_of_range == "start_half" and _OF_THE_LAST_DAY.search(utterance.text):
-        return half_of_the_last_day(view, utterance)
+        # 上午 of the last day, asked of the first: that is whole, and the last ends at noon.
+        end = range_slots(view.fillable).get("end_half")
+        morning = half_value(slot, "am")
+        is_morning = end is not None and read_as(slot, utterance) == morning
+        return {name: morning, str(end): morning} if is_morning else None
     if slot.kind.is_file:
         return _only(name, read_as(slot, utterance))
-    values = asked_days(view, slot, utterance)
+    values = _asked_days(view, slot, utterance)
     if values is None:
         value = _last_choice(slot, utterance) if slot.choices else read_as(slot, utterance)
         if value is None:
-            return only_days(view, utterance)
+            return _only_days(view, utterance)
         values = {name: value}
     return {**_besides(view, name, utterance), **values}
 
 
-def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _free_text(view: FlowView, name: str, utterance: Utterance) -> Values | None:
     """What was said, as it is; never a greeting or a yes, and a reason is no new dates."""
     if _takes_half_a_day(view) and (half := half_named(view, utterance)):
         # What the flow works out from the one half is left to it.
@@ -359,13 +330,14 @@ def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, Jso
     empty = yes_or_no(utterance.text) is not None and not _NONE.search(utterance.text)
     if empty or says_nothing(utterance.text):
         return None
-    named = find_texts({name: view.fillable[name]}, utterance.normalised).values
+    slot = view.fillable[name]
+    named = find_texts({name: slot}, utterance.normalised).values
     if named and not _QUESTION.search(utterance.text):
         return {**_besides(view, name, utterance), **named}
     more = added(view, utterance)
     if more or name != reason_slot(view.fillable):
-        return more or _text(view, name, utterance)
-    return restated(view, utterance, ranges_only=True) or _text(view, name, utterance)
+        return more or _only(name, _read_field(slot, utterance))
+    return restated(view, utterance, ranges_only=True) or _only(name, _read_field(slot, utterance))
 
 
 def _takes_half_a_day(view: FlowView) -> bool:
@@ -386,7 +358,7 @@ def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
     return named[-1].value if named else None
 
 
-def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, JsonValue]:
+def _besides(view: FlowView, asked: str, utterance: Utterance) -> Values:
     """What else the answer surely says, of slots that are still empty."""
     ranged = view.fillable[asked].part_of_range is not None
     others = {
@@ -395,26 +367,16 @@ def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, Json
         if name != asked and view.slots.get(name) is None and not (ranged and slot.part_of_range)
     }
     filling = find_texts(others, utterance.normalised)
-    filling.add(fill_choices(others, utterance.text))
-    filling.add(
-        without_doubt(others, utterance, fill_days(others, utterance.meant, utterance.text))
-    )
-    filling.add(fill_mentions(others, utterance))
+    filling.add(from_things(others, utterance))
     reason = reason_slot(others)
     if reason is not None:
-        rest = left_over(utterance.normalised, _all_spans(view, utterance))
+        # What says something about any slot; what is left is free text.
+        spans = [f.span for f in utterance.things]
+        spans += find_texts(view.fillable, utterance.normalised).used
+        for slot in view.fillable.values():
+            if slot.kind.made_of == "choices":
+                spans += [f.span for f in find_choices(slot.choices, utterance.text)]
+        rest = left_over(utterance.normalised, spans)
         if rest is not None and len(rest) < len(utterance.normalised.typed.strip()):
             filling.values[reason] = rest
     return filling.values
-
-
-def _all_spans(view: FlowView, utterance: Utterance) -> list[tuple[int, int]]:
-    """Everything that says something about any slot: what is left is free text."""
-    choices = [
-        (found.start, found.end)
-        for slot in view.fillable.values()
-        if slot.kind.made_of == "choices"
-        for found in find_choices(slot.choices, utterance.text)
-    ]
-    texts = find_texts(view.fillable, utterance.normalised).used
-    return [*choices, *texts, *((f.start, f.end) for f in utterance.things)]

@@ -42,6 +42,8 @@ def is_anothers(text: str, start: int, end: int) -> bool:
 
 
 Slots = Mapping[str, Slot]
+Values = dict[str, JsonValue]
+"""Of slots, by their names or paths such as `items.0.amount`."""
 
 _DAYS_IN = {"days": 1, "weeks": 7}
 _HALVES: tuple[RangePart, ...] = ("start_half", "end_half")
@@ -58,7 +60,7 @@ class Filling:
     be a reason as well.
     """
 
-    values: dict[str, JsonValue] = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
     used: list[tuple[int, int]] = field(default_factory=list)
     hinted: list[tuple[int, int]] = field(default_factory=list)
 
@@ -71,7 +73,7 @@ class Filling:
     def put(self, name: str, value: JsonValue, found: Found[Any]) -> None:
         """Note a value and where it stands."""
         self.values.setdefault(name, value)
-        self.used.append((found.start, found.end))
+        self.used.append(found.span)
 
 
 def range_slots(slots: Slots) -> dict[RangePart, str]:
@@ -93,8 +95,8 @@ def fill_choices(slots: Slots, text: str) -> Filling:
         meant = kept(labels or found, text)
         if len({f.value for f in meant}) == 1:
             filling.values[name] = meant[0].value
-        filling.used.extend((f.start, f.end) for f in labels)
-        filling.hinted.extend((f.start, f.end) for f in found if f not in labels)
+        filling.used.extend(f.span for f in labels)
+        filling.hinted.extend(f.span for f in found if f not in labels)
     return filling
 
 
@@ -198,7 +200,7 @@ def _fill_duration(slots: Slots, lengths: list[Found[Duration]], dates: Filling)
     start = dates.values.get(parts.get("start", ""))
     halves = found.value.unit == "days" and found.value.count % 1 and not _halved(parts, dates)
     if parts.get("end") in dates.values and not (halves and name):
-        filling.used.append((found.start, found.end))
+        filling.used.append(found.span)
     elif name is not None:
         filling.put(name, dict(found.value.value()), found)
     elif isinstance(start, str) and "end" in parts:

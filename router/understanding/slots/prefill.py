@@ -4,17 +4,16 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from pydantic import JsonValue
-
 from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised
 from router.entities.utterance import Utterance, is_far, is_unplanned
-from router.flow.slot_types.slot import Slot, coerced
+from router.flow.slot_types.slot import coerced
 from router.understanding.items.items import find_items
 from router.understanding.slots.free_text import left_over
 from router.understanding.slots.mappings import (
     Filling,
     Slots,
+    Values,
     fill_choices,
     fill_days,
     fill_mentions,
@@ -53,9 +52,7 @@ _CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description
 _WHOLE = frozenset({"question", "query"})
 
 
-def prefill(
-    slots: Slots, utterance: Utterance, matches: Iterable[Match] = ()
-) -> dict[str, JsonValue]:
+def prefill(slots: Slots, utterance: Utterance, matches: Iterable[Match] = ()) -> Values:
     """Values of every slot that the sentence names with certainty, by slot name.
 
     `matches` are the patterns that took the sentence: their named groups fill slots, and
@@ -67,19 +64,21 @@ def prefill(
     filling.add(find_texts(fillable, utterance.normalised))
     listed = next((name for name, slot in fillable.items() if slot.is_itemised), None)
     if listed is None:
-        filling.add(_from_things(fillable, utterance))
+        filling.add(from_things(fillable, utterance))
     else:
         items, used = find_items(fillable[listed], utterance)
         if items:
             filling.add(Filling({listed: list(items)}, used.used))
-        filling.add(_from_things(_of_no_item(fillable, listed), utterance))
+        # What is read for types that a field of the items has is for them.
+        row = fillable[listed].of
+        kinds = {field.kind for field in row.fields.values()} if row else set()
+        others = {name: slot for name, slot in fillable.items() if slot.kind not in kinds}
+        filling.add(from_things(others, utterance))
     _put_reason(fillable, utterance, taken, filling)
     return filling.values
 
 
-def prefill_offered(
-    slots: Slots, said: Utterance, matches: Iterable[Match] = ()
-) -> dict[str, JsonValue]:
+def prefill_offered(slots: Slots, said: Utterance, matches: Iterable[Match] = ()) -> Values:
     """Values that the words name which a flow, or a tool's form, was offered for.
 
     Nothing is taken for a reason, since nobody knows which of the words were the request; but
@@ -94,14 +93,8 @@ def prefill_offered(
     return {**prefill(others, said, matches), **whole}
 
 
-def _of_no_item(slots: Slots, listed: str) -> Slots:
-    """The slots of types that no field of the items has: what is read for those is for them."""
-    row = slots[listed].of
-    kinds = {field.kind for field in row.fields.values()} if row else set()
-    return {name: slot for name, slot in slots.items() if slot.kind not in kinds}
-
-
-def _from_things(slots: Slots, utterance: Utterance) -> Filling:
+def from_things(slots: Slots, utterance: Utterance) -> Filling:
+    """The choices, days and amounts that the sentence names."""
     filling = fill_choices(slots, utterance.text)
     filling.add(without_doubt(slots, utterance, fill_days(slots, utterance.meant, utterance.text)))
     filling.add(fill_mentions(slots, utterance))
@@ -136,8 +129,7 @@ def _put_reason(slots: Slots, utterance: Utterance, taken: list[Match], filling:
     if name is None or name in filling.values:
         return
     requests = [(m.start, m.end) for m in taken]
-    things = [(f.start, f.end) for f in utterance.things]
-    used = [*filling.used, *things]
+    used = [*filling.used, *(f.span for f in utterance.things)]
     rest = left_over(utterance.normalised, used, requests, filling.hinted)
     if rest is not None and len(rest) <= slots[name].max_length:
         filling.values[name] = rest
@@ -145,12 +137,10 @@ def _put_reason(slots: Slots, utterance: Utterance, taken: list[Match], filling:
 
 def reason_slot(slots: Slots) -> str | None:
     """The free-text slot that takes what is left over: the only one, or the one for reasons."""
-    texts = [name for name, slot in slots.items() if slot.kind.is_text and _is_asked(slot)]
+    texts = [
+        name for name, slot in slots.items() if slot.kind.is_text and (slot.ask or slot.required)
+    ]
     named = [name for name in texts if name in _CAUSES]
     if named:
         return named[0]
     return texts[0] if len(texts) == 1 and texts[0].endswith("reason") else None
-
-
-def _is_asked(slot: Slot) -> bool:
-    return slot.ask is not None or slot.required

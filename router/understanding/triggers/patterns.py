@@ -177,11 +177,8 @@ class PatternIndex:
 
         Where a guard overrules it, the hit says which.
         """
-        found = [
-            (index, entry)
-            for index in self._filter.found(text.text)
-            if _may(entry := self._entries[index], roles)
-        ]
+        entries = ((index, self._entries[index]) for index in self._filter.found(text.text))
+        found = [(n, entry) for n, entry in entries if not entry.roles or entry.roles & roles]
         if all(entry.kind == "unless" for _, entry in found):
             return []
         return sorted(self._matches(text, found), key=lambda m: (m.start, -m.end))
@@ -198,17 +195,14 @@ class PatternIndex:
             ]
             topics = [e for entry, e in starting if entry.kind == "topic"]
             asking = objections.asking(topics)
-            about = self._about(text.text, entries[0][1].flow, topics)
+            # What the flow is about, and what it is called, is blotted out.
+            names, verbs = self._named[entries[0][1].flow]
+            about = About(blotted(text.text, spans_of([*topics, *names], text.text)), verbs)
             for entry, expression in starting:
                 match = expression.search(text.text)
                 judge = objections.to_pattern if entry.kind == "pattern" else objections.to_topic
                 objection = judge(match.span(), entry.without, asking, about)
-                yield _match(text, entry, match, own or objection)
-
-    def _about(self, text: str, flow: str, topics: Sequence[Any]) -> About:
-        """The text with what the flow is about, and what it is called, blotted out."""
-        names, verbs = self._named[flow]
-        return About(blotted(text, spans_of([*topics, *names], text)), verbs)
+                yield _match(text, match, entry.flow, entry.source, own or objection)
 
 
 def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
@@ -232,21 +226,14 @@ def _names(flow: FlowDefinition) -> list[Any]:
     return [compiled(rf"{names.han}|\b{latin}\b" if names.han else rf"\b{latin}\b")]
 
 
-def _may(entry: _Entry, roles: frozenset[str]) -> bool:
-    return not entry.roles or bool(entry.roles & roles)
-
-
-def _match(text: Normalised, entry: _Entry, match: Any, blocked_by: str | None) -> Match:
+def _match(
+    text: Normalised, match: Any, flow: str, source: str, blocked_by: str | None = None
+) -> Match:
     start, end = match.span()
-    groups = {
-        name: group_span(match, name)
-        for name, value in match.groupdict().items()
-        if value is not None
-    }
-    hit = PatternHit(
-        flow=entry.flow, pattern=entry.source, span=text.span(start, end), blocked_by=blocked_by
-    )
-    return Match(hit, start, end, groups)
+    held = [name for name, value in match.groupdict().items() if value is not None]
+    span = text.span(start, end)
+    hit = PatternHit(flow=flow, pattern=source, span=span, blocked_by=blocked_by)
+    return Match(hit, start, end, {name: group_span(match, name) for name in held})
 
 
 @dataclass(frozen=True)
@@ -331,7 +318,7 @@ class PhraseIndex:
             if tool.tool in found or (tool.roles and not tool.roles & roles):
                 continue
             if (match := pattern.search(text.text)) is not None:
-                found[tool.tool] = _phrase_match(tool.tool, source, match, text)
+                found[tool.tool] = _match(text, match, tool.tool, source)
         return list(found.values())
 
 
@@ -349,10 +336,3 @@ def _with_names(source: str, named: Mapping[str, Sequence[str]]) -> str:
     for place, words in named.items():
         source = source.replace(place, str(Words(words or [_NEVER])))
     return source
-
-
-def _phrase_match(tool: str, source: str, match: Any, text: Normalised) -> Match:
-    start, end = match.span()
-    held = (name for name, value in match.groupdict().items() if value is not None)
-    hit = PatternHit(flow=tool, pattern=source, span=text.span(start, end))
-    return Match(hit, start, end, {name: group_span(match, name) for name in held})
