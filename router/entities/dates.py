@@ -28,7 +28,7 @@ from router.entities.days import (
     monday,
     runs_backwards,
 )
-from router.entities.grammar import Found, Groups, Rule, compiled, cuts_a_word, group_span, longest
+from router.entities.grammar import Found, Groups, Rule, compiled, cuts_a_word, find_all, group_span
 from router.entities.numbers import EN_NUMBER, parse_number
 from router.lexicon import BOTH, ZH
 
@@ -100,15 +100,6 @@ def _both_surely(groups: Groups) -> Stretch | None:
     return _both(groups) if surely else None
 
 
-def _year_first(separator: str) -> Rule[Day]:
-    return Rule(
-        _YEAR_FIRST.format(separator) + WITH_WEEKDAY,
-        _dated,
-        unless_after="[/.]|[a-z_]-",
-        unless_before=r"[/.]\d|-\d{3}(?:\D|$)|-\d{5}",
-    )
-
-
 def _joined(
     separator: str,
     build: Callable[[Groups], Stretch | None],
@@ -135,7 +126,15 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_after="[/.]|[a-z_]-|[0-9]-[0-9]-",
         unless_before=r"[/.]\d|-\d{1,3}(?:[^\d./]|$)|-\d{5}",
     ),
-    *(_year_first(separator) for separator in ("/", r"\.")),
+    *(
+        Rule[Day](
+            _YEAR_FIRST.format(separator) + WITH_WEEKDAY,
+            _dated,
+            unless_after="[/.]|[a-z_]-",
+            unless_before=r"[/.]\d|-\d{3}(?:\D|$)|-\d{5}",
+        )
+        for separator in ("/", r"\.")
+    ),
     Rule(r"(?P<month>\d{1,2})[/.](?P<day>\d{1,2}) ?[日号]", _dated, unless_after=r"[/.]|\d-"),
     # 24.12.2026: nobody who ends with the year puts the month before the day.
     Rule(
@@ -354,7 +353,7 @@ _IN_ENGLISH = (
 
 def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
     """Every day and range named, in order, none overlapping, none ending before it starts."""
-    terms = longest(_terms(text))
+    terms: list[Found[Day | Stretch]] = find_all(_rules_for(text), text)
     found: list[Found[Days]] = []
     reached = 0
     for position, term in enumerate(terms):
@@ -368,11 +367,6 @@ def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
             found.append(read)
             reached = read.end
     return found
-
-
-def _terms(text: str) -> Iterator[Found[Day | Stretch]]:
-    for rule in _rules_for(text):
-        yield from rule.find(text)
 
 
 def _rules_for(text: str) -> Iterator[Rule[Any]]:
@@ -477,12 +471,18 @@ def _to_tail(text: str, mention: DayMention, calendar: Calendar) -> Found[Days] 
         until = mention.end + half_end(half)
         return _range(mention, replace(mention, end=until, half=half_of(half)), calendar)
     tail = _tail(text, mention, rest)
-    if tail is None or _counts(rest, tail.end()):
+    if tail is None or cuts_a_word(rest, tail.end()) or _COUNTS.search(rest[tail.end() :]):
         return None
-    figures = tail.groupdict()
-    start = replace(mention, day=_in_year(mention.day, figures.get("year")))
-    end = mentioned(text, start.start, start.end + tail.end(), _ended_by(start.day, figures["day"]))
-    return _range(start, end, calendar)
+    day, figures = mention.day, tail.groupdict()
+    if isinstance(day, Weekday):
+        ended: Day = Weekday(dates_zh.weekday_of(figures["day"]))
+    else:
+        ended = MonthDay(_figure(figures["day"]))
+    if figures.get("year") and isinstance(day, YearDay):
+        # Dec 24-26, 2026: the year stands at the end and is meant for both.
+        day = FixedDay(int(figures["year"]), day.month, day.day, day.weekday)
+    end = mentioned(text, mention.start, mention.end + tail.end(), ended)
+    return _range(replace(mention, day=day), end, calendar)
 
 
 def _tail(text: str, mention: DayMention, rest: str) -> Any:
@@ -492,19 +492,6 @@ def _tail(text: str, mention: DayMention, rest: str) -> Any:
         return None
     between = _BETWEEN.search(text[: mention.start][-LOOK:])
     return _TAIL.search(rest) or (between and _AND_TAIL.search(rest))
-
-
-def _in_year(day: Day, year: str | None) -> Day:
-    """`Dec 24-26, 2026`: the year stands at the end and is meant for both."""
-    if not year or not isinstance(day, YearDay):
-        return day
-    return FixedDay(int(year), day.month, day.day, day.weekday)
-
-
-def _ended_by(start: Day, figure: str) -> Day:
-    if isinstance(start, Weekday):
-        return Weekday(dates_zh.weekday_of(figure))
-    return MonthDay(_figure(figure))
 
 
 def _from_head(text: str, mention: DayMention, calendar: Calendar) -> Found[Days] | None:
@@ -526,7 +513,3 @@ def _from_head(text: str, mention: DayMention, calendar: Calendar) -> Found[Days
 
 def _figure(text: str) -> int:
     return dates_en.day_number(text) if text[0].isascii() else dates_zh.small_number(text)
-
-
-def _counts(rest: str, at: int) -> bool:
-    return cuts_a_word(rest, at) or bool(_COUNTS.search(rest[at:]))

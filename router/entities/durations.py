@@ -6,7 +6,7 @@ from datetime import time
 from decimal import Decimal
 from typing import Literal, cast
 
-from router.entities.grammar import Found, Groups, Rule, longest
+from router.entities.grammar import Found, Groups, Rule, find_all
 from router.entities.numbers import EN_NUMBER, HAN_DIGIT, ZH_COUNT, parse_number
 from router.lexicon import EN, ZH
 
@@ -191,13 +191,12 @@ _WEEK_OF_MANY = frozenset({"一周", "一星期", "一个星期", "一礼拜", "
 
 def find_durations(text: str) -> list[Found[Duration]]:
     """Every length of time named; `下一周` is a week of the calendar, and none."""
-    found = longest(found for rule in _RULES for found in rule.find(text))
-    return [f for f in found if not _is_calendar_week(text, f)]
-
-
-def _is_calendar_week(text: str, found: Found[Duration]) -> bool:
-    before = text[max(0, found.start - 1) : found.start]
-    return text[found.start : found.end] in _WEEK_OF_MANY and before in set("上下这那每本")
+    return [
+        f
+        for f in find_all(_RULES, text)
+        if text[f.start : f.end] not in _WEEK_OF_MANY
+        or text[max(0, f.start - 1) : f.start] not in set("上下这那每本")
+    ]
 
 
 _NOON = 12
@@ -209,30 +208,15 @@ _ZH_MINUTES = {"半": 30, "一刻": 15, "三刻": 45}
 
 
 def _clock(groups: Groups) -> time | None:
-    hour, minute = parse_number(groups["hour"]), _minute(groups.get("minute"))
+    hour, part, said = parse_number(groups["hour"]), groups.get("part", ""), groups.get("minute")
+    minute = _ZH_MINUTES.get(said) if said in _ZH_MINUTES else parse_number(said or "0")
     if hour is None or minute is None:
         return None
-    hour_of_day = _hour_of_day(int(hour), groups.get("part", ""))
-    if hour_of_day >= _HOURS or minute >= _MINUTES:
-        return None
-    return time(hour_of_day, minute)
-
-
-def _minute(text: str | None) -> int | None:
-    if text is None:
-        return 0
-    if text in _ZH_MINUTES:
-        return _ZH_MINUTES[text]
-    number = parse_number(text)
-    return None if number is None else int(number)
-
-
-def _hour_of_day(hour: int, part: str) -> int:
-    if part in _LATER and hour < _NOON:
-        return hour + _NOON
-    if part == "中午" and hour < _NOON - 1:
-        return hour + _NOON
-    return 0 if part in {"am", "a.m."} and hour == _NOON else hour
+    if (part in _LATER and hour < _NOON) or (part == "中午" and hour < _NOON - 1):
+        hour += _NOON
+    elif part in {"am", "a.m."} and hour == _NOON:
+        hour = Decimal(0)
+    return time(int(hour), int(minute)) if hour < _HOURS and minute < _MINUTES else None
 
 
 _TIME_RULES: tuple[Rule[time], ...] = (
@@ -260,4 +244,4 @@ _TIME_RULES: tuple[Rule[time], ...] = (
 
 def find_times(text: str) -> list[Found[time]]:
     """Every time of day named, to the minute."""
-    return longest(found for rule in _TIME_RULES for found in rule.find(text))
+    return find_all(_TIME_RULES, text)

@@ -1,8 +1,9 @@
 """Everything recognisable in a sentence, by its place in the text and with its value."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
+from itertools import chain
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -59,7 +60,12 @@ def find_entities(
 
 def entities_of(text: Normalised, things: Iterable[Found[Thing]]) -> list[Entity]:
     """Things found in the normalised text as entities of the text as typed."""
-    return [_entity(text, found) for found in things]
+    entities = []
+    for found in things:
+        kind, value = described(found.value)
+        typed, span = text.as_typed(*found.span), text.span(*found.span)
+        entities.append(Entity(type=kind, text=typed, span=span, value=value))
+    return entities
 
 
 def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
@@ -67,30 +73,11 @@ def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
     answer = yes_or_no(text)
     if answer is not None:
         return [Found(0, len(text), answer)]
-    certain = longest(_with_units(text, calendar))
-    bare = [n for n in find_numbers(text) if not _within_any(n, certain)]
+    found = (find_dates(text, calendar), find_money(text), find_durations(text), find_times(text))
+    certain: list[Found[Thing]] = longest(chain[Found[Thing]](*found))
+    spans = [thing.span for thing in certain]
+    bare = [number for number in find_numbers(text) if not number.touches(spans)]
     return sorted([*certain, *bare], key=lambda f: f.start)[:MOST_FOUND]
-
-
-def _with_units(text: str, calendar: Calendar) -> Iterator[Found[Thing]]:
-    yield from find_dates(text, calendar)
-    yield from find_money(text)
-    yield from find_durations(text)
-    yield from find_times(text)
-
-
-def _within_any(found: Found[Decimal], others: Sequence[Found[Thing]]) -> bool:
-    return any(found.overlaps(other) for other in others)
-
-
-def _entity(text: Normalised, found: Found[Thing]) -> Entity:
-    kind, value = described(found.value)
-    return Entity(
-        type=kind,
-        text=text.as_typed(found.start, found.end),
-        span=text.span(found.start, found.end),
-        value=value,
-    )
 
 
 def described(thing: Thing) -> tuple[EntityType, JsonValue]:
@@ -114,9 +101,6 @@ def described(thing: Thing) -> tuple[EntityType, JsonValue]:
 
 def ends(days: Days) -> dict[str, JsonValue]:
     """The shape of a date range; the halves only where they were named."""
-    value: dict[str, JsonValue] = {"start": days.first.isoformat(), "end": days.last.isoformat()}
-    if days.first_half:
-        value["start_half"] = days.first_half
-    if days.last_half:
-        value["end_half"] = days.last_half
-    return value
+    halves = {"start_half": days.first_half, "end_half": days.last_half}
+    named = {name: half for name, half in halves.items() if half}
+    return {"start": days.first.isoformat(), "end": days.last.isoformat(), **named}

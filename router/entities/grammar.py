@@ -98,24 +98,22 @@ class Rule(Generic[T_co]):
         for match in islice(self._pattern.finditer(text), MOST_FOUND):
             groups = {k: v for k, v in match.groupdict().items() if v is not None}
             start, end = group_span(match, "it") if "it" in groups else match.span()
-            if start == end or self._forbidden(text, start, end):
+            if start == end or cuts_a_word(text, start) or cuts_a_word(text, end):
                 continue
-            value = self.build(groups)
+            before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
+            value = self.build(groups) if self._fits(before, after) else None
             if value is not None:
                 yield Found(start, end, value)
 
-    def _forbidden(self, text: str, start: int, end: int) -> bool:
-        if cuts_a_word(text, start) or cuts_a_word(text, end):
-            return True
-        before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
+    def _fits(self, before: str, after: str) -> bool:
         seen = {
             name: bool(pattern.search(before if name.endswith("after") else after))
             for name, pattern in self._context.items()
         }
         if seen.get("unless_after") or seen.get("unless_before"):
-            return True
+            return False
         wanted = [seen[name] for name in ("only_after", "only_before") if name in seen]
-        return bool(wanted) and not any(wanted)
+        return not wanted or any(wanted)
 
 
 def cuts_a_word(text: str, at: int) -> bool:
@@ -140,6 +138,11 @@ def longest(found: Iterable[Found[T]]) -> list[Found[T]]:
         if not kept or not candidate.overlaps(kept[-1]):
             kept.append(candidate)
     return kept
+
+
+def find_all(rules: Iterable[Rule[T]], text: str) -> list[Found[T]]:
+    """What any of the rules finds, in order; of two that overlap the longer one."""
+    return longest(found for rule in rules for found in rule.find(text))
 
 
 def only(kind: type[T], found: Iterable[Found[Any]]) -> list[Found[T]]:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from router.entities.grammar import Found, Groups, Rule, compiled, group_span, longest
+from router.entities.grammar import Found, Groups, Rule, compiled, find_all, group_span
 from router.entities.numbers import (
     DIGITS,
     EN_NUMBER,
@@ -222,11 +222,10 @@ _A_PIECE = frozenset({"一块", "两块", "1块"})
 
 def find_money(text: str) -> list[Found[Money]]:
     """Amounts with their currency; a bare number is none."""
-    found = longest(found for rule in _RULES for found in rule.find(text))
     vague = [match.span() for match in _SOME_MONEY.finditer(text)]
     return [
         _signed(text, f)
-        for f in found
+        for f in find_all(_RULES, text)
         if not _is_a_piece(text, f) and not any(s <= f.start < e for s, e in vague)
         if is_exact(f.value.amount)
     ]

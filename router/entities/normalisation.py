@@ -64,17 +64,13 @@ def _in_word(text: str, start: int, end: int) -> Iterator[tuple[Span, str]]:
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     if end - start > _LONGEST_WORD or any(c.isalnum() and c.isascii() for c in around):
         return
-    runs = _letters(text[start:end])
+    runs = ["".join(run) for _, run in groupby(text[start:end])]
     held = [place for place, run in enumerate(runs) if len(run) > 2]  # noqa: PLR2004 - see above
     if not held or len(runs) == 1:
         return
     for place, meant in zip(held, _meant(runs, held), strict=True):
         first = start + sum(map(len, runs[:place]))
         yield (first, first + len(runs[place])), meant
-
-
-def _letters(word: str) -> list[str]:
-    return ["".join(run) for _, run in groupby(word)]
 
 
 def _meant(runs: list[str], held: list[int]) -> list[str]:

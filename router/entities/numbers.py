@@ -3,7 +3,7 @@
 import re
 from decimal import Decimal
 
-from router.entities.grammar import Found, Rule, longest
+from router.entities.grammar import Found, Rule, find_all
 from router.lexicon import EN, ZH
 
 DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,12})(?:\.\d{1,6})?"
@@ -146,7 +146,7 @@ _RULES = (
 
 def find_numbers(text: str) -> list[Found[Decimal]]:
     """Numbers in digits, and Chinese ones that are written with a unit: `五十`, not `五一`."""
-    return longest(found for rule in _RULES for found in rule.find(text))
+    return find_all(_RULES, text)
 
 
 ORDINAL = rf"(?:{EN.ordinal}|\d{{1,2}}(?:st|nd|rd|th))"

@@ -51,7 +51,7 @@ _A_WEEKDAY = compiled(
     r"(?:周|星期|礼拜)[一二三四五六日天]|\b(?:mon|tues?|wed|thur?s?|fri|sat|sun)[a-z]*\b"
 )
 _ITS_WEEK = compiled(r"\b(?:next|last|week)\b|上|下")
-_WEEK = timedelta(days=6)
+_DAY, _WEEK = timedelta(days=1), timedelta(days=6)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,13 @@ def interval(found: Iterable[Found[Days]], text: str) -> Interval | None:
     days = kept([f for f in found if not _is_return(f, text)], text)
     days = _in_their_week(_joined(days, text), text)
     if len(days) == 1:
-        return _marked(days[0], text)
+        # One day after 到 or `until` is only an end, one before 开始 only a start.
+        one = days[0]
+        after, before = text[one.end :][:_NEAR], text[: one.start][-_NEAR:]
+        if one.value.first == one.value.last and _UNTIL.search(before):
+            return Interval(one, starts=False)
+        is_open = _OPEN_END.search(after) or _OPEN_START.search(before)
+        return Interval(one, ends=not is_open)
     return _between(days[0], days[1], text) if len(days) == 2 else None  # noqa: PLR2004 - two ends
 
 
@@ -78,13 +84,6 @@ def one_day(found: Sequence[Found[Days]], text: str) -> date | None:
     if meant is None and (days := interval(found, text)):
         meant = days.found
     return meant.value.first if meant and meant.value.first == meant.value.last else None
-
-
-def _marked(found: Found[Days], text: str) -> Interval:
-    """One day after `到` or `until` is only an end, one before `开始` only a start."""
-    if found.value.first == found.value.last and _UNTIL.search(text[: found.start][-_NEAR:]):
-        return Interval(found, starts=False)
-    return Interval(found, ends=not _is_open(found, text))
 
 
 def _between(one: Found[Days], other: Found[Days], text: str) -> Interval | None:
@@ -145,11 +144,6 @@ def _moved_into(monday: date, found: Found[Days], text: str) -> Found[Days] | No
     return replace(found, value=replace(value, first=value.first + away, last=value.last + away))
 
 
-def _is_open(found: Found[Days], text: str) -> bool:
-    after, before = text[found.end :][:_NEAR], text[: found.start][-_NEAR:]
-    return bool(_OPEN_END.search(after) or _OPEN_START.search(before))
-
-
 def _is_return(found: Found[Days], text: str) -> bool:
     """True for the day of coming back."""
     after, before = text[found.end :][:_NEAR], text[: found.start][-_NEAR:]
@@ -164,7 +158,7 @@ def _joined(found: list[Found[Days]], text: str) -> list[Found[Days]]:
         between = text[last.end : day.start] if last else ""
         if last is not None and last.value == day.value and _BESIDE.search(between):
             joined[-1] = Found(last.start, day.end, last.value)
-        elif last is not None and _continues(last, day, text):
+        elif last and _LISTED.search(between) and last.value.last + _DAY == day.value.first:
             days = replace(
                 last.value, last=day.value.last, last_half=day.value.last_half, single=False
             )
@@ -172,8 +166,3 @@ def _joined(found: list[Found[Days]], text: str) -> list[Found[Days]]:
         else:
             joined.append(day)
     return joined
-
-
-def _continues(last: Found[Days], day: Found[Days], text: str) -> bool:
-    next_day = last.value.last + timedelta(days=1) == day.value.first
-    return next_day and bool(_LISTED.search(text[last.end : day.start]))
