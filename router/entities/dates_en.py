@@ -7,7 +7,6 @@ from router.entities.days import (
     DayShift,
     Month,
     MonthDay,
-    NamedMonth,
     Stretch,
     Week,
     Weekday,
@@ -145,7 +144,7 @@ def _stretch(groups: Groups) -> Stretch:
 
 def _whole_month(groups: Groups) -> Stretch:
     year = groups.get("year")
-    return NamedMonth(month_number(groups["month"]), int(year) if year else None)
+    return Month(month=month_number(groups["month"]), year=int(year) if year else None)
 
 
 def _listed_day(between: str) -> Rule[Day]:

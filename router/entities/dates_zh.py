@@ -10,7 +10,6 @@ from router.entities.days import (
     FromTo,
     Month,
     MonthDay,
-    NamedMonth,
     Stretch,
     Week,
     Weekday,
@@ -77,20 +76,13 @@ def day_of_year(
     month: int, day: int, year: str | None = None, weekday: int | None = None
 ) -> Day | None:
     """The term for a month and a day, of a year where it was said; None for a 30 February."""
-    if not is_day(month, day):
+    try:
+        date(2024, month, day)
+    except ValueError:
         return None
     if year:
         return FixedDay(full_year(year), month, day, weekday)
     return YearDay(month, day, weekday=weekday)
-
-
-def is_day(month: int, day: int) -> bool:
-    """True where some year has this day."""
-    try:
-        date(2024, month, day)
-    except ValueError:
-        return False
-    return True
 
 
 def full_year(text: str) -> int:
@@ -171,7 +163,7 @@ def _days_in_a_row(groups: Groups) -> Stretch | None:
 def _whole_month(groups: Groups) -> Stretch:
     year = groups.get("year", groups.get("year2"))
     month = small_number(groups.get("month") or groups["month2"])
-    return NamedMonth(month, full_year(year) if year else None)
+    return Month(month=month, year=full_year(year) if year else None)
 
 
 # 周三 before these is a week and a number: 下周三天 is three days of next week.

@@ -308,17 +308,6 @@ class Week:
 
 
 @dataclass(frozen=True)
-class Month:
-    """`下个月`."""
-
-    months: int
-
-    def across(self, calendar: Calendar) -> Span | None:
-        """Its first and last day."""
-        return _whole(in_month(calendar.today, self.months, 1))
-
-
-@dataclass(frozen=True)
 class DaysAhead:
     """`明后天`."""
 
@@ -332,15 +321,21 @@ class DaysAhead:
 
 
 @dataclass(frozen=True)
-class NamedMonth:
-    """`all of August`, `整个八月`: the one of `year`, else the next that isn't over."""
+class Month:
+    """`下个月`, `months` away; `all of August`: the `month` of a `year`, or the next not over."""
 
-    month: int
+    months: int = 0
+    month: int | None = None
     year: int | None = None
 
     def across(self, calendar: Calendar) -> Span | None:
         """Its first and last day."""
-        return _whole(month_start(calendar, self.month, self.year))
+        if self.month is None:
+            first = in_month(calendar.today, self.months, 1)
+        else:
+            first = month_start(calendar, self.month, self.year)
+        last = last_of(first)
+        return (first, last) if first and last else None
 
 
 @dataclass(frozen=True)
@@ -359,10 +354,5 @@ class FromTo:
         return None if runs_backwards(self.first, self.last, (first, last)) else (first, last)
 
 
-Stretch = Week | Month | DaysAhead | NamedMonth | FromTo
+Stretch = Week | Month | DaysAhead | FromTo
 """A term for several days in a row."""
-
-
-def _whole(first: date | None) -> Span | None:
-    last = last_of(first)
-    return (first, last) if first and last else None

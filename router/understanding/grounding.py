@@ -20,7 +20,7 @@ from router.entities.money import Money
 from router.entities.normalisation import normalise
 from router.entities.numbers import DIGITS, EN_NUMBER, ZH_NUMBER, parse_number
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import Choice, Slot, SlotType, form_values, slot_at
+from router.flow.slot_types.slot import Slot, SlotType, form_values, slot_at
 from router.flow.view import FlowView
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.slots.prefill import prefill
@@ -64,41 +64,29 @@ def _says_figures(utterance: Utterance, slot: Slot | None, value: str) -> bool:
 
 
 def _says_number(utterance: Utterance, number: Decimal) -> bool:
-    for start, said in _numbers(utterance):
-        negative = bool(_MINUS.search(utterance.text[:start]))
-        if (-said if negative else said) == number:
-            return True
-    return False
+    return any(
+        (-said if _MINUS.search(utterance.text[:start]) else said) == number
+        for start, said in _numbers(utterance)
+    )
 
 
 def _numbers(utterance: Utterance) -> Iterator[tuple[int, Decimal]]:
-    text = utterance.text
+    text, moments = utterance.text, []
     for thing in utterance.things:
-        if (counted := _counted(thing)) is not None:
-            yield thing.start, counted
-    moments = [thing for thing in utterance.things if isinstance(thing.value, Days | time)]
+        match thing.value:
+            case Money(amount=number) | Duration(count=number):
+                yield thing.start, number
+            case Decimal() as number:
+                yield thing.start, number
+            case Days() | time():
+                moments.append(thing.span)
     for match in _NUMBER.finditer(text):
         start, end = match.span()
-        found = Found(start, end, str(match.group()))
-        number = None if any(map(found.overlaps, moments)) else parse_number(found.value)
-        if number is not None and _is_number(text, found):
-            yield found.start, number
-
-
-def _counted(thing: Found[object]) -> Decimal | None:
-    match thing.value:
-        case Money(amount=number) | Duration(count=number):
-            return number
-        case Decimal() as number:
-            return number
-    return None
-
-
-def _is_number(text: str, found: Found[str]) -> bool:
-    """False within a word, and for the `one` of `this one` and the `一` of `改一下`."""
-    if cuts_a_word(text, found.start) or cuts_a_word(text, found.end):
-        return False
-    return found.value not in {"one", "一"} or bool(_SETS.search(text[: found.start]))
+        within = Found(start, end, "").touches(moments) or cuts_a_word(text, start)
+        value = None if within or cuts_a_word(text, end) else parse_number(match.group())
+        # The `one` of `this one` and the 一 of 改一下 count nothing.
+        if value is not None and (match.group() not in {"one", "一"} or _SETS.search(text[:start])):
+            yield start, value
 
 
 def _says_whether(text: str, name: str, slot: Slot | None, value: bool) -> bool:
@@ -120,9 +108,10 @@ def _names(name: str, slot: Slot | None) -> Iterator[str]:
 
 Slots = Mapping[str, Slot]
 Values = Mapping[str, JsonValue]
+Shaped = dict[str, JsonValue]
 
 
-def stated(slots: Slots, given: Values, text: str, now: datetime) -> dict[str, JsonValue]:
+def stated(slots: Slots, given: Values, text: str, now: datetime) -> Shaped:
     """The model's values in the shapes of their slots, with what rules read in the message.
 
     Free text is the model's, and so is what it gave in the message's own words, and a choice
@@ -131,9 +120,7 @@ def stated(slots: Slots, given: Values, text: str, now: datetime) -> dict[str, J
     return _put(slots, given, prefill(slots, Utterance.of(text, now)), text, now)
 
 
-def _put(
-    slots: Slots, given: Values, read: Values, text: str, now: datetime
-) -> dict[str, JsonValue]:
+def _put(slots: Slots, given: Values, read: Values, text: str, now: datetime) -> Shaped:
     shaped = form_values(slots, _without_guesses(slots, given, read, text), now)
     for name, value in read.items():
         if not _is_the_models(slots[name], given.get(name), value, text):
@@ -141,7 +128,7 @@ def _put(
     return shaped
 
 
-def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str, JsonValue]:
+def changed(view: FlowView, given: Values, text: str, now: datetime) -> Shaped:
     """What of a model's values for the flow that asks is new, and not made up.
 
     What isn't asked for changes where the message says so: rules read it there, or it was given
@@ -153,7 +140,7 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
     entities = entities_of(utterance.normalised, utterance.things)
     named = any(entity.type in ("date", "date_range") for entity in entities)
     read = _less_reckoned(prefill(view.fillable, utterance), given, view, named=named)
-    asked = {_head(name) for name in view.awaiting}
+    asked = {name.partition(".")[0] for name in view.awaiting}
     said = {name for name in read if not view.fillable[name].kind.is_text}
     values = {
         name: value
@@ -163,7 +150,7 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
     plain = {
         name
         for name in values
-        if _head(name) in asked
+        if name.partition(".")[0] in asked
         or name in said
         or says(utterance, name, slot_at(view.fillable, name), given.get(name))
     }
@@ -189,9 +176,7 @@ def _understood(
     }
 
 
-def _less_reckoned(
-    read: Values, given: Values, view: FlowView, *, named: bool
-) -> dict[str, JsonValue]:
+def _less_reckoned(read: Values, given: Values, view: FlowView, *, named: bool) -> Shaped:
     """What rules read, less a length and the days reckoned from it, where the model names a day.
 
     "One day more" is a length too, and not that of the whole.
@@ -204,11 +189,6 @@ def _less_reckoned(
 
 def _takes(slots: Slots, name: str) -> type | None:
     return slots[name].kind.takes if name in slots else None
-
-
-def _head(path: str) -> str:
-    """The slot that `items.0.amount` is a part of."""
-    return path.split(".", maxsplit=1)[0]
 
 
 def _without_guesses(slots: Slots, given: Values, read: Values, text: str) -> Values:
@@ -228,16 +208,13 @@ def _is_the_models(slot: Slot, given: JsonValue, read: JsonValue, text: str) -> 
         return False
     choice = slot.choices.get(str(read))
     if choice is not None and given in slot.choices:
-        return not _is_named(choice, text)
+        labels = (choice.label.zh, choice.label.en)
+        return not any(label.casefold() in text.casefold() for label in labels)
     return _is_quoted(given, text)
 
 
 def _is_quoted(given: JsonValue, text: str) -> bool:
     return isinstance(given, str) and bool(given.strip()) and given.strip() in text
-
-
-def _is_named(choice: Choice, text: str) -> bool:
-    return any(label.casefold() in text.casefold() for label in (choice.label.zh, choice.label.en))
 
 
 def _merged(given: JsonValue, read: JsonValue) -> JsonValue:

@@ -230,7 +230,6 @@ def dialogue_act(heard: _Heard) -> Outcome | None:
 
 
 def _act(heard: _Heard, view: FlowView) -> Act | None:
-    """What the message is about the dialogue; None where it is one of the choices asked for."""
     slot, path = heard.slot, view.awaiting[0] if view.awaiting else ""
     if slot is not None and slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return None

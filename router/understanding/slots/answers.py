@@ -10,7 +10,6 @@ from router.entities.booleans import numbered, yes_or_no
 from router.entities.choices import find_choices
 from router.entities.dates import Days
 from router.entities.durations import Duration
-from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, only
 from router.entities.ranges import from_weekday, interval, one_day
 from router.entities.utterance import Utterance, is_far, is_unplanned
@@ -50,7 +49,11 @@ def _asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> Values | No
     start = view.slots.get(parts.get("start", ""))
     if slot.part_of_range == "end" and isinstance(start, str):
         return _until(view.fillable, utterance, date.fromisoformat(start))
-    filling = fill_days(view.fillable, _nearer(view, utterance), utterance.text)
+    # An illness of a few weeks ago isn't one of next year.
+    said = [utterance.text, *(v for v in view.slots.values() if isinstance(v, str))]
+    far = any(is_far(f.value.first.isoformat(), utterance.now) for f in only(Days, utterance.meant))
+    things = utterance.spent if far and any(map(is_unplanned, said)) else utterance.meant
+    filling = fill_days(view.fillable, things, utterance.text)
     return {n: v for n, v in filling.values.items() if n in view.fillable} or None
 
 
@@ -64,14 +67,6 @@ def _only_days(view: FlowView, utterance: Utterance) -> Values | None:
     return without_doubt(view.fillable, utterance, days).values or None
 
 
-def _nearer(view: FlowView, utterance: Utterance) -> list[Found[Thing]]:
-    """What is named; an illness of a few weeks ago isn't one of next year."""
-    said = [utterance.text, *(str(v) for v in view.slots.values() if isinstance(v, str))]
-    far = any(is_far(f.value.first.isoformat(), utterance.now) for f in only(Days, utterance.meant))
-    ill = any(is_unplanned(text) for text in said)
-    return utterance.spent if far and ill else utterance.meant
-
-
 def _until(slots: Mapping[str, Slot], utterance: Utterance, start: date) -> Values | None:
     """An end, or how long it takes from the start that is known."""
     parts = range_slots(slots)
@@ -81,7 +76,12 @@ def _until(slots: Mapping[str, Slot], utterance: Utterance, start: date) -> Valu
         if days[0].first == days[0].last or days[0].first == start:
             given = {part: value for part, value in given.items() if part in {"end", "end_half"}}
         return {parts[p]: half_value(slots[parts[p]], v) for p, v in given.items() if p in parts}
-    return None if days else _how_long(slots, utterance, start)
+    if days:
+        return None
+    lengths = [f for f in utterance.things if isinstance(f.value, Duration)]
+    known = Found(0, 0, Days(start, start, single=True))
+    values = fill_days(slots, [known, *lengths], "").values
+    return {name: value for name, value in values.items() if name != parts.get("start")} or None
 
 
 def _days_until(utterance: Utterance, start: date) -> list[Days]:
@@ -99,15 +99,6 @@ def _days_until(utterance: Utterance, start: date) -> list[Days]:
         before = [f.value for f in only(Days, [*utterance.things, *utterance.spent])]
         return [past for past in before if past.last < start][:1] or [days]
     return [from_weekday(days, start, named)]
-
-
-def _how_long(slots: Mapping[str, Slot], utterance: Utterance, start: date) -> Values | None:
-    known = Days(start, start, single=True)
-    things = [f for f in utterance.things if isinstance(f.value, Duration)]
-    values = fill_days(slots, [Found(0, 0, known), *things], "").values
-    start_name = range_slots(slots).get("start", "")
-    rest = {name: value for name, value in values.items() if name != start_name}
-    return rest or None
 
 
 _NO_MORE = compiled(

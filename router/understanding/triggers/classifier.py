@@ -1,21 +1,8 @@
 """Whether a message asks for what it names, or only speaks of it.
 
-Someone who asks how leave works, what became of a claim, or wants it called off uses the same
-words as someone who wants to begin. These blockers hold for every flow, and stand in the lexicon;
-what is peculiar to one flow stands in its file under `unless`. A blocker may have an excuse:
-`能帮我请个假吗` is a question in form only.
-
-A flow file may switch one off by its name: `triggers: {without: [question]}`.
-
-`能帮我请个假吗` asks, `年假能结转吗` doesn't, and both name leave. What tells them apart is the
-rest of the sentence, whatever it is about: so the words of the topic are blotted out, and the
-pieces that are left are weighed, in either language, by a logistic regression over labelled
-messages (`bench/requests.jsonl`, learned and measured by `bench/asking.py`). The weights ship with
-the package: the same answer every time, in microseconds, and nobody is asked.
-
-A pattern is a sentence that somebody thought of: it counts unless a blocker, or the way in which
-the message speaks of the flow's topics, says otherwise. A topic is only a word: it counts where
-the message asks for it, and where a blocker speaks against that, only where it surely does.
+The blockers stand in the lexicon, with what excuses each, and hold for every flow; a flow's file
+switches one off by its name, `triggers: {without: [question]}`. What is left of a sentence when its
+topic is blotted out is weighed by a logistic regression over labelled messages (`bench/asking.py`).
 """
 
 import gzip
@@ -84,19 +71,15 @@ class Blocker:
 
     @cached_property
     def _before(self) -> Any:
-        zh, en = _words(self.name)
+        zh, en = (of.blockers.get(self.name, _NOTHING) for of in (ZH, EN))
         both = zh.before + en.before
         return compiled(f"{both}$") if both else None
-
-
-def _words(name: BlockerName) -> tuple[BlockerWords, BlockerWords]:
-    return ZH.blockers.get(name, _NOTHING), EN.blockers.get(name, _NOTHING)
 
 
 @lru_cache(maxsize=4096)
 def _expressions(name: BlockerName, verbs: tuple[str, ...]) -> tuple[Any, Any]:
     """What finds the signs and the excuses, where these verbs mean the flow as well."""
-    zh, en = _words(name)
+    zh, en = (of.blockers.get(name, _NOTHING) for of in (ZH, EN))
     return _any(zh.signs, en.signs, verbs), _any(zh.excuse, en.excuse, verbs)
 
 
@@ -118,24 +101,9 @@ QUOTATION = Blocker("quotation")
 _QUOTED = compiled('[“"「『《][^”"」』》]{0,60}[”"」』》]')
 
 
-def blockers_against(text: str, verbs: tuple[str, ...] = ()) -> list[Blocker]:
-    """Every blocker that a normalised text runs into, the first to be told first."""
-    return [blocker for blocker in BLOCKERS if blocker.stops(text, verbs)]
-
-
-def blockers_before(text: str) -> list[Blocker]:
-    """Every blocker that a normalised text runs into where a flow's words were found after it."""
-    return [blocker for blocker in BLOCKERS if blocker.stops_after(text)]
-
-
 def holding(blockers: Collection[Blocker], without: Collection[BlockerName]) -> str | None:
     """The reason of the first that holds for a flow `without` some; None where none does."""
     return next((each.reason for each in blockers if each.name not in without), None)
-
-
-def quotations(text: str) -> list[tuple[int, int]]:
-    """Where the normalised text stands in quotation marks, half-open."""
-    return [match.span() for match in _QUOTED.finditer(text)]
 
 
 BLOT = "◆"
@@ -241,6 +209,7 @@ class Objections:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._quoted = [match.span() for match in _QUOTED.finditer(text)]
         self._found: dict[About, list[Blocker]] = {}
 
     def asking(self, topics: Iterable[Any]) -> float | None:
@@ -255,10 +224,11 @@ class Objections:
 
         `about` is what is said besides what the flow is about.
         """
+        before = [each for each in BLOCKERS if each.stops_after(self._text[: span[0]])]
         return (
             self._quotation(span, without)
             or holding(self._blockers(about), without)
-            or holding(blockers_before(self._text[: span[0]]), without)
+            or holding(before, without)
             or (UNASKED if asking is not None and asking < UNLIKELY else None)
         )
 
@@ -274,14 +244,11 @@ class Objections:
         return self._quotation(span, without) or holding(blockers, without)
 
     def _quotation(self, span: Span, without: Collection[BlockerName]) -> str | None:
-        inside = any(first < span[0] and span[1] < last for first, last in self._quotations)
+        inside = any(first < span[0] and span[1] < last for first, last in self._quoted)
         return holding([QUOTATION], without) if inside else None
 
     def _blockers(self, about: About) -> list[Blocker]:
         if about not in self._found:
-            self._found[about] = blockers_against(without_cause(about.text), about.verbs)
+            text = without_cause(about.text)
+            self._found[about] = [each for each in BLOCKERS if each.stops(text, about.verbs)]
         return self._found[about]
-
-    @cached_property
-    def _quotations(self) -> list[Span]:
-        return quotations(self._text)
