@@ -73,20 +73,14 @@ class ToolActivity:
         with temporal_failures():
             call = _decoded(arguments)
             with about(call.conversation, call.message_id):
-                return await self._answered(call)
-
-    async def _answered(self, call: ToolCall) -> LookupAnswer:
-        if call.checking:
-            found = await self._checked(call)
-            return LookupAnswer(value=found.model_dump() if found else None)
-        with metered(call.spent) as meter, executing(call, self._caller.registry) as told:
-            value = await self._watched(call)
-            told(value)
-        return LookupAnswer(value=value, usage=meter.usage)
-
-    async def _checked(self, call: ToolCall) -> Localised | None:
-        """What the call is about, where it may be made; nobody watches: nothing is done yet."""
-        return await self._tried(call, self._caller.check)
+                if call.checking:
+                    # Nobody watches: nothing is done yet.
+                    found = await self._tried(call, self._caller.check)
+                    return LookupAnswer(value=found.model_dump() if found else None)
+                with metered(call.spent) as meter, executing(call, self._caller.registry) as told:
+                    value = await self._watched(call)
+                    told(value)
+                return LookupAnswer(value=value, usage=meter.usage)
 
     async def _watched(self, call: ToolCall) -> JsonValue:
         """The call's result; who watches sees it start once and end once, over all its tries."""
@@ -98,18 +92,17 @@ class ToolActivity:
             raise
         except asyncio.CancelledError:
             if _is_stopped():
-                await self._telling.tool_finished(call, self._stopped(call), monotonic() - began)
+                # What a stopped write has done, nobody can tell; a read has found nothing.
+                tools = self._caller.registry
+                unknown = call.tool in tools and tools[call.tool].writes
+                status: ToolStatus = "unknown" if unknown else "skipped"
+                await self._telling.tool_finished(call, status, monotonic() - began)
             raise
         except RouterError as error:
             await self._telling.tool_finished(call, _ended_by(error), monotonic() - began)
             raise
         await self._telling.tool_finished(call, "done", monotonic() - began)
         return result
-
-    def _stopped(self, call: ToolCall) -> ToolStatus:
-        """What a stopped write has done, nobody can tell; a read has found nothing."""
-        registry = self._caller.registry
-        return "unknown" if call.tool in registry and registry[call.tool].writes else "skipped"
 
     async def _tried(self, call: ToolCall, make: Callable[[ToolCall], Awaitable[Result]]) -> Result:
         """What one try comes to, which is the last where the tool was tried often enough."""
@@ -151,14 +144,10 @@ def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
 
 
 def _given_up(call: ToolCall, tool: Tool, error: RouterError, attempt: int) -> RouterError:
-    last = Localised(
-        zh=f"试了 {attempt} 次都没成，最后一次是因为：{error.said.zh}",
-        en=f"it failed {attempt} times, the last time because {error}",
-    )
+    zh = f"试了 {attempt} 次都没成，最后一次是因为：{error.said.zh}"
+    en = f"it failed {attempt} times, the last time because {error}"
     if tool.writes and not call.checking:
-        zh = f"“{tool.title.zh}”不知道办成了没有：{last.zh}"
-        return UnknownOutcome(
-            Localised(zh=zh, en=f"{tool.name} may or may not have happened: {last.en}")
-        )
-    zh = f"“{tool.title.zh}”现在用不了：{last.zh}"
-    return OutOfReach(Localised(zh=zh, en=f"{tool.name} isn't working: {last.en}"))
+        zh, en = f"“{tool.title.zh}”不知道办成了没有：{zh}", f"may or may not have happened: {en}"
+        return UnknownOutcome(Localised(zh=zh, en=f"{tool.name} {en}"))
+    zh, en = f"“{tool.title.zh}”现在用不了：{zh}", f"{tool.name} isn't working: {en}"
+    return OutOfReach(Localised(zh=zh, en=en))

@@ -49,10 +49,7 @@ class Capabilities:
 
     def everything(self) -> list[Capability]:
         """What anybody may be offered; who, is decided at every message."""
-        listed = (tool for tool in self.registry if tool.options.listed)
-        tools = (tool.capability for tool in listed if tool.roles != {FLOW_ROLE})
-        flows = (flow.capability for flow in self.catalog)
-        return [*flows, *(skill.capability for skill in self.skills), *tools]
+        return self._listed(self.registry)
 
     def forms(self) -> list[FlowDefinition]:
         """The tools as flows; nothing starts them by itself, they are chosen where offered."""
@@ -70,16 +67,17 @@ class Capabilities:
 
     def phrases(self) -> list[ToolPhrases]:
         """The sentences that ask for a tool by themselves, of those that anybody is offered."""
-        return [_phrases_of(tool) for tool in self._offered() if tool.phrases]
+        offered = (t for t in self.registry.offered() if t.roles != {FLOW_ROLE})
+        return [_phrases_of(tool) for tool in offered if tool.phrases]
 
     def listed(self) -> list[Capability]:
         """What is named to whoever asks what can be done here; to whom, is decided then."""
-        tools = (tool.capability for tool in self._offered() if tool.options.listed)
-        flows = (flow.capability for flow in self.catalog)
-        return [*flows, *(skill.capability for skill in self.skills), *tools]
+        return self._listed(self.registry.offered())
 
-    def _offered(self) -> list[Tool]:
-        return [t for t in self.registry.offered() if t.roles != {FLOW_ROLE}]
+    def _listed(self, tools: Iterable[Tool]) -> list[Capability]:
+        shown = (t.capability for t in tools if t.options.listed and t.roles != {FLOW_ROLE})
+        flows = (flow.capability for flow in self.catalog)
+        return [*flows, *(skill.capability for skill in self.skills), *shown]
 
     def flows(self) -> list[FlowDefinition]:
         """All that a message may start or choose: the flows, and the tools as flows."""
@@ -132,10 +130,8 @@ class Capabilities:
 
     def definition(self, name: str) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool, whoever may start it."""
-        flow = self.catalog.get(name)
-        if flow is None and name in self.registry:
-            flow = self._form(self.registry[name])
-        return flow
+        form = self._form(self.registry[name]) if name in self.registry else None
+        return self.catalog.get(name) or form
 
     def started_by(self, definition: FlowDefinition) -> dict[str, FlowDefinition]:
         """The flows that this one starts, and those that they start, by name."""
@@ -160,15 +156,24 @@ class Capabilities:
     def result_problems(self, name: str, result: JsonValue) -> list[str]:
         """What is wrong with a front end's result of this tool; nothing if there is no such."""
         made = self.registry[name].implementation if name in self.registry else None
-        if not isinstance(made, FunctionImplementation):
-            return []
-        return made.result_problems(result)
+        return made.result_problems(result) if isinstance(made, FunctionImplementation) else []
 
     def limits(self, name: str) -> CallLimits:
         """How the tool may be called."""
         if name not in self.registry:
             return CallLimits(timeout=timedelta(seconds=10), attempts=1)
-        return _limits_of(self.registry[name])
+        tool = self.registry[name]
+        return CallLimits(
+            timeout=tool.timeout + MARGIN,
+            # A write that doesn't honour its key is tried again too: the ledger sends it only once.
+            attempts=0 if tool.retries is None else tool.retries + 1,
+            heartbeat=min(max(tool.timeout, SOONEST), LOST_AFTER),
+            ephemeral=tool.options.ephemeral,
+            return_direct=tool.options.return_direct,
+            client=tool.options.client,
+            writes=tool.writes,
+            title=tool.title,
+        )
 
     def _form(self, tool: Tool) -> FlowDefinition | None:
         """Made once: with some hundred tools all of them take longer than a turn does."""
@@ -191,17 +196,3 @@ def _suits(skill: Skill, tool: Tool) -> bool:
     if tool.name in OF_FOLDER:
         return skill.works_on_folder_by(tool.name)
     return skill.may_use(tool.name) or not tool.options.listed
-
-
-def _limits_of(tool: Tool) -> CallLimits:
-    """A write that doesn't honour its key is tried again too: the ledger sends it only once."""
-    return CallLimits(
-        timeout=tool.timeout + MARGIN,
-        attempts=0 if tool.retries is None else tool.retries + 1,
-        heartbeat=min(max(tool.timeout, SOONEST), LOST_AFTER),
-        ephemeral=tool.options.ephemeral,
-        return_direct=tool.options.return_direct,
-        client=tool.options.client,
-        writes=tool.writes,
-        title=tool.title,
-    )

@@ -53,9 +53,8 @@ class Decider:
         """
         asking = self.models.asking(self.chain, given.account)
         offered = await within_means(self.capabilities, asking)
-        return await replace(self, capabilities=offered).decided_over_these(
-            given, asking, on_failure
-        )
+        these = replace(self, capabilities=offered)
+        return await these.decided_over_these(given, asking, on_failure)
 
     async def decided_over_these(
         self, given: activities.Decide, asking: ModelQuestions, on_failure: OnFailure
@@ -100,20 +99,15 @@ class Decider:
         return activities.Phrased(text=replies.plain(_found(given), given.locale))
 
     def _addressed(self, given: activities.Decide) -> activities.RoutingDecision | None:
-        caller, name = given.account.caller, given.message.skill
-        skill = next(
-            (s for s in self.capabilities.skills.visible_to(caller) if s.name == name), None
-        )
+        caller, named = given.account.caller, given.message.skill
+        usable = self.capabilities.skills.visible_to(caller)
+        skill = next((one for one in usable if one.name == named), None)
         if skill is None:
             return None
+        reason = ADDRESSED.within(given.situation.locale)
         tools = self.capabilities.tools_of(skill, caller)
         return activities.RoutingDecision(
-            route=Route(
-                kind="skill",
-                target=skill.name,
-                by="action",
-                reason=ADDRESSED.within(given.situation.locale),
-            ),
+            route=Route(kind="skill", target=skill.name, by="action", reason=reason),
             commands=[RunSkill(skill=skill.name, request=given.message.text or "")],
             tools={each: self.capabilities.limits(each) for each in sorted(tools)},
             skills={skill.name: skill},
@@ -126,6 +120,9 @@ class Decider:
     async def _with_model(
         self, given: activities.Decide, found: Selection, asking: ModelQuestions
     ) -> decider.ModelDecision | None:
+        async def widen(query: str) -> tuple[Offer, Sequence[Capability]]:
+            return self._offered(given, await self._near(query, given))
+
         offer, listed = self._offered(given, found)
         question = RoutingQuestion(
             prompt=self.prompts.of("router", given.account.conversation, given.situation.locale),
@@ -136,15 +133,16 @@ class Decider:
             situation=given.situation,
             earlier=given.earlier,
         )
-        return await decider.decide_with_model(question, asking, self._widen_for(given))
+        return await decider.decide_with_model(question, asking, widen)
 
     def _without_model(
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
     ) -> activities.RoutingDecision:
-        text, usable = given.message.text, self.capabilities.visible_to(given.account.caller)
-        route, commands = understand.greeting(
-            text or "", given.situation, usable
-        ) or decider.decide_by_nearness(given.message, given.situation, found)
+        text, usable = given.message.text or "", self.capabilities.visible_to(given.account.caller)
+        greeted = understand.greeting(text, given.situation, usable)
+        route, commands = greeted or decider.decide_by_nearness(
+            given.message, given.situation, found
+        )
         return activities.RoutingDecision(
             route=route, commands=commands, usage=usage, notice=notice, plainly=self.chain is None
         )
@@ -155,12 +153,6 @@ class Decider:
         listed = decider.listed(found, self.capabilities.visible_to(given.account.caller))
         names = {capability.name for capability in listed}
         return self.capabilities.offer(given.account.caller, names, given.situation.active), listed
-
-    def _widen_for(self, given: activities.Decide) -> decider.Widen:
-        async def widen(query: str) -> tuple[Offer, Sequence[Capability]]:
-            return self._offered(given, await self._near(query, given))
-
-        return widen
 
     def _decided(
         self,

@@ -1,7 +1,6 @@
 """Answers to the lookups of flow files: what an expression needs to know of the world."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from inspect import signature
 from typing import Any, Protocol, get_type_hints
@@ -51,10 +50,6 @@ def after_working(
     A day leads to the same time of the next working day, hours are counted within the
     person's shifts. What begins outside of them begins with the next shift.
     Raises `ArgumentsToolError` for anything but `{"days": 1, "hours": 4}` up to a year.
-
-    >>> friday = datetime(2026, 11, 20, 17, tzinfo=ZoneInfo("Asia/Shanghai"))
-    >>> after_working(Weekdays(), Principal(id="a", name="A"), friday, {"hours": 2})
-    datetime.datetime(2026, 11, 23, 2, 0, tzinfo=datetime.timezone.utc)
     """
     days, hours = _amounts(duration)
     local = start.astimezone(ZoneInfo(person.timezone))
@@ -62,12 +57,10 @@ def after_working(
         raise ArgumentsToolError(f"start: {start.isoformat()} is in no year with a calendar")
     at = next(begins for begins, _ in _shifts(calendar, person, local))
     for _ in range(days):
-        day = at.date()
-        day += _DAY
+        day = at.date() + _DAY
         while not calendar.is_workday(day):
             day += _DAY
-        next_workday = day
-        at = datetime.combine(next_workday, at.time(), at.tzinfo)
+        at = datetime.combine(day, at.time(), at.tzinfo)
     left = timedelta(hours=hours)
     if not left:
         return at.astimezone(UTC)
@@ -95,22 +88,17 @@ def _shifts(
 
 def _amounts(duration: JsonValue) -> tuple[int, float]:
     given = duration if isinstance(duration, dict) else {"": duration}
-    days, hours = given.get("days", 0), given.get("hours", 0)
-    numbers = all(
-        isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n <= MOST_WAITING_DAYS * 24
-        for n in (days, hours)
+    amounts = [given.get("days", 0), given.get("hours", 0)]
+    numbers = [n for n in amounts if isinstance(n, int | float) and not isinstance(n, bool)]
+    numbers = [n for n in numbers if 0 <= n <= MOST_WAITING_DAYS * 24]
+    if len(numbers) == len(amounts) and given.keys() <= {"days", "hours"}:
+        days, hours = numbers
+        if days == int(days) and days + hours / 8 <= MOST_WAITING_DAYS:
+            return int(days), float(hours)
+    raise ArgumentsToolError(
+        f"duration: {str(duration)[:80]} isn't one of up to a year like "
+        '{"days": 1, "hours": 4}, in whole days'
     )
-    if not numbers or not given.keys() <= {"days", "hours"} or _is_too_long(days, hours):
-        raise ArgumentsToolError(
-            f"duration: {str(duration)[:80]} isn't one of up to a year like "
-            '{"days": 1, "hours": 4}, in whole days'
-        )
-    return int(float(str(days))), float(str(hours))
-
-
-def _is_too_long(days: JsonValue, hours: JsonValue) -> bool:
-    count = float(str(days))
-    return count != int(count) or count + float(str(hours)) / 8 > MOST_WAITING_DAYS
 
 
 MOST_STAND_INS = 2
@@ -120,13 +108,8 @@ MOST_STAND_INS = 2
 Answerer = Callable[..., Awaitable[JsonValue]]
 
 
-@dataclass(frozen=True)
-class _Declared:
-    answer: Answerer
-    needs: Mapping[str, Provider[Any]]
-
-
-_DECLARED: dict[str, _Declared] = {}
+_DECLARED: dict[str, tuple[Answerer, Mapping[str, Provider[Any]]]] = {}
+"""What answers a company's own lookups, and what each wants provided."""
 
 
 def lookup(answers: str) -> Callable[[Answerer], Answerer]:
@@ -147,7 +130,7 @@ def lookup(answers: str) -> Callable[[Answerer], Answerer]:
         defaults = tuple(p.default for p in taken if p.default is not p.empty)
         name = function.__name__
         declare(Lookup(name=name, takes=takes, answers=answers, defaults=defaults))
-        _DECLARED[name] = _Declared(function, needs)
+        _DECLARED[name] = function, needs
         return function
 
     return decorate
@@ -171,21 +154,14 @@ class LookUps:
             if lookup is None:
                 known = ", ".join(sorted(LOOKUPS))
                 raise ArgumentsToolError(f"there is no lookup {asked.name!r}; there are: {known}")
-            if len(asked.arguments) != len(lookup.takes):
+            if (given := len(asked.arguments)) != len(lookup.takes):
                 takes = ", ".join(lookup.takes)
-                raise ArgumentsToolError(
-                    f"{asked.name}({takes}) was given {len(asked.arguments)} arguments"
-                )
-            return LookupAnswer(value=await self._answer(asked))
-
-    async def _answer(self, asked: LookUp) -> JsonValue:
-        declared = _DECLARED.get(asked.name)
-        if declared is None:
-            own: Answerer = getattr(self, asked.name)
-            return await own(asked.requester.tenant, *asked.arguments)
-        resolve = self._dependencies.resolve
-        given = {name: await resolve(provider) for name, provider in declared.needs.items()}
-        return await declared.answer(asked.requester.tenant, *asked.arguments, **given)
+                raise ArgumentsToolError(f"{asked.name}({takes}) was given {given} arguments")
+            answer, needs = _DECLARED.get(asked.name) or (getattr(self, asked.name), {})
+            resolve = self._dependencies.resolve
+            wanted = {name: await resolve(provider) for name, provider in needs.items()}
+            value = await answer(asked.requester.tenant, *asked.arguments, **wanted)
+            return LookupAnswer(value=value)
 
     async def manager(self, tenant: str, person: JsonValue) -> JsonValue:
         """The user id of the person's manager; null of null, and of whoever isn't known."""
@@ -196,24 +172,20 @@ class LookUps:
 
     async def names(self, tenant: str, people: JsonValue) -> JsonValue:
         """What these people are called; the id of whoever isn't known."""
-        if not isinstance(people, list):
-            raise ArgumentsToolError(f"people: {str(people)[:40]} is no list of user ids")
-        found = [await self._directory.find(tenant, _user(person)) for person in people]
-        return [one.name if one else id_ for one, id_ in zip(found, people, strict=True)]
-
-    async def role(self, tenant: str, role: JsonValue) -> JsonValue:
-        """The user ids of everyone who holds the role, ordered."""
-        holders = await self._directory.holding(tenant, text(role, "role"))
-        return [holder.id for holder in holders]
+        found = [(one, await self._directory.find(tenant, one)) for one in _users(people)]
+        return [person.name if person else id_ for id_, person in found]
 
     async def stand_ins(
         self, tenant: str, people: JsonValue, requester: JsonValue, at: JsonValue
     ) -> JsonValue:
         """Who is asked in place of each; whoever has no stand-in that may decide stays asked."""
-        if not isinstance(people, list):
-            raise ArgumentsToolError(f"people: {str(people)[:40]} is no list of user ids")
-        moment, asking = _moment(at, "at"), _user(requester)
-        return [await self._stand_in(tenant, _user(one), asking, moment) for one in people]
+        asked, moment, asking = _users(people), _moment(at, "at"), _user(requester)
+        return [await self._stand_in(tenant, one, asking, moment) for one in asked]
+
+    async def role(self, tenant: str, role: JsonValue) -> JsonValue:
+        """The user ids of everyone who holds the role, ordered."""
+        holders = await self._directory.holding(tenant, text(role, "role"))
+        return [holder.id for holder in holders]
 
     async def _stand_in(self, tenant: str, person: str, requester: str, now: datetime) -> str:
         current, passed = await self._directory.find(tenant, person), {person, requester}
@@ -256,7 +228,14 @@ async def passed(
 
 
 def _user(person: JsonValue) -> str:
+    """A person is a user id, or something that has one, as `requester` does."""
     return text(person.get("id") if isinstance(person, dict) else person, "person")
+
+
+def _users(people: JsonValue) -> list[str]:
+    if not isinstance(people, list):
+        raise ArgumentsToolError(f"people: {str(people)[:40]} is no list of user ids")
+    return [_user(person) for person in people]
 
 
 def _moment(value: JsonValue, name: str) -> datetime:

@@ -143,13 +143,12 @@ class ModelQuestions:
         more than there is; what it cost less is given back.
         """
         ahead = Usage(llm_calls=1, prompt_tokens=tokens)
-        taken = Usage()
+        taken = price = Usage()
         if self._daily is not None:
             await self._daily.take(
                 *self._payer, ahead, lambda spent: self._check_day(spent, tokens)
             )
             taken = ahead
-        price = Usage()
 
         def paid(usage: Usage) -> None:
             nonlocal price
@@ -173,9 +172,19 @@ class ModelQuestions:
         telling, about = self.models.telling, self.account
         if telling is None or not about.conversation:
             yield QuestionOutcome()
-            return
-        async with telling.thinking(about.caller.tenant, self._thinking()) as answered:
-            yield answered
+        else:
+            async with telling.thinking(about.caller.tenant, self._thinking()) as answered:
+                yield answered
+
+    @asynccontextmanager
+    async def _told(self) -> AsyncIterator[OnText | None]:
+        telling, about = self.models.telling, self.account
+        if telling is None or not about.conversation or not self.models.aloud:
+            yield None
+        else:
+            place = about.caller.tenant, about.conversation, about.message_id
+            async with telling.of(*place) as tell:
+                yield tell
 
     def _thinking(self) -> Thinking:
         """This question among all others: the same id only where the same try asks it again."""
@@ -192,16 +201,6 @@ class ModelQuestions:
             step=step.number if step else self._asked,
             attempt=attempt,
         )
-
-    @asynccontextmanager
-    async def _told(self) -> AsyncIterator[OnText | None]:
-        telling, about = self.models.telling, self.account
-        if telling is None or not about.conversation or not self.models.aloud:
-            yield None
-            return
-        place = about.caller.tenant, about.conversation, about.message_id
-        async with telling.of(*place) as tell:
-            yield tell
 
 
 @contextmanager

@@ -22,16 +22,17 @@ class Notifier:
     @activity.defn(name=activities.NOTIFY.name)
     async def notify(self, given: activities.Notify) -> None:
         """Signal the conversation, starting it again where it was put away, if it is known."""
-        known = await self._conversations.find(given.tenant, given.conversation)
+        tenant = given.tenant
+        known = await self._conversations.find(tenant, given.conversation)
         if known is None:
             activity.logger.warning("no conversation %s to tell", given.conversation)
             return
         await self._client.start_workflow(
             conversation.WORKFLOW,
             ConversationStart(
-                tenant=given.tenant, conversation=known.id, owner=known.owner, locale=known.locale
+                tenant=tenant, conversation=known.id, owner=known.owner, locale=known.locale
             ),
-            id=conversation.workflow_id(given.tenant, known.id),
+            id=conversation.workflow_id(tenant, known.id),
             task_queue=self._task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,

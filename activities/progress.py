@@ -118,9 +118,14 @@ class ProgressPublisher:
         The text goes on in about twenty pieces a second, all of it by leaving, unless by an error.
         One begun anew, here or by the next with the same message, has a higher attempt.
         """
-        place = (tenant, conversation, message_id)
         text = _Text()
-        passing_on = asyncio.create_task(self._pass_on(text, place))
+
+        async def pass_on() -> None:
+            async for attempt, piece in text:
+                data: dict[str, JsonValue] = {"text": piece, "attempt": attempt}
+                await self._tell((tenant, conversation, message_id), "text_delta", data)
+
+        passing_on = asyncio.create_task(pass_on())
         try:
             yield text.add
             text.end()
@@ -132,14 +137,18 @@ class ProgressPublisher:
     @asynccontextmanager
     async def thinking(self, tenant: str, about: Thinking) -> AsyncIterator["QuestionOutcome"]:
         """Tell that a model is asked, and on leaving what it took, whatever came of it."""
+
+        async def tell(row: LogEntry) -> None:
+            self._keep(tenant, row)
+            await self._tell_of_row(tenant, row)
+
         began, answered = time.monotonic(), QuestionOutcome()
-        await self._tell_row(tenant, about.started(_now()))
+        await tell(about.started(_now()))
         try:
             yield answered
         finally:
             took = round((time.monotonic() - began) * 1000)
-            ended = about.finished(_now(), took, answered.cost, answered.model)
-            await self._tell_row(tenant, ended)
+            await tell(about.finished(_now(), took, answered.cost, answered.model))
 
     async def tool_started(self, call: ToolCall, attempt: int = 1) -> None:
         """Tell that the tool is being called, if in a conversation.
@@ -168,12 +177,7 @@ class ProgressPublisher:
         await self._tell_of_row(call.caller.tenant, row)
         if written is not None:
             with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE):
-                    await written.wait()
-
-    async def _tell_row(self, tenant: str, row: LogEntry) -> None:
-        self._keep(tenant, row)
-        await self._tell_of_row(tenant, row)
+                await asyncio.wait_for(written.wait(), PATIENCE)
 
     def _keep(self, tenant: str, row: LogEntry, *, at_once: bool = False) -> asyncio.Event | None:
         return self._recording.note(tenant, row, at_once=at_once) if self._recording else None
@@ -182,23 +186,11 @@ class ProgressPublisher:
         place = (tenant, row.conversation or "", row.message_id or "")
         await self._tell(place, cast("ProgressType", row.kind), row.data)
 
-    async def _pass_on(self, text: "_Text", place: tuple[str, str, str]) -> None:
-        async for attempt, piece in text:
-            await self._tell(place, "text_delta", {"text": piece, "attempt": attempt})
-
     async def _tell(
         self, place: tuple[str, str, str], kind: ProgressType, data: dict[str, JsonValue]
     ) -> None:
-        tenant, conversation, message_id = place
-        await self._live.tell(
-            Progress(
-                tenant=tenant,
-                conversation=conversation,
-                message_id=message_id,
-                type=kind,
-                data=data,
-            )
-        )
+        where = dict(zip(("tenant", "conversation", "message_id"), place, strict=True))
+        await self._live.tell(Progress(**where, type=kind, data=data))
 
 
 class QuestionOutcome:

@@ -16,7 +16,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Literal, Protocol
@@ -275,8 +275,7 @@ class Bubblewrap:
 
     async def _heard_out(self, process: Process, script: Script) -> Output:
         assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018 - pipes
-        most = self._limits.output
-        stop = lambda: _kill(process)  # noqa: E731
+        most, stop = self._limits.output, partial(_kill, process)
         try:
             async with asyncio.timeout(self._limits.seconds):
                 output, errors, _, status = await asyncio.gather(
@@ -286,26 +285,26 @@ class Bubblewrap:
                     process.wait(),
                 )
         except TimeoutError:
-            raise PermanentToolError(
-                f"{script.path} was stopped: it ran for {self._limits.seconds:g} s"
-            ) from None
+            said = f"{script.path} was stopped: it ran for {self._limits.seconds:g} s"
+            raise PermanentToolError(said) from None
         if max(len(output), len(errors)) > most:
             raise PermanentToolError(
                 f"{script.path} was stopped: it wrote more than {most} bytes; have it write less"
             )
-        return self._judged(script, status, Output(_text(output), _text(errors)))
+        ran = Output(_text(output), _text(errors))
+        if status:
+            raise PermanentToolError(self._why(script, status, ran))
+        return ran
 
-    def _judged(self, script: Script, status: int, ran: Output) -> Output:
-        if status == 0:
-            return ran
+    def _why(self, script: Script, status: int, ran: Output) -> str:
         if ran.errors.startswith(_OWN_WORDS):
-            raise PermanentToolError(f"the sandbox can't be made: {ran.errors.strip()[:_SHOWN]}")
+            return f"the sandbox can't be made: {ran.errors.strip()[:_SHOWN]}"
         why = {
             _BY_SIGNAL + signal.SIGXCPU: f"it took {self._limits.cpu_seconds} s of CPU time",
             _BY_SIGNAL + signal.SIGXFSZ: f"it wrote a file over {self._limits.file} bytes",
         }.get(status, f"status {status}")
         last = (ran.errors.strip() or ran.output.strip())[-_SHOWN:]
-        raise PermanentToolError(f"{script.path} failed: {why}{f'; {last}' if last else ''}")
+        return f"{script.path} failed: {why}{f'; {last}' if last else ''}"
 
 
 PROBE = b"""

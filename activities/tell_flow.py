@@ -4,7 +4,7 @@ Never a local activity: waiting for a workflow's task inside another deadlocks w
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable
 from functools import partial
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from activities.capabilities import Capabilities
 from activities.execution import heartbeating
 from router.contracts import activities, flow
 from router.contracts.failures import ended_meanwhile
-from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
+from router.contracts.flow import FlowAnswer, FlowStart, Tell
 from router.flow.definition import FlowDefinition
 from router.gateway import run_updates
 from router.gateway.retries import once_ready, watched
@@ -89,20 +89,17 @@ class FlowTeller:
 
     def _start(self, definition: FlowDefinition, given: activities.TellFlow) -> FlowStart:
         flows = self._capabilities.started_by(definition)
+        states = [state for each in (definition, *flows.values()) for state in each.states.values()]
+        tools = sorted({name for state in states for name in state.tools.values()})
         return FlowStart(
             definition=definition,
             flows=flows,
             requester=given.caller,
             conversation=given.conversation,
             locale=given.locale,
-            tools=self._limits([definition, *flows.values()]),
+            tools={name: self._capabilities.limits(name) for name in tools},
             form=self._capabilities.is_form(definition.flow),
         )
-
-    def _limits(self, definitions: Iterable[FlowDefinition]) -> dict[str, CallLimits]:
-        states = [state for definition in definitions for state in definition.states.values()]
-        names = {name for state in states for name in state.tools.values()}
-        return {name: self._capabilities.limits(name) for name in sorted(names)}
 
 
 def _is_over(error: BaseException) -> bool:

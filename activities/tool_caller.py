@@ -11,8 +11,8 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -37,7 +37,7 @@ from router.domain.errors import (
     TransientToolError,
     UnknownOutcome,
 )
-from router.domain.locale import Locale, Localised
+from router.domain.locale import Localised
 from router.domain.records import AuditRecord, EffectRecord
 from router.store.audit import ToolCallAudit
 from router.store.blobs import Results
@@ -90,15 +90,11 @@ class Places:
         return TransientToolError(Localised(zh=zh, en=en), retry_after=AGAIN)
 
 
-_Place = tuple[str, bool, Locale]
-"""Which result it is: of which call, whole or by pages, in which language."""
-
-
 class Remembered:
     """Results of reads that may be given again, the oldest forgotten first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[_Place, tuple[float, JsonValue]] = OrderedDict()
+        self._kept: OrderedDict[object, tuple[float, JsonValue]] = OrderedDict()
 
     def find(self, tool: Tool, call: ToolCall) -> tuple[JsonValue] | None:
         """The result, in a tuple since it may be null; None where there is none that is fresh."""
@@ -107,16 +103,15 @@ class Remembered:
 
     def keep(self, tool: Tool, call: ToolCall, result: JsonValue) -> None:
         """Keep it for as long as the tool allows."""
-        if not tool.options.cache:
-            return
-        until = monotonic() + tool.options.cache.total_seconds()
-        self._kept[_place(call)] = (until, result)
-        self._kept.move_to_end(_place(call))
-        while len(self._kept) > REMEMBERED:
-            self._kept.popitem(last=False)
+        if tool.options.cache:
+            until = monotonic() + tool.options.cache.total_seconds()
+            self._kept.pop(_place(call), None)
+            self._kept[_place(call)] = (until, result)
+            while len(self._kept) > REMEMBERED:
+                self._kept.popitem(last=False)
 
 
-def _place(call: ToolCall) -> _Place:
+def _place(call: ToolCall) -> object:
     # A flow gets a long result whole or not at all, and a person its first page.
     return digest(call), _is_read_by_a_person(call), call.spoken
 
@@ -126,37 +121,8 @@ def _is_read_by_a_person(call: ToolCall) -> bool:
     return call.flow_run is None or call.form
 
 
-def _why(error: BaseException) -> str:
-    """The error, and at the bottom of it what nobody foresaw, which people aren't told."""
-    bottom = error
-    while bottom.__cause__ is not None:
-        bottom = bottom.__cause__
-    said = f"{type(error).__name__}: {error}"
-    if isinstance(bottom, RouterError):
-        return said
-    return f"{said} ({type(bottom).__name__}: {bottom})"
-
-
-def _record(call: ToolCall, decision: str, outcome: str, detail: str) -> AuditRecord:
-    return AuditRecord.model_validate(
-        {
-            "at": datetime.now(UTC),
-            "person": call.caller.id,
-            "tool": call.tool[:80],
-            "digest": digest(call),
-            "decision": decision,
-            "outcome": outcome,
-            "detail": detail,
-            "key": call.key,
-            "flow_run": call.flow_run,
-            "conversation": call.conversation,
-        }
-    )
-
-
 REMEMBERED = 2_000
 """Results that a worker keeps for calls that come again."""
-_MINUTE = timedelta(minutes=1)
 _DETAIL = 500
 """Characters of why a call was refused or failed."""
 
@@ -201,7 +167,9 @@ class ToolCaller:
             raise
         except asyncio.CancelledError:
             if admitted is not None:
-                await self._note_stop(call, admitted.tool)
+                # A stopped read has found nothing; what a stopped write has done, nobody can tell.
+                outcome = "unknown" if admitted.tool.writes else "failed"
+                await self._note(call, "admitted", outcome, "stopped while it ran")
             raise
         except Exception as error:
             # Around the tool, not in it: what becomes of the call is told and audited all the same.
@@ -211,7 +179,7 @@ class ToolCaller:
             failure.__cause__ = error
             await self._note_failure(call, failure, admitted=admitted is not None)
             raise failure from error
-        await self._audit.note(call.caller.tenant, _record(call, "admitted", outcome, ""))
+        await self._note(call, "admitted", outcome)
         return result
 
     async def check(self, call: ToolCall) -> Localised | None:
@@ -225,7 +193,7 @@ class ToolCaller:
         except RouterError as error:
             await self._note_failure(call, error, admitted=False)
             raise
-        await self._audit.note(call.caller.tenant, _record(call, "checked", "", ""))
+        await self._note(call, "checked")
         return about
 
     async def _answered(self, admitted: Admitted, call: ToolCall) -> tuple[JsonValue, str]:
@@ -244,35 +212,43 @@ class ToolCaller:
     async def _check_rate(self, call: ToolCall) -> None:
         if call.flow_run is not None or call.tool not in self.registry:
             return
-        most = self.registry[call.tool].options.per_minute
+        tool = self.registry[call.tool]
+        most = tool.options.per_minute
         if most is None:
             return
-        since = datetime.now(UTC) - _MINUTE
+        since = datetime.now(UTC) - timedelta(minutes=1)
         made = await self._audit.calls(call.caller.tenant, call.caller.id, call.tool, since)
         if made >= most:
-            title = self.registry[call.tool].title
-            zh = f"“{title.zh}”在过去一分钟里用了 {made} 次，最多 {most} 次，请过一分钟再试"
-            en = (
-                f"{call.tool} was called {made} times in the last minute, {most} are "
-                "allowed; wait a minute"
-            )
-            raise TooManyRequests(Localised(zh=zh, en=en), retry_after=60)
+            zh = f"“{tool.title.zh}”在过去一分钟里用了 {made} 次，最多 {most} 次，请过一分钟再试"
+            en = f"{call.tool} was called {made} times in the last minute, {most} are allowed"
+            raise TooManyRequests(Localised(zh=zh, en=f"{en}; wait a minute"), retry_after=60)
 
     async def _note_failure(self, call: ToolCall, error: RouterError, *, admitted: bool) -> None:
+        """With the error, and what nobody foresaw at the bottom of it, which people aren't told."""
+        bottom: BaseException = error
+        while bottom.__cause__ is not None:
+            bottom = bottom.__cause__
+        why = f"{type(error).__name__}: {error}"
+        if not isinstance(bottom, RouterError):
+            why += f" ({type(bottom).__name__}: {bottom})"
         outcome = "unknown" if isinstance(error, UnknownOutcome) else "failed"
-        why = keepable_text(_why(error))[:_DETAIL]
-        record = (
-            _record(call, "admitted", outcome, why)
-            if admitted
-            else _record(call, "refused", "", why)
-        )
-        await self._audit.note(call.caller.tenant, record)
+        decided = ("admitted", outcome) if admitted else ("refused", "")
+        await self._note(call, *decided, keepable_text(why)[:_DETAIL])
 
-    async def _note_stop(self, call: ToolCall, tool: Tool) -> None:
-        """A stopped read has found nothing; what a stopped write has done, nobody can tell."""
-        outcome = "unknown" if tool.writes else "failed"
-        record = _record(call, "admitted", outcome, "stopped while it ran")
-        await self._audit.note(call.caller.tenant, record)
+    async def _note(
+        self, call: ToolCall, decision: str, outcome: str = "", detail: str = ""
+    ) -> None:
+        row = {
+            "at": datetime.now(UTC),
+            "person": call.caller.id,
+            "tool": call.tool[:80],
+            "digest": digest(call),
+            "decision": decision,
+            "outcome": outcome,
+            "detail": detail,
+            **call.model_dump(include={"key", "flow_run", "conversation"}),
+        }
+        await self._audit.note(call.caller.tenant, AuditRecord.model_validate(row))
 
 
 async def let_through(
@@ -298,9 +274,8 @@ async def check_rules(
         return None
     own = with_own_keys(call)
     context = _context(own, None, Keeping(tool, own.caller, dependencies))
-    with _foreseen(tool, context):
-        async with asyncio.timeout(tool.timeout.total_seconds()):
-            return await check(admitted.arguments, context, dependencies)
+    async with _foreseen(tool, context):
+        return await check(admitted.arguments, context, dependencies)
 
 
 def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:
@@ -328,36 +303,32 @@ async def run_admitted(
 
     async def send() -> JsonValue:
         context = _context(own, telling, Keeping(tool, own.caller, dependencies))
-        with _foreseen(tool, context):
-            async with asyncio.timeout(tool.timeout.total_seconds()):
-                answering = tool.call(admitted.arguments, context, dependencies)
-                return await kept(tool, answering, own.spoken)
+        async with _foreseen(tool, context):
+            answering = tool.call(admitted.arguments, context, dependencies)
+            return await kept(tool, answering, own.spoken)
 
-    if tool.check is not None and not await _is_known(ledger, tool, own):
+    # What the check of a write that was begun before would find may be its own doing.
+    if tool.check is not None and not (tool.writes and await ledger.find(own.key)):
         await check_rules(admitted, call, dependencies)
     result = await (once(ledger, tool, own, send) if tool.writes else send())
     return await carried(tool, result, page, own.spoken)
 
 
-async def _is_known(ledger: EffectsLedger, tool: Tool, call: ToolCall) -> bool:
-    """True for a write that was begun before: what its check would find may be its own doing."""
-    return tool.writes and await ledger.find(call.key) is not None
-
-
-@contextmanager
-def _foreseen(tool: Tool, context: ToolContext) -> Iterator[None]:
+@asynccontextmanager
+async def _foreseen(tool: Tool, context: ToolContext) -> AsyncIterator[None]:
+    """Within the tool's time; what no tool says on purpose is a `TransientToolError`."""
+    seconds = tool.timeout.total_seconds()
     try:
-        yield
+        async with asyncio.timeout(seconds):
+            yield
     except RouterError:
         raise
     except TimeoutError as error:
-        seconds = tool.timeout.total_seconds()
         zh = f"“{tool.title.zh}”在 {seconds:g} 秒内没有完成"
         en = f"{tool.name} took longer than {seconds:g} s"
         raise TransientToolError(Localised(zh=zh, en=en)) from error
     except Exception as error:
-        failure = unforeseen(error, tool.name, tool.title.zh, context.logger)
-        raise failure from error
+        raise unforeseen(error, tool.name, tool.title.zh, context.logger) from error
 
 
 def with_own_keys(call: ToolCall) -> ToolCall:
@@ -448,15 +419,10 @@ def _remembered(known: EffectRecord) -> JsonValue:
     if known.status == "done":
         return known.result
     kind, _, written = (known.error or "").partition(": ")
-    raise (ArgumentsToolError if kind in _OF_ARGUMENTS else PermanentToolError)(_read(written))
-
-
-def _read(written: str) -> Localised | str:
-    """What the ledger keeps of a failure; older rows have it in English alone."""
-    try:
-        return Localised.model_validate_json(written)
-    except ValidationError:
-        return written
+    said: Localised | str = written
+    with suppress(ValidationError):  # older rows have it in English alone
+        said = Localised.model_validate_json(written)
+    raise (ArgumentsToolError if kind in _OF_ARGUMENTS else PermanentToolError)(said)
 
 
 _OF_ARGUMENTS = ("ArgumentsToolError", "SeveralFit")

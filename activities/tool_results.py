@@ -37,26 +37,16 @@ class Keeping:
     async def __call__(self, files: Mapping[str, ToolFile]) -> None:
         """Keep them; raises `UnusableResult` for one of over 10 MiB."""
         for file in files.values():
-            self._check(file)
+            if (size := len(file.content)) > MOST_BYTES:
+                zh = f"“{self.tool.title.zh}”给出的文件“{file.name[:80]}”有 {size} 字节"
+                en = f"{self.tool.name} gave the file {file.name[:80]!r} of {size} bytes"
+                zh = f"{zh}，超过了 {MOST_BYTES}，请一次少要一些"
+                en = f"{en}, more than {MOST_BYTES}; ask it for less at a time"
+                raise UnusableResult(Localised(zh=zh, en=en))
         store = await self.dependencies.resolve(provided.files)
         for id_, file in files.items():
-            record = FileRecord.of(
-                id_, self.owner, file.name, file.content, datetime.now(UTC), file.type
-            )
-            await store.keep(record, file.content)
-
-    def _check(self, file: ToolFile) -> None:
-        if len(file.content) > MOST_BYTES:
-            name, size = file.name[:80], len(file.content)
-            zh = (
-                f"“{self.tool.title.zh}”给出的文件“{name}”有 {size} 字节，"
-                f"超过了 {MOST_BYTES}，请一次少要一些"
-            )
-            en = (
-                f"{self.tool.name} gave the file {name!r} of {size} bytes, "
-                f"more than {MOST_BYTES}; ask it for less at a time"
-            )
-            raise UnusableResult(Localised(zh=zh, en=en))
+            about = (file.name, file.content, datetime.now(UTC), file.type)
+            await store.keep(FileRecord.of(id_, self.owner, *about), file.content)
 
 
 RESULT_BYTES = 64 * 1024
@@ -124,19 +114,15 @@ def text_pages(text: str) -> list[str]:
     pages: list[str] = []
     start = 0
     while start < len(text) or not pages:
-        end = _end_of_page(text, start)
+        room, end = PAGE - _AROUND, start
+        while end < len(text) and (room := room - _SHOWN_AS.get(text[end], 1)) >= 0:
+            end += 1
+        line = text.rfind("\n", start, end) + 1
+        if end < len(text) and line > start:
+            end = line
         pages.append(text[start:end])
         start = end
     return pages
-
-
-def _end_of_page(text: str, start: int) -> int:
-    """Where the page that begins at `start` ends: in JSON a newline takes two characters."""
-    room, end = PAGE - _AROUND, start
-    while end < len(text) and (room := room - _SHOWN_AS.get(text[end], 1)) >= 0:
-        end += 1
-    line = text.rfind("\n", start, end) + 1
-    return line if end < len(text) and line > start else end
 
 
 @dataclass(frozen=True)

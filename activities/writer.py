@@ -38,15 +38,6 @@ class Meter:
     spent: Usage = field(default_factory=Usage)
     usage: Usage = field(default_factory=Usage)
 
-    @property
-    def total(self) -> Usage:
-        """What the turn has spent by now."""
-        return self.spent + self.usage
-
-    def add(self, price: Usage) -> None:
-        """Count one more answer of a model."""
-        self.usage += price
-
 
 _running: ContextVar[Meter | None] = ContextVar("meter", default=None)
 
@@ -60,11 +51,6 @@ def metered(spent: Usage) -> Iterator[Meter]:
         yield meter
     finally:
         _running.reset(token)
-
-
-def running() -> Meter:
-    """The meter of the call that is being made; one that nobody reads where there is none."""
-    return _running.get() or Meter()
 
 
 SECONDS = 40.0
@@ -88,14 +74,17 @@ class Writer:
         """
         if self.chain is None:
             raise PermanentToolError(_NO_MODEL)
-        meter = running()
-        account = Account(caller=ctx.caller, now=ctx.now, seconds=SECONDS, spent=meter.total)
+        meter = _running.get() or Meter()
+        spent = meter.spent + meter.usage
+        account = Account(caller=ctx.caller, now=ctx.now, seconds=SECONDS, spent=spent)
         asking = self.models.asking(self.chain, account)
         try:
             return _text(await asking(self._request(job, ctx, sections)))
         except ContextTooLong as error:
-            zh = f"text：模型一次读不完，请分段给（{error}）"
-            en = f"text: {error}; give it part by part"
+            zh, en = (
+                f"text：模型一次读不完，请分段给（{error}）",
+                f"text: {error}; give it part by part",
+            )
             raise ArgumentsToolError(Localised(zh=zh, en=en)) from error
         except BudgetSpent as error:
             said = Localised(zh=BUDGET_SPENT[error.scope].zh, en=str(error))
@@ -104,7 +93,7 @@ class Writer:
             said = Localised(zh=f"模型不接受这个请求：{error}", en=str(error))
             raise PermanentToolError(said) from error
         finally:
-            meter.add(asking.usage)
+            meter.usage += asking.usage
 
     def _request(self, job: Job, ctx: ToolContext, sections: dict[str, str]) -> ChatRequest:
         prompt = self.prompts.of(job, ctx.conversation or "", ctx.locale)
@@ -146,13 +135,10 @@ def _text(answer: ChatAnswer) -> str:
         raise ArgumentsToolError(Localised(zh=zh, en=en))
     text = answer.text.strip()
     if answer.refusal or not text:
-        raise PermanentToolError(_declined(answer.refusal))
+        words = (answer.refusal or "")[:400]
+        zh, en = (
+            f"模型拒绝了：{words or '它什么也没说'}",
+            f"the model declines: {words or 'it says nothing'}",
+        )
+        raise PermanentToolError(Localised(zh=zh, en=en))
     return text
-
-
-def _declined(refusal: str | None) -> Localised:
-    words = (refusal or "")[:400]
-    return Localised(
-        zh=f"模型拒绝了：{words or '它什么也没说'}",
-        en=f"the model declines: {words or 'it says nothing'}",
-    )

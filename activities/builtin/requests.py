@@ -1,7 +1,7 @@
 """What the caller has asked for, as tools: how each stands, taking one back, hurrying one."""
 
 from collections.abc import Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 from itertools import takewhile
 from typing import Annotated, Literal
 
@@ -20,9 +20,9 @@ from activities.builtin.standing import (
 from activities.phrases import OWN, REQUEST, REQUEST_EN, whole
 from activities.tell_flow import own_share
 from router.domain.errors import Conflict, PermanentToolError
-from router.domain.locale import Locale, Localised
+from router.domain.locale import Localised
 from router.domain.messages import ENDED, FlowStatus
-from router.domain.principals import Directory, Principal
+from router.domain.principals import Directory
 from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.engine.events import Cancelled, Nudged
 from router.gateway.run_updates import WHY_NOT, NotNow, RunStanding, tell, to_remind
@@ -36,7 +36,6 @@ MOST_REQUESTS = 20
 MOST_NAMES = 5
 """People named for one request; a whole department may be asked, of which anyone decides.
 And so many of its files."""
-_LIST: dict[Locale, str] = {"zh": "、", "en": ", "}
 
 
 class Awaited(BaseModel):
@@ -170,13 +169,13 @@ async def get_my_requests(
 
 
 def _said(ctx: ToolContext, run: RunRecord, item: RequestView) -> str:
-    people = [one.name for one in item.waits_for]
-    since = item.since.isoformat()
+    people, since = [one.name for one in item.waits_for], item.since.isoformat()
     stands = standing(item.title, item.status, run.slots, people, since, ctx.locale)
     if not item.files:
         return stands
-    files = _LIST[ctx.locale].join(item.files)
-    return f"{stands}；附件：{files}" if ctx.locale == "zh" else f"{stands}; files: {files}"
+    if ctx.locale == "zh":
+        return f"{stands}；附件：{'、'.join(item.files)}"
+    return f"{stands}; files: {', '.join(item.files)}"
 
 
 def _whole_of(run: RunRecord) -> str:
@@ -187,7 +186,15 @@ def _whole_of(run: RunRecord) -> str:
 async def _request(
     ctx: ToolContext, run: RunRecord, awaited: Sequence[ApprovalRecord], people: Directory
 ) -> RequestView:
-    zone = ctx.now.tzinfo
+    zone, waits_for = ctx.now.tzinfo, []
+    for one in awaited[:MOST_NAMES]:
+        person = await people.find(ctx.caller.tenant, one.person)
+        name, due = person.name if person else one.person, one.due and one.due.astimezone(zone)
+        waits_for.append(Awaited(name=name, since=one.since.astimezone(zone), due=due))
+    # Reminders publish a run anew, so that `updated_at` is no answer; its history is.
+    here = takewhile(lambda line: line.state == run.state, reversed(run.history))
+    moments = [line.at for line in here] or [run.updated_at]
+    since = moments[0] if run.status in ENDED else moments[-1]
     return RequestView(
         id=run.id,
         flow=run.flow,
@@ -195,29 +202,11 @@ async def _request(
         status=run.status,
         state=run.state,
         asked=run.created_at.astimezone(zone),
-        since=_since(run).astimezone(zone),
-        waits_for=[await _awaited(one, ctx.caller, people, zone) for one in awaited[:MOST_NAMES]],
+        since=since.astimezone(zone),
+        waits_for=waits_for,
         others=max(len(awaited) - MOST_NAMES, 0),
         files=list(dict.fromkeys(run.files.values()))[:MOST_NAMES],
     )
-
-
-async def _awaited(
-    approval: ApprovalRecord, caller: Principal, people: Directory, zone: tzinfo | None
-) -> Awaited:
-    person = await people.find(caller.tenant, approval.person)
-    return Awaited(
-        name=person.name if person else approval.person,
-        since=approval.since.astimezone(zone),
-        due=approval.due.astimezone(zone) if approval.due else None,
-    )
-
-
-def _since(run: RunRecord) -> datetime:
-    """Reminders publish a run anew, so that `updated_at` is no answer; its history is."""
-    here = takewhile(lambda line: line.state == run.state, reversed(run.history))
-    moments = [line.at for line in here] or [run.updated_at]
-    return moments[0] if run.status in ENDED else moments[-1]
 
 
 Which = Annotated[
@@ -251,8 +240,6 @@ _SAID: dict[Outcome, Localised] = {
     "already_over": WHY_NOT["already_over"],
 }
 
-
-_SUMMARY = Localised(zh="{title}：{said}", en="{title}: {said}")
 
 _TAKE_BACK = "(?:撤回|撤销|撤掉|取消|收回)"
 _WHOSE = "(?:我|我们)?(?:的|上次|刚才|刚刚|之前|最近|已经|提交|交|申请|那|这|个|条|份|笔|次)*"
@@ -376,18 +363,23 @@ async def withdraw_request(
     """
     run = await run_meant(request, ctx, runs, kinds, completed=True)
     if can_be_taken_back(run):
-        return await _ask_back(
-            ctx, run, Withdrawals(await connect(), queue, runs, own_share()), comment
-        )
+        withdrawing = Withdrawals(await connect(), queue, runs, own_share())
+        begun = await withdrawing.under_way(run)
+        if begun is None or begun.status in ENDED:
+            word = f"withdraw:{ctx.key}"
+            begun = await withdrawing.begin(run, ctx.caller, ctx.locale, comment, word)
+        return _told(ctx, run, "asked", begun.status)
     if run.status in ENDED:
         return _told(ctx, run, "already_over", run.status)
-    word = Cancelled(by=ctx.caller.id, comment=comment)
-    standing = await _tell(ctx, run, connect, word)
+    standing = await _tell(ctx, run, connect, Cancelled(by=ctx.caller.id, comment=comment))
     if standing is None:
         ended = await _status(ctx, run, runs)
         # A try before this one may have done it, and was cut short before it could say so.
         return _told(ctx, run, "withdrawn" if ended == "cancelled" else "already_over", ended)
-    return _told(ctx, run, _taken_back(standing.status), standing.status)
+    outcome: Outcome = "already_over" if standing.status in ENDED else "under_way"
+    if standing.status == "cancelled":
+        outcome = "withdrawn"
+    return _told(ctx, run, outcome, standing.status)
 
 
 @tool(
@@ -453,17 +445,6 @@ async def nudge_approver(
     return _told(ctx, run, "reminded", standing.status, names)
 
 
-async def _ask_back(
-    ctx: ToolContext, run: RunRecord, withdrawing: Withdrawals, comment: str | None
-) -> Told:
-    """Have it approved that a completed request is taken back; twice is no more than once."""
-    begun = await withdrawing.under_way(run)
-    if begun is None or begun.status in ENDED:
-        word = f"withdraw:{ctx.key}"
-        begun = await withdrawing.begin(run, ctx.caller, ctx.locale, comment, word)
-    return _told(ctx, run, "asked", begun.status)
-
-
 async def _tell(
     ctx: ToolContext, run: RunRecord, connect: provided.Connect, event: Cancelled | Nudged
 ) -> RunStanding | None:
@@ -472,12 +453,6 @@ async def _tell(
         return await tell(await connect(), run, ctx.caller, event, f"{event.type}:{ctx.key}")
     except Conflict:
         return None
-
-
-def _taken_back(status: FlowStatus) -> Outcome:
-    if status == "cancelled":
-        return "withdrawn"
-    return "already_over" if status in ENDED else "under_way"
 
 
 async def _status(ctx: ToolContext, run: RunRecord, runs: Runs) -> FlowStatus:
@@ -491,17 +466,15 @@ def _told(
     run: RunRecord,
     outcome: Outcome,
     status: FlowStatus,
-    waits_for: list[str] | None = None,
+    waits_for: Sequence[str] = (),
 ) -> Told:
-    locale = ctx.locale
+    title, said = run.title.within(ctx.locale), _SAID[outcome].within(ctx.locale)
     return Told(
         request=run.id,
-        title=run.title.within(locale),
+        title=title,
         outcome=outcome,
         status=status,
-        waits_for=waits_for or [],
-        said=_SAID[outcome].within(locale),
-        summary=_SUMMARY.within(locale).format(
-            title=run.title.within(locale), said=_SAID[outcome].within(locale)
-        ),
+        waits_for=list(waits_for),
+        said=said,
+        summary=f"{title}：{said}" if ctx.locale == "zh" else f"{title}: {said}",
     )

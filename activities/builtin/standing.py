@@ -1,6 +1,6 @@
 """How requests of one's own stand, a line each, and which of them is meant: by id or in words."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
@@ -50,34 +50,37 @@ def standing(
 ) -> str:
     """One request in one line, such as `请假申请（11月23日 至 11月25日）：审批中，在等 王芳`."""
     days = [day(slots[name], locale) for name in ("start", "end") if _is_day(slots.get(name))]
-    about = [_TO[locale].join(dict.fromkeys(days)), sums(slots, locale)]
-    what = _AND[locale].join(part for part in about if part)
-    stands = named("status", status, locale)
-    at = moment(since, locale)
-    people = ("、" if locale == "zh" else ", ").join(waits_for)
+    about = _about([_TO[locale].join(dict.fromkeys(days)), sums(slots, locale)], title, locale)
+    stands, at = named("status", status, locale), moment(since, locale)
     if locale == "zh":
-        said = f"{title}（{what}）" if what else title
-        return f"{said}：{stands}" + (f"，在等 {people} 审批" if people else f"（{at}）")
-    said = f"{title} ({what})" if what else title
-    return f"{said}: {stands}" + (f", with {people}" if people else f" ({at})")
+        people = "、".join(waits_for)
+        return f"{about}：{stands}" + (f"，在等 {people} 审批" if people else f"（{at}）")
+    people = ", ".join(waits_for)
+    return f"{about}: {stands}" + (f", with {people}" if people else f" ({at})")
+
+
+def _about(parts: Iterable[str], title: str, locale: Locale) -> str:
+    what = _AND[locale].join(filter(None, parts))
+    if not what:
+        return title
+    return f"{title}（{what}）" if locale == "zh" else f"{title} ({what})"
 
 
 def sums(slots: Slots, locale: Locale) -> str:
     """What the slots come to in money; where there is none, how many things they ask for.
 
+    A slot that holds what the items come to adds nothing to them.
+
     >>> rows = [{"amount": {"amount": "58", "currency": "CNY"}}]
     >>> sums({"items": rows, "total": {"amount": "58.00", "currency": "CNY"}}, "zh")
     '¥58.00'
-    >>> sums({"items": [{"kind": "laptop", "quantity": 2}, {"quantity": 1}]}, "en")
-    '3 items'
     """
     purses = _purses(slots)
     if purses:
-        return " + ".join(
-            money({"amount": str(amount), "currency": name}, locale)
-            for name, amount in purses.items()
-        )
-    count = sum(_pieces(item) for item in _items(slots))
+        each = purses.items()
+        return " + ".join(money({"amount": str(a), "currency": c}, locale) for c, a in each)
+    counts = (item.get("quantity") for item in _items(slots))
+    count = sum(int(c) for c in counts if isinstance(c, int | float))
     if not count:
         return ""
     return f"{count} 件" if locale == "zh" else f"{count} item{'s' if count > 1 else ''}"
@@ -99,10 +102,14 @@ def offer_of(run: RunRecord, zone: tzinfo | None) -> OfferedValue:
     """The run as one to choose: by title, kind, days and amount, and status, on its button."""
     made = run.created_at.astimezone(zone).date()
     label = Localised(zh=_label(run, made, "zh"), en=_label(run, made, "en"))
-    stretches = days_of(run.slots)[:1]
-    days = [d.isoformat() for first, last in stretches for d in _each(first, last)]
-    synonyms = (run.title.zh, run.title.en, *_words(run.slots), *days)
-    return OfferedValue(value=run.id, label=label, synonyms=tuple(dict.fromkeys(synonyms)))
+    # What was said in a word or two, as it is and as people read it: `上海`, `年假`.
+    short = [t for t in _texts(run.slots) if 1 < len(t[1]) <= _LONGEST_WORD and not _is_day(t[1])]
+    words = [word for name, value in short for word in (value, named(name, value, "zh"))]
+    for first, last in days_of(run.slots)[:1]:
+        several = min((last - first).days + 1, _MOST_DAYS)
+        words += [(first + timedelta(days=n)).isoformat() for n in range(several)]
+    synonyms = dict.fromkeys((run.title.zh, run.title.en, *words))
+    return OfferedValue(value=run.id, label=label, synonyms=tuple(synonyms))
 
 
 def _label(run: RunRecord, made: date, locale: Locale) -> str:
@@ -111,13 +118,12 @@ def _label(run: RunRecord, made: date, locale: Locale) -> str:
         _TO[locale].join(dict.fromkeys(_short(d, made.year, locale) for d in span))
         for span in days_of({n: run.slots.get(n) for n in ("start", "end")})
     ]
-    asked = f"{_short(made, made.year, locale)}提交" if locale == "zh" else ""
-    asked = asked or f"asked on {_short(made, made.year, locale)}"
-    about = [*kinds, *(spans or [asked]), sums(run.slots, locale)]
-    what = _AND[locale].join(part for part in about if part)
+    asked = _short(made, made.year, locale)
+    asked = f"{asked}提交" if locale == "zh" else f"asked on {asked}"
+    parts = [*kinds, *(spans or [asked]), sums(run.slots, locale)]
+    about = _about(parts, run.title.within(locale), locale)
     status = named("status", run.status, locale).replace("_", " ")
-    title = run.title.within(locale)
-    return f"{title}（{what}）：{status}" if locale == "zh" else f"{title} ({what}): {status}"
+    return f"{about}：{status}" if locale == "zh" else f"{about}: {status}"
 
 
 def _short(day_: date, year: int, locale: Locale) -> str:
@@ -126,28 +132,13 @@ def _short(day_: date, year: int, locale: Locale) -> str:
     return f"{day_.day} {MONTHS[day_.month - 1]}" + f" {day_.year}" * (day_.year != year)
 
 
-def _each(first: date, last: date) -> Iterator[date]:
-    for number in range(min((last - first).days + 1, _MOST_DAYS)):
-        yield first + timedelta(days=number)
-
-
 def _texts(slots: Slots) -> list[tuple[str, str]]:
     return [(name, value) for name, value in slots.items() if isinstance(value, str)]
-
-
-def _words(slots: Slots) -> list[str]:
-    short = [(n, v) for n, v in _texts(slots) if 1 < len(v) <= _LONGEST_WORD and not _is_day(v)]
-    return [word for n, v in short for word in (v, named(n, v, "zh"))]
 
 
 def _items(slots: Slots) -> list[dict[str, JsonValue]]:
     listed = (value for value in slots.values() if isinstance(value, list))
     return [item for value in listed for item in value if isinstance(item, dict)]
-
-
-def _pieces(item: Slots) -> int:
-    count = item.get("quantity")
-    return int(count) if isinstance(count, int | float) else 0
 
 
 def _purses(slots: Slots) -> Purses:
@@ -228,9 +219,13 @@ class RunMention:
 
     def fits(self, run: RunRecord) -> bool:
         """True where the run is of the kind that is named, if any, and of the days, if any."""
-        if not any(sign.isalnum() for sign in self.text):
+        if not any(sign.isalnum() for sign in self.text) or not self.is_kind(run):
             return False
-        return self.is_kind(run) and (not self._days or self._is_of_its_days(run))
+        made = run.created_at.astimezone(self.now.tzinfo).date()
+        its_own = [*days_of(run.slots), (made, made)]
+        return not self._days or any(
+            a <= last and first <= b for a, b in self._days for first, last in its_own
+        )
 
     def is_kind(self, run: RunRecord) -> bool:
         """True where the kind is named, or nothing is said but that it is a request."""
@@ -254,11 +249,6 @@ class RunMention:
         for found in sorted(only(Days, self._utterance.things), key=lambda f: -f.start):
             text = f"{text[: found.start]} {text[found.end :]}"
         return text or " "
-
-    def _is_of_its_days(self, run: RunRecord) -> bool:
-        made = run.created_at.astimezone(self.now.tzinfo).date()
-        its_own = [*days_of(run.slots), (made, made)]
-        return any(a <= last and first <= b for a, b in self._days for first, last in its_own)
 
 
 async def run_meant(
@@ -311,42 +301,27 @@ def can_be_taken_back(run: RunRecord) -> bool:
 def _unclear(
     said: RunMention, fitting: Sequence[RunRecord], others: Sequence[RunRecord], ctx: ToolContext
 ) -> ArgumentsToolError | PermanentToolError:
+    given = said.text[:60]
     if not fitting and not others:
-        return PermanentToolError(NONE_AT_ALL) if said.text == ANY else _none(said.text)
+        if said.text == ANY:
+            return PermanentToolError(NONE_AT_ALL)
+        zh = f"request：没有叫“{given}”的正在办理的申请，也没有别的"
+        en = f"request: no request under way is called {given!r}, nor is there any other"
+        return ArgumentsToolError(Localised(zh=zh, en=en))
     shown = (fitting or [run for run in others if said.is_kind(run)] or others)[:_SHOWN]
-    offers = tuple(offer_of(run, ctx.now.tzinfo) for run in shown)
-    ask = WHICH if fitting else NONE_OF_THESE
-    why = _several(said.text, shown, ctx) if fitting else _no_such(said.text, shown, ctx)
-    return SeveralFit(why, ArgumentOffer(argument="request", ask=ask, offers=offers))
-
-
-def _several(name: str, runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
-    given, listed = name[:60], _listed(runs, ctx)
-    return Localised(
-        zh=f"request：“{given}”可能是 {listed.zh}，请用编号说明是哪一个",
-        en=f"request: {given!r} may be {listed.en}; say which, by its id",
-    )
-
-
-def _no_such(name: str, runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
-    given, listed = name[:60], _listed(runs, ctx)
-    return Localised(
-        zh=f"request：正在办理的申请里没有叫“{given}”的，现有：{listed.zh}",
-        en=f"request: no request under way is called {given!r}; there are: {listed.en}",
-    )
-
-
-def _none(name: str) -> ArgumentsToolError:
-    given = name[:60]
-    zh = f"request：没有叫“{given}”的正在办理的申请，也没有别的"
-    en = f"request: no request under way is called {given!r}, nor is there any other"
-    return ArgumentsToolError(Localised(zh=zh, en=en))
-
-
-def _listed(runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
     zone = ctx.now.tzinfo
-    shown = [
+    listed = [
         f"{run.id} ({run.title.within(ctx.locale)}, {run.created_at.astimezone(zone):%m-%d})"
-        for run in runs
+        for run in shown
     ]
-    return Localised(zh="、".join(shown), en=", ".join(shown))
+    if fitting:
+        zh = f"request：“{given}”可能是 {'、'.join(listed)}，请用编号说明是哪一个"
+        en = f"request: {given!r} may be {', '.join(listed)}; say which, by its id"
+    else:
+        zh = f"request：正在办理的申请里没有叫“{given}”的，现有：{'、'.join(listed)}"
+        en = f"request: no request under way is called {given!r}; there are: {', '.join(listed)}"
+    offers = tuple(offer_of(run, zone) for run in shown)
+    offer = ArgumentOffer(
+        argument="request", ask=WHICH if fitting else NONE_OF_THESE, offers=offers
+    )
+    return SeveralFit(Localised(zh=zh, en=en), offer)

@@ -122,15 +122,11 @@ def _read(file: Path) -> Overrides:
     return overrides
 
 
-_NAMES = (
-    Localised(zh="星期一", en="Monday"),
-    Localised(zh="星期二", en="Tuesday"),
-    Localised(zh="星期三", en="Wednesday"),
-    Localised(zh="星期四", en="Thursday"),
-    Localised(zh="星期五", en="Friday"),
-    Localised(zh="星期六", en="Saturday"),
-    Localised(zh="星期日", en="Sunday"),
-)
+_DAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+_NAMES = [
+    Localised(zh=f"星期{zh}", en=en)
+    for zh, en in zip("一二三四五六日", _DAY_NAMES.split(), strict=True)
+]
 
 
 def weekday(day: date) -> Localised:

@@ -1,15 +1,16 @@
 """Expense claims. An invoice belongs to one standing claim; a claim's end sets it free."""
 
 import secrets
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, Row, select, tuple_, update
 
 from activities.people import tables
+from activities.people.book import cents_of, fields_of, money_of
 from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
 from router.domain.locale import Localised
@@ -49,20 +50,35 @@ class ClaimBook:
             "id": f"claim-{secrets.token_hex(6)}",
             "key": key,
             "currency": total.currency,
-            "cents": _cents(total),
+            "cents": cents_of(total),
             "reason": reason,
             "status": "submitted",
             "submitted_at": datetime.now(UTC),
         }
-        return await self._database.write(lambda c: self._submit(c, owner, row, items))
+        invoices = [item.invoice for item in items]
+        locks = [f"claim/{owner.tenant}/key/{key}"]
+        locks += [f"claim/{owner.tenant}/invoice/{invoice}" for invoice in invoices]
+
+        def submit(connection: Connection) -> Claim:
+            self._database.serialise(connection, *locks)
+            if known := _found(connection, owner, key=key):
+                return known
+            if taken := _taken(connection, owner.tenant, invoices):
+                zh = f"发票 {'、'.join(taken)} 已经在另一笔有效的报销里，一张发票只能报一次"
+                en = f"invoice {', '.join(taken)} is in a claim that stands; one invoice, one claim"
+                raise PermanentToolError(Localised(zh=zh, en=en))
+            connection.execute(_claims.insert(), row)
+            connection.execute(_items.insert(), _item_rows(row, items))
+            return Claim.model_validate(_found(connection, owner, key=key))
+
+        return await self._database.write(submit)
 
     async def withdraw(self, owner: Owner, key: str) -> Claim | None:
         """Take back the claim that `key` made; None where it made none of the owner's."""
-        made = select(_claims.c.id).where(_of(owner), _claims.c.key == key)
 
         def withdraw(connection: Connection) -> Claim | None:
-            claim = connection.execute(made).scalar()
-            return self._move(connection, owner, claim, "withdrawn") if claim else None
+            made = _found(connection, owner, key=key)
+            return self._move(connection, owner, made.id, "withdrawn") if made else None
 
         return await self._database.write(withdraw)
 
@@ -76,73 +92,42 @@ class ClaimBook:
 
     async def of(self, owner: Owner, limit: int = 50) -> list[Claim]:
         """The owner's claims, newest first, whatever became of them."""
-        query = (
-            select(_claims)
-            .where(_of(owner))
-            .order_by(_claims.c.submitted_at.desc(), _claims.c.id)
-            .limit(limit)
-        )
+        theirs = select(_claims).filter_by(**owner.model_dump())
+        query = theirs.order_by(_claims.c.submitted_at.desc(), _claims.c.id).limit(limit)
         return await self._database.read(lambda c: _read(c, c.execute(query).all()))
 
     async def claimed(self, tenant: str, invoice: str) -> bool:
         """True where anybody's standing claim has this invoice number, in its one spelling."""
         return bool(await self._database.read(lambda c: _taken(c, tenant, [invoice])))
 
-    def _submit(
-        self, connection: Connection, owner: Owner, row: dict[str, Any], items: Sequence[ClaimItem]
-    ) -> Claim:
-        invoices = [item.invoice for item in items]
-        locks = [f"claim/{owner.tenant}/key/{row['key']}"]
-        locks += [f"claim/{owner.tenant}/invoice/{invoice}" for invoice in invoices]
-        self._database.serialise(connection, *locks)
-        same_key = select(_claims).where(_of(owner), _claims.c.key == row["key"])
-        if known := connection.execute(same_key).first():
-            return _read(connection, [known])[0]
-        if taken := _taken(connection, owner.tenant, invoices):
-            zh = f"发票 {'、'.join(taken)} 已经在另一笔有效的报销里，一张发票只能报一次"
-            en = f"invoice {', '.join(taken)} is in a claim that stands; one invoice, one claim"
-            raise PermanentToolError(Localised(zh=zh, en=en))
-        connection.execute(_claims.insert(), row)
-        connection.execute(_items.insert(), _item_rows(row, items))
-        return _read(connection, connection.execute(same_key).all())[0]
-
     def _move(self, connection: Connection, owner: Owner, claim: str, to: ClaimStatus) -> Claim:
         self._database.serialise(connection, f"claim/{owner.tenant}/id/{claim}")
-        this = select(_claims).where(_of(owner), _claims.c.id == claim)
-        row = connection.execute(this).first()
-        if row is None:
+        found = _found(connection, owner, id=claim)
+        if found is None:
             zh = f"{owner.person} 没有编号为“{claim}”的报销"
             en = f"{owner.person} has no claim {claim!r}"
             raise NotFound(Localised(zh=zh, en=en))
-        if row.status == to:
-            return _read(connection, [row])[0]
-        if row.status not in _FROM[to]:
-            zh = f"报销 {claim} 的状态是 {row.status}，不能再改为 {to}"
-            en = f"claim {claim} is {row.status} and can't be {to} any more"
+        if found.status == to:
+            return found
+        if found.status not in _FROM[to]:
+            zh = f"报销 {claim} 的状态是 {found.status}，不能再改为 {to}"
+            en = f"claim {claim} is {found.status} and can't be {to} any more"
             raise PermanentToolError(Localised(zh=zh, en=en))
-        _update(connection, owner, claim, to)
-        return _read(connection, connection.execute(this).all())[0]
+        this = update(_claims).filter_by(**owner.model_dump(), id=claim)
+        its_items = update(_items).filter_by(tenant=owner.tenant, claim=claim)
+        connection.execute(this.values(status=to))
+        connection.execute(its_items.values(standing=to in _STANDING))
+        return found.model_copy(update={"status": to})
 
 
-def _of(owner: Owner) -> Any:
-    return (_claims.c.tenant == owner.tenant) & (_claims.c.person == owner.person)
-
-
-def _update(connection: Connection, owner: Owner, claim: str, to: ClaimStatus) -> None:
-    connection.execute(update(_claims).where(_of(owner), _claims.c.id == claim).values(status=to))
-    connection.execute(
-        update(_items)
-        .where(_items.c.tenant == owner.tenant, _items.c.claim == claim)
-        .values(standing=to in _STANDING)
-    )
+def _found(connection: Connection, owner: Owner, **narrowed: str) -> Claim | None:
+    query = select(_claims).filter_by(**owner.model_dump(), **narrowed)
+    return next(iter(_read(connection, connection.execute(query).all())), None)
 
 
 def _taken(connection: Connection, tenant: str, invoices: Sequence[str]) -> list[str]:
-    query = (
-        select(_items.c.invoice)
-        .where(_items.c.tenant == tenant, _items.c.invoice.in_(invoices), _items.c.standing)
-        .order_by(_items.c.invoice)
-    )
+    standing = select(_items.c.invoice).filter_by(tenant=tenant, standing=True)
+    query = standing.where(_items.c.invoice.in_(invoices)).order_by(_items.c.invoice)
     return list(connection.execute(query).scalars())
 
 
@@ -180,7 +165,7 @@ def _item_rows(claim: dict[str, Any], items: Sequence[ClaimItem]) -> list[dict[s
             "claim": claim["id"],
             "position": position,
             "category": item.category,
-            "cents": _cents(item.amount),
+            "cents": cents_of(item.amount),
             "date": item.date,
             "invoice": item.invoice,
             "standing": True,
@@ -196,34 +181,19 @@ def _read(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
         .where(tuple_(_items.c.tenant, _items.c.claim).in_([(row.tenant, row.id) for row in rows]))
         .order_by(_items.c.claim, _items.c.position)
     )
-    items = {
-        claim: list(found)
-        for claim, found in groupby(connection.execute(query), key=lambda item: item.claim)
-    }
-    return [_claim(row, items[row.id]) for row in rows]
-
-
-def _claim(row: Row[Any], items: Sequence[Row[Any]]) -> Claim:
-    return Claim(
-        id=row.id,
-        status=row.status,
-        total=_money(row.cents, row.currency),
-        reason=row.reason,
-        items=[
-            ClaimItem(
-                category=item.category,
-                amount=_money(item.cents, row.currency),
-                date=item.date,
-                invoice=item.invoice,
-            )
-            for item in items
-        ],
-    )
-
-
-def _cents(money: MoneyAmount) -> int:
-    return int(money.amount * 100)
-
-
-def _money(cents: int, currency: str) -> MoneyAmount:
-    return MoneyAmount(amount=Decimal(cents).scaleb(-2), currency=currency)
+    items: dict[str, list[Row[Any]]] = defaultdict(list)
+    for item in connection.execute(query):
+        items[item.claim].append(item)
+    return [
+        Claim(
+            id=row.id,
+            status=row.status,
+            total=money_of(row.cents, row.currency),
+            reason=row.reason,
+            items=[
+                ClaimItem(amount=money_of(item.cents, row.currency), **fields_of(ClaimItem, item))
+                for item in items[row.id]
+            ],
+        )
+        for row in rows
+    ]

@@ -177,9 +177,15 @@ class PolicyBook:
         """Encode the passages, once; what `memory` holds already isn't encoded again."""
         if self._encoder is None:
             return
+        encoder = remembering(self._encoder, memory)
         async with self._learning:
+            unread = [s for s in self._shelves.values() if s.passages and s.meaning is None]
+            if not unread:
+                return
             try:
-                await self._learn(remembering(self._encoder, memory))
+                background = await encoded_background(encoder)
+                for shelf in unread:
+                    shelf.meaning = await Meaning.of(shelf.passages, encoder, background)
             except RouterError as error:
                 _log.warning("policies can't be encoded, words alone are searched: %s", error)
 
@@ -195,14 +201,6 @@ class PolicyBook:
             known = None if self._shelves[asked].passages else vector
             found = self._shelves[other].search(wanted, known, asked)
         return found[:top]
-
-    async def _learn(self, encoder: Encoder) -> None:
-        unread = [s for s in self._shelves.values() if s.passages and s.meaning is None]
-        if not unread:
-            return
-        background = await encoded_background(encoder)
-        for shelf in unread:
-            shelf.meaning = await Meaning.of(shelf.passages, encoder, background)
 
     async def _vector(self, question: str) -> Vectors | None:
         if self._encoder is None or not any(shelf.meaning for shelf in self._shelves.values()):
@@ -232,7 +230,8 @@ class _Shelf:
         self.meaning: Meaning | None = None
         self._index = LexicalIndex()
         for slot, passage in enumerate(passages):
-            self._index.put(slot, _words(passage))
+            heading = _tokens(passage.heading) * _HEADING_COUNTS
+            self._index.put(slot, [*_tokens(passage.policy), *heading, *_tokens(passage.text)])
 
     def search(self, wanted: Sequence[str], vector: Vectors | None, asked: Locale) -> list[Passage]:
         words = self._index.search(wanted, len(self.passages))
@@ -246,14 +245,6 @@ class _Shelf:
             scores = np.asarray(both, np.float32)
         order = np.argsort(-scores, kind="stable")
         return [self.passages[slot] for slot in order if fits[slot]]
-
-
-def _words(passage: Passage) -> list[str]:
-    return [
-        *_tokens(passage.policy),
-        *_tokens(passage.heading) * _HEADING_COUNTS,
-        *_tokens(passage.text),
-    ]
 
 
 def _tokens(text: str) -> list[str]:

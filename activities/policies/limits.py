@@ -1,6 +1,6 @@
 """What may be claimed at most: by what it is for, where, and by whose grade. Read from a file."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -102,12 +102,15 @@ class ExpenseLimits(_Closed):
         return self._named(city) is not None
 
     def _places_of(self, limit: Limit, city: str, among: Sequence[Limit]) -> tuple[str | None, ...]:
-        named = self._named(city)
-        if named is None:
+        around = self._named(city)
+        if around is None:
             return (None, *(name for name, place in self.places.items() if not place.cities))
         with_own = {other.place for other in among if other.category == limit.category}
-        nearest = next((place for place in self._around(named) if place in with_own), None)
-        return (None, nearest)
+        seen: set[str | None] = set()
+        while around is not None and around not in with_own and around not in seen:
+            seen.add(around)
+            around = self.places[around].within
+        return (None, None if around in seen else around)
 
     def _named(self, city: str) -> str | None:
         wanted = city.strip().casefold().removesuffix("市")
@@ -115,14 +118,6 @@ class ExpenseLimits(_Closed):
             if wanted in (known.casefold() for known in place.cities):
                 return name
         return None
-
-    def _around(self, place: str) -> Iterator[str]:
-        seen: set[str] = set()
-        around: str | None = place
-        while around is not None and around not in seen:
-            yield around
-            seen.add(around)
-            around = self.places[around].within
 
     @model_validator(mode="after")
     def _names_places(self) -> Self:

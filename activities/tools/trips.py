@@ -50,20 +50,8 @@ async def get_my_trips(ctx: ToolContext, hr: HumanResources) -> list[TripRecord]
     return await hr.trips.of(Owner.of(ctx.caller))
 
 
-async def _may_be_booked(  # noqa: PLR0913 - a check takes what its tool does
-    *,
-    destination: Place,
-    start: date,
-    end: date,
-    transport: Transport,
-    estimate: MoneyAmount,
-    ctx: ToolContext,
-    hr: HumanResources,
-    companions: Remark = None,
-    reason: Remark = None,
-) -> None:
-    trip = _trip(destination, start, end, transport, estimate, companions, reason)
-    await hr.trips.check(Owner.of(ctx.caller), trip)
+async def _may_be_booked(start: date, end: date, ctx: ToolContext, hr: HumanResources) -> None:
+    await hr.trips.check(Owner.of(ctx.caller), start, end)
 
 
 @tool(
@@ -87,7 +75,15 @@ async def book_trip(  # noqa: PLR0913 - a tool's parameters are what its callers
     reason: Remark = None,
 ) -> Booked:
     """Put an approved trip of the caller's on record with the travel desk."""
-    trip = _trip(destination, start, end, transport, estimate, companions, reason)
+    trip = Trip(
+        destination=destination,
+        start=start,
+        end=end,
+        transport=transport,
+        estimate=estimate,
+        companions=companions or "",
+        reason=reason or "",
+    )
     record = await hr.trips.book(Owner.of(ctx.caller), ctx.key, trip)
     return Booked(trip=record.id)
 
@@ -115,23 +111,3 @@ async def cancel_trip(  # noqa: PLR0913 - an undo takes what the call that it un
     del destination, start, end, transport, estimate, companions, reason  # the key says which
     record = await hr.trips.cancel(Owner.of(ctx.caller), ctx.undoes)
     return Booked(trip=record.id if record else None)
-
-
-def _trip(
-    destination: str,
-    start: date,
-    end: date,
-    transport: Transport,
-    estimate: MoneyAmount,
-    companions: str | None,
-    reason: str | None,
-) -> Trip:
-    return Trip(
-        destination=destination,
-        start=start,
-        end=end,
-        transport=transport,
-        estimate=estimate,
-        companions=companions or "",
-        reason=reason or "",
-    )
