@@ -8,11 +8,20 @@ nothing but text, and is in nobody's way.
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Hashable, Iterator
+from collections import defaultdict, deque
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Hashable,
+    Iterator,
+)
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from functools import partial
+from typing import Any, Self
 
 from router.api import streams
 from router.api.streams import Attempts, Part, event, parts_of
@@ -69,59 +78,34 @@ SHOWN = 200
 """Letters of what was said that a list of conversations can show."""
 
 
-class Feed(Protocol):
+@dataclass(frozen=True)
+class Feed:
     """Rows of the event log, and what is told besides."""
 
-    @property
-    def key(self) -> Hashable:
-        """The same for whatever has the same events."""
-
-    def listen(self) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
-        """What is told from now on."""
-
-    async def latest(self) -> int:
-        """The number of its last row; 0 where there is none."""
-
-    async def since(self, row: int, limit: int) -> list[LogEntry]:
-        """The rows after this one, oldest first."""
-
-    def parts(self, row: LogEntry) -> Iterator[Part]:
-        """The events of a row; another time the same ones."""
-
-    def passing(self, progress: Progress) -> Part | None:
-        """The event of what is told and never recorded; None where it makes none."""
+    key: Hashable
+    """The same for whatever has the same events."""
+    listen: Callable[[], AbstractAsyncContextManager[AsyncIterator[Progress]]]
+    """What is told from now on."""
+    latest: Callable[[], Awaitable[int]]
+    """The number of its last row; 0 where there is none."""
+    since: Callable[[int, int], Awaitable[list[LogEntry]]]
+    """The rows after this one, oldest first, at most so many."""
+    parts: Callable[[LogEntry], Iterator[Part]]
+    """The events of a row; another time the same ones."""
+    passing: Callable[[Progress], Part | None]
+    """The event of what is told and never recorded; None where it makes none."""
 
 
-class ConversationFeed:
+def conversation_feed(live: Live, log: EventLog, record: ConversationRecord) -> Feed:
     """Everything that happens in a conversation, whoever sent the message."""
+    place = (record.tenant, record.id)
+    attempts: dict[str, Attempts] = defaultdict(Attempts)
 
-    def __init__(self, live: Live, log: EventLog, record: ConversationRecord) -> None:
-        self._live, self._log = live, log
-        self._place = (record.tenant, record.id)
-        self._attempts: dict[str, Attempts] = {}
-
-    @property
-    def key(self) -> Hashable:
-        """The conversation."""
-        return ("conversation", *self._place)
-
-    def listen(self) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
-        """What is told from now on."""
-        return self._live.listen(*self._place)
-
-    async def latest(self) -> int:
-        """The number of its last row."""
-        return await self._log.latest(*self._place)
-
-    async def since(self, row: int, limit: int) -> list[LogEntry]:
-        """The rows after this one."""
-        return await self._log.since(*self._place, row, limit)
-
-    def parts(self, row: LogEntry) -> Iterator[Part]:
-        """The events of a row. With its turn, what was written for a message is over."""
+    def parts(row: LogEntry) -> Iterator[Part]:
         about = {"message_id": row.message_id} if row.message_id else {}
         if row.kind == "turn":
-            self._attempts.pop(row.message_id or "", None)
+            # With its turn, what was written for a message is over.
+            attempts.pop(row.message_id or "", None)
             yield from parts_of(RecordedTurn.model_validate(row.data).turn)
         elif row.kind != "message":
             yield row.kind, {**row.data, **about}
@@ -131,77 +115,49 @@ class ConversationFeed:
             # What a run says by itself. What answers a message is in the row of its turn.
             yield from _news(row.data)
 
-    def passing(self, progress: Progress) -> Part | None:
+    def passing(progress: Progress) -> Part | None:
         """Text, and how far tools say they are."""
         about = {"message_id": progress.message_id}
         if progress.type == "text_delta":
-            attempts = self._attempts.setdefault(progress.message_id, Attempts())
-            data = attempts.shown(progress.data)
+            data = attempts[progress.message_id].shown(progress.data)
             return None if data is None else ("text_delta", {**data, **about})
         if "progress" in progress.data:
             return "tool_started", {**progress.data, **about}
         return None
 
+    return Feed(
+        key=("conversation", *place),
+        listen=partial(live.listen, *place),
+        latest=partial(log.latest, *place),
+        since=partial(log.since, *place),
+        parts=parts,
+        passing=passing,
+    )
 
-class PersonFeed:
+
+def person_feed(live: Live, log: EventLog, person: Principal, besides: Collection[str]) -> Feed:
     """What happens to a person: approvals, their own runs, and their conversations.
 
     Runs of the flows `besides` are no news to anybody: they only look something up.
     """
+    place = (person.tenant, person.id)
 
-    def __init__(
-        self, live: Live, log: EventLog, person: Principal, besides: Collection[str] = ()
-    ) -> None:
-        self._live, self._log = live, log
-        self._place = (person.tenant, person.id)
-        self._locale = person.locale
-        self._besides = frozenset(besides)
-
-    @property
-    def key(self) -> Hashable:
-        """The person, and what their events depend on."""
-        return ("person", *self._place, self._locale, self._besides)
-
-    def listen(self) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
-        """What is told from now on."""
-        return self._live.listen_for(*self._place)
-
-    async def latest(self) -> int:
-        """The number of their last row."""
-        return await self._log.latest_news(*self._place)
-
-    async def since(self, row: int, limit: int) -> list[LogEntry]:
-        """The rows after this one."""
-        return await self._log.news(*self._place, row, limit)
-
-    def parts(self, row: LogEntry) -> Iterator[Part]:
+    def parts(row: LogEntry) -> Iterator[Part]:
         """One event, or none; titles are in the person's language."""
         if row.kind == "message":
             yield "message", _said(row)
-        elif row.kind == "approval" or (row.kind == "flow" and self._is_news(row)):
-            title = Localised.model_validate(row.data["title"]).within(self._locale)
+        elif row.kind == "approval" or (row.kind == "flow" and row.data["flow"] not in besides):
+            title = Localised.model_validate(row.data["title"]).within(person.locale)
             yield row.kind, {"at": _at(row), **row.data, "title": title}
 
-    def passing(self, progress: Progress) -> Part | None:
-        """Nothing is told to people that isn't recorded."""
-        del progress
-        return None
-
-    def _is_news(self, row: LogEntry) -> bool:
-        return row.data["flow"] not in self._besides
-
-
-def _said(row: LogEntry) -> dict[str, Any]:
-    """As much as a list of conversations shows of it; the conversation has the whole."""
-    about = {"message_id": row.message_id} if row.message_id else {}
-    return {
-        "conversation": row.conversation,
-        "id": str(row.sequence),
-        "at": _at(row),
-        "role": row.data["role"],
-        "text": str(row.data["text"])[:SHOWN],
-        **about,
-    }
+    return Feed(
+        key=("person", *place, person.locale, frozenset(besides)),
+        listen=partial(live.listen_for, *place),
+        latest=partial(log.latest_news, *place),
+        since=partial(log.news, *place),
+        parts=parts,
+        passing=lambda _: None,
+    )
 
 
 def _news(data: dict[str, Any]) -> Iterator[Part]:
@@ -209,6 +165,13 @@ def _news(data: dict[str, Any]) -> Iterator[Part]:
         yield "flow", data["flow"]
     for reply in data.get("replies", []):
         yield "reply", reply
+
+
+def _said(row: LogEntry) -> dict[str, Any]:
+    """As much as a list of conversations shows of it; the conversation has the whole."""
+    about = {"message_id": row.message_id} if row.message_id else {}
+    place = {"conversation": row.conversation, "id": str(row.sequence), "at": _at(row)}
+    return {**place, "role": row.data["role"], "text": str(row.data["text"])[:SHOWN], **about}
 
 
 def _at(row: LogEntry) -> str:
@@ -350,22 +313,27 @@ class Channel:
                         self._give(Happened(0, (event(*part),)))
 
     async def _read_on(self) -> None:
-        while True:
-            try:
-                rows = await self._feed.since(self._tip, AT_ONCE)
-            except Unavailable as error:
-                _log.warning("%s is looked at again later: %s", self._feed.key, error)
-                return
-            for row in rows:
-                happened = Happened.of(self._feed, row)
+        try:
+            async for happened in kept(self._feed, self._tip):
                 self._tip = happened.row
                 self._give(happened)
-            if len(rows) < AT_ONCE:
-                return
+        except Unavailable as error:
+            _log.warning("%s is looked at again later: %s", self._feed.key, error)
 
     def _give(self, happened: Happened) -> None:
         for inbox in self.inboxes:
             inbox.put(happened)
+
+
+async def kept(feed: Feed, after: int) -> AsyncIterator[Happened]:
+    """The rows after this one as the log has them, as far as it goes now."""
+    rows: list[LogEntry] | None = None
+    while rows is None or len(rows) == AT_ONCE:
+        rows = await feed.since(after, AT_ONCE)
+        for row in rows:
+            happened = Happened.of(feed, row)
+            yield happened
+            after = happened.row or after
 
 
 class Hub:
@@ -451,7 +419,7 @@ class Following:
         while True:
             if inbox.lost:
                 inbox.lost = False
-                async for happened in self._kept(at.wholly_behind):
+                async for happened in kept(self.feed, at.wholly_behind):
                     some, at = _seen([happened], at)
                     yield some
             some, at = _seen(inbox.take(), at)
@@ -461,16 +429,6 @@ class Following:
                 return
             elif not await inbox.filled(streams.HEARTBEAT):
                 yield PING
-
-    async def _kept(self, after: int) -> AsyncIterator[Happened]:
-        """The rows after this one as the log has them, as far as it goes now."""
-        while True:
-            rows = await self.feed.since(after, AT_ONCE)
-            for row in rows:
-                yield Happened.of(self.feed, row)
-                after = row.sequence or after
-            if len(rows) < AT_ONCE:
-                return
 
 
 def _seen(happened: list[Happened], at: Position) -> tuple[bytes, Position]:

@@ -3,13 +3,12 @@
 import asyncio
 import json
 from asyncio import FIRST_COMPLETED
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from fastapi import Request
-from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, format_sse_event
 from pydantic import JsonValue
 from starlette.types import Receive, Scope, Send
@@ -59,7 +58,7 @@ class MessageInProgress:
     submission: Submission
 
     async def happenings(self) -> AsyncGenerator[Happening]:
-        """`TakenIn`, then `Progress` and `Silence` as they come, and last a `Turn` or `Failed`.
+        """`Accepted`, then `Progress` and `Silence` as they come, and last `Turn` or `TurnFailed`.
 
         Attempts at a text are numbered 1, 2, 3, without stragglers, and each call that has
         started also finishes. Before the first one comes, this raises what `Turns.submit`
@@ -78,7 +77,7 @@ class MessageInProgress:
                 for ending in self._ending(turn, hearing.calls):
                     yield ending
             finally:
-                hearing.close()
+                hearing.next.cancel()
 
     def _ending(self, task: asyncio.Task[Turn], calls: "_Calls") -> Iterator[Happening]:
         try:
@@ -122,10 +121,6 @@ class _Hearing:
         self.calls.heed(progress)
         self.next = asyncio.create_task(self._one())
         return progress
-
-    def close(self) -> None:
-        """Hear no more."""
-        self.next.cancel()
 
     async def _one(self) -> Progress:
         while True:
@@ -208,42 +203,28 @@ LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """To events they are letters like any other, but many a client takes them for the line's end."""
 
 
-@dataclass(frozen=True)
-class TurnStream:
-    """One message on its way, and what its sender hears of it meanwhile.
+async def turn_events(request: Request, message: MessageInProgress) -> AsyncGenerator[bytes]:
+    """What the sender of a message hears of it, raising before that as `Turns.submit` does.
 
     Events, in this order: `message`, then `thinking`, `text_delta`, `tool_started` and
     `tool_finished` as they come, then `route`, `flow`, `reply` and last `turn`; or last `error`,
     with the problem that a plain answer would have had for its body.
     """
-
-    request: Request
-    message: MessageInProgress
-
-    async def response(self) -> Response:
-        """The answer, once the message was surely taken in; else raises as `Turns.submit` does."""
-        events = self._events()
-        return EventStream(events, await anext(events))
-
-    async def _events(self) -> AsyncGenerator[bytes]:
-        async with aclosing(self.message.happenings()) as happenings:
-            async for happening in happenings:
-                for name, data in await self._parts(happening):
-                    yield event(name, data)
-
-    async def _parts(self, happening: Happening) -> list[Part]:
-        match happening:
-            case Accepted(message_id):
-                return [("message", {"message_id": message_id, "status": "running"})]
-            case Progress():
-                return [(happening.type, happening.data)]
-            case Silence():
-                return [("ping", {})]
-            case Turn():
-                return list(parts_of(happening))
-            case TurnFailed(error):
-                problem = await errors.answer_to(self.request, error)
-                return [("error", json.loads(bytes(problem.body)))]
+    async with aclosing(message.happenings()) as happenings:
+        async for happening in happenings:
+            match happening:
+                case Accepted(message_id):
+                    yield event("message", {"message_id": message_id, "status": "running"})
+                case Progress():
+                    yield event(happening.type, happening.data)
+                case Silence():
+                    yield event("ping", {})
+                case Turn():
+                    for part in parts_of(happening):
+                        yield event(*part)
+                case TurnFailed(error):
+                    problem = await errors.answer_to(request, error)
+                    yield event("error", json.loads(bytes(problem.body)))
 
 
 def parts_of(turn: Turn) -> Iterator[Part]:
@@ -267,20 +248,22 @@ def event(name: str, data: dict[str, Any], id_: str | None = None) -> bytes:
 class EventStream(EventSourceResponse):
     """Events whose source is closed when the client has gone, not when memory is cleaned up."""
 
-    def __init__(self, events: AsyncGenerator[bytes], *already: bytes) -> None:
-        """`already` are the first ones, where they were awaited before."""
+    def __init__(self, first: bytes, events: AsyncGenerator[bytes]) -> None:
+        async def whole() -> AsyncIterator[bytes]:
+            yield first
+            async for one in events:
+                yield one
+
         self._events = events
-        super().__init__(_all(already, events), headers=UNBUFFERED)
+        super().__init__(whole(), headers=UNBUFFERED)
+
+    @classmethod
+    async def begun(cls, events: AsyncGenerator[bytes]) -> Self:
+        """The answer, once there is a first event; raises what is raised before that."""
+        return cls(await anext(events), events)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send them until they end or nobody takes them any more."""
         with STREAMS.track_inprogress():
             async with aclosing(self._events):
                 await super().__call__(scope, receive, send)
-
-
-async def _all(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    for one in first:
-        yield one
-    async for one in rest:
-        yield one

@@ -8,8 +8,9 @@ request may give up waiting, or be repeated, without harm.
 import asyncio
 from asyncio import FIRST_COMPLETED
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import Annotated, Any, Literal, Self
 
@@ -108,7 +109,7 @@ class Delivery:
         task_queue: str,
         conversation: ConversationRecord,
         submission: Submission,
-        share: Priority = Priority.default,
+        share: Priority,
     ) -> None:
         self._share = share
         self._temporal = temporal
@@ -157,14 +158,12 @@ class Delivery:
 
     def _start(self) -> WithStartWorkflowOperation[Any, Any]:
         record = self._record
+        start = ConversationStart(
+            tenant=record.tenant, conversation=record.id, owner=record.owner, locale=record.locale
+        )
         return WithStartWorkflowOperation(
             WORKFLOW,
-            ConversationStart(
-                tenant=record.tenant,
-                conversation=record.id,
-                owner=record.owner,
-                locale=record.locale,
-            ),
+            start,
             id=self.workflow_id,
             task_queue=self._task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
@@ -257,9 +256,8 @@ class Turns:
         waiting = self._open.get(delivery.workflow_id, {})
         if (under_way := waiting.get(delivery.update_id)) is not None:
             return under_way
-        message_id = delivery.message_id
-        messages = {_message_of(update) for update in waiting}
-        if message_id not in messages and len(messages) >= MAX_OPEN_TURNS:
+        messages = {update.rpartition(":")[0] for update in waiting}
+        if delivery.message_id not in messages and len(messages) >= MAX_OPEN_TURNS:
             raise TooManyRequests(
                 f"{MAX_OPEN_TURNS} turns of this conversation wait or run; wait for one to end.",
                 retry_after=BUSY_RETRY,
@@ -268,19 +266,16 @@ class Turns:
             self._backlog.check()
         task = asyncio.create_task(_observed(delivery))
         self._open[delivery.workflow_id][delivery.update_id] = task
-        task.add_done_callback(self._forgetting(delivery))
+        task.add_done_callback(partial(self._forget, delivery))
         return task
 
-    def _forgetting(self, delivery: Delivery) -> Callable[[asyncio.Task[Turn]], None]:
-        def forget(task: asyncio.Task[Turn]) -> None:
-            waiting = self._open[delivery.workflow_id]
-            del waiting[delivery.update_id]
-            if not waiting:
-                del self._open[delivery.workflow_id]
-            if not task.cancelled():
-                task.exception()  # nobody may be left to hear of it
-
-        return forget
+    def _forget(self, delivery: Delivery, task: asyncio.Task[Turn]) -> None:
+        waiting = self._open[delivery.workflow_id]
+        del waiting[delivery.update_id]
+        if not waiting:
+            del self._open[delivery.workflow_id]
+        if not task.cancelled():
+            task.exception()  # nobody may be left to hear of it
 
     @staticmethod
     async def _make_sure(delivery: Delivery, task: asyncio.Task[Turn]) -> None:
@@ -319,7 +314,3 @@ def outcome(task: asyncio.Task[Turn]) -> Turn:
     if task.cancelled():
         raise Unavailable(NOT_TAKEN)
     return task.result()
-
-
-def _message_of(update: str) -> str:
-    return update.rpartition(":")[0]

@@ -248,12 +248,8 @@ class AguiRun:
     _history: list[Message] = field(default_factory=list)
     _thrown_away: bool = False
 
-    async def response(self) -> Response:
-        """The answer, once the run certainly begins; before that, raises as `Turns.submit` does."""
-        events = self._encoded()
-        return EventStream(events, await anext(events))
-
-    async def _encoded(self) -> AsyncGenerator[bytes]:
+    async def events(self) -> AsyncGenerator[bytes]:
+        """What the front end hears; before the run certainly begins, raises as `Turns.submit`."""
         encoder = EventEncoder()
 
         def encoded(event: BaseEvent) -> bytes:
@@ -395,4 +391,5 @@ async def run(
     record = await thread(services.store.conversations, caller, CHANNEL, body.thread_id)
     for message in plan.messages:
         await check_result(services, message, record)
-    return await AguiRun(request, services, turns, caller, record, body, plan, before).response()
+    begun = AguiRun(request, services, turns, caller, record, body, plan, before)
+    return await EventStream.begun(begun.events())

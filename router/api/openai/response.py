@@ -291,8 +291,8 @@ async def streamed(
     under_way = MessageInProgress(
         exchange.services.store.live, turns, exchange.record, exchange.submission
     )
-    pieces = _Stream(request, exchange, under_way, asked, about).pieces()
-    return EventStream(pieces, await anext(pieces))
+    stream = _Stream(request, exchange, under_way, asked, about)
+    return await EventStream.begun(stream.pieces())
 
 
 @dataclass

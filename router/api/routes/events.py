@@ -9,7 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from router.api.dependencies import Caller, EventHub, Given, OwnConversation
 from router.api.errors import problems
-from router.api.events import PATTERN, ConversationFeed, Following, PersonFeed, Position
+from router.api.events import PATTERN, Following, Position, conversation_feed, person_feed
 from router.api.params import StrictRoute, events
 from router.api.streams import EventStream
 
@@ -64,8 +64,8 @@ async def follow(services: Given, hub: EventHub, record: OwnConversation, after:
 
     `Last-Event-ID: 0` begins with its first word.
     """
-    store = services.store
-    return await _begun(Following(hub, ConversationFeed(store.live, store.log, record), after))
+    feed = conversation_feed(services.store.live, services.store.log, record)
+    return await EventStream.begun(Following(hub, feed, after).events())
 
 
 @router.get("/events", response_class=Response, responses={**_OF_THE_CALLER, **problems()})
@@ -75,11 +75,6 @@ async def follow_caller(services: Given, hub: EventHub, caller: Caller, after: A
     Approvals, their own runs, and what is said in their conversations. `Last-Event-ID: 0` begins
     with the first of it.
     """
-    store = services.store
-    feed = PersonFeed(store.live, store.log, caller, services.offered.look_ups())
-    return await _begun(Following(hub, feed, after))
-
-
-async def _begun(following: Following) -> Response:
-    events = following.events()
-    return EventStream(events, await anext(events))
+    store, besides = services.store, services.offered.look_ups()
+    feed = person_feed(store.live, store.log, caller, besides)
+    return await EventStream.begun(Following(hub, feed, after).events())

@@ -20,7 +20,7 @@ from router.api.dependencies import (
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey
 from router.api.params import StrictRoute, events, fresh_id, prefers_events
-from router.api.streams import MessageInProgress, TurnStream
+from router.api.streams import EventStream, MessageInProgress, turn_events
 from router.api.turns import MessageBody
 from router.contracts.conversation import Submission
 from router.domain.errors import FieldProblem, InvalidInput, NotFound, RouterError
@@ -164,7 +164,7 @@ async def send(
     """
     if prefers_events(", ".join(request.headers.getlist("accept"))):
         under_way = MessageInProgress(services.store.live, turns, record, submission)
-        return await TurnStream(request, under_way).response()
+        return await EventStream.begun(turn_events(request, under_way))
     return _answer(submission.message_id, await turns.submit(record, submission, wait))
 
 
