@@ -43,22 +43,16 @@ class Ownership:
 
     async def owned(self, caller: Principal, conversation: str) -> ConversationRecord:
         """The caller's conversation with this id; `NotFound` where there is none, or another's."""
-        record = await self._find(caller.tenant, conversation)
-        if record is None or record.owner != caller.id:
-            raise NotFound("There is no such conversation.")
-        return record
-
-    async def _find(self, tenant: str, conversation: str) -> ConversationRecord | None:
-        place = (tenant, conversation)
-        record, found = self._recent.get(place, (None, 0.0))
+        place = (caller.tenant, conversation)
+        record, found = self._recent.pop(place, (None, 0.0))
         if record is None or time.monotonic() - found > GOOD_FOR:
-            record, found = await self._conversations.find(tenant, conversation), time.monotonic()
-            self._recent.pop(place, None)
+            record, found = await self._conversations.find(*place), time.monotonic()
         if record is not None:
             self._recent[place] = (record, found)
-            self._recent.move_to_end(place)
             if len(self._recent) > self._remembered:
                 self._recent.popitem(last=False)
+        if record is None or record.owner != caller.id:
+            raise NotFound("There is no such conversation.")
         return record
 
 
@@ -259,21 +253,18 @@ Audited = Annotated[AuditWriter, Depends(_audit)]
 _NOTHING = Localised(zh="这里没有这样的内容。", en="There is nothing of the kind here.")
 
 
-async def _operator(caller: Caller) -> Principal:
-    if OPERATOR not in caller.roles:
-        raise NotFound(_NOTHING)
-    return caller
+def _whoever_is(*roles: str) -> Callable[[Principal], Awaitable[Principal]]:
+    async def found(caller: Caller) -> Principal:
+        if caller.roles.isdisjoint(roles):
+            raise NotFound(_NOTHING)
+        return caller
+
+    return found
 
 
-async def _auditor(caller: Caller) -> Principal:
-    if not caller.roles & {OPERATOR, AUDITOR}:
-        raise NotFound(_NOTHING)
-    return caller
-
-
-Operator = Annotated[Principal, Depends(_operator)]
+Operator = Annotated[Principal, Depends(_whoever_is(OPERATOR))]
 """The caller, who is an operator; 404 where they aren't."""
-Auditor = Annotated[Principal, Depends(_auditor)]
+Auditor = Annotated[Principal, Depends(_whoever_is(OPERATOR, AUDITOR))]
 """The caller, who may read the audit trail; 404 where they may not."""
 
 

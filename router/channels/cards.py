@@ -111,22 +111,22 @@ def text_of(reply: Reply, locale: Locale, *, buttons: bool) -> str:
 
 def answers(reply: Reply, said: Statement) -> Iterator[CardButton]:
     """The buttons that answer a reply; none where it is answered in words."""
+
+    def pressing(action: Action) -> Button:
+        return Button(pressed=Pressed(conversation=said.conversation, action=action))
+
     if isinstance(reply, ChoicesReply):
         for option in reply.options:
             chosen = ChooseAction(type="choose", value=option.value, question=reply.question)
-            yield CardButton(option.label, _pressing(chosen, said))
+            yield CardButton(option.label, pressing(chosen))
     elif isinstance(reply, ConfirmReply):
         for label, value, style in ((YES, True, "primary"), (NO, False, None)):
             answer = ConfirmAction(type="confirm", value=value, question=reply.question)
-            yield CardButton(label.within(said.locale), _pressing(answer, said), style)
-        yield _cancelling(reply, said)
-
-
-def _cancelling(reply: ConfirmReply, said: Statement) -> CardButton:
-    """Giving up what is to be confirmed: `no` alone only asks what is to be changed."""
-    way = ChooseAction(type="choose", value=value_of("cancel"), question=reply.question)
-    label, sure = CANCEL.within(said.locale), SURE_TO_CANCEL.within(said.locale)
-    return CardButton(label, _pressing(way, said), "danger", sure)
+            yield CardButton(label.within(said.locale), pressing(answer), style)
+        # Giving up what is to be confirmed: `no` alone only asks what is to be changed.
+        way = ChooseAction(type="choose", value=value_of("cancel"), question=reply.question)
+        sure = SURE_TO_CANCEL.within(said.locale)
+        yield CardButton(CANCEL.within(said.locale), pressing(way), "danger", sure)
 
 
 COMMENT = "comment"
@@ -157,7 +157,3 @@ def decided_on(wanted: DecisionRequest) -> list[str]:
 def lines(summary: Mapping[str, str]) -> list[str]:
     """Labels and values, a line each."""
     return [f"{label}: {value}" for label, value in summary.items()]
-
-
-def _pressing(action: Action, said: Statement) -> Button:
-    return Button(pressed=Pressed(conversation=said.conversation, action=action))

@@ -15,7 +15,7 @@ from router.api.limits import Buckets
 from router.api.params import derived_id, digest_of
 from router.api.turns import MessageBody
 from router.channels import cards
-from router.channels.base import Inbound, Outbound, Pressed
+from router.channels.base import Inbound, Outbound
 from router.channels.outbox import DecisionOutcome, Outbox, decided
 from router.contracts.conversation import Submission
 from router.domain.errors import DuplicateKey, NotFound, RouterError, TooManyRequests, Unavailable
@@ -54,11 +54,14 @@ class Dispatcher:
         """
         person = self.state.services.directory.by_account(self.platform, inbound.account)
         if person is None:
-            text = cards.STRANGER.format(account=inbound.account)
-            await self._once(inbound, text)
+            await self._once(inbound, cards.STRANGER.format(account=inbound.account))
             return
         if (why := self._too_fast(person)) is not None:
-            self._slow_down(person, inbound, why)
+            # Said once, and not again for each message of the same flood.
+            if not self._told.wait((person.tenant, person.id)):
+                text = cards.TOO_FAST.within(person.locale)
+                said = text.format(why=why.said.within(person.locale))
+                self.aside(self.outbound.say(inbound.place, said))
             return
         try:
             async with asyncio.timeout(PATIENCE):
@@ -83,7 +86,14 @@ class Dispatcher:
 
     def aside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it after the platform has its answer; what fails is written to the log."""
-        task = asyncio.create_task(_logged(work))
+
+        async def logged() -> None:
+            try:
+                await work
+            except RouterError as error:
+                log.warning("it couldn't be said on a chat platform: %s", error)
+
+        task = asyncio.create_task(logged())
         self._aside.add(task)
         task.add_done_callback(self._aside.discard)
 
@@ -102,22 +112,16 @@ class Dispatcher:
             return refusal
         return None
 
-    def _slow_down(self, person: Principal, inbound: Inbound, why: TooManyRequests) -> None:
-        """Say so, and not again for each message of the same flood."""
-        if not self._told.wait((person.tenant, person.id)):
-            text = cards.TOO_FAST.within(person.locale)
-            said = text.format(why=why.said.within(person.locale))
-            self.aside(self.outbound.say(inbound.place, said))
-
     async def _said(self, person: Principal, inbound: Inbound) -> None:
         if inbound.with_files:
             await self._once(inbound, cards.NO_FILES.within(person.locale))
         if inbound.with_files and not inbound.text:
             return
+        pressed = inbound.button.pressed if inbound.button else None
         try:
-            message = _message(inbound)
+            said = MessageBody(action=pressed.action) if pressed else MessageBody(text=inbound.text)
             record = await self._conversation(person, inbound)
-            await self._begin(person, record, inbound, message)
+            await self._begin(person, record, inbound, said.message)
         except ValidationError:
             await self._once(inbound, cards.UNUSABLE.within(person.locale))
         except NotFound:
@@ -129,18 +133,17 @@ class Dispatcher:
         pressed = inbound.button.pressed if inbound.button else None
         if pressed is not None:
             return await self.state.ownership.owned(person, pressed.conversation)
-        conversations = self.state.services.store.conversations
-        record = await thread(conversations, person, self.platform, inbound.thread)
-        await self.state.services.store.mailboxes.open(
-            Mailbox(
-                tenant=record.tenant,
-                face=self.platform,
-                kind="conversation",
-                subject=record.id,
-                place=dict(inbound.place),
-                due=datetime.now(UTC),
-            )
+        store = self.state.services.store
+        record = await thread(store.conversations, person, self.platform, inbound.thread)
+        mailbox = Mailbox(
+            tenant=record.tenant,
+            face=self.platform,
+            kind="conversation",
+            subject=record.id,
+            place=dict(inbound.place),
+            due=datetime.now(UTC),
         )
+        await store.mailboxes.open(mailbox)
         return record
 
     async def _begin(
@@ -152,15 +155,16 @@ class Dispatcher:
             caller=person,
             seconds=self.state.services.settings.llm_turn_seconds,
         )
+
+        def ended(turn: asyncio.Task[Turn]) -> None:
+            """Have the answer posted at once; it would be posted a little later in any case."""
+            self.outbox.nudge()
+            if not turn.cancelled() and turn.exception() is not None:
+                self.aside(self.outbound.say(inbound.place, cards.FAILED.within(person.locale)))
+
         never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         turn = await self.state.turns.take(record, submission, never)
-        turn.add_done_callback(lambda task: self._ended(task, inbound, person))
-
-    def _ended(self, turn: asyncio.Task[Turn], inbound: Inbound, person: Principal) -> None:
-        """Have the answer posted at once; it would be posted a little later in any case."""
-        self.outbox.nudge()
-        if not turn.cancelled() and turn.exception() is not None:
-            self.aside(self.outbound.say(inbound.place, cards.FAILED.within(person.locale)))
+        turn.add_done_callback(ended)
 
     async def _once(self, inbound: Inbound, text: str) -> None:
         """Say something that no conversation says, after the platform has its answer."""
@@ -169,17 +173,3 @@ class Dispatcher:
         if not await keys.claimed("default", self.platform, key):
             await keys.claim("default", self.platform, key, digest)
             self.aside(self.outbound.say(inbound.place, text))
-
-
-def _message(inbound: Inbound) -> Message:
-    pressed: Pressed | None = inbound.button.pressed if inbound.button else None
-    if pressed is not None:
-        return MessageBody(action=pressed.action).message
-    return MessageBody(text=inbound.text or "").message
-
-
-async def _logged(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await work
-    except RouterError as error:
-        log.warning("it couldn't be said on a chat platform: %s", error)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 
 from router.api.approvals import settle
 from router.api.dependencies import Services
@@ -157,11 +157,7 @@ ASKING = frozenset({"asked", "reminded", "nudged", "escalated", "delegated", "ad
 
 log = logging.getLogger(__name__)
 
-
-class _News(BaseModel):
-    """What a run said by itself."""
-
-    replies: list[Reply] = []
+REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
 
 
 class Outbox:
@@ -201,16 +197,15 @@ class Outbox:
         """Everyone with an account gets their approvals there, from the first time on."""
         for name in self._platforms:
             for person, account in self._services.directory.accounts(name):
-                await self._services.store.mailboxes.open(
-                    Mailbox(
-                        tenant=person.tenant,
-                        face=name,
-                        kind="person",
-                        subject=person.id,
-                        place={"account": account},
-                        due=datetime.now(UTC),
-                    )
+                mailbox = Mailbox(
+                    tenant=person.tenant,
+                    face=name,
+                    kind="person",
+                    subject=person.id,
+                    place={"account": account},
+                    due=datetime.now(UTC),
                 )
+                await self._services.store.mailboxes.open(mailbox)
 
     async def round(self) -> None:
         """Post what is new now, wherever nobody else is at it."""
@@ -240,7 +235,13 @@ class Outbox:
 
     async def _post(self, mailbox: Mailbox, row: LogEntry) -> None:
         """Post what the row says, if anything; what the platform won't have is passed over."""
-        post = await self._post_of(mailbox, row)
+        post: Post | None = None
+        if mailbox.kind == "person":
+            post = await self._wanted(mailbox, row)
+        elif record := await self._services.store.conversations.find(
+            mailbox.tenant, mailbox.subject
+        ):
+            post = said_in(row, mailbox.subject, record.locale)
         if post is None:
             return
         key = derived_id("post", mailbox.face, mailbox.kind, mailbox.subject, str(row.sequence))
@@ -249,30 +250,22 @@ class Outbox:
         except Undeliverable as error:
             log.warning("%s won't have row %s: %s", mailbox.face, row.sequence, error)
 
-    async def _post_of(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
-        if mailbox.kind == "person":
-            return await self._wanted(mailbox, row)
-        record = await self._services.store.conversations.find(mailbox.tenant, mailbox.subject)
-        return said_in(row, mailbox.subject, record.locale) if record else None
-
     async def _wanted(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
-        person = await self._services.directory.find(mailbox.tenant, mailbox.subject)
+        services, tenant = self._services, mailbox.tenant
+        person = await services.directory.find(tenant, mailbox.subject)
         if person is None or row.data.get("reason") not in ASKING:
             return None
-        record = await self._awaited(mailbox, str(row.data.get("flow_run")))
-        return None if record is None else await card_of(self._services, person, record)
-
-    async def _awaited(self, mailbox: Mailbox, run: str) -> ApprovalRecord | None:
-        awaited = await self._services.store.runs.awaited(mailbox.tenant, [run])
-        return next((one for one in awaited if one.person == mailbox.subject), None)
+        for record in await services.store.runs.awaited(tenant, [str(row.data.get("flow_run"))]):
+            if record.person == mailbox.subject:
+                return await card_of(services, person, record)
+        return None
 
 
 def said_in(row: LogEntry, conversation: str, locale: Locale) -> Statement | None:
     """What the desk says in a row of the log: an answer, or news; None where it says nothing."""
+    replies: list[Reply] = []
     if row.kind == "turn":
         replies = RecordedTurn.model_validate(row.data).turn.replies
-        return Statement(replies, conversation, locale) if replies else None
-    if row.kind == "message" and row.data["role"] != "user" and not row.message_id:
-        news = _News.model_validate(row.data)
-        return Statement(news.replies, conversation, locale) if news.replies else None
-    return None
+    elif row.kind == "message" and row.data["role"] != "user" and not row.message_id:
+        replies = REPLIES.validate_python(row.data.get("replies", []))
+    return Statement(replies, conversation, locale) if replies else None

@@ -100,28 +100,19 @@ def mounted(state: AppState) -> MountedPlatforms:
     """The platforms that are set, mounted; raises as `configured`, or without a library."""
     here, outbound = MountedPlatforms(), dict[str, Outbound]()
     outbox = Outbox(state.services, outbound)
+    for platform, known in configured(state.services.settings):
 
-    def entering(name: str) -> Entering:
-        def enter(platform: Outbound) -> Dispatcher:
-            outbound[name] = platform
-            here.dispatchers.append(Dispatcher(name, state, platform, outbox))
+        def entering(posting: Outbound, name: str = platform.name) -> Dispatcher:
+            outbound[name] = posting
+            here.dispatchers.append(Dispatcher(name, state, posting, outbox))
             return here.dispatchers[-1]
 
-        return enter
-
-    for platform, known in configured(state.services.settings):
-        here.routers.append(_routes(platform, known, entering(platform.name)))
+        try:
+            here.routers.append(platform.mount(known, entering))
+        except ModuleNotFoundError as error:
+            raise MisconfiguredError(
+                f"{known.prefix()}{known.NEEDED[0].upper()} is set, and {error.name} isn't "
+                "installed: pip install 'intent-router[adapters]'"
+            ) from None
         here.outbox = outbox
     return here
-
-
-def _routes(
-    platform: Platform[PlatformSettings], known: PlatformSettings, entering: Entering
-) -> APIRouter:
-    try:
-        return platform.mount(known, entering)
-    except ModuleNotFoundError as error:
-        raise MisconfiguredError(
-            f"{known.prefix()}{known.NEEDED[0].upper()} is set, and {error.name} isn't installed: "
-            "pip install 'intent-router[adapters]'"
-        ) from None

@@ -52,7 +52,6 @@ from router.channels.cards import (
     title_of,
 )
 from router.channels.dispatcher import PATIENCE, Dispatcher
-from router.channels.outbox import DecisionOutcome
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.documents.strict_json import strict_json
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
@@ -138,6 +137,10 @@ def _said(said: Statement) -> Iterator[Element]:
             yield {"tag": "action", "actions": [_button(each) for each in buttons]}
 
 
+def _text(text: str) -> Element:
+    return {"tag": "div", "text": _plain(text)}
+
+
 def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
     yield _text("\n".join([title_of(wanted), "", *decided_on(wanted)]))
     if wanted.outcome:
@@ -145,23 +148,13 @@ def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
         return
     at_once = [deciding(wanted, verdict) for verdict in VERDICTS if verdict != "return"]
     yield {"tag": "action", "actions": [_button(each) for each in at_once]}
-    yield _returning(wanted)
-
-
-def _returning(wanted: DecisionRequest) -> Element:
-    """A form of its own: it isn't sent before something is written."""
+    # A form of its own: it isn't sent before something is written.
     hint = _plain(cards.WHAT_TO_CHANGE.within(wanted.locale))
     field: Element = {"tag": "input", "name": COMMENT, "required": True, "placeholder": hint}
     sending = {"name": "return", "action_type": "form_submit"}
-    fields = [
-        field | {"max_length": LONGEST_COMMENT},
-        _button(deciding(wanted, "return")) | sending,
-    ]
-    return {"tag": "form", "name": "returning", "elements": fields}
-
-
-def _text(text: str) -> Element:
-    return {"tag": "div", "text": _plain(text)}
+    returning = _button(deciding(wanted, "return")) | sending
+    fields = [field | {"max_length": LONGEST_COMMENT}, returning]
+    yield {"tag": "form", "name": "returning", "elements": fields}
 
 
 def _button(each: CardButton) -> Element:
@@ -194,12 +187,13 @@ def message_of(body: dict[str, Any]) -> Inbound | None:
         return None
     if not (is_id(account) and is_id(event) and is_id(chat)):
         return None
-    place = _place(str(chat), message)
+    # A message of a thread is answered in it, by a reply to that message.
+    replied = message.get("message_id") if message.get("thread_id") else None
     return Inbound(
         event=str(event),
         account=str(account),
         thread=str(message.get("thread_id") or chat),
-        place=place,
+        place={"chat": str(chat)} | ({"message": replied} if isinstance(replied, str) else {}),
         text=_typed_text(message.get("content")) if kind == "text" else None,
         with_files=kind in _WITH_FILES,
     )
@@ -218,12 +212,6 @@ def press_of(body: dict[str, Any]) -> Inbound | None:
     comment = comment if isinstance(comment, str) else ""
     place = {"chat": str(chat)}
     return Inbound(str(id_), str(account), str(chat), place, button=button, comment=comment)
-
-
-def _place(chat: str, message: dict[str, Any]) -> Place:
-    """A message of a thread is answered in it, by a reply to that message."""
-    replied = message.get("message_id") if message.get("thread_id") else None
-    return {"chat": chat} | ({"message": replied} if isinstance(replied, str) else {})
 
 
 def _typed_text(content: object) -> str:
@@ -291,10 +279,14 @@ class FeishuClient:
 
     async def _authorised(self, path: str, query: dict[str, str], body: dict[str, Any]) -> None:
         """Call it with a token; once more where Feishu no longer takes that one."""
-        code, said = await self._call(path, query, body, await self._fresh_token())
-        if code in _NO_TOKEN:
+        code, said = -1, ""
+        for _ in range(2):
+            headers = {"Authorization": f"Bearer {await self._fresh_token()}"}
+            answer = await self._answer(path, query, body, headers)
+            code, said = int(answer.get("code", -1)), str(answer.get("msg"))
+            if code not in _NO_TOKEN:
+                break
             self._good_until = 0.0
-            code, said = await self._call(path, query, body, await self._fresh_token())
         if code in _BUSY:
             raise TooManyRequests("Feishu is busy", BUSY)
         if code != 0:
@@ -309,13 +301,6 @@ class FeishuClient:
             self._token = str(answer["tenant_access_token"])
             self._good_until = time.monotonic() + float(answer.get("expire", 0)) - EARLY
         return self._token
-
-    async def _call(
-        self, path: str, query: dict[str, str], body: dict[str, Any], token: str
-    ) -> tuple[int, str]:
-        headers = {"Authorization": f"Bearer {token}"}
-        answer = await self._answer(path, query, body, headers)
-        return int(answer.get("code", -1)), str(answer.get("msg"))
 
     async def _answer(
         self, path: str, query: dict[str, str], body: dict[str, Any], headers: dict[str, str]
@@ -369,7 +354,8 @@ class FeishuRoutes:
         header = header if isinstance(header, dict) else {}
         self._check_token(header.get("token"))
         kind = str(header.get("event_type"))
-        inbound = {MESSAGE: message_of, PRESS: press_of}.get(kind, _nothing)(body)
+        reads = {MESSAGE: message_of, PRESS: press_of}.get(kind)
+        inbound = reads(body) if reads else None
         if inbound is None:
             return JSONResponse({})
         if inbound.button is not None and inbound.button.decision is not None:
@@ -382,7 +368,12 @@ class FeishuRoutes:
         deciding = asyncio.create_task(self._dispatcher.decide(inbound))
         await asyncio.wait({deciding}, timeout=PATIENCE)
         if not deciding.done():
-            self._dispatcher.aside(self._said_later(inbound, deciding))
+
+            async def said_later() -> None:
+                if (outcome := await deciding) is not None:
+                    await self._client.say(inbound.place, outcome.text)
+
+            self._dispatcher.aside(said_later())
             return _toast("info", f"{cards.DECIDING.zh} {cards.DECIDING.en}")
         outcome = deciding.result()
         if outcome is None:
@@ -392,19 +383,9 @@ class FeishuRoutes:
             shown["card"] = {"type": "raw", "data": card(outcome.card)}
         return shown
 
-    async def _said_later(
-        self, inbound: Inbound, deciding: asyncio.Task[DecisionOutcome | None]
-    ) -> None:
-        if (outcome := await deciding) is not None:
-            await self._client.say(inbound.place, outcome.text)
-
     def _check_token(self, given: object) -> None:
         if not hmac.compare_digest(str(given).encode(), self._token.encode()):
             raise Unauthenticated("The verification token isn't the app's.")
-
-
-def _nothing(_: dict[str, Any]) -> Inbound | None:
-    return None
 
 
 def _toast(kind: str, text: str) -> dict[str, Any]:
