@@ -1,9 +1,8 @@
 """Days and ranges of days in a sentence: `下周一到周三`, `Dec 24-26`, `2026-12-24`, `明天下午`.
 
-`10.28` is a number, a version or a price far more often than a day. It is a day where a sentence
-in Chinese says so: after `挪到` or `从`, before `请年假` or `那天`. `9/10` is a mark as often as
-a day: it takes a word like `by` before it. Two that are joined, `10.9-10.13`, show each other to
-be days.
+`10.28` is a number or a price far more often than a day: it is one where a sentence in Chinese says
+so, after `挪到`, before `请年假`. `9/10` is a mark as often as a day: it takes a word like `by`
+before it. Two that are joined, `10.9-10.13`, show each other to be days.
 """
 
 from collections.abc import Callable, Iterator

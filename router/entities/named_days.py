@@ -1,8 +1,8 @@
 """Days by their place in a month or year, and holidays by their name.
 
-The end of a month is its last day. Its beginning and its middle are days that two people would
-name differently, and so is the end of a week: they are none. `元旦` is a day in `元旦我值班`, and
-the kind of a thing in `元旦晚会`: then it is none. Holidays that move are looked up in `holidays`.
+The beginning, the middle, and the end of a week are days that two people would name differently:
+they are none. `元旦` is a day in `元旦我值班`, and the kind of a thing in `元旦晚会`. Holidays that
+move are looked up in `holidays`.
 """
 
 from router.entities.dates_en import MONTH_NAME, WEEKDAY_NAME, WEEKDAYS, WHICH, month_number

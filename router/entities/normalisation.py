@@ -1,18 +1,14 @@
 """One spelling for everything that is read by rules, with the way back to what was typed.
 
-Rules look for `请假` and `leave`; people type `請 假`, `ＬＥＡＶＥ` and `pleeease`. A `Normalised`
-holds the one spelling and, for each of its characters, where it came from, so that whatever is
-found can be shown in the person's own words.
-
-Of keys held down only what is certain counts once: nothing is said three times in Chinese, but
+People type `請 假`, `ＬＥＡＶＥ` and `pleeease`. Nothing is said three times in Chinese but
 `下下下周`, and no English word has a letter three times; figures count. Traditional characters
-become simplified ones one for one, by OpenCC's tables and not by its converter, which also has
-words such as 打坏 ▸ 打坯: right for classical texts and wrong for a broken laptop.
+become simplified by OpenCC's tables, and not by its converter, which also has words such as 打坏 ▸
+打坯: wrong for a broken laptop.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby, product
@@ -203,50 +199,39 @@ def normalise(typed: str) -> Normalised:
     characters go. An emoji is read only where there are no words. Lone surrogates become U+FFFD,
     so that the result is always encodable.
     """
-    return _typed_once(_in_words(typed))
+    words = _aligned(typed, _in_words(typed))
+    once = [*zip(words.text, words.starts, words.ends, strict=True)]
+    held = [*held_down(words.text)]
+    for (first, last), meant in reversed(held):
+        once[first:last] = [(c, words.starts[first], words.ends[last - 1]) for c in meant]
+    return _aligned(typed, once) if held else words
 
 
-def _in_words(typed: str) -> Normalised:
-    characters: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    gap: tuple[int, int] | None = None
+_Piece = tuple[str, int, int]
+
+
+def _aligned(typed: str, pieces: Iterable[_Piece]) -> Normalised:
+    text, starts, ends = [*zip(*pieces, strict=True)] or [(), (), ()]
+    return Normalised(typed, simplified("".join(text)), tuple(starts), tuple(ends))
+
+
+def _in_words(typed: str) -> list[_Piece]:
+    words: list[_Piece] = []
+    gap: Span | None = None
     pieces = list(_unfolded(typed))
     wordy = any(_WORDS.match(character) for character, _, _ in pieces)
     for character, start, end in pieces:
         if character == " " or (wordy and _PICTURES.match(character)):
             gap = (gap[0] if gap else start, end)
             continue
-        if gap and characters and not _joins(characters[-1], character):
-            characters.append(" ")
-            starts.append(gap[0])
-            ends.append(gap[1])
+        if gap and words and not _joins(words[-1][0], character):
+            words.append((" ", *gap))
         gap = None
-        characters.append(character)
-        starts.append(start)
-        ends.append(end)
-    return Normalised(typed, simplified("".join(characters)), tuple(starts), tuple(ends))
+        words.append((character, start, end))
+    return words
 
 
-def _typed_once(found: Normalised) -> Normalised:
-    text: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    reached = 0
-    for (first, last), meant in held_down(found.text):
-        text += [found.text[reached:first], meant]
-        starts += [*found.starts[reached:first], *([found.starts[first]] * len(meant))]
-        ends += [*found.ends[reached:first], *([found.ends[last - 1]] * len(meant))]
-        reached = last
-    if not reached:
-        return found
-    text.append(found.text[reached:])
-    starts += found.starts[reached:]
-    ends += found.ends[reached:]
-    return Normalised(found.typed, "".join(text), tuple(starts), tuple(ends))
-
-
-def _unfolded(typed: str) -> Iterator[tuple[str, int, int]]:
+def _unfolded(typed: str) -> Iterator[_Piece]:
     parting = {mark.start() for mark in _PARTS_FIGURES.finditer(typed)}
     for cluster in _CLUSTER.finditer(typed):
         start, end = cluster.span()

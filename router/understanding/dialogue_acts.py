@@ -1,12 +1,9 @@
 """What people say about the dialogue itself, giving up a flow and going on with one among it.
 
-An act is the whole message, but for what is said around it: `帮助搬家` is a reason for leave and
-`repeat order` a thing to be bought, not calls for help or for a repetition. Greetings, thanks and
-the words with which people put themselves right are never a reason, and a request still begins a
-message that has them first. The words stand in `router.lexicon`.
-
-A flow is given up by words that give up anything, and by those that its file has for it: of what
-is called a trip and is travelled, `cancel my trip`, `I don't want to travel any more`, `不出差了`.
+An act is the whole message, but for what is said around it: `帮助搬家` is a reason for leave. Words
+of politeness are never a reason. A flow is given up by words for anything, and by its file's own:
+of what is called a trip and is travelled, `cancel my trip`, `I don't want to travel any more`,
+`不出差了`.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """What a message states of the slots that a model gave for it: checked, and read again by rules.
 
-A model is good at which words answer which slot and bad at arithmetic: it is asked for the words,
-and what it worked out by itself gives way to what rules read in the same message. Texts count as
-they stand there; numbers however they are written (`7778`, `7,778`, `七千`), but not the figures
-of a date; yes and no count of what is named.
+A model is good at which words answer which slot and bad at arithmetic: what it worked out by itself
+gives way to what rules read. Texts count as they stand there, numbers however they are written, but
+not the figures of a date; yes and no count of what is named.
 """
 
 from collections.abc import Iterator, Mapping

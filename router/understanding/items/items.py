@@ -1,13 +1,9 @@
 """Several things in one sentence: `昨天打车36块,今天午饭25块`, `三张打车票 58、36、32`.
 
-The sentence is read from left to right as a row of choices, counts, amounts, dates and numbers of
-documents, which are then dealt out to the items that they describe: a new item begins where a
-field would come a second time. Values of one field in a row make an item each, or go to the items
-that lack the field, one each: `打车和午餐，30 和 40`. A row that fits neither goes to nobody: it is
-asked for.
-
-A figure is an amount where nothing else is near that it could be. A comma that may be a decimal
-one, `86,5 yuan`, makes neither of its readings certain: then there is no amount.
+A row of choices, counts, amounts, dates and numbers of documents is dealt out to items: a new one
+begins where a field would come twice. Values of one field in a row make an item each, or go to
+those that lack it; a row that fits neither is asked for, and so is a figure that may be something
+else than an amount.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,10 +1,9 @@
 """Which flows a message starts, or tools it asks for: all patterns at once, in time linear in it.
 
-google-re2's `Filter` knows of every pattern which literals it can't match without, finds those in
-one pass, and tries only the few patterns that are left. It finds the literals with one automaton
-of bounded memory: with a few thousand distinct ones it refuses to be compiled, and long before that
-a text made of them costs a hundred times what it should, since states are forgotten and built
-again. So there are several, of a size that was measured (`bench/understanding.py`).
+google-re2's `Filter` finds the literals that patterns can't match without in one pass, and tries
+only the few patterns that are left. With thousands of literals it refuses to be compiled, and long
+before that it is slow: so there are several, of a size that was measured
+(`bench/understanding.py`).
 """
 
 from bisect import bisect_right
