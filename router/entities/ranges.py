@@ -47,6 +47,7 @@ _RETURN = compiled("^ ?(?:回来|回去|回公司|返岗|返工|上班|复工|�
 _RETURNING = compiled(
     r"(?:\bback(?: to work| in the office| at work)?|\breturn(?:ing)?) (?:on |by )?$"
 )
+_BACK = (_RETURNING, _RETURN)
 _A_WEEKDAY = compiled(
     r"(?:周|星期|礼拜)[一二三四五六日天]|\b(?:mon|tues?|wed|thur?s?|fri|sat|sun)[a-z]*\b"
 )
@@ -65,17 +66,26 @@ class Interval:
 
 def interval(found: Iterable[Found[Days]], text: str) -> Interval | None:
     """The one stretch that is meant; None where there are none, or several."""
-    days = kept([f for f in found if not _is_return(f, text)], text)
-    days = _in_their_week(_joined(days, text), text)
+    # The day of coming back is none of it.
+    leaving = [
+        f
+        for f in found
+        if not any(p.search(part) for p, part in zip(_BACK, _around(f, text), strict=True))
+    ]
+    days = _in_their_week(_joined(kept(leaving, text), text), text)
     if len(days) == 1:
         # One day after 到 or `until` is only an end, one before 开始 only a start.
         one = days[0]
-        after, before = text[one.end :][:_NEAR], text[: one.start][-_NEAR:]
+        before, after = _around(one, text)
         if one.value.first == one.value.last and _UNTIL.search(before):
             return Interval(one, starts=False)
         is_open = _OPEN_END.search(after) or _OPEN_START.search(before)
         return Interval(one, ends=not is_open)
     return _between(days[0], days[1], text) if len(days) == 2 else None  # noqa: PLR2004 - two ends
+
+
+def _around(found: Found[Days], text: str) -> tuple[str, str]:
+    return text[: found.start][-_NEAR:], text[found.end :][:_NEAR]
 
 
 def one_day(found: Sequence[Found[Days]], text: str) -> date | None:
@@ -88,11 +98,12 @@ def one_day(found: Sequence[Found[Days]], text: str) -> date | None:
 
 def _between(one: Found[Days], other: Found[Days], text: str) -> Interval | None:
     """A start and an end that stand apart: `从12月28号休年假到1月5号`."""
-    until = [f for f in (one, other) if _is_end(f, one, text)]
-    if len(until) != 1:
+    before, between = _around(one, text)[0], _around(other, text)[0]
+    opened = _OPEN_START.search(before) and _TO.search(between)
+    one_ends, other_ends = _UNTIL.search(before), _UNTIL.search(between) or opened
+    if bool(one_ends) == bool(other_ends):
         return None
-    end = until[0]
-    start = other if end is one else one
+    start, end = (other, one) if one_ends else (one, other)
     if start.value.first != start.value.last or end.value.first != end.value.last:
         return None
     last = from_weekday(end.value, start.value.first, text[end.start : end.end])
@@ -101,14 +112,6 @@ def _between(one: Found[Days], other: Found[Days], text: str) -> Interval | None
     halves = start.value.first_half, last.last_half
     days = Days(start.value.first, last.last, *halves)
     return Interval(Found(min(one.start, other.start), max(one.end, other.end), days))
-
-
-def _is_end(found: Found[Days], first: Found[Days], text: str) -> bool:
-    before = text[: found.start][-_NEAR:]
-    if _UNTIL.search(before):
-        return True
-    opened = _OPEN_START.search(text[: first.start][-_NEAR:])
-    return found is not first and bool(opened and _TO.search(before))
 
 
 def from_weekday(days: Days, start: date, named: str) -> Days:
@@ -142,12 +145,6 @@ def _moved_into(monday: date, found: Found[Days], text: str) -> Found[Days] | No
     if away < timedelta():
         return found
     return replace(found, value=replace(value, first=value.first + away, last=value.last + away))
-
-
-def _is_return(found: Found[Days], text: str) -> bool:
-    """True for the day of coming back."""
-    after, before = text[found.end :][:_NEAR], text[: found.start][-_NEAR:]
-    return bool(_RETURN.search(after) or _RETURNING.search(before))
 
 
 def _joined(found: list[Found[Days]], text: str) -> list[Found[Days]]:

@@ -5,11 +5,10 @@ or the request itself; or where it says outright that it is the cause. Where tha
 there is nothing, and the slot is asked for.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from router.entities.documents import Documents, documents
-from router.entities.grammar import MOST_FOUND, Span, compiled
+from router.entities.grammar import MOST_FOUND, Found, Span, compiled
 from router.entities.normalisation import Normalised
 from router.flow.slot_types.slot import Slot
 from router.lexicon import EN, ZH
@@ -42,12 +41,6 @@ _SHORTEST_CAUSE = 4
 _REQUESTING = compiled("[a-z]|想|要|需|帮|麻烦|申请|提|能|可以|开始|打算|准备|先|再|安排|用|给|办")
 
 
-@dataclass(frozen=True)
-class _Clause:
-    start: int
-    end: int
-
-
 def left_over(
     text: Normalised,
     used: Sequence[Span],
@@ -61,17 +54,23 @@ def left_over(
     """
     cause = _cause(text.text)
     if cause is not None:
-        return _stated_cause(text, cause, requests)
+        # Up to where the request begins, if it begins in the same clause.
+        end = min([cause.end, *(start for start, _ in requests if cause.start <= start)])
+        if end < cause.end:
+            end -= len(_ON_THE_WAY.search(text.text[cause.start : end]).group())
+        return _trimmed(text, cause.start, end) if end > cause.start else None
     signed = farewell(text)
     clauses = [c for c in _clauses(text.text) if c.end <= signed]
     if len(clauses) > MOST_FOUND:
         return None
     taken = [*used, *requests]
-    free = [c for c in clauses if not _touched(c, taken) and _says_something(text, c, hinted)]
+    free = [c for c in clauses if not c.touches(taken) and _says_something(text, c, hinted)]
     if not free:
         return _rest_of_a_clause(text, clauses, used, requests) or _purpose(text, clauses, taken)
-    run = _neighbours(text.text, free)
-    return None if run is None else _trimmed(text, run.start, run.end)
+    # They count as one where only punctuation parts them.
+    start, end = free[0].start, free[-1].end
+    together = len(_clauses(text.text[start:end])) == len(free)
+    return _trimmed(text, start, end) if together else None
 
 
 def without_cause(text: str) -> str:
@@ -80,22 +79,14 @@ def without_cause(text: str) -> str:
     return text if cause is None else f"{text[: cause.start]} {text[cause.end :]}"
 
 
-def _cause(text: str) -> _Clause | None:
+def _cause(text: str) -> Found[str] | None:
     """What follows `因为` or `because`, to the end of the clause."""
     marker = _CAUSE.search(text)
     if marker is None:
         return None
     start = marker.end() - (1 if marker.group().endswith(" i") else 0)
     clause = next((c for c in _clauses(text) if c.end > start), None)
-    return clause and _Clause(max(start, clause.start), clause.end)
-
-
-def _stated_cause(text: Normalised, cause: _Clause, requests: Sequence[Span]) -> str | None:
-    """The cause up to where the request begins, if it begins in the same clause."""
-    end = min([cause.end, *(start for start, _ in requests if cause.start <= start)])
-    if end < cause.end:
-        end -= len(_ON_THE_WAY.search(text.text[cause.start : end]).group())
-    return _trimmed(text, cause.start, end) if end > cause.start else None
+    return clause and _clause(text, max(start, clause.start), clause.end)
 
 
 def clause_starts(text: str) -> list[int]:
@@ -103,29 +94,25 @@ def clause_starts(text: str) -> list[int]:
     return [clause.start for clause in _clauses(text)]
 
 
-def _clauses(text: str) -> list[_Clause]:
-    clauses: list[_Clause] = []
-    start = 0
+def _clause(text: str, start: int, end: int) -> Found[str]:
+    return Found(start, end, text[start:end])
+
+
+def _clauses(text: str) -> list[Found[str]]:
     addresses = [found.span() for found in _ADDRESS.finditer(text)]
+    bounds = [0]
     for mark in _BREAK.finditer(text):
-        inside = any(first <= mark.start() < end for first, end in addresses)
-        if not inside and not _is_within_number(text, mark.start(), mark.end()):
-            clauses.append(_Clause(start, mark.start()))
-            start = mark.end()
-    clauses.append(_Clause(start, len(text)))
-    return [c for c in clauses if text[c.start : c.end].strip()]
+        start, end = mark.span()
+        inside = any(first <= start < last for first, last in addresses)
+        within_number = text[start - 1 : start].isdigit() and text[end : end + 1].isdigit()
+        if not inside and not within_number:
+            bounds += [start, end]
+    pairs = zip(bounds[::2], [*bounds[1::2], len(text)], strict=True)
+    return [c for c in (_clause(text, *pair) for pair in pairs) if c.value.strip()]
 
 
-def _is_within_number(text: str, start: int, end: int) -> bool:
-    return text[start - 1 : start].isdigit() and text[end : end + 1].isdigit()
-
-
-def _touched(clause: _Clause, taken: Iterable[Span]) -> bool:
-    return any(start < clause.end and clause.start < end for start, end in taken)
-
-
-def _says_something(text: Normalised, clause: _Clause, hinted: Sequence[Span] = ()) -> bool:
-    said = text.text[clause.start : clause.end]
+def _says_something(text: Normalised, clause: Found[str], hinted: Sequence[Span] = ()) -> bool:
+    said = clause.value
     for start, end in hinted:
         if clause.start <= start and end <= clause.end:
             said = said.replace(text.text[start:end], " ")
@@ -134,15 +121,8 @@ def _says_something(text: Normalised, clause: _Clause, hinted: Sequence[Span] = 
     return not asked and not says_nothing(said) and _SOME.search(said) is not None
 
 
-def _neighbours(text: str, clauses: list[_Clause]) -> _Clause | None:
-    """The clauses as one where only punctuation parts them; None where they stand apart."""
-    first, last = clauses[0], clauses[-1]
-    between = _clauses(text[first.start : last.end])
-    return _Clause(first.start, last.end) if len(between) == len(clauses) else None
-
-
 def _rest_of_a_clause(
-    text: Normalised, clauses: list[_Clause], used: Sequence[Span], requests: Sequence[Span]
+    text: Normalised, clauses: list[Found[str]], used: Sequence[Span], requests: Sequence[Span]
 ) -> str | None:
     """The cause in a clause that begins with a date: `下周三要带孩子看病`.
 
@@ -150,33 +130,28 @@ def _rest_of_a_clause(
     `明天身体不舒服请一天病假`; then it has to look like one.
     """
     for clause in clauses:
-        inside = [span for span in used if span[0] < clause.end and clause.start < span[1]]
+        inside = [span for span in used if clause.touches([span])]
         asked = min((s for s, _ in requests if clause.start <= s < clause.end), default=None)
         leading = [span for span in inside if asked is None or span[0] < asked]
         if not leading or text.text[clause.start : leading[0][0]].strip() not in {"", "我"}:
             continue
-        rest = _Clause(max(end for _, end in leading), clause.end if asked is None else asked)
-        if _is_cause(text, rest, certain=asked is None):
-            return _trimmed(text, rest.start, rest.end)
+        start, end = max(end for _, end in leading), clause.end if asked is None else asked
+        rest = _clause(text.text, start, end)
+        said = rest.value.strip()
+        doubtful = asked is not None and (len(said) < _SHORTEST_CAUSE or _REQUESTING.search(said))
+        if not doubtful and end - start > _SHORTEST_REST and _says_something(text, rest):
+            return _trimmed(text, start, end)
     return None
 
 
-def _purpose(text: Normalised, clauses: list[_Clause], taken: Sequence[Span]) -> str | None:
+def _purpose(text: Normalised, clauses: list[Found[str]], taken: Sequence[Span]) -> str | None:
     """What follows the request in its clause and says what for: `请半天假去接孩子`."""
     for clause in clauses:
         ends = [end for start, end in taken if clause.start <= start and end < clause.end]
-        rest = _Clause(max(ends, default=clause.end), clause.end)
-        purpose = _PURPOSE.search(text.text[rest.start : rest.end])
-        if purpose is not None and _says_something(text, rest):
-            return _trimmed(text, rest.start, rest.end)
+        rest = _clause(text.text, max(ends, default=clause.end), clause.end)
+        if _PURPOSE.search(rest.value) is not None and _says_something(text, rest):
+            return _trimmed(text, *rest.span)
     return None
-
-
-def _is_cause(text: Normalised, rest: _Clause, *, certain: bool) -> bool:
-    said = text.text[rest.start : rest.end].strip()
-    if not certain and (len(said) < _SHORTEST_CAUSE or _REQUESTING.search(said)):
-        return False
-    return rest.end - rest.start > _SHORTEST_REST and _says_something(text, rest)
 
 
 def _trimmed(text: Normalised, start: int, end: int) -> str | None:
@@ -184,8 +159,7 @@ def _trimmed(text: Normalised, start: int, end: int) -> str | None:
     leading = _LEADING.search(said)
     if leading is not None and leading.end() < len(said):
         start += leading.end()
-    typed = text.as_typed(start, end).strip(" ,，。.;；!！~:：\t\n")
-    return typed or None
+    return text.as_typed(start, end).strip(" ,，。.;；!！~:：\t\n") or None
 
 
 def documents_of(slot: Slot) -> Documents | None:

@@ -90,23 +90,16 @@ def fill_choices(slots: Slots, text: str) -> Filling:
     for name, slot in slots.items():
         if slot.kind.made_of != "choices" or slot.part_of_range:
             continue
-        found = _own(slot, find_choices(slot.choices, text), text)
-        labels = [f for f in found if is_label(slot.choices, text[f.start : f.end])]
+        named = find_choices(slot.choices, text)
+        labels = [f for f in named if is_label(slot.choices, text[f.start : f.end])]
+        # What happens to others hints at nothing: 妈妈住院.
+        found = [f for f in named if f in labels or not is_anothers(text, *f.span)]
         meant = kept(labels or found, text)
         if len({f.value for f in meant}) == 1:
             filling.values[name] = meant[0].value
         filling.used.extend(f.span for f in labels)
         filling.hinted.extend(f.span for f in found if f not in labels)
     return filling
-
-
-def _own(slot: Slot, found: list[Found[str]], text: str) -> list[Found[str]]:
-    """Those that are said of the speaker: `妈妈住院` doesn't hint at sick leave."""
-    return [
-        f
-        for f in found
-        if is_label(slot.choices, text[f.start : f.end]) or not is_anothers(text, f.start, f.end)
-    ]
 
 
 def fill_days(slots: Slots, things: Iterable[Found[Thing]], text: str) -> Filling:
@@ -198,7 +191,8 @@ def _fill_duration(slots: Slots, lengths: list[Found[Duration]], dates: Filling)
     name = next(iter(filled_by(Duration, slots)), None)
     parts = range_slots(slots)
     start = dates.values.get(parts.get("start", ""))
-    halves = found.value.unit == "days" and found.value.count % 1 and not _halved(parts, dates)
+    halved = any(parts.get(part) in dates.values for part in _HALVES)
+    halves = found.value.unit == "days" and found.value.count % 1 and not halved
     if parts.get("end") in dates.values and not (halves and name):
         filling.used.append(found.span)
     elif name is not None:
@@ -216,10 +210,6 @@ def last_day(start: str, length: Duration) -> str | None:
     if days != int(days) or not 0 < days <= _MOST_DAYS:
         return None
     return (date.fromisoformat(start) + timedelta(days=int(days) - 1)).isoformat()
-
-
-def _halved(parts: Mapping[RangePart, str], dates: Filling) -> bool:
-    return any(parts.get(part) in dates.values for part in _HALVES)
 
 
 def fill_mentions(slots: Slots, utterance: Utterance) -> Filling:
