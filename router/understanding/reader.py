@@ -1,10 +1,10 @@
 """Reading a message: what it means as far as rules can tell, without a model.
 
-`POLICIES` are tried in order, the most certain first; the first that knows what is meant decides,
+Policies are tried in order, the most certain first; the first that knows what is meant decides,
 and its name stands in the route. Where none does there is no route, and a model is asked.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -179,12 +179,14 @@ class Reader:
 
 
 def _decided(heard: _Heard) -> Reading:
-    stage = "addressed" if heard.skill else "open"
-    for policy in POLICIES["asked" if heard.asking is not None else stage]:
-        outcome = policy(heard)
-        if outcome is not None:
-            return _reading(heard.text, outcome, policy.__name__)
-    return Reading(normalised=heard.text)
+    tried: Iterator[tuple[str, Outcome | None]]
+    if (view := heard.asking) is not None:
+        tried = ((policy.__name__, policy(heard, view)) for policy in ASKED)
+    else:
+        policies = ADDRESSED if heard.skill else OPEN
+        tried = ((policy.__name__, policy(heard)) for policy in policies)
+    name, outcome = next((one for one in tried if one[1] is not None), ("", None))
+    return _reading(heard.text, outcome, name)
 
 
 def _reading(normalised: str, outcome: Outcome | None, policy: str) -> Reading:
@@ -195,9 +197,9 @@ def _reading(normalised: str, outcome: Outcome | None, policy: str) -> Reading:
     return Reading(normalised=normalised, route=named, commands=[command])
 
 
-def resume(heard: _Heard) -> Outcome | None:
+def resume(heard: _Heard, active: FlowView | None = None) -> Outcome | None:
     """A flow that was put aside is named, or it is said that none of them is wanted."""
-    situation, active = heard.situation, heard.asking
+    situation = heard.situation
     paused = [(run, heard.known.names_of(run)) for run in situation.resumable]
     if active is not None and resumes(heard.text, heard.known.names_of(active)):
         return None
@@ -222,11 +224,10 @@ def _named_in_between(
     return runs[-1] if runs else None
 
 
-def dialogue_act(heard: _Heard) -> Outcome | None:
+def dialogue_act(heard: _Heard, view: FlowView) -> Outcome | None:
     """It is about the dialogue with the flow: `skip`, `help`, `say that again`."""
-    view = heard.asking
-    act = _act(heard, view) if view else None
-    return outcome_of(act, view, heard.locale) if view and act else None
+    act = _act(heard, view)
+    return outcome_of(act, view, heard.locale) if act else None
 
 
 def _act(heard: _Heard, view: FlowView) -> Act | None:
@@ -242,32 +243,29 @@ def _act(heard: _Heard, view: FlowView) -> Act | None:
     return act_of(heard.text, optional=empty and not yes_or_no, listed=listed)
 
 
-def cancel(heard: _Heard) -> Outcome | None:
+def cancel(heard: _Heard, view: FlowView) -> Outcome | None:
     """The run that asks is given up; not where the message only takes an item from its list."""
-    view = heard.asking
-    if view is None or not heard.cancels(view):
+    if not heard.cancels(view):
         return None
     items = corrected_items(view, heard.utterance)
-    if items is not None and items.slots:
-        return None
-    return why.CANCELLED.of(view, heard.locale), CancelFlow()
+    only_items = items is not None and items.slots
+    return None if only_items else (why.CANCELLED.of(view, heard.locale), CancelFlow())
 
 
-def which_item(heard: _Heard) -> Outcome | None:
+def which_item(heard: _Heard, view: FlowView) -> Outcome | None:
     """Several items of a list could be meant, or the only one is to go."""
-    view = heard.asking
-    items = corrected_items(view, heard.utterance) if view else None
-    if view is None or items is None or items.slots:
+    items = corrected_items(view, heard.utterance)
+    if items is None or items.slots:
         return None
     reason = why.ONLY_ITEM if items.last else why.WHICH_ITEM
     text = why.KEEP_ONLY_ITEM if items.last else why.SAY_WHICH_ITEM
     return reason.of(view, heard.locale), ReplyText(text=text.within(heard.locale))
 
 
-def confirmation(heard: _Heard) -> Outcome | None:
+def confirmation(heard: _Heard, view: FlowView) -> Outcome | None:
     """The answer to a confirmation, with what is to be put right before."""
-    view, locale = heard.asking, heard.locale
-    if view is None or view.status != "confirming":
+    locale = heard.locale
+    if view.status != "confirming":
         return None
     said = consent(heard.text)
     if said is not None:
@@ -281,18 +279,15 @@ def confirmation(heard: _Heard) -> Outcome | None:
     return None
 
 
-def go_on(heard: _Heard) -> Outcome | None:
+def go_on(heard: _Heard, view: FlowView) -> Outcome | None:
     """It wants to go on with what is being talked about: the question is asked again."""
-    view = heard.asking
-    if view is None or not resumes(heard.text, heard.known.names_of(view)):
-        return None
-    return outcome_of("repeat", view, heard.locale)
+    goes_on = resumes(heard.text, heard.known.names_of(view))
+    return outcome_of("repeat", view, heard.locale) if goes_on else None
 
 
-def other_request(heard: _Heard) -> Outcome | None:
+def other_request(heard: _Heard, view: FlowView) -> Outcome | None:
     """A request for another flow, or a tool, where it is more than the answer to what is asked."""
-    view = heard.asking
-    if view is None or view.flow in heard.starting:
+    if view.flow in heard.starting:
         return None
     others = {name: m for name, m in heard.starting.items() if name != view.flow}
     if others and not _is_plain_answer(heard, view, others):
@@ -321,12 +316,9 @@ def _asks_why(view: FlowView) -> bool:
     return view.awaiting == [reason_slot(view.fillable)]
 
 
-def slot_answer(heard: _Heard) -> Outcome | None:
+def slot_answer(heard: _Heard, view: FlowView) -> Outcome | None:
     """It answers what is asked, or puts right what was said before."""
-    view = heard.asking
-    if view is None or view.status == "confirming":
-        return None
-    slots = _slots_given(heard, view)
+    slots = _slots_given(heard, view) if view.status != "confirming" else None
     if slots is None:
         return None
     return why.filled(view, slots, heard.locale), FillSlots(slots=slots)
@@ -419,20 +411,14 @@ def about_the_desk(heard: _Heard) -> Outcome | None:
     return None
 
 
-Policy = Callable[[_Heard], Outcome | None]
-
-POLICIES: Mapping[str, tuple[Policy, ...]] = {
-    "asked": (
-        resume,
-        dialogue_act,
-        cancel,
-        which_item,
-        confirmation,
-        go_on,
-        other_request,
-        slot_answer,
-    ),
-    "addressed": (resume, offered, skill_answer),
-    "open": (resume, offered, request, cancel_at_work, tool_request, skill_answer, about_the_desk),
-}
-"""In their order: where a flow asks something, where a skill is spoken to, and otherwise."""
+ASKED: tuple[Callable[[_Heard, FlowView], Outcome | None], ...] = (
+    *(resume, dialogue_act, cancel, which_item),
+    *(confirmation, go_on, other_request, slot_answer),
+)
+"""In their order, where a flow asks something."""
+ADDRESSED: tuple[Callable[[_Heard], Outcome | None], ...] = (resume, offered, skill_answer)
+"""Where a skill is spoken to."""
+OPEN: tuple[Callable[[_Heard], Outcome | None], ...] = (
+    *(resume, offered, request, cancel_at_work),
+    *(tool_request, skill_answer, about_the_desk),
+)
