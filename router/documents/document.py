@@ -56,12 +56,7 @@ class Document:
 def read_document(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = False) -> Document:
     """The document in `text`; raises `Unreadable` where there is none, or more than so many nodes.
 
-    With `as_written` every key and scalar is text, as in formats that know no other: `1.0` stays
-    so, and what is empty is an empty text.
-
-    >>> document = read_document("review: {say: hello}")
-    >>> document.data, document.line(("review", "say"))
-    ({'review': {'say': 'hello'}}, 1)
+    With `as_written` every key and scalar is text, as in formats that know no other.
     """
     if opens_too_many(text):
         raise Unreadable(1, TOO_DEEP)
@@ -79,11 +74,7 @@ def read_document(text: str, most_nodes: int = MOST_NODES, *, as_written: bool =
 
 
 def opens_too_many(text: str) -> bool:
-    """Whether brackets are nested so deep that only looking for the first token takes seconds.
-
-    >>> opens_too_many("a: [1, {b: []}]"), opens_too_many("[" * 5000)
-    (False, True)
-    """
+    """Whether brackets are nested so deep that only looking for the first token takes seconds."""
     open_now = accumulate((char in "[{") - (char in "]}") for char in text)
     return max(open_now, default=0) > MOST_OPEN
 
@@ -217,11 +208,7 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
 
 
 def read_text(path: Path, largest: int, remedy: str) -> str:
-    """The file's text, less a byte-order mark.
-
-    Raises `Unreadable` where there is no such file, it isn't UTF-8, or it has more than
-    `largest` bytes; then `remedy` says what to do.
-    """
+    """The file's text, without byte-order mark; raises `Unreadable`, `remedy` if it is too large."""
     try:
         if not path.is_file():
             raise Unreadable(1, Fault(f"there is no such file{_link(path)}", "check the path"))

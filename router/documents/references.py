@@ -13,11 +13,7 @@ class Dangling(LookupError):
 
 
 class References:
-    """Follows references within a document, such as a JSON Schema or an OpenAPI description.
-
-    >>> References({"$defs": {"day": {"type": "string"}}}).target("#/$defs/day")
-    {'type': 'string'}
-    """
+    """Follows references within a document, such as a JSON Schema or an OpenAPI description."""
 
     def __init__(self, document: Any) -> None:
         root = document if isinstance(document, Mapping) else {}

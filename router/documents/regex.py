@@ -31,13 +31,7 @@ def compiled(source: str) -> Any:
 
 
 def refused(source: str, as_written: str | None = None) -> Fault | None:
-    """Why RE2 doesn't take a pattern; None where it does.
-
-    A position is counted in the pattern `as_written`, where that isn't `source` itself.
-
-    >>> refused("trip(?= to)").remedy
-    'match the whole phrase, and put what must not be there into unless'
-    """
+    """Why RE2 doesn't take a pattern, with the place in it `as_written`; None where it does."""
     try:
         compiled(source)
     except re2.error as error:

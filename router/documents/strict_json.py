@@ -19,11 +19,7 @@ ANY_DEPTH = 400
 def strict_json(raw: bytes | str, deepest: int = MAX_DEPTH, *, unique: bool = True) -> Any:
     """The JSON value in `raw`; of a key that comes twice the last, where not `unique`.
 
-    Raises:
-        ValueError: there is none, and this is why.
-
-    >>> strict_json(b'{"text": "hi"}')
-    {'text': 'hi'}
+    Raises `ValueError` with why there is none.
     """
     try:
         value = json.loads(
@@ -39,11 +35,7 @@ def strict_json(raw: bytes | str, deepest: int = MAX_DEPTH, *, unique: bool = Tr
 
 
 def json_document(text: str) -> Document:
-    """JSON with its lines; raises `Unreadable`.
-
-    Every JSON is YAML, whose reader knows lines and sees a key that comes twice; but what
-    counts is what JSON says.
-    """
+    """JSON with its lines; raises `Unreadable`. Its lines are those of YAML, which it is too."""
     if opens_too_many(text):
         raise Unreadable(1, Fault("it is nested too deep", "flatten it"))
     try:

@@ -99,11 +99,9 @@ def validated(
     wording: FileWording = JSON_WORDING,
     context: Any = None,
 ) -> ModelReading[Model]:
-    """The model of the data at `place`, as far as it can be used, and all that is wrong with it.
+    """The model of the data at `place`, less faulty values that may go, and all that is wrong.
 
     `context` is what validators may ask.
-
-    Faulty values that may be left out are, so that other checks can go on.
     """
     found: dict[Place, Fault] = {}
     sound = copy.deepcopy(data)

@@ -73,10 +73,7 @@ class Watcher(Generic[Item]):
         self._seen: dict[Path, _Seen[Item]] = {}
 
     def begin(self, read_all: Callable[[], Mapping[Path, Item]]) -> None:
-        """Read everything for the first time, with what is wrong raised.
-
-        What is written meanwhile is seen at the next look.
-        """
+        """Read everything for the first time, with what is wrong raised."""
         stamps = {path: stamp_of(self._files(path, None)) for path in self._paths()}
         self._seen = {
             path: _Seen(self._stamp_read(path, None, item, stamps.get(path)), item)

@@ -1,8 +1,5 @@
 """Skill folders into skills: read once, bounded, checked whole, refused with everything at fault.
 
-DefinitionError: skills/policy-advisor/SKILL.md:2: the name is 'policy' and the folder
-'policy-advisor'; give both the same name
-
 Beside the instructions only ordinary files within the folder are taken in. A link is followed where
 it leads to one of those; whatever else is there is left out and named, and keeps nobody from using
 the skill. What is edited counts within seconds.
@@ -159,12 +156,7 @@ _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|#|/|\{")
 
 
 def broken_links(body: str, paths: Collection[str]) -> Iterator[tuple[int, Fault]]:
-    """Links to none of `paths` and to no folder of them, with the body's line, from 1.
-
-    >>> list(broken_links("See [the limits](references/limit.md).", ["references/limits.md"]))
-    [(1, Fault(what='it links to references/limit.md, which is not there', \
-remedy='did you mean references/limits.md?'))]
-    """
+    """Links to none of `paths` and to no folder of them, with the body's line, from 1."""
     there = {part for path in paths for part in _with_folders(path)}
     for number, line in _prose(body):
         for target in _targets(line):
@@ -259,10 +251,7 @@ class LoadedSkills:
 
 
 def read_skill(folder: Path) -> FoundSkill:
-    """The skill in a folder, with its files.
-
-    Raises `DefinitionError` with every problem where there is one that nothing can be done about.
-    """
+    """The skill in a folder, with its files; raises `DefinitionError` with every problem."""
     path = instructions_in(folder)
     try:
         parts = _parts(read_text(path, LARGEST, "move what is long into references/"))
@@ -289,8 +278,7 @@ def read_skill(folder: Path) -> FoundSkill:
 def load_all(places: Iterable[Path]) -> LoadedSkills:
     """The skills of several places, each a skill's own folder or a folder of such.
 
-    Raises `DefinitionError` with every problem of every file, also where two share a name or a
-    place has none.
+    Raises `DefinitionError` with every problem, also where two share a name or a place has none.
     """
     names: dict[str, Path] = {}
     found: list[FoundSkill] = []
@@ -385,10 +373,7 @@ _OURS = re.compile(r"[a-z][a-z0-9_]*")
 def remarks(
     loaded: LoadedSkills, names: Collection[str], coming: tuple[str, ...] = ()
 ) -> Iterator[Problem]:
-    """Remarks on skills, where tools and flows have these names.
-
-    More may be `coming`, whose names begin so.
-    """
+    """Remarks on skills, where tools and flows have these names, and more are `coming`."""
     for found in loaded.found:
         count = len(found.skill.instructions.splitlines())
         if count > MOST_LINES:

@@ -74,12 +74,7 @@ class LoopProgress(BaseModel):
 
 
 def why_stop(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop | None:
-    """Why no further step is taken; None where one is.
-
-    >>> skill = Skill.model_construct(max_turns=2, token_budget=1000)
-    >>> why_stop(skill, Progress(steps=2), 10.0)
-    'turns'
-    """
+    """Why no further step is taken; None where one is."""
     if progress.errors >= MOST_ERRORS:
         return "errors"
     if progress.repeats >= MOST_REPEATS:
@@ -92,12 +87,7 @@ def why_stop(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop 
 
 
 def why_last(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop | None:
-    """Why the next step is the last; None where others may follow.
-
-    >>> skill = Skill.model_construct(max_turns=2, token_budget=1000)
-    >>> why_last(skill, Progress(steps=1), 30.0)
-    'turns'
-    """
+    """Why the next step is the last; None where others may follow."""
     if progress.steps + 1 >= skill.max_turns:
         return "turns"
     if progress.repeats + 1 >= MOST_REPEATS:
@@ -137,13 +127,7 @@ _LONGEST = 160
 
 
 def stopped(why: str, found: Sequence[str], locale: Locale) -> str:
-    """Why there is no answer, and what was found all the same.
-
-    >>> print(stopped("I ran out of steps.", ["Working days: 3"], "en"))
-    I ran out of steps.
-    What I have so far:
-    - Working days: 3
-    """
+    """Why there is no answer, and what was found all the same."""
     if not found:
         return why
     lines = [f"- {one_line(line)}" for line in found]
@@ -183,22 +167,14 @@ def left(skill: Skill, progress: LoopProgress, promised: Share) -> Share:
 
 
 def why_no_room(room: Share) -> Stop | None:
-    """Why no further step can begin; None where one can.
-
-    >>> why_no_room(Share(turns=1, tokens=9000))
-    'turns'
-    """
+    """Why no further step can begin; None where one can."""
     if room.turns < LEAST_TURNS:
         return "turns"
     return "tokens" if room.tokens < LEAST_TOKENS else None
 
 
 def share(room: Share, steps: int) -> Share | None:
-    """What the next of so many steps gets; None where it isn't enough to begin with.
-
-    >>> share(Share(turns=9, tokens=9000), 3)
-    Share(turns=3, tokens=3000)
-    """
+    """What the next of so many steps gets; None where it isn't enough to begin with."""
     if why_no_room(room) is not None:
         return None
     return Share(max(LEAST_TURNS, room.turns // steps), max(LEAST_TOKENS, room.tokens // steps))

@@ -104,12 +104,7 @@ class Plan(PlanModel):
     revising: str = ""
 
     def ready(self, begun: Collection[str] = ()) -> list[PlanStep]:
-        """The steps that can begin now: not begun, and all that they depend on is done.
-
-        >>> plan = Plan(steps=(Step(id="a", task="A"), Step(id="b", task="B", depends_on=("a",))))
-        >>> [step.id for step in plan.ready()]
-        ['a']
-        """
+        """The steps that can begin now: not begun, and all that they depend on is done."""
         if self.revising:
             return []
         open_ = (step for step in self.steps if step.id not in self.results)
@@ -228,11 +223,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,20}")
 
 
 def problems(steps: Sequence[PlanStep]) -> list[str]:
-    """What is wrong with the steps of a plan, for the model to mend; empty where nothing is.
-
-    >>> problems([Step(id="a", task="A", depends_on=("b",))])
-    ["step 'a' depends on 'b', which is no step of the plan; there are: a"]
-    """
+    """What is wrong with the steps of a plan, for the model to mend; empty where nothing is."""
     return [*_of_their_number(steps), *_of_each(steps), *_of_their_order(steps)]
 
 

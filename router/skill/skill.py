@@ -63,22 +63,11 @@ class Skill(BaseModel):
         )
 
     def may_use(self, tool: str) -> bool:
-        """True where the skill doesn't rule the tool out. Whether the caller may is another matter.
-
-        >>> unbound = Skill.model_construct(allowed_tools=None)
-        >>> unbound.may_use("calculate")
-        True
-        """
+        """True where the skill doesn't rule the tool out; whether the caller may is open."""
         return self.allowed_tools is None or tool in self.allowed_tools
 
     def works_on_folder_by(self, tool: str) -> bool:
-        """True where the skill has a use for this tool of `OF_FOLDER`, and doesn't rule it out.
-
-        Its own files it may always read: they are what it says of itself.
-
-        >>> Skill.model_construct(files=()).works_on_folder_by("read_skill_file")
-        False
-        """
+        """True where it has a use for the tool of `OF_FOLDER`; its files it may always read."""
         if tool == READ_FILE:
             return bool(self.files)
         has_scripts = any(file.path.startswith(SCRIPTS) for file in self.files)
@@ -86,11 +75,7 @@ class Skill(BaseModel):
 
 
 class SkillCatalog:
-    """Skills by name, in the order of their names. It doesn't change; load anew for a new one.
-
-    >>> "policy-advisor" in SkillCatalog([])
-    False
-    """
+    """Skills by name, in the order of their names. It doesn't change; load anew for a new one."""
 
     def __init__(self, skills: Iterable[Skill] = ()) -> None:
         self._skills = {s.name: s for s in sorted(skills, key=lambda skill: skill.name)}
@@ -122,10 +107,7 @@ MOST_LISTED = 40
 
 
 def listed(skill: Skill) -> str:
-    """What stands below the instructions: which files there are, and how to read them.
-
-    Empty where there are none.
-    """
+    """What stands below the instructions: which files there are, and how to read them."""
     if not skill.files:
         return ""
     first = skill.files[:MOST_LISTED]
@@ -136,11 +118,7 @@ def listed(skill: Skill) -> str:
 
 
 def lines(files: Iterable[SkillFile]) -> str:
-    """A line for each file.
-
-    >>> lines([SkillFile(path="references/limits.md", size=3100, digest="")])
-    '- references/limits.md (3.1 KB)'
-    """
+    """A line for each file."""
     return "\n".join(f"- {file.path} ({_size(file.size)})" for file in files)
 
 

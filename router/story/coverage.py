@@ -24,11 +24,7 @@ class CoverageLine(Protocol):
 
 
 class Transition(NamedTuple):
-    """One way on: through which exit of a state, to which other.
-
-    >>> str(Transition("manager", "approved", "record"))
-    'manager.approved ▸ record'
-    """
+    """One way on: through which exit of a state, to which other."""
 
     state: str
     exit: str

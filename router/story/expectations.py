@@ -71,10 +71,7 @@ class Mismatch:
 
 
 def judge(step: Expectation, seen: Seen) -> Mismatch | None:
-    """What speaks against the step; None where all is as expected.
-
-    What a `bot` step has found counts as heard, so that the next one looks behind it.
-    """
+    """What speaks against the step, which hears what it finds; None where all is as expected."""
     match step:
         case BotSays():
             whole = "\n".join(seen.said)

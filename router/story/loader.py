@@ -1,10 +1,7 @@
 """Files of stories: read once, checked whole, refused with everything at fault.
 
-What is plain is understood (a bare list of steps under its name is a story), the rest is told,
-all of it at once, each with its line and what would be right:
-
-DefinitionError: flows/tests/leave_request.yaml:12: 'bbo' is no user of the directory; did you
-mean bob?
+What is plain is understood (a bare list of steps under its name is a story); the rest is told all
+at once, each with its line and what would be right.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -167,8 +164,7 @@ LARGEST = 256 * 1024
 def load_stories(places: Sequence[Path], known: StoryNames) -> list[Story]:
     """The stories of files and folders (their `*.yaml`), in the order of the files.
 
-    Raises:
-        DefinitionError: with every problem of every file, or that there is no story.
+    Raises `DefinitionError` with every problem of every file, or that there is no story.
     """
     problems: list[Problem] = []
     stories: list[Story] = []

@@ -32,11 +32,7 @@ _SHORTEST_EXPRESSION = 3
 
 
 def is_expression(pattern: str) -> bool:
-    """True for `/…/`, which is RE2; anything else is looked for as it is written.
-
-    >>> is_expression("/请.*确认/"), is_expression("请确认")
-    (True, False)
-    """
+    """True for `/…/`, which is RE2; anything else is looked for as it is written."""
     slashes = pattern.startswith("/") and pattern.endswith("/")
     return slashes and len(pattern) >= _SHORTEST_EXPRESSION
 
@@ -51,11 +47,7 @@ def compiled(pattern: str) -> Any:
 
 
 def end_of(pattern: str, said: str, start: int) -> int | None:
-    """Where the first match from `start` on ends; None where there is none.
-
-    >>> end_of("确认", "请确认：年假", 0)
-    3
-    """
+    """Where the first match from `start` on ends; None where there is none."""
     if not is_expression(pattern):
         found = said.find(pattern, start)
         return None if found < 0 else found + len(pattern)

@@ -1,12 +1,8 @@
 """Everything that stories run on, put together once: Temporal with a clock that skips.
 
-Real are workflows, activities, tools, the sample people system, the directory. Tools are watched,
-and fail where told to. No model is asked and nothing is encoded: what no rule takes is searched by
-words. Each story has a tenant of its own, and so sees no other.
-
-The server's clock only goes forward, from the present on, for everybody. A story begins when it
-says, so its workflows are told the server's time and so much more or less: all that a workflow
-knows of the time comes from its activations. Timers are lengths of time and need nothing.
+Tools are watched, and fail where told to. No model is asked and nothing is encoded. Each story has
+a tenant of its own, and so sees no other. The server's clock only goes forward, for everybody: a
+story's workflows are told the server's time and so much more or less, in their activations.
 """
 
 import logging
@@ -151,11 +147,7 @@ class _Shifted(WorkflowInstance):
 
 
 def tenant_of(workflow_id: str) -> str:
-    """Whose workflow it is.
-
-    >>> tenant_of("leave_request/story-3/7h2k")
-    'story-3'
-    """
+    """Whose workflow it is: of `leave_request/story-3/7h2k` it is story-3."""
     _, _, rest = workflow_id.partition("/")
     return rest.partition("/")[0]
 
@@ -252,11 +244,7 @@ SLOW_START = timedelta(seconds=30)
 
 
 def binary() -> Path:
-    """The test server: the one installed beside this Python, else one on the PATH.
-
-    Raises:
-        MisconfiguredError: there is none.
-    """
+    """The test server beside this Python, else one on the PATH; raises `MisconfiguredError`."""
     beside = Path(sys.executable).with_name(NAME)
     found = beside if os.access(beside, os.X_OK) else shutil.which(NAME)
     if found is None:
@@ -268,12 +256,7 @@ def binary() -> Path:
 
 
 async def skipping() -> WorkflowEnvironment:
-    """The server, running until the block is left.
-
-    Raises:
-        MisconfiguredError: it isn't installed.
-        Unavailable: it doesn't start.
-    """
+    """The server; raises `MisconfiguredError` where it isn't installed, else `Unavailable`."""
     program = binary()
     # The test server lacks things that the SDK warns of, among the lines that a person reads.
     quietly = LoggingConfig(filter=TelemetryFilter(core_level="ERROR", other_level="ERROR"))
@@ -316,9 +299,8 @@ class Environment:
 async def opened(settings: Settings) -> AsyncIterator[Environment]:
     """The house, with its worker at work until the block is left.
 
-    Raises:
-        MisconfiguredError: the test server isn't installed, or a setting can't be used.
-        DefinitionError: a flow or directory file can't be used.
+    Raises `MisconfiguredError` where the test server isn't installed or a setting can't be used,
+    and `DefinitionError` where a file can't.
     """
     binary()
     books: Books = defaultdict(CallLog)

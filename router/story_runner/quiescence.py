@@ -125,11 +125,8 @@ async def settled(client: Client, workflows: Workflows, hopeless: Collection[str
     """Return when none of the workflows (by id), or of those they have started, is at work.
 
     One tells another before it is done itself, so that two looks at all of them that see the
-    same, with nobody busy, have missed nothing. Tries of `hopeless` activities, by type, come
-    to nothing, and nobody waits for the next one.
-
-    Raises:
-        Unavailable: they don't come to rest.
+    same, with nobody busy, have missed nothing. Nobody waits for tries of `hopeless` activities.
+    Raises `Unavailable` where they don't come to rest.
     """
     before: Mapping[str, Glance] | None = None
     try:
@@ -203,10 +200,7 @@ async def _glance(client: Client, workflow_id: str, hopeless: Collection[str]) -
 
 
 async def _resting(handle: WorkflowHandle[Any, Any], hopeless: Collection[str]) -> int:
-    """How many calls wait for a next try that comes to nothing.
-
-    The test server says of such a call that it is being made.
-    """
+    """How many calls wait for a try that comes to nothing; the server says that they are made."""
     described = await handle.describe()
     return sum(
         each.attempt > 1 and each.activity_type.name in hopeless

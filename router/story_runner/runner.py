@@ -69,11 +69,7 @@ MOST_LOOKS = 15
 
 
 async def skip(environment: WorkflowEnvironment, duration: timedelta) -> None:
-    """Return when so much time has passed, with all that was due in it begun.
-
-    Raises:
-        Unavailable: the clock stands.
-    """
+    """Return when so much time has passed; raises `Unavailable` where the clock stands."""
     while duration > timedelta():
         part = min(duration, AT_ONCE)
         await _skip(environment, part)
@@ -105,10 +101,7 @@ MOST_RUNS = 200
 
 
 class Actor:
-    """Acts in one story: its user, its approvers, its time, its tools.
-
-    Every act raises `RouterError` where it is refused.
-    """
+    """Acts in one story: its user, approvers, time, tools; a refusal is a `RouterError`."""
 
     def __init__(self, house: Environment, user: Principal, locale: Locale) -> None:
         self.house = house
@@ -255,10 +248,8 @@ class Played:
 async def play(house: Environment, story: Story, tenant: str) -> Played:
     """Play it, up to the first step that doesn't come out as expected.
 
-    `tenant` is the story's own, which no other may have had.
-
-    Raises:
-        NotFound: the directory has nobody of the name of the one who talks.
+    `tenant` is the story's own, which no other may have had. Raises `NotFound` where the directory
+    has nobody of the name of the one who talks.
     """
     user = await house.parts.directory.find(tenant, story.user)
     if user is None:
@@ -352,10 +343,7 @@ class _Player:
 
 
 def spoken(line: LogEntry) -> Iterable[str]:
-    """What the desk says in a line of the transcript, as people see it.
-
-    Of each reply its words, and then what can be chosen.
-    """
+    """What the desk says in a line of the transcript: words, then what can be chosen."""
     if line.data.get("role") != "assistant":
         return []
     replies = line.data.get("replies")
@@ -398,9 +386,7 @@ def folder_of(settings: Settings) -> Path:
 def chosen(settings: Settings, paths: Sequence[Path], text: str) -> list[Story]:
     """The stories of the paths, or of the flows' own folder, whose name or file has the text.
 
-    Raises:
-        DefinitionError: with every problem of every file of flows, or of stories.
-        NotFound: no story has the text.
+    Raises `DefinitionError` with every problem of every file, and `NotFound` where none has it.
     """
     places = paths or [folder_of(settings)]
     for place in places:
@@ -425,10 +411,7 @@ def known_of(settings: Settings) -> StoryNames:
 
 
 async def run(settings: Settings, stories: Iterable[Story], tell: Tell) -> tuple[Report, Catalog]:
-    """Run them on a server of their own; each outcome is told as soon as it is there.
-
-    Raises what `router.story_runner.environment.opened` raises.
-    """
+    """Run them on a server of their own, each outcome told at once; raises as `opened`."""
     with kept_down():
         async with opened(settings) as house:
             return await run_in(house, stories, tell), house.catalog
@@ -447,10 +430,7 @@ async def run_in(house: Environment, stories: Iterable[Story], tell: Tell) -> Re
 
 
 async def _played(house: Environment, story: Story) -> Played:
-    """What became of it; played once more where the stage gave way.
-
-    Its server does so now and then on a busy machine, which says nothing of the story.
-    """
+    """What became of it; played once more where the stage gave way, as on a busy machine."""
     first = await play(house, story, _new_tenant(house))
     stopped = first.outcome.divergence
     if stopped is None or not stopped.gave_way:

@@ -101,10 +101,7 @@ class ToolContext:
         await self.tell(text[:LONGEST_PROGRESS])
 
     def heartbeat(self) -> None:
-        """Give a sign of life before something that holds up everything else for seconds.
-
-        What awaits needs none: a sign is given for it twice a second.
-        """
+        """Give a sign of life before what holds up everything else; what awaits needs none."""
         self.beat()
 
 
@@ -117,11 +114,7 @@ def _nothing_unset(_: Any) -> str:
 
 
 class Provider(Generic[Provided]):
-    """A name for something that tools need, of a type that the type checker holds both ends to.
-
-    With a `make` it is made when somebody first needs it: an asynchronous context manager of what
-    `needs` names. Without one the program provides it.
-    """
+    """A name for what tools need, which the program provides or `make` makes of `needs`."""
 
     def __init__(
         self,
@@ -168,10 +161,7 @@ def provider(
 
     It yields one thing, and lets go of it after that. Each parameter is provided: it is marked
     `Depends`. `unset` says which setting is missing for it to be had, if one is: tools that need
-    it are then offered to nobody.
-
-    Raises:
-        MisconfiguredError: A parameter isn't marked.
+    it are then offered to nobody. Raises `MisconfiguredError` where a parameter isn't marked.
     """
 
     def decorate(function: Callable[..., AsyncIterator[Provided]]) -> Provider[Provided]:
@@ -189,17 +179,7 @@ def provider(
 
 
 class Dependencies:
-    """What every provider stands for: what was provided, or what is made when it is first needed.
-
-    Leaving it as an asynchronous context manager lets go of what was made, the last one first.
-
-    >>> import asyncio
-    >>> greeting: Provider[str] = Provider("greeting")
-    >>> dependencies = Dependencies()
-    >>> dependencies.provide(greeting, "hello")
-    >>> asyncio.run(dependencies.resolve(greeting))
-    'hello'
-    """
+    """What every provider stands for; to leave it lets go of what was made, the last one first."""
 
     def __init__(self) -> None:
         self._provided: dict[Provider[Any], Any] = {}
@@ -250,10 +230,7 @@ class Dependencies:
             self._provided = before
 
     def require(self, providers: Iterable[Provider[Any]]) -> None:
-        """Raise `MisconfiguredError` unless all of `providers` stand for something or can be made.
-
-        Called at start, so that a forgotten one isn't first noticed in the middle of a flow.
-        """
+        """Raise `MisconfiguredError` at start unless all stand for something or can be made."""
         missing = [provider for provider in providers if not self._can_give(provider)]
         if missing:
             raise MisconfiguredError("\n".join(_missing(provider) for provider in missing))

@@ -96,11 +96,7 @@ def _problems(whole: str, validate: Callable[[Any], object], value: object) -> l
 
 
 def problem_at(place: tuple[int | str, ...], what: str, whole: str = "arguments") -> str:
-    """A problem with the argument at this place; with none, with the `whole`.
-
-    >>> problem_at(("guests", 0, "name"), "is too long")
-    'guests.0.name: is too long'
-    """
+    """A problem with the argument at this place, as `guests.0.name: what`; or with the `whole`."""
     field = ".".join(str(part)[:40] for part in place) or whole
     return f"{field}: {what}"
 
@@ -114,10 +110,6 @@ class ArgumentSchema:
 
     References are followed within the schema only, never fetched. Raises `ValueError` where it
     is no schema of an object.
-
-    >>> schema = ArgumentSchema({"type": "object", "properties": {"days": {"type": "integer"}}})
-    >>> schema.problems({"days": "many", "hours": 3})
-    ["arguments: 'hours' isn't known here", "days: 'many' is not of type 'integer'"]
     """
 
     def __init__(self, schema: Mapping[str, JsonValue]) -> None:
@@ -202,10 +194,7 @@ class ToolCheck:
     async def __call__(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> Localised | None:
-        """What the call is about, where it may be made; the arguments fit the tool's schema.
-
-        Raises `ArgumentsToolError` where other arguments would do, else `PermanentToolError`.
-        """
+        """What the call is about; raises where it may not be made, with arguments that fit."""
         given = await self.signature.given(arguments, context, dependencies)
         for name in self.signature.arguments.model_fields.keys() - self.takes:
             del given[name]

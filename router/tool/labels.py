@@ -44,12 +44,7 @@ def is_label(text: object) -> TypeGuard[str]:
 
 
 def labelled(schema: Mapping[str, JsonValue], labels: Mapping[str, str]) -> dict[str, JsonValue]:
-    """The schema of an object with these labels on its properties, as far as it has those.
-
-    >>> schema = {"type": "object", "properties": {"id": {"type": "string"}}}
-    >>> labelled(schema, {"id": "编号"})["properties"]
-    {'id': {'type': 'string', 'x-zh': '编号'}}
-    """
+    """The schema of an object with these labels on its properties, as far as it has those."""
     properties = schema.get("properties")
     if not labels or not isinstance(properties, Mapping):
         return dict(schema)

@@ -20,13 +20,7 @@ CODE = "code"
 
 
 class Registry:
-    """Tools by name, each of one group: those of the code, of a folder, of a server.
-
-    >>> import activities.tools
-    >>> registry = Registry().discover(activities.builtin, activities.tools)
-    >>> registry["get_leave_balance"].permission
-    'read'
-    """
+    """Tools by name, each of one group: those of the code, of a folder, of a server."""
 
     def __init__(self) -> None:
         self._groups: dict[str, dict[str, Tool]] = {CODE: {}}
@@ -35,10 +29,7 @@ class Registry:
         self._withheld: set[Provider[Any]] = set()
 
     def expect(self, group: str, prefix: str) -> None:
-        """Know that a group will come whose tools' names all begin so.
-
-        Until it has come they are `Unavailable` rather than not there: who calls one tries again.
-        """
+        """Know that a group will come whose names begin so; until then they are `Unavailable`."""
         self._expected[group] = prefix
 
     def add(self, tool: Tool) -> None:
@@ -50,8 +41,7 @@ class Registry:
     def replace(self, group: str, tools: Iterable[Tool]) -> None:
         """Let exactly these be the tools of `group`, all at once.
 
-        Raises `DefinitionError` with every name that is taken, in the group itself or by another,
-        and leaves everything as it was.
+        Raises `DefinitionError` with every name that is taken, and leaves everything as it was.
         """
         taken = {name: tool for name, tool in self._tools.items() if self.group_of(name) != group}
         found: dict[str, Tool] = {}
@@ -74,8 +64,8 @@ class Registry:
     def discover(self, *packages: ModuleType) -> Self:
         """Import every module of the packages and take in the tools that they define.
 
-        A tool that one module imports from another is taken in once. Raises `DefinitionError`
-        for the first tool that can't be one, or module that can't be imported.
+        Raises `DefinitionError` for the first tool that can't be one, or module that can't be
+        imported.
         """
         for package in packages:
             for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -116,10 +106,7 @@ class Registry:
         return tuple(self._expected.values())
 
     def parameters(self) -> dict[str, frozenset[str]]:
-        """The names of each tool's parameters: what a flow file may put into a call.
-
-        `crm__*` stands for tools that are known only later.
-        """
+        """The names of each tool's parameters; `crm__*` stands for tools known only later."""
         later = {f"{prefix}*": frozenset[str]() for prefix in self._expected.values()}
         return {**later, **{tool.name: tool.argument_names for tool in self}}
 
@@ -133,10 +120,7 @@ class Registry:
         return {p: name for p in needed if (name := p.unset(settings))}
 
     def withhold(self, provider: Provider[Any]) -> None:
-        """Offer nobody the tools that need this, for it can't be had here.
-
-        They stay in the registry, so that a flow may name them, and say so themselves if called.
-        """
+        """Offer nobody the tools that need this. A flow may name them: they say so if called."""
         self._withheld = {*self._withheld, provider}
 
     def without(self, provider: Provider[Any]) -> Self:
@@ -150,10 +134,7 @@ class Registry:
         return [tool for tool in self if not tool.providers & self._withheld]
 
     def visible_to(self, person: Principal) -> list[Tool]:
-        """The tools that this person may call, by name; those of flows alone aren't.
-
-        Nor are those that need what was withheld.
-        """
+        """The offered tools that this person may call, by name; those of flows alone aren't."""
         return [tool for tool in self.offered() if allows(tool, person)]
 
     def capabilities(self, person: Principal) -> list[Capability]:
@@ -167,11 +148,7 @@ def _taken(tool: Tool, other: Tool) -> Problem:
 
 
 def allows(tool: Tool, person: Principal, *, by_flow: bool = False) -> bool:
-    """True where `person` may call `tool`, themselves or through a flow that runs for them.
-
-    The role of a flow counts only for a flow: a directory that gives it to a person
-    changes nothing.
-    """
+    """True where `person` may call it, or a flow for them, which alone has a flow's role."""
     held = person.roles - {FLOW_ROLE} | ({FLOW_ROLE} if by_flow else frozenset())
     return not tool.roles or bool(tool.roles & held)
 

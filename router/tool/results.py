@@ -2,8 +2,7 @@
 
 A result goes into the effects ledger and the event log (PostgreSQL takes no U+0000), into
 Temporal's history and before models (UTF-8, which has no lone surrogates), and is walked over by
-recursion in all of them. Nobody but here has to think of that. A `ToolFile` may stand anywhere in
-a result; it is kept for the caller, and told by a link.
+recursion in all of them. Nobody but here has to think of that.
 """
 
 import re
@@ -31,22 +30,14 @@ _UNKEPT = re.compile(
 
 
 def keepable_text(text: str) -> str:
-    r"""The text without control characters but tab and newline, and without lone surrogates.
-
-    >>> keepable_text("a\x00b\r\nc\ud800")
-    'ab\nc'
-    """
+    """The text without control characters but tab and newline, and without lone surrogates."""
     return _UNKEPT.sub("", text.replace("\r\n", "\n"))
 
 
 def keepable(value: Any, deepest: int = DEEPEST) -> Any:
-    r"""The value with keepable texts; what isn't JSON's own, such as a file, is left as it is.
+    """The value with keepable texts; what isn't JSON's own, such as a file, is left as it is.
 
-    >>> keepable({"a\x00": ["b\ud800", 1]})
-    {'a': ['b', 1]}
-
-    Raises:
-        UnusableResult: it is too deep, or has a number that JSON can't write.
+    Raises `UnusableResult` where it is too deep, or has a number that JSON can't write.
     """
     kind = type(value)  # exactly: an enumeration's member may be a str, and is to stay what it is
     if kind is str:
@@ -75,12 +66,9 @@ def _number(value: float) -> float:
 
 @dataclass(frozen=True, config=ConfigDict(strict=True))
 class ToolFile:
-    r"""A file, whole: at most 10 MiB.
+    """A file, whole: at most 10 MiB. Whoever had the tool called is given it as an attachment.
 
-    `type` is a media type such as `text/csv`; PDF and pictures are told by their bytes,
-    whatever it says. Whoever had the tool called is given it as an attachment, never shown it.
-
-    >>> ToolFile("balances.csv", "text/csv", b"type,days\n")  # doctest: +SKIP
+    `type` is a media type such as `text/csv`; PDF and pictures are told by their bytes.
     """
 
     name: str
@@ -109,10 +97,7 @@ async def not_kept(files: Mapping[str, ToolFile]) -> None:
 
 
 class _Made:
-    """The files of one result, by the ids that they are given on the way to JSON.
-
-    A file has one id however often it stands there, or is tried on the types of a union.
-    """
+    """The files of one result: an id each, however often it stands there, or is tried."""
 
     def __init__(self) -> None:
         self.files: dict[str, ToolFile] = {}
@@ -129,12 +114,8 @@ class _Made:
 async def as_json(result: Any, keep: Keep, adapter: TypeAdapter[Any] | None = None) -> JsonValue:
     """A tool's result as JSON, once its files are kept.
 
-    A file becomes `{"file": {"id", "name", "type", "size", "url"}}`: its name made safe, its
-    type by its bytes, the link that it is fetched from with a bearer token.
-
-    Raises:
-        UnusableResult: it isn't of the type that `adapter` is for, or nothing that JSON has.
-        RouterError: whatever `keep` raises.
+    A file becomes `{"file": {"id", "name", "type", "size", "url"}}`, its name made safe. Raises
+    `UnusableResult` where it isn't of the `adapter`'s type or JSON, and what `keep` raises.
     """
     made = _Made()
     try:

@@ -1,10 +1,8 @@
 """A request on its way and the answer on its way back, within bounds of time, size and place.
 
-A request goes where a file says; at private addresses it has to be the operator who says so. A
-file's author and whoever fills in an argument may be fooled, and DNS says what its owner likes: so
+A file's author and whoever fills in an argument may be fooled, and DNS says what its owner likes:
 what is checked at last is the IP address that is connected to. A name is resolved once: whoever
-answers for it can't answer otherwise between the check and the connection. It stays what TLS and
-the `Host` header speak of.
+answers for it can't answer otherwise between the check and the connection.
 """
 
 import asyncio
@@ -56,11 +54,7 @@ _WELL_KNOWN_NAT64 = ip_network("64:ff9b::/96")
 
 
 class OutboundGuard:
-    """Lets requests out or not.
-
-    Args:
-        by_name: Origins that the operator allows, over http and at private addresses too.
-    """
+    """Lets requests out or not; to origins `by_name` over http and at private addresses too."""
 
     def __init__(self, by_name: Iterable[str] = ()) -> None:
         self._by_name = frozenset(map(origin_of, by_name))
@@ -137,11 +131,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._network = httpx2.AsyncHTTPTransport(verify=verify, trust_env=False, limits=unkept)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it to the first of the host's addresses that answers.
-
-        One address that may not be connected to bars them all: what gives a good and a bad one
-        means the bad one.
-        """
+        """Send it to the first of the addresses that answers; one that is barred bars all."""
         host, port = request.url.host, request.url.port or _PORTS[request.url.scheme]
         addresses = await self._addresses(host, port, request)
         for address in addresses:
@@ -238,10 +228,7 @@ class Unreached(TransientToolError):
 class Sender:
     """Sends requests of declared tools, each over a connection and with cookies of its own.
 
-    Args:
-        guard: Says where to.
-        resolve: Says at which addresses a host is.
-        context: Whom TLS trusts; None is the usual authorities.
+    `context` says whom TLS trusts; None is the usual authorities.
     """
 
     def __init__(

@@ -334,10 +334,7 @@ def title_of(name: str) -> Localised:
 def declared_tool(
     entry: HttpToolEntry, place: Place, environment: Variables
 ) -> tuple[Declared | None, list[Complaint]]:
-    """The tool that is declared; None where complaints say why it can't be one.
-
-    Raises `Absent` where it needs a variable that isn't set.
-    """
+    """The tool that is declared; None where complaints say why it can't be one. Raises `Absent`."""
     schema = entry.parameters or ArgumentSchema({})
     reading = EndpointReader((*place, "endpoint"), environment, schema)
     endpoint = reading.read(entry.endpoint)

@@ -40,11 +40,7 @@ _NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-
 
 
 class Origin(NamedTuple):
-    """Where a server is; compare two to see whether they are the same place.
-
-    >>> str(origin_of("HTTPS://API.Example.com:443/v1"))
-    'https://api.example.com'
-    """
+    """Where a server is; compare two to see whether they are the same place."""
 
     scheme: str
     host: str
@@ -227,11 +223,7 @@ def _header(each: Field, value: Values) -> str:
 
 
 def _percent_encoded(found: JsonValue) -> JsonValue:
-    """UTF-8, percent-encoded but for printable ASCII: whoever decodes it has the very value.
-
-    >>> _percent_encoded("王芳 (100%)")
-    '%E7%8E%8B%E8%8A%B3 (100%25)'
-    """
+    """UTF-8, percent-encoded but for printable ASCII: whoever decodes it has the very value."""
     if isinstance(found, list):
         return [_percent_encoded(item) for item in found]
     return quote(found, safe=_IN_HEADERS) if isinstance(found, str) else found
@@ -323,10 +315,7 @@ def read_address(text: str, environment: Variables) -> EndpointAddress:
 
 
 def _parted(pieces: Iterable[Piece], environment: Variables) -> tuple[str, Template]:
-    """What stands before the path, and the rest.
-
-    A variable is text in the one, such as a server's address, and data in the other.
-    """
+    """What stands before the path, where a variable is text, and the rest, where it is data."""
     beginning = ""
     rest: list[str | Hole] = []
     for piece in pieces:

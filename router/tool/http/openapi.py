@@ -82,10 +82,7 @@ class OpenApiReferences:
         raise Unsuitable("its references lead in a circle", "mend the document")
 
     def schema(self, value: Any) -> dict[str, Any]:
-        """A schema as JSON Schema 2020-12, without references; raises `Unsuitable`.
-
-        What a schema refers to within itself may be anything there.
-        """
+        """A schema as JSON Schema 2020-12, without references: those to itself are anything."""
         self._nodes = 0
         return self._written_out(value, ())
 
@@ -354,10 +351,7 @@ def document_path(selecting: Path, entry: SelectionEntry) -> Path:
 def selected_tools(
     entry: SelectionEntry, place: Place, file: Path, environment: Variables
 ) -> tuple[list[Declared], list[Complaint]]:
-    """The tools that are selected, and why some can't be.
-
-    Raises `Absent` where they need a variable that isn't set.
-    """
+    """The tools that are selected, and why some can't be; raises `Absent`."""
     try:
         document = _document(entry.openapi, file)
     except Unsuitable as unsuitable:

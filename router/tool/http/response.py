@@ -43,10 +43,7 @@ class AnswerSelection:
     """Which keys of each item; all of them, where there are none."""
 
     def of(self, answer: JsonValue) -> JsonValue:
-        """The selection; of several places one without anything is null.
-
-        Raises `UnusableResult` where there is nothing at the one place.
-        """
+        """The selection, null for one of several places that is empty; `UnusableResult`."""
         if isinstance(self.places, str):
             try:
                 return self._shortened(at(answer, self.places))
@@ -78,11 +75,7 @@ def is_pointer(text: str) -> bool:
 
 
 def at(value: JsonValue, pointer: str) -> JsonValue:
-    """What a JSON pointer points at; raises `LookupError` where that is nothing.
-
-    >>> at({"days": [{"high": 9}]}, "/days/0/high")
-    9
-    """
+    """What a JSON pointer points at; raises `LookupError` where that is nothing."""
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict):
@@ -121,11 +114,7 @@ class _Words(HTMLParser):
 
 
 def text_of_page(page: str) -> str:
-    r"""What a reader sees of it, a paragraph a line.
-
-    >>> text_of_page("<style>p {}</style><p>Hello,<br>world</p>")
-    'Hello,\nworld'
-    """
+    """What a reader sees of it, a paragraph a line."""
     words = _Words()
     words.feed(page)
     words.close()
@@ -145,11 +134,7 @@ _JSON_TYPE = re.compile(r"application/([a-z0-9.+-]+\+)?json|text/json")
 
 
 class Redaction:
-    """Takes values of the environment out of whatever is shown.
-
-    >>> Redaction(["s3cret"]).text("the key s3cret is wrong")
-    'the key [redacted] is wrong'
-    """
+    """Takes values of the environment out of whatever is shown."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         written = {

@@ -84,11 +84,7 @@ class Absent(Exception):
 
 
 def parse(text: str) -> tuple[Piece, ...]:
-    """The pieces of a text; raises `Unusable`.
-
-    >>> parse("/users/{id}?by={context.user_id}")
-    ('/users/', Hole(source='argument', name='id'), '?by=', Hole(source='context', name='user_id'))
-    """
+    """The pieces of a text; raises `Unusable`."""
     pieces: list[Piece] = []
     faults: list[Fault] = []
     for found in _PIECE.finditer(text):

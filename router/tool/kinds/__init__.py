@@ -27,11 +27,7 @@ class ToolSource:
         self.packages = packages
 
     def load(self) -> None:
-        """Put into the registry what there is, and have it expect what will come.
-
-        Raises:
-            DefinitionError: with every problem of every file.
-        """
+        """Put into the registry what there is, and have it expect the rest; `DefinitionError`."""
 
     @property
     def absent(self) -> Mapping[str, str]:

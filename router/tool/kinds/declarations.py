@@ -113,11 +113,8 @@ class LoadedTools:
 def load_http_tools(place: Path, variables: Mapping[str, str], sender: Sender) -> LoadedTools:
     """The tools of a folder's `*.json` files, or of one file.
 
-    A tool that needs a variable which isn't set is absent, and everything else as it is.
-
-    Raises:
-        MisconfiguredError: there is no such folder.
-        DefinitionError: with every problem of every file.
+    A tool that needs a variable which isn't set is absent, and everything else as it is. Raises
+    `MisconfiguredError` where there is no such folder, `DefinitionError` with every problem.
     """
     if not place.exists():
         raise MisconfiguredError(f"ROUTER_HTTP_TOOLS={place} isn't there: name a folder or a file")
@@ -242,10 +239,7 @@ _log = logging.getLogger("router.tools")
 
 
 class WatchedTools:
-    """Keeps the tools of a folder in a registry, and looks for changes when asked to.
-
-    A change that can't be used is logged once, and everything stays as it was.
-    """
+    """Keeps the tools of a folder in a registry; what can't be used is logged, nothing else."""
 
     def __init__(self, place: Path, load: Callable[[], LoadedTools], registry: Registry) -> None:
         self._place = place

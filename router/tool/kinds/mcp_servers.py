@@ -56,10 +56,7 @@ class Servers:
                 task.cancel()
 
     async def look(self, within: float) -> dict[str, str]:
-        """Publish what each has, asked once and all at the same time, and keep no session.
-
-        Gives why each that isn't there isn't, by name; what stands in for it is offered.
-        """
+        """Publish what each has, asked once, and keep no session; by name, why one isn't there."""
         looks = (connection.look(within) for connection in self.connections.values())
         found = await asyncio.gather(*looks, return_exceptions=True)
         away: dict[str, str] = {}
@@ -108,10 +105,7 @@ class Servers:
 async def connected(
     entries: Mapping[str, ServerEntry], inherited: Mapping[str, str], publish: Publish, file: Path
 ) -> AsyncIterator[Servers]:
-    """Keep a session with each server; on leaving all are closed, and programs are ended.
-
-    `inherited` is the environment that programs get a little of.
-    """
+    """Keep a session with each server; programs get a little of the `inherited` environment."""
     servers = Servers(entries, inherited, publish, file)
     tasks = [
         asyncio.create_task(connection.run(), name=f"MCP server {name}")
@@ -130,11 +124,7 @@ SETTLED_WITHIN = 5.0
 
 
 def servers_of(settings: Settings) -> dict[str, ServerEntry]:
-    """The MCP servers of the settings' file, by name.
-
-    Raises:
-        DefinitionError: with every problem of the file.
-    """
+    """The MCP servers of the settings' file, by name; raises `DefinitionError`."""
     if settings.mcp_servers is None:
         return {}
     if not settings.mcp_servers.exists():

@@ -4,12 +4,9 @@
             ▼                                                                         │
     open ▸ list what it has ▸ up: calls go through ▸ list again when it says so ──────┘
 
-Whoever calls never waits for a server that is away: it is told at once. A tool that is malformed
-is taken out of what a server lists, for the protocol library would refuse the list as a whole.
-
-Nobody can be asked in the middle of a call: it may be days before they answer. So a server's
-question fails the call, before anything was done, and once there is an answer the call is made
-anew with it. To dismiss the question wouldn't do: tools take that for a person's decision.
+Whoever calls never waits for a server that is away. Nobody can be asked in the middle of a call: it
+may be days before they answer. So a server's question fails the call, before anything was done, and
+once there is an answer the call is made anew with it.
 """
 
 import asyncio
@@ -133,10 +130,7 @@ NOBODY = types.ErrorData(
 
 
 class Interview:
-    """One call's questions, and the answers that earlier tries of it have brought.
-
-    Each answer serves once: a server that asks the same again didn't like it.
-    """
+    """One call's questions, and the answers that earlier tries have brought: each serves once."""
 
     def __init__(self, answers: Mapping[str, JsonValue]) -> None:
         self.asked: list[Elicitation] = []
@@ -228,11 +222,7 @@ class Listing:
 
 
 class McpConnection:
-    """A server by its name in the operator's file.
-
-    `changed` is called whenever `listing` is another than before. What the server lists stays
-    known while it is away.
-    """
+    """A server by its name in the file; `changed` is called whenever `listing` is another."""
 
     def __init__(
         self,
@@ -277,10 +267,7 @@ class McpConnection:
             wait = min(wait * 2, LONGEST_WAIT)
 
     async def look(self, within: float) -> Listing:
-        """What the server has, asked in a session of its own.
-
-        Raises `Away` with why it can't be said.
-        """
+        """What the server has, asked in a session of its own; raises `Away` with why not."""
         if self.entry.lacks:
             raise Away(self.entry.lacks)
         try:
@@ -409,10 +396,7 @@ class McpConnection:
         context: ClientRequestContext,  # noqa: ARG002 - the SDK passes it by name
         params: types.ElicitRequestParams,
     ) -> types.ElicitResult | types.ErrorData:
-        """Over HTTP a question comes with the call that it belongs to.
-
-        Over a program's output it doesn't; then only one call alone can have caused it.
-        """
+        """Over a program's output a question isn't told whose it is: only one call alone can be."""
         interview = _interview.get()
         if interview is None and len(self._waiting) == 1:
             interview = self._waiting[0]

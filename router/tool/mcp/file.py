@@ -1,10 +1,5 @@
 """The file of MCP servers: which there are, and what the operator allows of each.
 
-    {"files": {"command": "python", "args": ["-m", "activities.mcp_files", "notes"],
-               "tools": {"file_read": {"permission": "read"}}},
-     "crm": {"url": "https://crm.example/mcp", "fallback": "crm2",
-             "headers": {"Authorization": "Bearer {env.CRM_TOKEN}"}}}
-
 A file that other clients read, with `mcpServers` around it, is read as well. A fault of form
 refuses the file; a variable that isn't set only keeps the server away that needs it. A server's
 tools are called `<server>__<tool>` here, in letters that models may use.
@@ -47,13 +42,12 @@ def names(server: str, tools: Iterable[str]) -> dict[str, str]:
     """The name here of each of a server's tools, by the tool's own name.
 
     Two tools never share one: where making names safe would give both the same, a digest of its
-    own name is put behind that which had to be changed.
-
-    >>> names("files", ["read", "read/all", "read_all"])
-    {'read': 'files__read', 'read_all': 'files__read_all', 'read/all': 'files__read_all_4a2b2cdf'}
+    own name is put behind that which had to be changed, as in `files__read_all_4a2b2cdf`.
     """
     found: dict[str, str] = {}
-    for tool in sorted(set(tools), key=lambda name: _safe(server, name) != _plain(server, name)):
+    for tool in sorted(
+        set(tools), key=lambda name: (_safe(server, name) != _plain(server, name), name)
+    ):
         name = _safe(server, tool)
         found[tool] = _marked(name, tool) if name in found.values() else name
     return found
@@ -208,10 +202,9 @@ _WORDING = FileWording(
 
 
 def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEntry]:
-    """The servers of a file, less those that are disabled, by name.
+    """The servers of a file, less those that are disabled, by name, with `{env.NAME}` filled in.
 
-    `variables` is what `{env.NAME}` may name; what isn't among them an entry `lacks`. Raises
-    `DefinitionError` with every problem.
+    Raises `DefinitionError` with every problem.
     """
     try:
         text = read_text(path, LARGEST, "split it, or offer fewer servers")

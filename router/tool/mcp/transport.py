@@ -36,8 +36,7 @@ async def child_process(
 ) -> AsyncIterator[TransportStreams]:
     """The streams of a server's program; it and all that it started are gone on leaving.
 
-    `said` is called with every line of its complaints. Raises `Unavailable` where it can't be
-    started.
+    `said` gets every line of its complaints. Raises `Unavailable` where it can't be started.
     """
     environment = {name: inherited[name] for name in INHERITED if name in inherited}
     environment |= entry.env
@@ -113,10 +112,7 @@ async def _bound(response: httpx2.Response) -> None:
 
 @asynccontextmanager
 async def called(entry: ServerEntry) -> AsyncIterator[TransportStreams]:
-    """The streams of a server at an address.
-
-    A stream of events may be silent for as long as it likes: calls have timeouts of their own.
-    """
+    """The streams of a server at an address, which may be silent for as long as it likes."""
     async with (
         httpx2.AsyncClient(
             headers=dict(entry.headers),

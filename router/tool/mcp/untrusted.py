@@ -24,34 +24,18 @@ _TEMPLATE = re.compile(r"\{(?=[{%#])")
 
 
 def visible(text: str, longest: int) -> str:
-    r"""The text without what can't be seen, cut to `longest` characters.
-
-    >>> visible("a\x00b\u202ec", 10)
-    'abc'
-    >>> visible("too long", 4)
-    'too…'
-    """
+    """The text without what can't be seen, cut to `longest` characters."""
     return _cut(_HIDDEN.sub("", text.replace("\r\n", "\n")), longest)
 
 
 def wording(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
-    """Words to show, such as a description: visible, and no template to anybody who renders.
-
-    >>> wording("Reads {{ slots.salary }}")
-    'Reads { { slots.salary }}'
-    """
+    """Words to show, such as a description: visible, and no template to anybody who renders."""
     # In this order: what is hidden can part two braces, and what is put in takes room.
     return _cut(_TEMPLATE.sub("{ ", _HIDDEN.sub("", text)), longest).strip()
 
 
 def visible_value(value: Any, deepest: int = DEEPEST) -> Any:
-    r"""A value of JSON whose texts are visible; `…` stands for what lies too deep.
-
-    What isn't JSON, such as a file in a result, is left as it is.
-
-    >>> visible_value({"a\x00": ["b\x07", 1]})
-    {'a': ['b', 1]}
-    """
+    """A value of JSON whose texts are visible; `…` stands for what lies too deep, files stay."""
     if isinstance(value, str):
         return _HIDDEN.sub("", value)
     if not isinstance(value, list | dict):
