@@ -84,34 +84,27 @@ TOO_DEEP = Fault(
 )
 
 
-def _too_many(most: int) -> Fault:
-    what = f"the file says more than {most:,} things, counting each alias anew"
-    return Fault(what, "split it, or write less by alias")
+_FULL_WIDTH_COLON = re.compile(r"[\s{-]*[\w.-]+：")
 
 
 def _syntax_fault(error: MarkedYAMLError, text: str) -> tuple[int, Fault]:
     """The line and what is wrong there: of a full-width colon the reader notices too late."""
     mark = error.problem_mark or error.context_mark
-    line = mark.line + 1 if mark else 1
-    lines = text.splitlines()
+    line, lines = mark.line + 1 if mark else 1, text.splitlines()
     for number in range(line, max(line - 2, 0), -1):
         if number <= len(lines) and _FULL_WIDTH_COLON.match(lines[number - 1]):
             remedy = "write : and a space, with the keyboard in English"
             return number, Fault("the colon after the key is the full-width one, ：", remedy)
-    return line, _syntax(error)
-
-
-_FULL_WIDTH_COLON = re.compile(r"[\s{-]*[\w.-]+：")
-
-
-def _syntax(error: MarkedYAMLError) -> Fault:
     problem = str(error.problem or error.context or "it can't be read")
     if "'\\t'" in problem:
-        return Fault("a line is indented with a tab", "indent with spaces, two for each level")
+        remedy = "indent with spaces, two for each level"
+        return line, Fault("a line is indented with a tab", remedy)
     if "mapping values" in problem:
-        return Fault("a colon stands where none can", "put a text that has a colon in quotes")
+        remedy = "put a text that has a colon in quotes"
+        return line, Fault("a colon stands where none can", remedy)
     what = f"this isn't YAML: {problem}{f', {error.context}' if error.context else ''}"
-    return Fault(what, "look at brackets, quotes, commas and indentation just before here")
+    remedy = "look at brackets, quotes, commas and indentation just before here"
+    return line, Fault(what, remedy)
 
 
 class _Reading:
@@ -130,30 +123,28 @@ class _Reading:
         return self.document
 
     def _value(self, node: Node, place: Place) -> Any:
-        self._guard(node)
-        self.above.append(id(node))
-        try:
-            return self._reader(node)(node, place)
-        finally:
-            self.above.pop()
-
-    def _guard(self, node: Node) -> None:
         self.seen += 1
-        line = node.start_mark.line + 1
+        line, tag = node.start_mark.line + 1, str(node.tag)
         if id(node) in self.above:
             raise Unreadable(line, Fault("an alias contains itself", "write the value out"))
         if len(self.above) >= DEEPEST:
             raise Unreadable(line, TOO_DEEP)
         if self.seen > self.most:
-            raise Unreadable(line, _too_many(self.most))
-
-    def _reader(self, node: Node) -> Callable[[Any, Place], Any]:
-        tag = str(node.tag)
+            what = f"the file says more than {self.most:,} things, counting each alias anew"
+            raise Unreadable(line, Fault(what, "split it, or write less by alias"))
         if not tag.startswith(CORE) or "/" in tag.removeprefix(CORE):
             self._fault(node, f"the tag {tag} isn't allowed", "write plain values, no tags")
-        if isinstance(node, MappingNode):
-            return self._mapping
-        return self._sequence if isinstance(node, SequenceNode) else self._scalar
+        self.above.append(id(node))
+        try:
+            if isinstance(node, MappingNode):
+                return self._mapping(node, place)
+            return (
+                self._sequence(node, place)
+                if isinstance(node, SequenceNode)
+                else self._scalar(node)
+            )
+        finally:
+            self.above.pop()
 
     def _mapping(self, node: MappingNode, place: Place) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -186,7 +177,7 @@ class _Reading:
             found.append(self._value(item, here))
         return found
 
-    def _scalar(self, node: ScalarNode, _: Place) -> Any:
+    def _scalar(self, node: Node) -> Any:
         kind, written = str(node.tag).removeprefix(CORE), str(node.value)
         if self.as_written:
             return written
@@ -208,10 +199,11 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
 
 
 def read_text(path: Path, largest: int, remedy: str) -> str:
-    """The file's text, without byte-order mark; raises `Unreadable`, `remedy` if it is too large."""
+    """The file's text, less a byte-order mark; raises `Unreadable`, with `remedy` if too large."""
     try:
         if not path.is_file():
-            raise Unreadable(1, Fault(f"there is no such file{_link(path)}", "check the path"))
+            link = f" as {path.readlink()}, which it links to" if path.is_symlink() else ""
+            raise Unreadable(1, Fault(f"there is no such file{link}", "check the path"))
         with path.open("rb") as file:
             raw = file.read(largest + 1)
     except OSError as error:
@@ -223,7 +215,3 @@ def read_text(path: Path, largest: int, remedy: str) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise Unreadable(line, Fault("this isn't UTF-8", "save the file as UTF-8")) from None
-
-
-def _link(path: Path) -> str:
-    return f" as {path.readlink()}, which it links to" if path.is_symlink() else ""

@@ -16,6 +16,9 @@ ANY_DEPTH = 400
 """For what others wrote and nobody goes through by recursion of a greater cost than this."""
 
 
+_TOO_DEEP = "it is nested more than {} levels deep"
+
+
 def strict_json(raw: bytes | str, deepest: int = MAX_DEPTH, *, unique: bool = True) -> Any:
     """The JSON value in `raw`; of a key that comes twice the last, where not `unique`.
 
@@ -29,7 +32,7 @@ def strict_json(raw: bytes | str, deepest: int = MAX_DEPTH, *, unique: bool = Tr
             object_pairs_hook=_unique if unique else None,
         )
     except RecursionError:
-        _too_deep(deepest)
+        raise ValueError(_TOO_DEEP.format(deepest)) from None
     _check(value, deepest, deepest)
     return value
 
@@ -67,26 +70,16 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _too_deep(deepest: int) -> NoReturn:
-    raise ValueError(f"it is nested more than {deepest} levels deep")
-
-
 def _check(value: Any, depth: int, deepest: int) -> None:
     if depth < 0:
-        _too_deep(deepest)
+        raise ValueError(_TOO_DEEP.format(deepest))
     if isinstance(value, str):
-        _check_text(value)
-    elif isinstance(value, list):
-        for item in value:
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("a string has half of a surrogate pair") from error
+    elif isinstance(value, list | dict):
+        for key in value if isinstance(value, dict) else ():
+            _check(key, depth, deepest)
+        for item in value.values() if isinstance(value, dict) else value:
             _check(item, depth - 1, deepest)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _check_text(key)
-            _check(item, depth - 1, deepest)
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError("a string has half of a surrogate pair") from error

@@ -126,7 +126,7 @@ def problems_in(file: str, document: Document, complaints: Sequence[Complaint]) 
     """The problems of a file: those of reading it, and the complaints, by line and each once."""
     found = [*document.faults, *((document.line(at), fault) for at, fault in complaints)]
     ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
-    return [Problem(file, line, fault.what, fault.remedy) for line, fault in ordered]
+    return [Problem(file, line, *fault) for line, fault in ordered]
 
 
 def _fault(model: type[BaseModel], error: ErrorDetails, at: Place, wording: FileWording) -> Fault:

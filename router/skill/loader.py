@@ -60,18 +60,14 @@ class SkillFolder:
         self.files.append(SkillFile(path=path, size=len(content), digest=digest))
         self.contents[digest] = content
 
-    def leave(self, place: Path, fault: Fault) -> None:
+    def leave(self, place: Path, what: str, remedy: str) -> None:
         """Note why something isn't taken in."""
         name = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in str(place))
-        self.flaws.append(Problem(name, 1, fault.what, fault.remedy))
+        self.flaws.append(Problem(name, 1, what, remedy))
 
 
 class _LeftOut(Exception):
-    """A file that isn't taken in."""
-
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(what)
-        self.fault = Fault(what, remedy)
+    """A file that isn't taken in, with what is wrong and what would be right."""
 
 
 def read_folder(root: Path) -> SkillFolder:
@@ -82,13 +78,15 @@ def read_folder(root: Path) -> SkillFolder:
         path = place.relative_to(root).as_posix()
         if len(found.files) >= MOST_FILES:
             remedy = f"keep at most {MOST_FILES}; those after {found.files[-1].path} are left out"
-            found.leave(root, Fault(f"there are {len(paths)} files", remedy))
+            found.leave(root, f"there are {len(paths)} files", remedy)
             break
         try:
-            _check_name(path)
-            found.take(path, _content(root, place, LARGEST_FOLDER - found.size))
+            found.take(path, _content(root, place, path, LARGEST_FOLDER - found.size))
+        except OSError as error:
+            found.leave(place, f"it can't be read: {error.strerror}", "it is left out")
         except _LeftOut as left:
-            found.leave(place, left.fault)
+            what, remedy = left.args
+            found.leave(place, what, f"{remedy}; it is left out")
     return found
 
 
@@ -111,38 +109,29 @@ def _is_ours(name: str, but: tuple[str, ...] = ()) -> bool:
     return not name.startswith(".") and name not in _NOT_OURS and name not in but
 
 
-def _check_name(path: str) -> None:
-    if "\\" in path or not path.isprintable():
-        raise _LeftOut("its name can't be written in a path", "rename it; it is left out")
-    if len(path.encode()) > LONGEST_PATH:
-        raise _LeftOut(f"its path is over {LONGEST_PATH} bytes", "shorten it; it is left out")
-
-
-def _content(root: Path, place: Path, room: int) -> bytes:
+def _content(root: Path, place: Path, path: str, room: int) -> bytes:
     """What is in the file, which a link may lead to from another place in the folder."""
-    try:
-        real = _within(root, place) if place.is_symlink() else place
-        file = os.open(real, _FLAGS)
-        with os.fdopen(file, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise _LeftOut("it is no ordinary file", "take it out; it is left out")
-            content = opened.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise _LeftOut(f"it can't be read: {error.strerror}", "it is left out") from None
+    if "\\" in path or not path.isprintable():
+        raise _LeftOut("its name can't be written in a path", "rename it")
+    if len(path.encode()) > LONGEST_PATH:
+        raise _LeftOut(f"its path is over {LONGEST_PATH} bytes", "shorten it")
+    real = place
+    if place.is_symlink():
+        real = Path(os.path.realpath(place, strict=True))
+        if not real.is_relative_to(root.resolve()):
+            raise _LeftOut("it links out of the folder", "put a copy in its place")
+        if real.is_dir():
+            raise _LeftOut("it links to a folder", "put its files in its place")
+    file = os.open(real, _FLAGS)
+    with os.fdopen(file, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise _LeftOut("it is no ordinary file", "take it out")
+        content = opened.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
-        raise _LeftOut("it is over 1 MiB", "split it or make it less; it is left out")
+        raise _LeftOut("it is over 1 MiB", "split it or make it less")
     if len(content) > room:
-        raise _LeftOut("with it the folder is over 8 MiB", "make it less; it is left out")
+        raise _LeftOut("with it the folder is over 8 MiB", "make it less")
     return content
-
-
-def _within(root: Path, link: Path) -> Path:
-    real = Path(os.path.realpath(link, strict=True))
-    if not real.is_relative_to(root.resolve()):
-        raise _LeftOut("it links out of the folder", "put a copy in its place; it is left out")
-    if real.is_dir():
-        raise _LeftOut("it links to a folder", "put its files in its place; it is left out")
-    return real
 
 
 _CODE_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -157,10 +146,13 @@ _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|#|/|\{")
 
 def broken_links(body: str, paths: Collection[str]) -> Iterator[tuple[int, Fault]]:
     """Links to none of `paths` and to no folder of them, with the body's line, from 1."""
-    there = {part for path in paths for part in _with_folders(path)}
+    parts = (path.split("/") for path in paths)
+    there = {"/".join(each[:count]) for each in parts for count in range(1, len(each) + 1)}
     for number, line in _prose(body):
-        for target in _targets(line):
-            if (path := _path(target)) and path not in there:
+        for found in (*_INLINE.finditer(line), *_DEFINED.finditer(line)):
+            target = found[1] or found[2] or ""
+            path = "" if _ELSEWHERE.match(target) else unquote(re.split(r"[?#]", target)[0])
+            if path and (path := normpath(path)) not in there:
                 remedy = nearest(path, there) or "add the file, or take the link out"
                 yield number, Fault(f"it links to {path}, which is not there", remedy)
 
@@ -179,24 +171,6 @@ def _prose(body: str) -> Iterator[tuple[int, str]]:
             yield number, _CODE.sub("", line)
 
 
-def _targets(line: str) -> Iterator[str]:
-    for pattern in (_INLINE, _DEFINED):
-        yield from (found[1] or found[2] or "" for found in pattern.finditer(line))
-
-
-def _path(target: str) -> str:
-    """The path that a link names; empty where it leads elsewhere."""
-    if _ELSEWHERE.match(target):
-        return ""
-    path = unquote(re.split(r"[?#]", target, maxsplit=1)[0])
-    return normpath(path) if path else ""
-
-
-def _with_folders(path: str) -> Iterator[str]:
-    parts = path.split("/")
-    return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
-
-
 LARGEST = 64 * 1024
 """Bytes. The instructions travel in every call of the model; what is long belongs into
 `references/`."""
@@ -204,13 +178,6 @@ LARGEST = 64 * 1024
 _FENCE = "---"
 _ABOVE_HEAD = 1
 """Lines of the file before its head."""
-
-
-class _Parts(NamedTuple):
-    head: str
-    instructions: str
-    line: int
-    """The file's line that the instructions begin on."""
 
 
 class FoundSkill(NamedTuple):
@@ -254,25 +221,31 @@ def read_skill(folder: Path) -> FoundSkill:
     """The skill in a folder, with its files; raises `DefinitionError` with every problem."""
     path = instructions_in(folder)
     try:
-        parts = _parts(read_text(path, LARGEST, "move what is long into references/"))
-        document = _document(parts.head)
-    except Unreadable as unreadable:
-        raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
-    head = read_head(document.data, _name_of(folder))
-    beside = read_folder(folder)
+        text = read_text(path, LARGEST, "move what is long into references/")
+        written, instructions, begins = _parts(text)
+        document = _document(written)
+    except Unreadable as bad:
+        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
+    # The folder's own name, not that of where a link leads; of `.` the one that it stands for.
+    name = folder.name if folder.name not in {"", ".."} else folder.resolve().name
+    head, beside = read_head(document.data, name), read_folder(folder)
     faults = [*document.faults, *((document.line(p), fault) for p, fault in head.complaints)]
     flaws = [(document.line(p) + _ABOVE_HEAD, fault) for p, fault in head.flaws]
-    flaws += _flaws_of(parts, [path.name, *(file.path for file in beside.files)])
-    lacking = [*(_problem(path, *flaw) for flaw in flaws), *beside.flaws]
+    if not instructions:
+        fault = Fault("there are no instructions", "write them below the second ---")
+        flaws.append((begins - 1, fault))
+    there = [path.name, *(file.path for file in beside.files)]
+    flaws += [(begins + n - 1, fault) for n, fault in broken_links(instructions, there)]
+    lacking = [*(Problem(str(path), n, *fault) for n, fault in flaws), *beside.flaws]
     if faults:
         ordered = sorted(dict.fromkeys(faults), key=lambda each: each[0])
-        refused = [_problem(path, n + _ABOVE_HEAD, fault) for n, fault in ordered]
+        refused = [Problem(str(path), n + _ABOVE_HEAD, *fault) for n, fault in ordered]
         raise DefinitionError([*refused, *lacking])
     # The format allows a skill without instructions: what it is for is all there is to go by.
-    skill = head.skill(parts.instructions or str(document.data["description"]))
+    skill = head.skill(instructions or str(document.data["description"]))
     skill = skill.model_copy(update={"files": tuple(beside.files)})
     lines = {key: document.line((key,)) + _ABOVE_HEAD for key in document.data}
-    return FoundSkill(skill, beside.contents, lacking, path, parts.line, lines)
+    return FoundSkill(skill, beside.contents, lacking, path, begins, lines)
 
 
 def load_all(places: Iterable[Path]) -> LoadedSkills:
@@ -291,8 +264,8 @@ def load_all(places: Iterable[Path]) -> LoadedSkills:
             continue
         other = names.setdefault(one.skill.name, folder)
         if other != folder:
-            fault = Fault(f"there is a skill {one.skill.name} in {other} already", "rename one")
-            problems.append(_problem(one.file, 1, fault))
+            what = f"there is a skill {one.skill.name} in {other} already"
+            problems.append(Problem(str(one.file), 1, what, "rename one"))
         found.append(one)
     loaded = LoadedSkills(found)
     if problems:
@@ -317,12 +290,8 @@ def _folders(place: Path) -> list[Path]:
     return inside if inside and not instructions_in(place).exists() else [place]
 
 
-def _name_of(folder: Path) -> str:
-    """The folder's own name, not that of where a link leads; of `.` the one that it stands for."""
-    return folder.name if folder.name not in {"", ".."} else folder.resolve().name
-
-
-def _parts(text: str) -> _Parts:
+def _parts(text: str) -> tuple[str, str, int]:
+    """The head, the instructions, and the file's line that they begin on."""
     first, _, rest = text.partition("\n")
     if first.strip() != _FENCE:
         raise Unreadable(1, Fault("it doesn't begin with a head", f"write {_FENCE} on line 1"))
@@ -330,11 +299,8 @@ def _parts(text: str) -> _Parts:
     for number, line in enumerate(lines):
         if line.strip() == _FENCE:
             body = "".join(lines[number + 1 :])
-            instructions = body.strip()
-            above = body.find(instructions)
-            return _Parts(
-                "".join(lines[:number]), instructions, number + 3 + body.count("\n", 0, above)
-            )
+            above = body[: len(body) - len(body.lstrip())].count("\n") if body.strip() else 0
+            return "".join(lines[:number]), body.strip(), number + 3 + above
     raise Unreadable(1, Fault("the head has no end", f"write {_FENCE} on a line below it"))
 
 
@@ -350,19 +316,6 @@ def _document(head: str) -> Document:
     return document
 
 
-def _flaws_of(parts: _Parts, paths: list[str]) -> Iterator[tuple[int, Fault]]:
-    """What is wrong with the body, by the file's lines."""
-    if not parts.instructions:
-        fault = Fault("there are no instructions", "write them below the second ---")
-        yield parts.line - 1, fault
-    for line, fault in broken_links(parts.instructions, paths):
-        yield parts.line + line - 1, fault
-
-
-def _problem(path: Path, line: int, fault: Fault) -> Problem:
-    return Problem(str(path), line, fault.what, fault.remedy)
-
-
 MOST_LINES = 500
 """Of instructions, as the format recommends."""
 
@@ -375,24 +328,15 @@ def remarks(
 ) -> Iterator[Problem]:
     """Remarks on skills, where tools and flows have these names, and more are `coming`."""
     for found in loaded.found:
-        count = len(found.skill.instructions.splitlines())
+        file, count = str(found.file), len(found.skill.instructions.splitlines())
         if count > MOST_LINES:
-            what, remedy = (
-                f"the instructions have {count} lines",
-                "move what is long into references/",
-            )
-            yield Problem(str(found.file), found.begins, what, remedy)
-        yield from _unknown(found, names, coming)
-
-
-def _unknown(
-    found: FoundSkill, names: Collection[str], coming: tuple[str, ...]
-) -> Iterator[Problem]:
-    for name in sorted(found.skill.allowed_tools or ()):
-        if _OURS.fullmatch(name) and name not in names and not name.startswith(coming):
-            what = f"there is no tool or flow {name}"
-            remedy = nearest(name, names) or "see `intent-router tools list`, or take it out"
-            yield Problem(str(found.file), found.lines["allowed-tools"], what, remedy)
+            what = f"the instructions have {count} lines"
+            yield Problem(file, found.begins, what, "move what is long into references/")
+        for name in sorted(found.skill.allowed_tools or ()):
+            if _OURS.fullmatch(name) and name not in names and not name.startswith(coming):
+                what = f"there is no tool or flow {name}"
+                remedy = nearest(name, names) or "see `intent-router tools list`, or take it out"
+                yield Problem(file, found.lines["allowed-tools"], what, remedy)
 
 
 _log = logging.getLogger("router.skills")
@@ -405,7 +349,7 @@ class WatchedSkills:
         self._place = place
         self._watcher = Watcher(
             lambda: folders_in(place),
-            _read_aloud,
+            lambda folder: _said_aloud(read_skill(folder)),
             _complain,
             lambda folder, _: [instructions_in(folder), *entries(folder)],
         )
@@ -416,9 +360,7 @@ class WatchedSkills:
         self._watcher.begin(
             lambda: {one.file.parent: one for one in load_all(folders_in(self._place)).found}
         )
-        for one in self._watcher.items:
-            _name_flaws(one)
-        return LoadedSkills(self._watcher.items)
+        return LoadedSkills([_said_aloud(one) for one in self._watcher.items])
 
     def reload(self) -> LoadedSkills | None:
         """Those there are now, with what has changed read anew; None where nothing has."""
@@ -433,15 +375,10 @@ class WatchedSkills:
         return changes(self.reload, seconds)
 
 
-def _read_aloud(folder: Path) -> FoundSkill:
-    found = read_skill(folder)
-    _name_flaws(found)
-    return found
-
-
-def _name_flaws(found: FoundSkill) -> None:
+def _said_aloud(found: FoundSkill) -> FoundSkill:
     for flaw in found.flaws:
         _log.warning("%s", flaw)
+    return found
 
 
 def _complain(folder: Path, last: FoundSkill | None, error: Exception) -> None:
