@@ -1,14 +1,13 @@
 """The head of a `SKILL.md`: the Agent Skills open format, and what of its `metadata` is ours.
 
 Whatever the format's reference validator (`skills-ref`) accepts can be used here, if need be
-without the part that makes no sense: fields that aren't the format's are left alone, for a folder
-from elsewhere works as it is. Keys under `metadata` that begin with `router.` are ours, and a slip
-of the pen in one is an error.
+without the part that makes no sense. Keys under `metadata` that begin with `router.` are ours, and
+a slip of the pen in one is an error.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, get_args
 
@@ -180,34 +179,26 @@ class Head:
 def read_head(data: Mapping[str, Any], folder: str) -> Head:
     """The head in `data`, of the skill that lies in the folder of this name."""
     head = Head()
+    metadata = {} if data.get("metadata") in (None, "") else data["metadata"]
+    if not isinstance(metadata, Mapping):
+        fault = Fault("metadata isn't a mapping", "write keys and texts below it")
+        head.flaws.append(Complaint(("metadata",), fault))
+        metadata = {}
     read = {
         **{key: value for key, value in data.items() if value != "" or key != "compatibility"},
-        "metadata": _ours(head, data.get("metadata")),
+        "metadata": {key: value for key, value in metadata.items() if key.startswith(OURS)},
         "allowed-tools": _allowed(head, data.get("allowed-tools")),
     }
     reading = validated(FrontMatter, read, (), _WORDING)
     head.front_matter = reading.value
-    head.complaints += [*reading.complaints, *_elsewhere(data.get("name"), folder)]
-    return head
-
-
-def _elsewhere(name: Any, folder: str) -> Iterator[Complaint]:
+    head.complaints += reading.complaints
+    name = data.get("name")
     if isinstance(name, str) and name.strip():
         name, folder = (unicodedata.normalize("NFKC", text) for text in (name.strip(), folder))
         if name != folder:
             what = f"the name is {name!r} and the folder {folder!r}"
-            yield Complaint(("name",), Fault(what, "give both the same name"))
-
-
-def _ours(head: Head, data: Any) -> dict[str, Any]:
-    """Our part of the metadata."""
-    if data is None or data == "":
-        return {}
-    if not isinstance(data, Mapping):
-        fault = Fault("metadata isn't a mapping", "write keys and texts below it")
-        head.flaws.append(Complaint(("metadata",), fault))
-        return {}
-    return {key: value for key, value in data.items() if key.startswith(OURS)}
+            head.complaints.append(Complaint(("name",), Fault(what, "give both the same name")))
+    return head
 
 
 def _allowed(head: Head, value: Any) -> frozenset[str] | None:

@@ -45,9 +45,7 @@ class LoopProgress(BaseModel):
 
     def after(self, usage: Usage, *, fruitless: bool | None) -> "LoopProgress":
         """The progress after one more step; None where its calls are still to be `judged`."""
-        return self.model_copy(
-            update={"steps": self.steps + 1, "usage": self.usage + usage}
-        ).judged(fruitless=fruitless)
+        return self.beside(1, usage).judged(fruitless=fruitless)
 
     def judged(self, *, fruitless: bool | None) -> "LoopProgress":
         """The progress once it is known whether any call of the step came to something."""
@@ -65,7 +63,7 @@ class LoopProgress(BaseModel):
 
     def with_cost(self, usage: Usage) -> "LoopProgress":
         """The same with what something beside the steps cost: a tool of theirs, or condensing."""
-        return self.model_copy(update={"usage": self.usage + usage})
+        return self.beside(0, usage)
 
     @property
     def repeats(self) -> int:

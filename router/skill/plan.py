@@ -6,7 +6,8 @@ plan that a model made is said so that the model can mend it.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal
 
@@ -149,12 +150,9 @@ class Plan(PlanModel):
         """With the step to be done again, and whatever was built on what it had."""
         again = {retry.step, *self._built_on(retry.step)}
         tries = (*self.tries.get(retry.step, ()), _cut(retry.why, LONGEST_WHY))
-        return self.model_copy(
-            update={
-                "results": {id_: one for id_, one in self.results.items() if id_ not in again},
-                "tries": {**self.tries, retry.step: tries},
-            }
-        )
+        left = {id_: one for id_, one in self.results.items() if id_ not in again}
+        tried = {**self.tries, retry.step: tries}
+        return self.model_copy(update={"results": left, "tries": tried})
 
     def replanning(self, replan: Replan) -> "Plan":
         """With what is left to be planned anew, once more."""
@@ -183,7 +181,8 @@ class Plan(PlanModel):
         needed = {id_ for step in proposed if step.id not in kept for id_ in step.depends_on}
         kept |= {id_: s for id_, s in finished.items() if id_ in needed and id_ not in listed}
         # What a finished step was built on no longer matters, unless that may be tried again.
-        steps = [_within(step, kept) for step in kept.values()]
+        built = {id_: tuple(d for d in s.depends_on if d in kept) for id_, s in kept.items()}
+        steps = [s.model_copy(update={"depends_on": built[id_]}) for id_, s in kept.items()]
         return Plan(
             steps=(*steps, *(s for s in proposed if not _same(s, finished.get(s.id)))),
             results={id_: self.results[id_] for id_ in kept},
@@ -205,12 +204,6 @@ def _same(step: PlanStep, finished: PlanStep | None) -> bool:
     )
 
 
-def _within(step: PlanStep, known: Collection[str]) -> PlanStep:
-    return step.model_copy(
-        update={"depends_on": tuple(id_ for id_ in step.depends_on if id_ in known)}
-    )
-
-
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
@@ -224,21 +217,17 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,20}")
 
 def problems(steps: Sequence[PlanStep]) -> list[str]:
     """What is wrong with the steps of a plan, for the model to mend; empty where nothing is."""
-    return [*_of_their_number(steps), *_of_each(steps), *_of_their_order(steps)]
+    return [*_of_each(steps), *_of_their_order(steps)]
 
 
-def _of_their_number(steps: Sequence[PlanStep]) -> Iterator[str]:
+def _of_each(steps: Sequence[PlanStep]) -> Iterator[str]:
     if not steps:
         yield "the plan has no steps; give at least one"
     if len(steps) > MOST_STEPS:
         yield f"the plan has {len(steps)} steps; give {MOST_STEPS} at most"
-
-
-def _of_each(steps: Sequence[PlanStep]) -> Iterator[str]:
-    ids = [step.id for step in steps]
-    for id_ in dict.fromkeys(ids):
-        if ids.count(id_) > 1:
-            yield f"{ids.count(id_)} steps have the id {id_[:40]!r}; give each its own"
+    for id_, count in Counter(step.id for step in steps).items():
+        if count > 1:
+            yield f"{count} steps have the id {id_[:40]!r}; give each its own"
         if not _ID.fullmatch(id_):
             yield f"the id {id_[:40]!r} won't do; give 1 to 20 letters, digits, - or _"
     for step in steps:
@@ -249,25 +238,18 @@ def _of_each(steps: Sequence[PlanStep]) -> Iterator[str]:
 
 
 def _of_their_order(steps: Sequence[PlanStep]) -> Iterator[str]:
-    ids = {step.id: None for step in steps}
-    known = ", ".join(id_[:20] for id_ in ids)
+    depends_on = {step.id: step.depends_on for step in steps}
+    known = ", ".join(id_[:20] for id_ in depends_on)
     for step in steps:
         for other in dict.fromkeys(step.depends_on):
-            if other not in ids:
-                yield (
-                    f"step {step.id[:40]!r} depends on {other[:40]!r}, which is no step of the "
-                    f"plan; there are: {known}"
-                )
-    if circle := _circle({step.id: step.depends_on for step in steps}):
-        yield f"the steps wait for each other in a circle: {' ▸ '.join(circle)}"
-
-
-def _circle(depends_on: Mapping[str, Sequence[str]]) -> list[str]:
+            if other not in depends_on:
+                wrong = f"step {step.id[:40]!r} depends on {other[:40]!r}, which is no step of the"
+                yield f"{wrong} plan; there are: {known}"
     try:
         TopologicalSorter(depends_on).prepare()
     except CycleError as error:
-        return [str(id_)[:20] for id_ in error.args[1]]
-    return []
+        circle = " ▸ ".join(str(id_)[:20] for id_ in error.args[1])
+        yield f"the steps wait for each other in a circle: {circle}"
 
 
 _DONE = Localised(zh="已经查清：", en="Done so far:")
@@ -279,10 +261,6 @@ def reached(why: str, plan: Plan, locale: Locale) -> str:
     done = plan.done
     found = [f"- {one_line(s.task)}: {one_line(done[s.id])}" for s in plan.steps if s.id in done]
     open_ = [f"- {one_line(step.task)}" for step in plan.steps if step.id not in done]
-    return "\n".join(
-        [
-            why,
-            *([_DONE.within(locale), *found] if found else []),
-            *([_OPEN.within(locale), *open_] if open_ else []),
-        ]
-    )
+    said = [_DONE.within(locale), *found] if found else []
+    left = [_OPEN.within(locale), *open_] if open_ else []
+    return "\n".join([why, *said, *left])
