@@ -48,7 +48,6 @@ class _Seen(Generic[Item]):
     stamp: Stamp | None
     """None where the next look is to read it whatever its state."""
     item: Item | None
-    """The last that could be made of it."""
     is_sound: bool = True
 
 

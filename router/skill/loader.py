@@ -177,7 +177,6 @@ LARGEST = 64 * 1024
 
 _FENCE = "---"
 _ABOVE_HEAD = 1
-"""Lines of the file before its head."""
 
 
 class FoundSkill(NamedTuple):

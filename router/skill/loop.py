@@ -118,7 +118,6 @@ STOPPED: dict[Stop, Localised] = {
         en="I kept doing the same thing over again, so I stopped.",
     ),
 }
-"""What the employee is told."""
 
 _SO_FAR = Localised(zh="到目前为止查到：", en="What I have so far:")
 _LONGEST = 160

@@ -17,7 +17,6 @@ from router.domain.locale import Locale, Localised
 from router.skill.loop import one_line
 
 MOST_RETRIES = 2
-"""Of one step."""
 MOST_REPLANS = 2
 LONGEST_RESULT = 2_000
 """Characters of a step's result that the steps after it, and the reflection, are told."""
@@ -88,7 +87,6 @@ class Ask(PlanModel):
 
 
 Verdict = Annotated[Accept | RetryStep | Replan | Ask, Field(discriminator="type")]
-"""What a reflection comes to."""
 
 
 class Plan(PlanModel):
@@ -210,7 +208,6 @@ def _cut(text: str, longest: int) -> str:
 
 MOST_STEPS = 8
 LONGEST_TASK = 600
-"""Characters."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,20}")
 

@@ -35,20 +35,17 @@ class Skill(BaseModel):
     description: Localised
     """In the Agent Skills format there is one text; it stands for both languages then."""
     instructions: str
-    """The body of the file."""
     examples: tuple[str, ...] = ()
     allowed_tools: frozenset[str] | None = None
     """A ceiling on the tools that the caller may use anyway; None is no ceiling."""
     roles: frozenset[str] = frozenset()
     max_turns: int = MAX_TURNS
-    """Model calls, at most."""
     token_budget: int = TOKEN_BUDGET
     """Tokens that all of them may take together."""
     model: str | None = None
     """The model's name, where it isn't the usual one for skills."""
     mode: Mode = "react"
     files: tuple[SkillFile, ...] = ()
-    """What is there to be read on demand, by path."""
 
     @property
     def capability(self) -> Capability:

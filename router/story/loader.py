@@ -158,7 +158,6 @@ def read_stories(
 
 
 LARGEST = 256 * 1024
-"""Bytes."""
 
 
 def load_stories(places: Sequence[Path], known: StoryNames) -> list[Story]:

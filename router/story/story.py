@@ -169,4 +169,3 @@ class Story:
     now: datetime = BEGINS
     """When it begins; without a time zone, in the user's."""
     failing: Mapping[str, Failing] = field(default_factory=dict)
-    """The tools that fail from the beginning."""

@@ -12,7 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +27,6 @@ from temporalio.exceptions import ApplicationError
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
-from temporalio.workflow import Info
 
 from activities import provided
 from router.directory.file import FileDirectory
@@ -50,8 +49,8 @@ from router.runtime.worker import build_worker, sandbox
 from router.settings import Settings
 from router.story.expectations import ObservedCall
 from router.story.story import Failing
-from router.tool.context import Dependencies, Provider, ToolContext
-from router.tool.implementation import Arguments, Implementation
+from router.tool.context import Dependencies, ToolContext
+from router.tool.implementation import Arguments
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
@@ -115,35 +114,21 @@ class ShiftingRunner(WorkflowRunner):
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """The other's, under the story's clock."""
         shift = self._shifts.get(tenant_of(det.info.workflow_id), timedelta())
-        return _Shifted(self._runner.create_instance(det), shift)
+        instance = self._runner.create_instance(det)
+        activate = instance.activate
+
+        def shifted(act: WorkflowActivation) -> WorkflowActivationCompletion:
+            act.timestamp.FromDatetime(act.timestamp.ToDatetime() + shift)
+            return activate(act)
+
+        instance.activate = shifted  # type: ignore[method-assign]
+        return instance
 
     def set_worker_level_failure_exception_types(
         self, types: Sequence[type[BaseException]]
     ) -> None:
         """As the other does."""
         self._runner.set_worker_level_failure_exception_types(types)
-
-
-class _Shifted(WorkflowInstance):
-    def __init__(self, instance: WorkflowInstance, shift: timedelta) -> None:
-        self._instance = instance
-        self._shift = shift
-
-    def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
-        act.timestamp.FromDatetime(act.timestamp.ToDatetime() + self._shift)
-        return self._instance.activate(act)
-
-    def get_serialization_context(self, command_info: Any) -> Any:
-        return self._instance.get_serialization_context(command_info)
-
-    def get_external_store_context(self, command_info: Any) -> Any:
-        return self._instance.get_external_store_context(command_info)
-
-    def get_info(self) -> Info:
-        return self._instance.get_info()
-
-    def get_thread_id(self) -> int | None:
-        return self._instance.get_thread_id()
 
 
 def tenant_of(workflow_id: str) -> str:
@@ -187,60 +172,39 @@ Books = defaultdict[str, CallLog]
 """By tenant: each story has one."""
 
 
-@dataclass(frozen=True)
-class Watched:
-    """What stands behind a tool (`router.tool.implementation`), with a book kept of it."""
+@dataclass(frozen=True, eq=False)
+class WatchedTool(Tool):
+    """A tool with a book kept of its calls."""
 
-    tool: str
-    behind: Implementation
-    books: Books
-
-    @property
-    def kind(self) -> str:
-        """The tool's own."""
-        return self.behind.kind
-
-    @property
-    def parameters(self) -> dict[str, JsonValue]:
-        """The tool's own."""
-        return self.behind.parameters
-
-    @property
-    def providers(self) -> frozenset[Provider[Any]]:
-        """The tool's own."""
-        return self.behind.providers
-
-    def problems(self, arguments: Arguments) -> list[str]:
-        """What the tool has against them."""
-        return self.behind.problems(arguments)
+    books: Books = field(default_factory=lambda: defaultdict(CallLog))
 
     async def call(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
         """The tool's own result, or the error that its story wants."""
         book = self.books[context.caller.tenant]
-        book.note(self.tool, arguments, context.key)
-        how = book.failing.get(self.tool, "no")
+        book.note(self.name, arguments, context.key)
+        how = book.failing.get(self.name, "no")
         if how != "no":
-            raise _ERRORS[how](
-                Localised(zh=f"{self.tool} 在这个故事里失败", en=f"{self.tool} fails in this story")
+            said = Localised(
+                zh=f"{self.name} 在这个故事里失败", en=f"{self.name} fails in this story"
             )
-        return await self.behind.call(arguments, context, dependencies)
+            raise _ERRORS[how](said)
+        return await super().call(arguments, context, dependencies)
 
 
 def watch(registry: Registry, books: Books) -> None:
     """Have all tools of the registry watched, under their own names."""
     groups: dict[str, list[Tool]] = defaultdict(list)
     for tool in registry:
-        double = replace(tool, implementation=Watched(tool.name, tool.implementation, books))
-        groups[registry.group_of(tool.name)].append(double)
+        own = {each.name: getattr(tool, each.name) for each in fields(tool)}
+        groups[registry.group_of(tool.name)].append(WatchedTool(**own, books=books))
     for group, tools in groups.items():
         registry.replace(group, tools)
 
 
 NAME = "temporal-test-server"
 SLOW_START = timedelta(seconds=30)
-"""For machines that are busy with something else."""
 
 
 def binary() -> Path:
@@ -310,10 +274,20 @@ async def opened(settings: Settings) -> AsyncIterator[Environment]:
             assembled(without_model(settings, Path(folder))) as whole,
             await skipping() as environment,
         ):
-            parts = await _furnished(whole, environment.client, books)
-            await add(environment.client)
+            client, directory = environment.client, EveryTenant.of(whole.directory)
+
+            async def connect() -> Client:
+                return client
+
+            whole.dependencies.provide(provided.directory, directory)
+            whole.dependencies.provide(provided.temporal, connect)
+            watch(whole.offered.registry, books)
+            index = CapabilityIndex(None)
+            await index.update(whole.offered.everything())
+            parts = replace(whole, directory=directory, index=index)
+            await add(client)
             runner = ShiftingRunner(sandbox(), shifts)
-            async with build_worker(environment.client, parts, QUEUE, runner):
+            async with build_worker(client, parts, QUEUE, runner):
                 yield Environment(environment, parts, books, shifts)
 
 
@@ -328,16 +302,3 @@ def without_model(settings: Settings, folder: Path) -> Settings:
         "worker_version": None,  # nobody would make it current, and then nothing runs
     }
     return settings.model_copy(update=alone)
-
-
-async def _furnished(parts: Parts, client: Client, books: Books) -> Parts:
-    directory, index = EveryTenant.of(parts.directory), CapabilityIndex(None)
-
-    async def connect() -> Client:
-        return client
-
-    parts.dependencies.provide(provided.directory, directory)
-    parts.dependencies.provide(provided.temporal, connect)
-    watch(parts.offered.registry, books)
-    await index.update(parts.offered.everything())
-    return replace(parts, directory=directory, index=index)

@@ -20,34 +20,23 @@ SOON = timedelta(seconds=1)
 last results become durable for a millisecond before it ends."""
 _LOOK_AGAIN = 0.004
 
-_BEGIN = frozenset(
-    {
-        EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
-        EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED,
-        EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED,
-    }
+
+def _types(*names: str) -> frozenset[int]:
+    return frozenset(EventType.Value(f"EVENT_TYPE_{name}") for name in names)
+
+
+_BEGIN = _types(
+    "ACTIVITY_TASK_SCHEDULED",
+    "START_CHILD_WORKFLOW_EXECUTION_INITIATED",
+    "SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED",
 )
-_END = frozenset(
-    {
-        EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
-        EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED,
-        EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT,
-        EventType.EVENT_TYPE_ACTIVITY_TASK_CANCELED,
-        EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED,
-        EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_FAILED,
-        EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_SIGNALED,
-        EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED,
-    }
+_END = _types(
+    *(f"ACTIVITY_TASK_{how}" for how in ("COMPLETED", "FAILED", "TIMED_OUT", "CANCELED")),
+    *("CHILD_WORKFLOW_EXECUTION_STARTED", "START_CHILD_WORKFLOW_EXECUTION_FAILED"),
+    *("EXTERNAL_WORKFLOW_EXECUTION_SIGNALED", "SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED"),
 )
-_OVER = frozenset(
-    {
-        EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
-        EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
-        EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED,
-        EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED,
-        EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
-    }
-)
+_WAYS_OUT = ("completed", "failed", "terminated", "canceled", "timed_out")
+_OVER = _types(*(f"WORKFLOW_EXECUTION_{how.upper()}" for how in _WAYS_OUT))
 
 
 @dataclass
@@ -59,7 +48,6 @@ class HistoryAccount:
     begun: int = 0
     """Activities, and what other workflows were asked for, without an end to it."""
     timers: set[str] = field(default_factory=set)
-    """Those that are due soon."""
     children: set[str] = field(default_factory=set)
     """Ids of workflows that were started and whose end wasn't heard of."""
     over: bool = False
@@ -96,13 +84,8 @@ class HistoryAccount:
         begun = event.child_workflow_execution_started_event_attributes
         if begun.workflow_execution.workflow_id:
             self.children.add(begun.workflow_execution.workflow_id)
-        for ended in (
-            event.child_workflow_execution_completed_event_attributes,
-            event.child_workflow_execution_failed_event_attributes,
-            event.child_workflow_execution_canceled_event_attributes,
-            event.child_workflow_execution_terminated_event_attributes,
-            event.child_workflow_execution_timed_out_event_attributes,
-        ):
+        for how in _WAYS_OUT:
+            ended = getattr(event, f"child_workflow_execution_{how}_event_attributes")
             self.children.discard(ended.workflow_execution.workflow_id)
 
 
@@ -111,7 +94,6 @@ class Glance:
     """A workflow at one moment."""
 
     length: int
-    """Events of its history."""
     busy: bool
     over: bool = False
     children: frozenset[str] = frozenset()

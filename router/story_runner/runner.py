@@ -7,10 +7,11 @@ workflow, and the clock goes on at its usual pace). Then one is let go of in its
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -78,18 +79,16 @@ async def skip(environment: WorkflowEnvironment, duration: timedelta) -> None:
 
 async def _skip(environment: WorkflowEnvironment, part: timedelta) -> None:
     sleeping = asyncio.ensure_future(environment.sleep(part))
+    server = environment.client.test_service
     try:
         for _ in range(MOST_LOOKS):
             before = await environment.get_current_time()
             await asyncio.wait([sleeping], timeout=STUCK_AFTER)
             if sleeping.done():
-                await sleeping
-                return
+                return await sleeping
             moved = await environment.get_current_time() - before
             if moved < 2 * timedelta(seconds=STUCK_AFTER):
-                await environment.client.test_service.unlock_time_skipping(
-                    UnlockTimeSkippingRequest()
-                )
+                await server.unlock_time_skipping(UnlockTimeSkippingRequest())
     except RPCError as error:
         raise Unavailable(f"the test server can't skip {part}: {error}; try again") from error
     finally:
@@ -108,31 +107,35 @@ class Actor:
         self.user = user
         self.locale = locale
         self.conversation = uuid4().hex[:12]
-        self._acts: dict[type, Callable[[Any], Awaitable[None]]] = {
-            UserActs: self._say,
-            ApproverDecides: self._decide,
-            TimePasses: self._pass,
-            ToolsFail: self._fail,
-            UserWithdraws: self._withdraw,
-            UserNudges: self._nudge,
-            EventHappens: self._happen,
-        }
 
     async def open(self) -> None:
         """Begin the conversation."""
-        await self.house.parts.store.conversations.create(
-            ConversationRecord(
-                id=self.conversation,
-                tenant=self.user.tenant,
-                owner=self.user.id,
-                locale=self.locale,
-                created_at=datetime.now(UTC),
-            )
+        record = ConversationRecord(
+            id=self.conversation,
+            tenant=self.user.tenant,
+            owner=self.user.id,
+            locale=self.locale,
+            created_at=datetime.now(UTC),
         )
+        await self.house.parts.store.conversations.create(record)
 
     async def act(self, step: Act) -> None:
         """Do it; returns when it was taken, not when all that follows from it is done."""
-        await self._acts[type(step)](step)
+        match step:
+            case UserActs():
+                await self._send(step.message)
+            case ApproverDecides():
+                await self._decide(step)
+            case TimePasses():
+                await skip(self.house.environment, step.duration)
+            case ToolsFail():
+                self.house.books[self.user.tenant].failing.update(step.failing)
+            case UserWithdraws():
+                await self._tell(Cancelled(by=self.user.id, comment=step.comment))
+            case UserNudges():
+                await self._tell(Nudged(by=self.user.id))
+            case EventHappens():
+                await self._happen(step)
 
     async def close(self) -> None:
         """End what is left, lest its timers ring in the next story."""
@@ -150,18 +153,14 @@ class Actor:
 
     async def runs(self) -> list[RunRecord]:
         """All runs of the story, newest first."""
-        found, _ = await self.house.parts.store.runs.listed(
-            self.user.tenant, None, None, None, None, MOST_RUNS
-        )
+        runs = self.house.parts.store.runs
+        found, _ = await runs.listed(self.user.tenant, None, None, None, None, MOST_RUNS)
         return found
 
     async def waiting(self) -> list[ApprovalRecord]:
         """All decisions that are awaited, the longest awaited first."""
         ids = [run.id for run in await self.runs()]
         return await self.house.parts.store.runs.awaited(self.user.tenant, ids)
-
-    async def _say(self, step: UserActs) -> None:
-        await self._send(step.message)
 
     async def _send(self, message: Message) -> None:
         name, tenant = uuid4().hex, self.user.tenant
@@ -201,18 +200,6 @@ class Actor:
         )
         await run_updates.decide(self.house.client, theirs[0], event, uuid4().hex)
 
-    async def _pass(self, step: TimePasses) -> None:
-        await skip(self.house.environment, step.duration)
-
-    async def _fail(self, step: ToolsFail) -> None:
-        self.house.books[self.user.tenant].failing.update(step.failing)
-
-    async def _withdraw(self, step: UserWithdraws) -> None:
-        await self._tell(Cancelled(by=self.user.id, comment=step.comment))
-
-    async def _nudge(self, _: UserNudges) -> None:
-        await self._tell(Nudged(by=self.user.id))
-
     async def _tell(self, event: Cancelled | Nudged) -> None:
         going = [run for run in await self.runs() if run.status not in ENDED]
         if not going:
@@ -220,18 +207,16 @@ class Actor:
         await run_updates.tell(self.house.client, going[0], self.user, event, uuid4().hex)
 
     async def _happen(self, step: EventHappens) -> None:
-        run, teller = await self._hearing(step.name)
+        """Tell the newest run that is to hear of it, in the name of somebody who may."""
+        client, people = self.house.client, self.house.parts.directory.everyone(self.user.tenant)
+        for run, teller in product(await self.runs(), people):
+            with suppress(NotFound):
+                await run_updates.event_known(client, run, teller, step.name)
+                break
+        else:
+            raise NotFound(f"nothing that is going on waits for the event {step.name}")
         event = Arrived(by=teller.id, name=step.name, value=dict(step.payload))
-        await run_updates.happen(self.house.client, run, teller, event)
-
-    async def _hearing(self, name: str) -> tuple[RunRecord, Principal]:
-        """The newest run that is to be told of the event, and somebody who may tell it."""
-        for run in await self.runs():
-            for teller in self.house.parts.directory.everyone(self.user.tenant):
-                with suppress(NotFound):
-                    await run_updates.event_known(self.house.client, run, teller, name)
-                    return run, teller
-        raise NotFound(f"nothing that is going on waits for the event {name}")
+        await run_updates.happen(client, run, teller, event)
 
 
 MOST_LINES = 2_000
@@ -353,8 +338,8 @@ def spoken(line: LogEntry) -> Iterable[str]:
 
 
 def _reply(reply: Mapping[str, Any]) -> str:
-    options = [f"[{option['label']}]" for option in reply.get("options") or ()]
-    return "\n".join([str(reply.get("text", "")), *([" ".join(options)] if options else [])])
+    options = " ".join(f"[{option['label']}]" for option in reply.get("options") or ())
+    return "\n".join([str(reply.get("text", "")), *filter(None, [options])])
 
 
 Tell = Callable[[StoryOutcome], None]
@@ -431,14 +416,10 @@ async def run_in(house: Environment, stories: Iterable[Story], tell: Tell) -> Re
 
 async def _played(house: Environment, story: Story) -> Played:
     """What became of it; played once more where the stage gave way, as on a busy machine."""
-    first = await play(house, story, _new_tenant(house))
+    # By its number, a tenant that no story had before in a house that may have seen some.
+    first = await play(house, story, f"story-{len(house.shifts)}")
     stopped = first.outcome.divergence
     if stopped is None or not stopped.gave_way:
         return first
-    second = await play(house, story, _new_tenant(house))
+    second = await play(house, story, f"story-{len(house.shifts)}")
     return replace(second, outcome=replace(second.outcome, earlier=stopped))
-
-
-def _new_tenant(house: Environment) -> str:
-    """A name that no story had before, in a house that may have seen some."""
-    return f"story-{len(house.shifts)}"

@@ -48,7 +48,6 @@ from router.tool.results import Keep, not_kept
 ToolLogger = LoggerAdapter[Logger]
 
 LONGEST_PROGRESS = 500
-"""Characters."""
 
 
 async def _to_nobody(_: str) -> None:
@@ -81,7 +80,6 @@ class ToolContext:
     flow_run: str | None = None
     """The workflow id of the flow run that calls; None where a person does."""
     conversation: str | None = None
-    """The conversation the call comes from, where it comes from one."""
     answers: Mapping[str, JsonValue] = field(default_factory=dict)
     """What the person said to questions that earlier tries of the call came back with."""
     skill_files: Mapping[str, SkillFile] = field(default_factory=dict)
@@ -126,7 +124,6 @@ class Provider(Generic[Provided]):
         self.name = name
         self.make = make
         self.needs = needs
-        """The parameters of `make`, by name."""
         self.unset = unset
         """Given the settings, which one is missing for it to be had; empty where none is."""
 

@@ -16,7 +16,6 @@ from router.tool.context import Provider
 from router.tool.tool import Tool
 
 CODE = "code"
-"""The group of the tools that are functions."""
 
 
 class Registry:
@@ -49,7 +48,9 @@ class Registry:
         for tool in tools:
             other = taken.get(tool.name) or found.setdefault(tool.name, tool)
             if other is not tool:
-                problems.append(_taken(tool, other))
+                taken_by = f"has a name that is taken, in {other.source.file}:{other.source.line}"
+                what = f"the tool {tool.name} {taken_by}"
+                problems.append(Problem(*tool.source, what, "rename one of the two"))
         if problems:
             raise DefinitionError(problems)
         # New ones in place of the old, never changed: whoever is going through them isn't stopped.
@@ -142,11 +143,6 @@ class Registry:
         return [tool.capability for tool in self.visible_to(person) if tool.options.listed]
 
 
-def _taken(tool: Tool, other: Tool) -> Problem:
-    taken = f"has a name that is taken, in {other.source.file}:{other.source.line}"
-    return Problem(*tool.source, f"the tool {tool.name} {taken}", "rename one of the two")
-
-
 def allows(tool: Tool, person: Principal, *, by_flow: bool = False) -> bool:
     """True where `person` may call it, or a flow for them, which alone has a flow's role."""
     held = person.roles - {FLOW_ROLE} | ({FLOW_ROLE} if by_flow else frozenset())
@@ -154,24 +150,17 @@ def allows(tool: Tool, person: Principal, *, by_flow: bool = False) -> bool:
 
 
 def _imported(name: str) -> ModuleType:
+    """The module; raises `DefinitionError` at the line of it that keeps it from being imported."""
     try:
         return importlib.import_module(name)
     except DefinitionError:
         raise
     except Exception as error:
-        raise DefinitionError([_unimportable(name, error)]) from error
-
-
-def _unimportable(name: str, error: Exception) -> Problem:
-    """What keeps a module from being imported, at the line of it that brings that up."""
-    spec = importlib.util.find_spec(name)
-    file = (spec and spec.origin) or name
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == file
-    ]
-    line = error.lineno if isinstance(error, SyntaxError) else (lines or [1])[-1]
-    what = f"it can't be imported ({type(error).__name__}: {getattr(error, 'msg', error)})"
-    remedy = "mend that line, or install what it needs"
-    return Problem(file, line or 1, what, remedy)
+        spec = importlib.util.find_spec(name)
+        file = (spec and spec.origin) or name
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == file]
+        line = error.lineno if isinstance(error, SyntaxError) else (lines or [1])[-1]
+        what = f"it can't be imported ({type(error).__name__}: {getattr(error, 'msg', error)})"
+        remedy = "mend that line, or install what it needs"
+        raise DefinitionError([Problem(file, line or 1, what, remedy)]) from error

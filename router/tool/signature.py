@@ -22,7 +22,6 @@ NO_NAMES = (
     inspect.Parameter.VAR_KEYWORD,
     inspect.Parameter.POSITIONAL_ONLY,
 )
-"""Parameters of these kinds can't be given by name."""
 
 
 class Arguments(BaseModel):
@@ -38,9 +37,7 @@ class Signature:
     arguments: type[BaseModel]
     """The parameters that a caller gives, as a model that validates them."""
     context: str | None
-    """The name of the parameter for the `ToolContext`, if there is one."""
     injected: Mapping[str, Provider[Any]]
-    """The parameters that are provided, by name."""
     result: TypeAdapter[Any]
 
     @cached_property

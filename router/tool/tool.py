@@ -45,7 +45,6 @@ RESERVED = frozenset(
 """A tool of such a name would be offered beside the function, or taken for the activity."""
 
 TAKEN = "has a name that means something else to models or workers"
-"""What is wrong with it; the remedy is another name."""
 ANOTHER = "give it another name: what it does, as in find_rooms"
 
 
@@ -101,7 +100,6 @@ class Tool:
     """How often a call that failed for the moment is tried again; None: until it works."""
     implementation: Implementation
     source: SourceLine
-    """Where it is declared."""
     options: ToolOptions = ToolOptions()
     description_zh: str = ""
     """What people who are addressed in Chinese read; the description where there is none."""

@@ -138,7 +138,6 @@ class OutgoingRequest:
     method: str
     origin: Origin
     target: str
-    """Path and query."""
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
 

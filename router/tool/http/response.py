@@ -38,7 +38,6 @@ class AnswerSelection:
     places: str | Mapping[str, str] = ""
     """A JSON pointer (RFC 6901), or one for each name of the result."""
     most: int | None = None
-    """How many items of a list."""
     keep: frozenset[str] = field(default_factory=frozenset)
     """Which keys of each item; all of them, where there are none."""
 
@@ -124,7 +123,6 @@ def text_of_page(page: str) -> str:
 
 MOST_QUOTED = 300
 MOST_TEXT = 16_000
-"""Characters of a text or a page."""
 LONGEST_WAIT = 86_400.0
 
 _BAD_REQUEST = (400, 422)

@@ -233,7 +233,6 @@ class _File:
 
 
 GROUP = "http"
-"""The registry's group of declared tools."""
 
 _log = logging.getLogger("router.tools")
 

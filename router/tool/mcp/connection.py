@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from time import monotonic
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import anyio
@@ -88,14 +87,8 @@ class _Sieve:
         await self._below.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        handled: bool | None = await self._below.__aexit__(kind, error, trace)
-        return handled
+    async def __aexit__(self, *error: object) -> None:
+        await self._below.__aexit__(*error)
 
     def _sifted(self, item: Item) -> Item:
         if isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):
@@ -118,7 +111,6 @@ class _Sieve:
 
 
 MOST_ASKED = 5
-"""Questions of one call that are passed on."""
 LONGEST_SCHEMA = 8 * 1024
 """Of a form, as JSON: a longer one is nothing that a person would fill in."""
 LONGEST_URL = 2000

@@ -29,7 +29,6 @@ _log = logging.getLogger("router.mcp")
 
 BETWEEN = "__"
 LONGEST_NAME = 64
-"""What chat models allow for a function's name."""
 
 SERVER = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
 """No two underscores in a row and none at the end: so the first two end the server's name."""

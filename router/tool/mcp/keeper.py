@@ -17,9 +17,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 EVERY = 0.5
-"""Seconds between two looks."""
 LONGEST_LINE = 4 * 1024 * 1024
-"""Bytes of one message."""
 LONGEST_SAID = 500
 TOO_LONG = -32099
 """The code, of those that are left to us, under which a call learns that its answer was dropped."""

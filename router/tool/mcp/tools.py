@@ -257,7 +257,6 @@ def question_for(tool: str, about: str) -> Question:
 
 
 MOST_LISTED = 100
-"""Of resources or prompts in one answer."""
 
 _TEXT: Mapping[str, JsonValue] = {"type": "string", "minLength": 1, "maxLength": 2000}
 

@@ -80,7 +80,6 @@ async def _listen(lines: asyncio.StreamReader, said: Callable[[str], None]) -> N
 
 
 LONGEST_ANSWER = 4 * 1024 * 1024
-"""Bytes of one message."""
 SECONDS = 30.0
 
 
