@@ -170,7 +170,7 @@ def _true(value: Any) -> bool:
 
 
 def _times(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if type(value) is not int or value < 0:
         raise misfit(f"{quoted(value)} is no number of times", "write 0, 1, 2, …")
     return value
 

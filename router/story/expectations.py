@@ -74,27 +74,24 @@ def judge(step: Expectation, seen: Seen) -> Mismatch | None:
     """What speaks against the step, which hears what it finds; None where all is as expected."""
     match step:
         case BotSays():
-            whole = "\n".join(seen.said)
-            for number, pattern in enumerate(step.patterns):
-                end = end_of(pattern, whole, seen.heard)
-                if end is None:
-                    return _unsaid(pattern, step.patterns[:number], whole, seen.heard)
-                seen.heard = end
-            return None
+            return _said(step, seen)
         case RunStands():
             return _stands(step, seen.standing_of(step.wanted.get("flow")))
         case ToolCalled():
             return _called(step, seen.calls)
 
 
-def _unsaid(pattern: str, before: Sequence[str], whole: str, heard: int) -> Mismatch:
-    """A pattern that was there, but too early, is told apart from one that never was."""
-    early = end_of(pattern, whole, 0) is not None
-    after = f", after {before[-1]}" if before else ", after what was expected before"
-    return Mismatch(
-        [f"{pattern}{after if early else ''}"],
-        whole[heard if not early else 0 :].strip("\n").splitlines() or [NOTHING],
-    )
+def _said(step: BotSays, seen: Seen) -> Mismatch | None:
+    whole, before = "\n".join(seen.said), "what was expected before"
+    for pattern in step.patterns:
+        end = end_of(pattern, whole, seen.heard)
+        if end is None:
+            # One that was there, but too early, is told apart from one that never was.
+            early = end_of(pattern, whole, 0) is not None
+            said = whole[0 if early else seen.heard :].strip("\n").splitlines()
+            return Mismatch([f"{pattern}, after {before}" if early else pattern], said or [NOTHING])
+        seen.heard, before = end, pattern
+    return None
 
 
 def _stands(step: RunStands, standing: Standing | None) -> Mismatch | None:
@@ -119,25 +116,14 @@ def _differing(
         if isinstance(value, Mapping) and isinstance(there, Mapping):
             yield from _differing(value, there, f"{here}.")
         elif isinstance(value, list) and isinstance(there, list | tuple):
-            yield from _differing_lists(value, there, here)
-        elif not _equal(value, there):
+            if len(value) != len(there):
+                yield here, value, list(there)
+                continue
+            one, other = ({str(n): v for n, v in enumerate(each)} for each in (value, there))
+            yield from _differing(one, other, f"{here}.")
+        # As JSON compares: `true` is no 1, and 3 is 3.0.
+        elif isinstance(value, bool) != isinstance(there, bool) or value != there:
             yield here, value, there
-
-
-def _differing_lists(
-    wanted: Sequence[Any], found: Sequence[Any], here: str
-) -> Iterator[tuple[str, Any, Any]]:
-    if len(wanted) != len(found):
-        yield here, list(wanted), list(found)
-        return
-    numbered = (dict(enumerate(each)) for each in (wanted, found))
-    first, second = ({str(n): value for n, value in each.items()} for each in numbered)
-    yield from _differing(first, second, f"{here}.")
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """As JSON compares: `true` is no 1, and 3 is 3.0."""
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _called(step: ToolCalled, calls: Sequence[ObservedCall]) -> Mismatch | None:
@@ -207,18 +193,14 @@ def told(outcome: StoryOutcome) -> Iterator[str]:
 
 def _difference(story: Story, gone: Divergence) -> Iterator[str]:
     yield f"at {story.file}:{gone.step.line}: {gone.step}"
-    yield from _marked("-", gone.mismatch.expected)
-    yield from _marked("+", gone.mismatch.found)
+    yield from (f"  - {line}" for line in gone.mismatch.expected)
+    yield from (f"  + {line}" for line in gone.mismatch.found)
     if gone.said and list(gone.said) != gone.mismatch.found:
         yield "the bot had said"
-        yield from _marked("|", [line for said in gone.said for line in said.splitlines()])
+        yield from (f"  | {line}" for said in gone.said for line in said.splitlines())
     if len(gone.steps) > 1:
         yield "before it"
         yield from (f"  {step.line:>4}  {step}" for step in gone.steps[:-1])
     yield f"now {gone.standing or 'no flow was started'}"
     if gone.standing and gone.standing.slots:
         yield f"    {shown(dict(gone.standing.slots))}"
-
-
-def _marked(mark: str, lines: list[str]) -> Iterator[str]:
-    yield from (f"  {mark} {line}" for line in lines)

@@ -4,8 +4,9 @@ What is plain is understood (a bare list of steps under its name is a story); th
 at once, each with its line and what would be right.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,8 @@ class _Reading:
                 yield from self._named((name,), name, steps)
             return
         if not isinstance(data, list) or not data:
-            what = (
-                f"a file of stories is a list of them, and this is {'a text' if data else 'empty'}"
-            )
-            self.complain((), what, SHAPE)
+            what = f"and this is {'a text' if data else 'empty'}"
+            self.complain((), f"a file of stories is a list of them, {what}", SHAPE)
             return
         for number, each in enumerate(data):
             place: Place = (number,)
@@ -87,9 +86,8 @@ class _Reading:
         self.complaints += reading.complaints
         entry, steps = reading.value, given["steps"]
         if not isinstance(steps, list) or not steps:
-            self.complain(
-                steps_at, f"the story {quoted(given['story'])} has no steps", "write some"
-            )
+            what = f"the story {quoted(given['story'])} has no steps"
+            self.complain(steps_at, what, "write some")
             steps = []
         found = [self._step((*steps_at, number), each) for number, each in enumerate(steps)]
         if entry is None:
@@ -111,8 +109,16 @@ class _Reading:
             self.complain(place, f"{quoted(given)} is no step", 'write one like user: "…"')
             return None
         sorts = [key for key in given if key in STEPS]
-        if len(sorts) != 1:
-            self._not_one(place, given, sorts)
+        if len(sorts) > 1:
+            what = f"this is {' and '.join(sorts)} at once"
+            self.complain(place, what, "make them steps of their own")
+            return None
+        if not sorts:
+            fields = (field for each in STEPS.values() for field in each.model_fields.items())
+            known = [*STEPS, *(info.alias or name for name, info in fields)]
+            slip = next(filter(None, (nearest(key, known) for key in given)), "")
+            remedy = slip or f"there are {', '.join(STEPS)}"
+            self.complain(place, f"no step has {' and '.join(given)}", remedy)
             return None
         reading = validated(STEPS[sorts[0]], given, place, _WORDING, self.known)
         self.complaints += reading.complaints
@@ -121,19 +127,6 @@ class _Reading:
         if reading.value is None:
             return None
         return reading.value.step(self.document.line(place), written(given))
-
-    def _not_one(self, place: Place, given: Mapping[str, Any], sorts: list[str]) -> None:
-        if sorts:
-            what, remedy = f"this is {' and '.join(sorts)} at once", "make them steps of their own"
-        else:
-            keys = (
-                f.alias or name for each in STEPS.values() for name, f in each.model_fields.items()
-            )
-            known = [*STEPS, *keys]
-            slip = next(filter(None, (nearest(key, known) for key in given)), "")
-            what = f"no step has {' and '.join(given)}"
-            remedy = slip or f"there are {', '.join(STEPS)}"
-        self.complain(place, what, remedy)
 
     def _check_names(self, at: Place, step: ExpectStep) -> None:
         name = step.expect.flow
@@ -165,38 +158,23 @@ def load_stories(places: Sequence[Path], known: StoryNames) -> list[Story]:
 
     Raises `DefinitionError` with every problem of every file, or that there is no story.
     """
-    problems: list[Problem] = []
     stories: list[Story] = []
-    for path in dict.fromkeys(_files(places, problems)):
-        found, wrong = _read(path, known)
+    folders = [place for place in places if place.is_dir()]
+    misnamed = sorted(path for folder in folders for path in folder.glob("*.yml"))
+    problems = [Problem(str(path), 1, "it isn't read", "call it .yaml") for path in misnamed]
+    files = (sorted(p.glob("*.yaml")) if p in folders else [p] for p in places)
+    for path in dict.fromkeys(chain.from_iterable(files)):
+        try:
+            document = read_document(read_text(path, LARGEST, "split it"))
+        except Unreadable as bad:
+            problems.append(Problem(str(path), bad.line, *bad.fault))
+            continue
+        found, faults = read_stories(document, str(path), known)
         stories += found
-        problems += wrong
+        problems += [Problem(str(path), line, *fault) for line, fault in faults]
     if not stories and not problems:
         where = ", ".join(str(place) for place in places)
-        problems.append(_problem(Path(where), 1, Fault("there is no story", "write one")))
+        problems.append(Problem(where, 1, "there is no story", "write one"))
     if problems:
         raise DefinitionError(problems)
     return stories
-
-
-def _files(places: Sequence[Path], problems: list[Problem]) -> Iterator[Path]:
-    for place in places:
-        if place.is_dir():
-            yield from sorted(place.glob("*.yaml"))
-            misnamed = sorted(place.glob("*.yml"))
-            problems += [_problem(p, 1, Fault("it isn't read", "call it .yaml")) for p in misnamed]
-        else:
-            yield place
-
-
-def _read(path: Path, known: StoryNames) -> tuple[list[Story], list[Problem]]:
-    try:
-        document = read_document(read_text(path, LARGEST, "split it"))
-    except Unreadable as unreadable:
-        return [], [_problem(path, unreadable.line, unreadable.fault)]
-    stories, faults = read_stories(document, str(path), known)
-    return stories, [_problem(path, line, fault) for line, fault in faults]
-
-
-def _problem(path: Path, line: int, fault: Fault) -> Problem:
-    return Problem(str(path), line, fault.what, fault.remedy)

@@ -21,7 +21,7 @@ import httpx2
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Localised
 from router.telemetry.tracing import outgoing
-from router.tool.http.endpoint import Origin, OutgoingRequest, origin_of
+from router.tool.http.endpoint import PORTS, Origin, OutgoingRequest, origin_of
 
 SETTING = "ROUTER_HTTP_ALLOW"
 
@@ -132,8 +132,14 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send it to the first of the addresses that answers; one that is barred bars all."""
-        host, port = request.url.host, request.url.port or _PORTS[request.url.scheme]
-        addresses = await self._addresses(host, port, request)
+        host, port = request.url.host, request.url.port or PORTS[request.url.scheme]
+        try:
+            async with asyncio.timeout(request.extensions.get("timeout", {}).get("connect")):
+                addresses = await self._resolve(host, port)
+        except TimeoutError:
+            raise httpx2.ConnectTimeout(f"{host} can't be resolved in time") from None
+        except (OSError, UnicodeError) as error:
+            raise httpx2.ConnectError(f"{host} can't be resolved: {error}") from None
         for address in addresses:
             if objection := self._guard.objection_to(host, port, address):
                 zh = f"不能连接 {host}，请联系管理员（{objection}）"
@@ -146,21 +152,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 failure = error
         raise failure
 
-    async def _addresses(self, host: str, port: int, request: httpx2.Request) -> list[str]:
-        try:
-            async with asyncio.timeout(request.extensions.get("timeout", {}).get("connect")):
-                return await self._resolve(host, port)
-        except TimeoutError:
-            raise httpx2.ConnectTimeout(f"{host} can't be resolved in time") from None
-        except (OSError, UnicodeError) as error:
-            raise httpx2.ConnectError(f"{host} can't be resolved: {error}") from None
-
     async def aclose(self) -> None:
         """Let go of connections."""
         await self._network.aclose()
-
-
-_PORTS = {"http": 80, "https": 443}
 
 
 def _at(address: str, request: httpx2.Request) -> httpx2.Request:
@@ -251,8 +245,14 @@ class Sender:
             UnknownOutcome: it has done what it was asked for, or not, and leads elsewhere.
         """
         discreet = _sending.set(True)
+        client = httpx2.AsyncClient(
+            transport=GuardedTransport(self.guard, self._resolve, self._context),
+            trust_env=False,
+            timeout=seconds,
+            headers=OURS,
+        )
         try:
-            async with asyncio.timeout(seconds), self._client(seconds) as client:
+            async with asyncio.timeout(seconds), client:
                 return await self._followed(client, request)
         except TimeoutError:
             zh = f"{request.origin} 在 {seconds:g} 秒内没有回答"
@@ -270,12 +270,6 @@ class Sender:
             raise TransientToolError(Localised(zh=zh, en=en)) from None
         finally:
             _sending.reset(discreet)
-
-    def _client(self, seconds: float) -> httpx2.AsyncClient:
-        transport = GuardedTransport(self.guard, self._resolve, self._context)
-        return httpx2.AsyncClient(
-            transport=transport, trust_env=False, timeout=seconds, headers=OURS
-        )
 
     async def _followed(self, client: httpx2.AsyncClient, request: OutgoingRequest) -> Received:
         sent = client.build_request(
@@ -301,17 +295,17 @@ class Sender:
     ) -> httpx2.Request:
         """The request to go on with: elsewhere it is a bare one, which carries no credentials."""
         before = origin_of(response.request.url)
-        after = _origin(following.url, before)
-        writes = response.request.method not in _READS
-        if writes and response.status_code not in _MOVED_AS_IT_IS:
-            raise UnknownOutcome(
-                Localised(
-                    zh=f"{before} 的回答是 {response.status_code}，并转到 {after}："
-                    "可能办成了，也可能没有",
-                    en=f"{before} answered {response.status_code} and leads to {after}: "
-                    "it may or may not have done it",
-                )
-            )
+        try:
+            after = origin_of(following.url)
+        except ValueError as error:
+            zh = f"{before} 转到了一个不能用的地址（{error}）"
+            en = f"{before} leads to an address that isn't used: {error}"
+            raise PermanentToolError(Localised(zh=zh, en=en)) from None
+        writes, status = response.request.method not in _READS, response.status_code
+        if writes and status not in _MOVED_AS_IT_IS:
+            zh = f"{before} 的回答是 {status}，并转到 {after}：可能办成了，也可能没有"
+            en = f"{before} answered {status} and leads to {after}: it may or may not have done it"
+            raise UnknownOutcome(Localised(zh=zh, en=en))
         self.guard.check_redirect(before, after)
         if after == before:
             return following
@@ -322,15 +316,6 @@ class Sender:
         return client.build_request(following.method, following.url)
 
 
-def _origin(url: httpx2.URL, before: Origin) -> Origin:
-    try:
-        return origin_of(url)
-    except ValueError as error:
-        zh = f"{before} 转到了一个不能用的地址（{error}）"
-        en = f"{before} leads to an address that isn't used: {error}"
-        raise PermanentToolError(Localised(zh=zh, en=en)) from None
-
-
 async def _received(response: httpx2.Response) -> Received:
     headers = {name.lower(): value for name, value in response.headers.items()}
     body = bytearray()
@@ -338,7 +323,7 @@ async def _received(response: httpx2.Response) -> Received:
     try:
         async for piece in _unpacked(response):
             body += piece
-    except (_TooMuch, _Garbled) as error:
+    except _Unread as error:
         broken = str(error)
     except httpx2.HTTPError as error:
         if not 200 <= response.status_code < 300 or response.request.method in _READS:  # noqa: PLR2004
@@ -347,12 +332,8 @@ async def _received(response: httpx2.Response) -> Received:
     return Received(response.status_code, headers, bytes(body[:MOST_BYTES]), broken)
 
 
-class _TooMuch(Exception):
-    """More bytes than are read."""
-
-
-class _Garbled(Exception):
-    """Bytes that can't be unpacked."""
+class _Unread(Exception):
+    """Bytes that can't be unpacked, or more of them than are read."""
 
 
 async def _unpacked(response: httpx2.Response) -> AsyncIterator[bytes]:
@@ -362,20 +343,16 @@ async def _unpacked(response: httpx2.Response) -> AsyncIterator[bytes]:
     """
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
-        raise _Garbled(f"it is packed as {encoding[:40]!r}, which it wasn't asked for")
+        raise _Unread(f"it is packed as {encoding[:40]!r}, which it wasn't asked for")
     unpacking = None if encoding in ("identity", "") else zlib.decompressobj(_GZIP_OR_ZLIB)
     left = MOST_BYTES
     async for packed in response.aiter_raw():
-        piece = _within(unpacking, packed, left + 1) if unpacking else packed
+        try:
+            piece = unpacking.decompress(packed, left + 1) if unpacking else packed
+        except zlib.error as error:
+            raise _Unread(f"it can't be unpacked: {error}") from None
         left -= len(piece)
         if left < 0:
             yield piece[:left]
-            raise _TooMuch(f"it is over {MOST_BYTES // 1024} KiB")
+            raise _Unread(f"it is over {MOST_BYTES // 1024} KiB")
         yield piece
-
-
-def _within(unpacking: "zlib._Decompress", packed: bytes, most: int) -> bytes:
-    try:
-        return unpacking.decompress(packed, most)
-    except zlib.error as error:
-        raise _Garbled(f"it can't be unpacked: {error}") from None
