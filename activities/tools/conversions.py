@@ -12,9 +12,22 @@ from activities.tools.calculator import DIGITS, plainly
 from router.domain.errors import ArgumentsToolError
 from router.domain.locale import Localised
 from router.entities.money import currency_of
+from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
+
+name_in_chinese(
+    {
+        "from_currency": "原币种",
+        "to_currency": "目标币种",
+        "from_unit": "原单位",
+        "to_unit": "目标单位",
+        "rate": "汇率",
+        "rates_of": "汇率日期",
+        "rounded": "经过舍入",
+    }
+)
 
 LARGEST = 10**15
 

@@ -24,7 +24,6 @@ from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.flow import validation
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition, State
-from router.flow.slot_types.slot import Slot
 from router.flow.validation.patterns import without_words
 
 LARGEST_WITH_SUB_FLOWS = 200 * 1024
@@ -38,12 +37,10 @@ def sub_flow_faults(
 ) -> Iterator[tuple[Place, Fault]]:
     """What is wrong with the flows that this one starts; of those that are `faulty` nothing."""
     for name, state in flow.states.items():
-        if state.starts is None:
+        started = known.get(state.starts or "")
+        if state.starts is None or (started is None and state.starts in faulty):
             continue
         place = ("states", name)
-        started = known.get(state.starts)
-        if started is None and state.starts in faulty:
-            continue
         if started is None:
             remedy = nearest(state.starts, known) or "write its file, or name another"
             yield (*place, "flow"), Fault(f"there is no flow {state.starts}", remedy)
@@ -180,15 +177,11 @@ def _examined(
 def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
     """The definition with those slots marked that may be left empty when asked."""
     collected = {name for state in definition.states.values() for name in state.collects}
-    slots = {
-        name: slot.model_copy(update={"skippable": name in collected and _is_offered(slot)})
-        for name, slot in definition.slots.items()
-    }
+    slots = dict(definition.slots)
+    for name, slot in slots.items():
+        asked = not slot.required and slot.ask is not None and slot.lookup is None
+        slots[name] = slot.model_copy(update={"skippable": name in collected and asked})
     return definition.model_copy(update={"slots": slots})
-
-
-def _is_offered(slot: Slot) -> bool:
-    return not slot.required and slot.ask is not None and slot.lookup is None
 
 
 def load_flows(folder: Path, tools: Tools | None = None) -> Catalog:

@@ -27,10 +27,12 @@ from router.contracts.conversation import (
     Submission,
 )
 from router.contracts.flow import ApprovalDecision, DecisionTaken
+from router.documents.document import read_document
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
+from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Cancelled, Decided
 from router.gateway import run_updates
 from router.runtime.composition import Parts
@@ -47,6 +49,11 @@ ATTRIBUTES = {
     **dict.fromkeys(("Requester", "ConversationId", "Tenant"), KEYWORD),
     "Assignee": KEYWORD_LIST,
 }
+
+
+def defined(text: str) -> FlowDefinition:
+    """The flow that is written here as its file would be."""
+    return FlowDefinition.model_validate(read_document(text).data)
 
 
 async def register_attributes(client: Client) -> None:

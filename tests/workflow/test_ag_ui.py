@@ -93,15 +93,6 @@ async def test_who_looks_again_finds_state_and_question(alice: FrontEnd) -> None
     assert (only(again), again.end.result) == (only(told), None)
 
 
-async def test_a_resume_sent_twice_is_one_answer(alice: FrontEnd) -> None:
-    confirm = only(await alice.say(WHOLE))
-    same = str(uuid4())
-    first = await alice.resume(confirm, {"approved": True}, runId=same)
-    again = await alice.resume(confirm, {"approved": True}, runId=same)
-    assert first.end.result == again.end.result
-    assert first.end.result["turn"] == 2
-
-
 async def test_an_answer_to_a_question_that_is_gone_changes_nothing(alice: FrontEnd) -> None:
     confirm = only(await alice.say(WHOLE))
     moved = only(await alice.say("不对，是到9日"))

@@ -13,14 +13,13 @@ from router.domain.errors import ArgumentsToolError
 from router.domain.messages import ConfirmAction, FormAction, FormReply, Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
-from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.store.blobs import Files
 from router.tool.context import Depends, ToolContext
 from router.tool.results import ToolFile
 from router.tool.tool import tool
 from tests.fakes.model_server import calls, says
-from tests.workflow.desk import Talk, flow_of, words
+from tests.workflow.desk import Talk, defined, flow_of, words
 from tests.workflow.tooled import Tooled, chosen
 
 MINE, BOBS = "a" * 24, "b" * 24
@@ -44,43 +43,28 @@ async def export() -> ToolFile:
     return ToolFile("table.csv", "text/csv", b"a,b\n")
 
 
-HAND_IN = FlowDefinition.model_validate(
-    {
-        "flow": "hand_in",
-        "title": {"zh": "交收据", "en": "Hand in"},
-        "description": {"zh": "交一张收据", "en": "Hand in a receipt"},
-        "triggers": {"patterns": ["交收据"]},
-        "slots": {
-            "receipt": {
-                "type": "file",
-                "label": {"zh": "收据", "en": "Receipt"},
-                "ask": {"zh": "收据呢？", "en": "The receipt?"},
-            }
-        },
-        "start": "details",
-        "states": {
-            "details": {"collect": ["receipt"], "next": "review"},
-            "review": {
-                "confirm": {"zh": "交 {{ shown.receipt }}？", "en": "Hand in?"},
-                "confirmed": "stamping",
-                "declined": "details",
-            },
-            "stamping": {
-                "call": "stamp",
-                "with": {"file": "slots.receipt"},
-                "save": "found",
-                "next": "told",
-            },
-            "told": {
-                "say": {
-                    "zh": "{{ results.found | readable }}",
-                    "en": "{{ results.found | readable }}",
-                },
-                "end": "completed",
-            },
-        },
-    }
-)
+HAND_IN = defined("""
+flow: hand_in
+title: {zh: 交收据, en: Hand in}
+description: {zh: 交一张收据, en: Hand in a receipt}
+triggers: {patterns: [交收据]}
+slots:
+  receipt:
+    type: file
+    label: {zh: 收据, en: Receipt}
+    ask: {zh: 收据呢？, en: "The receipt?"}
+start: details
+states:
+  details: {collect: [receipt], next: review}
+  review:
+    confirm: {zh: "交 {{ shown.receipt }}？", en: "Hand in?"}
+    confirmed: stamping
+    declined: details
+  stamping: {call: stamp, with: {file: slots.receipt}, save: found, next: told}
+  told:
+    say: {zh: "{{ results.found | readable }}", en: "{{ results.found | readable }}"}
+    end: completed
+""")
 
 
 async def hand_in(parts: Parts, id_: str, owner: str) -> None:

@@ -128,21 +128,6 @@ async def test_chats_that_begin_alike_are_told_apart_by_what_follows(alice: Asyn
     assert "从哪天" in await second.say("病假")
 
 
-async def test_a_repeat_of_yes_hands_nothing_in_twice(api: AsyncClient, frank: AsyncOpenAI) -> None:
-    chat = Chat(frank)
-    await chat.say("I want annual leave from 2026-12-29 to 2026-12-29, family visit")
-    before = list(chat.messages)
-    assert before[-1]["content"].endswith("Answer “yes” or “no”.")
-    once = await chat.say("yes")
-    chat.messages = before
-    again = await chat.say("yes")
-    later = await chat.say("yes")
-    assert once == again != later
-    runs = await api.get("/v1/flow-runs", headers={"Authorization": "Bearer frank"})
-    started = [r for r in runs.json()["items"] if r["slots"].get("start") == "2026-12-29"]
-    assert len(started) == 1
-
-
 async def test_a_picture_answers_where_a_file_is_asked(parts: Parts, real_client: Client) -> None:
     picture = base64.b64encode(b"\x89PNG\r\n\x1a\nreceipt").decode()
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
@@ -161,16 +146,6 @@ async def test_a_picture_answers_where_a_file_is_asked(parts: Parts, real_client
     assert asked == "收据呢？\n\n请附上图片或 PDF。"
     assert "file.png" in card
     assert again == card
-
-
-async def test_a_title_job_in_the_middle_of_a_flow_leaves_it_as_it_was(alice: AsyncOpenAI) -> None:
-    chat = Chat(alice)
-    await chat.say("我想请个假")
-    job = "### Task:\nGenerate a concise, 3-5 word title\n### Output:\nJSON format: "
-    job += '{ "title": "…" }\n### Chat History:\n<chat_history>\nUSER: 我要报销\n</chat_history>'
-    title = await Chat(alice, messages=list(chat.messages)).say(job)
-    assert title == '{"title": "我要报销"}'
-    assert "从哪天" in await chat.say("1")
 
 
 @pytest.fixture

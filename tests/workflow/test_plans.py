@@ -36,7 +36,7 @@ from tests.workflow.skill_histories import (
     signalled,
 )
 from tests.workflow.tooled import Tooled, talking
-from tests.workflow.trip import book_seat, entered, leave, wait_long
+from tests.workflow.trip import book_seat, clear, entered, find_train, leave, made, wait_long
 
 NAME = Localised(zh="行程助手", en="Trip helper")
 PLANNER = Skill(
@@ -53,20 +53,11 @@ CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-planner", "request": "
 TRAIN, HOTEL, SUM = "Find a train", "Find a hotel", "Add up"
 STEPS = (("train", TRAIN), ("hotel", HOTEL), ("sum", SUM, "train", "hotel"))
 
-made: list[str] = []
-
-
-@tool(permission="read", title={"zh": "车次", "en": "Trains"})
-async def find_train(to: str) -> str:
-    """A train to a city."""
-    made.append("find_train")
-    return f"G1 to {to}"
-
 
 @tool(permission="read", title={"zh": "酒店", "en": "Hotels"})
 async def find_hotel(city: str) -> str:
     """A hotel in a city."""
-    made.append("find_hotel")
+    made.append(city)
     return f"Peace Hotel, {city}"
 
 
@@ -75,10 +66,7 @@ TOOLS = (find_train, find_hotel, wait_long, book_seat)
 
 @pytest.fixture(autouse=True)
 def nothing_made_yet() -> None:
-    """Nothing is left of the test before, whichever that was: tests run in any order."""
-    entered.clear()
-    leave.clear()
-    made.clear()
+    clear()
 
 
 @pytest.fixture

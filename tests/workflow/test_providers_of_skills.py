@@ -6,7 +6,6 @@ import pytest
 
 from router.domain.locale import Localised
 from router.skill.skill import Mode, Skill
-from router.tool.tool import tool
 from tests.fakes.model_server import (
     Behaviour,
     ModelServer,
@@ -22,11 +21,11 @@ from tests.fakes.web_server import Received, Reply
 from tests.workflow.desk import texts
 from tests.workflow.skill_histories import replays
 from tests.workflow.tooled import MODEL, Tooled
+from tests.workflow.trip import clear, find_train, made
 
 NAME = Localised(zh="行程助手", en="Trip helper")
 CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}))
 TRAIN, HOTEL = "Find a train", "Find a hotel"
-made: list[str] = []
 
 
 def helper(mode: Mode, model: str | None = None) -> Skill:
@@ -40,13 +39,6 @@ def helper(mode: Mode, model: str | None = None) -> Skill:
         mode=mode,
         model=model,
     )
-
-
-@tool(permission="read", title={"zh": "车次", "en": "Trains"})
-async def find_train(to: str) -> str:
-    """A train to a city."""
-    made.append(to)
-    return f"G1 to {to}"
 
 
 class Mortal:
@@ -72,7 +64,7 @@ def in_order(*behaviours: Behaviour) -> Behaviour:
 
 @pytest.fixture(autouse=True)
 def nothing_made() -> None:
-    made.clear()
+    clear()
 
 
 def told(body: dict[str, Any]) -> str:

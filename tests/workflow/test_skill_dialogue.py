@@ -11,11 +11,10 @@ from router.contracts import conversation
 from router.domain.locale import Localised
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
-from router.tool.tool import tool
 from tests.fakes.model_server import Behaviour, ModelServer, calls, hangs, reaches, says
 from tests.workflow.desk import Talk, flow_of, texts
 from tests.workflow.tooled import talking
-from tests.workflow.trip import book_seat, entered, leave, wait_long
+from tests.workflow.trip import book_seat, clear, entered, find_train, leave, wait_long
 
 NAME = Localised(zh="行程助手", en="Trip helper")
 HELPER = Skill(
@@ -31,16 +30,9 @@ CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-helper", "request": "�
 BOOK = ("dispatch_to_flow", {"flow_name": "book_seat", "slots": {"train": "G1"}})
 
 
-@tool(permission="read", title={"zh": "车次", "en": "Trains"})
-async def find_train(to: str) -> str:
-    """A train to a city."""
-    return f"G1 to {to}"
-
-
 @pytest.fixture
 async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Talk]:
-    entered.clear()
-    leave.clear()
+    clear()
     tools = (find_train, wait_long, book_seat)
     flows = [parts.offered.catalog.get("leave_request")]
     known = [flow for flow in flows if flow is not None]

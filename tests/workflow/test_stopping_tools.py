@@ -20,43 +20,28 @@ from router.contracts import conversation
 from router.contracts.activities import ToolCall
 from router.contracts.flow import workflow_id
 from router.domain.errors import UnknownOutcome
-from router.domain.locale import Localised
 from router.domain.messages import ConfirmAction, Message, Turn
 from router.domain.principals import DEFAULT_TENANT
-from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
-from router.skill.skill import Skill
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import Call, calls
-from tests.workflow.desk import Talk, flow_of, person, run_of, withdrawn
+from tests.workflow.desk import Talk, defined, flow_of, person, run_of, withdrawn
+from tests.workflow.test_progress import LOOKER
 from tests.workflow.tooled import Tooled, chosen
 
 HEARD_WITHIN = 3.0
 """Seconds; one is promised, and this machine has others at work."""
 
-LOOKER = Skill(
-    name="looker",
-    title=Localised(zh="查看", en="Looker"),
-    description=Localised(zh="看一看", en="Looks"),
-    instructions="Look.",
-)
-
-LOOKING = FlowDefinition.model_validate(
-    {
-        "flow": "looking",
-        "title": {"zh": "看", "en": "Looking"},
-        "description": {"zh": "看一看", "en": "Looks"},
-        "start": "look",
-        "states": {
-            "look": {"call": "look", "save": "found", "next": "tell"},
-            "tell": {
-                "say": {"zh": "{{ results.found }}", "en": "{{ results.found }}"},
-                "end": "completed",
-            },
-        },
-    }
-)
+LOOKING = defined("""
+flow: looking
+title: {zh: 看, en: Looking}
+description: {zh: 看一看, en: Looks}
+start: look
+states:
+  look: {call: look, save: found, next: tell}
+  tell: {say: {zh: "{{ results.found }}", en: "{{ results.found }}"}, end: completed}
+""")
 
 
 @dataclass

@@ -8,34 +8,26 @@ import pytest
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ConfirmAction, Message
-from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import ModelServer, calls, fails
-from tests.workflow.desk import Talk, texts
+from tests.workflow.desk import Talk, defined, texts
 from tests.workflow.tooled import Tooled, chosen
 
 CLOSED = Localised(zh="账已经关了", en="the books are closed")
-ASKING = FlowDefinition.model_validate(
-    {
-        "flow": "asking",
-        "title": {"zh": "查账", "en": "Books"},
-        "description": {"zh": "查账", "en": "Looks at the books"},
-        "triggers": {"patterns": ["查账", "look at the books"]},
-        "start": "look",
-        "states": {
-            "look": {"call": "look", "next": "fine", "on_error": "sorry"},
-            "fine": {"say": {"zh": "好", "en": "Fine"}, "end": "completed"},
-            "sorry": {
-                "say": {
-                    "zh": "查不了：{{ results.error.message }}",
-                    "en": "Sorry: {{ results.error.message }}",
-                },
-                "end": "failed",
-            },
-        },
-    }
-)
+ASKING = defined("""
+flow: asking
+title: {zh: 查账, en: Books}
+description: {zh: 查账, en: Looks at the books}
+triggers: {patterns: [查账, look at the books]}
+start: look
+states:
+  look: {call: look, next: fine, on_error: sorry}
+  fine: {say: {zh: 好, en: Fine}, end: completed}
+  sorry:
+    say: {zh: "查不了：{{ results.error.message }}", en: "Sorry: {{ results.error.message }}"}
+    end: failed
+""")
 
 
 def look_that_raises(error: Exception) -> Tool:

@@ -4,10 +4,8 @@ What a worker does that dies in the middle of a task, or is too slow for it, is 
 """
 
 import asyncio
-from asyncio import FIRST_COMPLETED
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -17,14 +15,7 @@ from temporalio.api.workflowservice.v1 import (
     PollWorkflowTaskQueueRequest,
     RespondWorkflowTaskFailedRequest,
 )
-from temporalio.client import (
-    Client,
-    Interceptor,
-    OutboundInterceptor,
-    StartWorkflowUpdateInput,
-    StartWorkflowUpdateWithStartInput,
-    WorkflowUpdateHandle,
-)
+from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.tell_flow import FlowTeller
@@ -45,14 +36,8 @@ TIMES = 2
 async def begun(client: Client, parts: Parts, queue: str) -> str:
     """A run of a flow that nobody works for yet; its workflow's id."""
     id_ = flow.workflow_id("leave_request", "default", uuid4().hex)
-    definition = parts.offered.catalog.flows["leave_request"]
-    start = FlowStart(
-        definition=definition,
-        requester=await person(parts, "alice"),
-        conversation=None,
-        locale="en",
-        tenant="default",
-    )
+    definition, alice = parts.offered.catalog.flows["leave_request"], await person(parts, "alice")
+    start = FlowStart(definition=definition, requester=alice, conversation=None, locale="en")
     await client.start_workflow(flow.WORKFLOW, start, id=id_, task_queue=queue)
     return id_
 
@@ -89,78 +74,46 @@ async def telling(client: Client, workflow_id: str) -> FlowAnswer:
     return answer
 
 
-class Refused(Interceptor):
-    """Counts the updates that a client has sent in vain, for who waits until there were many."""
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set once what is asked was refused more often than a hiccup is."""
+    event, pause = asyncio.Event(), retries._pause
 
-    def __init__(self) -> None:
-        self.times = 0
-        self.often = asyncio.Event()
+    def noted(tries: int, longest: float = retries.LONGEST_PAUSE) -> float:
+        if tries > ATTEMPTS:
+            event.set()
+        return pause(tries, longest)
 
-    def of(self, client: Client) -> Client:
-        """The same client, watched."""
-        config = client.config()
-        config["interceptors"] = [self]
-        return Client(**config)
-
-    def intercept_client(self, inner: OutboundInterceptor) -> OutboundInterceptor:
-        return _Outbound(inner, self)
-
-    def note(self) -> None:
-        self.times += 1
-        if self.times > ATTEMPTS:
-            self.often.set()
-
-
-class _Outbound(OutboundInterceptor):
-    def __init__(self, inner: OutboundInterceptor, refused: Refused) -> None:
-        super().__init__(inner)
-        self._refused = refused
-
-    async def start_workflow_update(
-        self, sent: StartWorkflowUpdateInput
-    ) -> WorkflowUpdateHandle[Any]:
-        try:
-            return await super().start_workflow_update(sent)
-        except RPCError:
-            self._refused.note()
-            raise
-
-    async def start_update_with_start_workflow(
-        self, sent: StartWorkflowUpdateWithStartInput
-    ) -> WorkflowUpdateHandle[Any]:
-        try:
-            return await super().start_update_with_start_workflow(sent)
-        except RPCError:
-            self._refused.note()
-            raise
+    monkeypatch.setattr(retries, "_pause", noted)
+    return event
 
 
 @asynccontextmanager
 async def worked_at_last(
-    client: Client, parts: Parts, queue: str, asking: "asyncio.Task[Any]", refused: Refused
+    client: Client, parts: Parts, queue: str, often: asyncio.Event
 ) -> AsyncIterator[None]:
-    """A worker for that queue, once what is asked was refused more often than a hiccup is."""
-    often = asyncio.create_task(refused.often.wait())
-    await asyncio.wait({asking, often}, timeout=20, return_when=FIRST_COMPLETED)
-    assert refused.times > ATTEMPTS
+    """A worker for that queue, once what is asked was refused often."""
+    async with asyncio.timeout(20):
+        await often.wait()
     async with build_worker(client, parts, queue), asyncio.timeout(20):
         yield
 
 
-async def test_an_update_is_sent_until_it_is_taken(real_client: Client, parts: Parts) -> None:
-    queue, refused = uuid4().hex, Refused()
+async def test_an_update_is_sent_until_it_is_taken(
+    real_client: Client, parts: Parts, often: asyncio.Event
+) -> None:
+    queue = uuid4().hex
     id_ = await unready(real_client, parts, queue)
-    watched = refused.of(real_client)
-    asking = asyncio.create_task(persistently(lambda: telling(watched, id_)))
-    async with worked_at_last(real_client, parts, queue, asking, refused):
+    asking = asyncio.create_task(persistently(lambda: telling(real_client, id_)))
+    async with worked_at_last(real_client, parts, queue, often):
         assert (await asking).view.awaiting == ["leave_type"]
 
 
 @pytest.mark.parametrize("first", [True, False])
 async def test_a_turn_tells_a_flow_as_soon_as_it_is_ready(
-    real_client: Client, parts: Parts, first: bool
+    real_client: Client, parts: Parts, often: asyncio.Event, first: bool
 ) -> None:
-    queue, refused = uuid4().hex, Refused()
+    queue = uuid4().hex
     told = activities.TellFlow(
         workflow_id=await unready(real_client, parts, queue),
         flow="leave_request",
@@ -171,9 +124,8 @@ async def test_a_turn_tells_a_flow_as_soon_as_it_is_ready(
         first=first,
         update_id="once",
     )
-    teller = FlowTeller(refused.of(real_client), queue, parts.offered)
-    asking = asyncio.create_task(teller.tell_flow(told))
-    async with worked_at_last(real_client, parts, queue, asking, refused):
+    asking = asyncio.create_task(FlowTeller(real_client, queue, parts.offered).tell_flow(told))
+    async with worked_at_last(real_client, parts, queue, often):
         answer = (await asking).answer
     assert answer is not None
     assert answer.view.awaiting == ["leave_type"]

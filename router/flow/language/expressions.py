@@ -75,15 +75,15 @@ def member_reads(source: str, variable: str) -> tuple[MemberRead, ...]:
     >>> list(member_reads("has(slots.end) && slots['start'] > 'slots.x'", "slots"))
     [MemberRead(member='end', guarded=True), MemberRead(member='start', guarded=False)]
     """
-    return tuple(_member_reads(source, variable))
-
-
-def _member_reads(source: str, variable: str) -> Iterator[MemberRead]:
     tokens = tokens_of(source)
-    for place, token in enumerate(tokens):
-        if token == ("name", variable) and _at(tokens, place - 1).text != ".":
-            guarded = [t.text for t in tokens[max(0, place - 2) : place]] == ["has", "("]
-            yield MemberRead(_member(tokens, place + 1), guarded)
+    return tuple(
+        MemberRead(
+            _member(tokens, place + 1),
+            guarded=[t.text for t in tokens[max(0, place - 2) : place]] == ["has", "("],
+        )
+        for place, token in enumerate(tokens)
+        if token == ("name", variable) and _at(tokens, place - 1).text != "."
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -168,22 +168,10 @@ POSITION = re.compile(r"<input>:(\d+):(\d+): (.*?)(?: expecting .*)?$", re.MULTI
 Arity = tuple[int, int]
 """The least and the most arguments."""
 
-BUILT_IN: dict[str, Arity] = dict.fromkeys(
-    [
-        "has",
-        "int",
-        "uint",
-        "double",
-        "string",
-        "bytes",
-        "type",
-        "dyn",
-        "size",
-        "timestamp",
-        "duration",
-    ],
-    (1, 1),
-)
+BUILT_IN: dict[str, Arity] = {
+    **dict.fromkeys(["has", "int", "uint", "double", "string", "bytes"], (1, 1)),
+    **dict.fromkeys(["type", "dyn", "size", "timestamp", "duration"], (1, 1)),
+}
 """CEL's own functions."""
 METHODS: dict[str, Arity] = {
     **dict.fromkeys(["contains", "startsWith", "endsWith", "matches"], (1, 1)),
@@ -196,13 +184,6 @@ METHODS: dict[str, Arity] = {
 """CEL's own methods and macros; what they are called on doesn't count."""
 
 
-def _ours() -> dict[str, Arity]:
-    return {
-        **{name: (len(function.takes),) * 2 for name, function in FUNCTIONS.items()},
-        **{name: (lookup.least, len(lookup.takes)) for name, lookup in LOOKUPS.items()},
-    }
-
-
 def syntax(message: str) -> str:
     """The first complaint of CEL's parser, without the list of all it would have liked."""
     found = POSITION.search(message)
@@ -212,16 +193,7 @@ def syntax(message: str) -> str:
     return f"can't be read as CEL: column {column}: {what.removeprefix('Syntax error: ')}"
 
 
-def faults(source: str, variables: Collection[str], known: Collection[str]) -> list[Fault]:
-    """What is wrong with an expression that compiles and reads `variables`."""
-    return [
-        *_unknown_variables(source, set(variables), known),
-        *_slots_as_a_whole(source),
-        *(fault for call in calls(source) for fault in _wrong_call(source, call)),
-    ]
-
-
-def _unknown_variables(source: str, read: set[str], known: Collection[str]) -> Iterator[Fault]:
+def _wrong_reads(source: str, read: set[str], known: Collection[str]) -> Iterator[Fault]:
     bound = binders(source)
     for name in sorted(bound & set(known)):
         yield Fault(
@@ -233,10 +205,7 @@ def _unknown_variables(source: str, read: set[str], known: Collection[str]) -> I
             f"the expression {source!r} reads {name}, which isn't there",
             nearest(name, known) or f"it may read {', '.join(sorted(known))}",
         )
-
-
-def _slots_as_a_whole(source: str) -> Iterator[Fault]:
-    if any(read.member is None for read in member_reads(source, "slots")):
+    if any(each.member is None for each in member_reads(source, "slots")):
         yield Fault(
             f"the expression {source!r} reads slots without saying which",
             'read each by its name: slots.start or slots["start"]',
@@ -244,7 +213,11 @@ def _slots_as_a_whole(source: str) -> Iterator[Fault]:
 
 
 def _wrong_call(source: str, call: FunctionCallRead) -> Iterator[Fault]:
-    known = METHODS if call.method else BUILT_IN | _ours()
+    known = METHODS
+    if not call.method:
+        ours = {name: (len(function.takes),) * 2 for name, function in FUNCTIONS.items()}
+        looked = {name: (lookup.least, len(lookup.takes)) for name, lookup in LOOKUPS.items()}
+        known = BUILT_IN | ours | looked
     if call.name not in known:
         kind = "method" if call.method else "function"
         yield Fault(
@@ -255,16 +228,12 @@ def _wrong_call(source: str, call: FunctionCallRead) -> Iterator[Fault]:
     least, most = known[call.name]
     if not least <= call.arguments <= most:
         given = "1 argument" if call.arguments == 1 else f"{call.arguments} arguments"
+        count, named = str(most) if least == most else f"{least} to {most}", FUNCTIONS | LOOKUPS
+        count += f": {', '.join(named[call.name].takes)}" if call.name in named else ""
         yield Fault(
             f"the expression {source!r} calls {call.name}() with {given}",
-            f"it takes {_parameters(call.name, least, most)}",
+            f"it takes {count}",
         )
-
-
-def _parameters(name: str, least: int, most: int) -> str:
-    count = str(most) if least == most else f"{least} to {most}"
-    ours = FUNCTIONS | LOOKUPS
-    return f"{count}: {', '.join(ours[name].takes)}" if name in ours else count
 
 
 class ExpressionError(RouterError):
@@ -312,7 +281,9 @@ def evaluate(
     """
     program = compiled(source)
     evaluation = _Evaluation(source, known)
-    variables = {name: _plain(_read_of(source, name, value)) for name, value in scope.items()}
+    # As much of each as it reads: all that a run knows is a lot to convert.
+    read = {name: all_read(source, name) for name in scope}
+    variables = {name: _plain(value, read[name]) for name, value in scope.items()}
     context = cel.Context(variables=variables, functions=evaluation.functions())
     try:
         value = program.execute(context)
@@ -330,9 +301,7 @@ def slots_read(source: str) -> frozenset[str]:
 
 def slots_guarded(source: str) -> frozenset[str]:
     """The slots that the expression asks `has(slots.x)` about."""
-    return frozenset(
-        read.member for read in member_reads(source, "slots") if read.member and read.guarded
-    )
+    return frozenset(r.member for r in member_reads(source, "slots") if r.member and r.guarded)
 
 
 def slots_needed(source: str) -> frozenset[str]:
@@ -346,7 +315,10 @@ def problems_of(source: str, variables: Collection[str]) -> list[Fault]:
         program = compiled(source)
     except ExpressionError as error:
         return [Fault(str(error), "see https://cel.dev for the syntax")]
-    return faults(source, program.variables(), variables)
+    return [
+        *_wrong_reads(source, set(program.variables()), variables),
+        *(fault for call in calls(source) for fault in _wrong_call(source, call)),
+    ]
 
 
 def compiles(source: str) -> bool:
@@ -417,17 +389,9 @@ def _explained(source: str, problem: Exception) -> ExpressionError:
     return _failure(source, f"has no value: {str(problem).split('. Check ')[0]}")
 
 
-def _read_of(source: str, variable: str, value: JsonValue) -> JsonValue:
-    """As much of a variable as the expression reads: all that a run knows is a lot to convert."""
-    read = all_read(source, variable) if isinstance(value, dict) else None
-    if read is None or not isinstance(value, dict):
-        return value
-    return {name: value[name] for name in read if name in value}
-
-
-def _plain(value: Any) -> Any:
+def _plain(value: Any, only: Collection[str] | None = None) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {k: _plain(inner) for k, inner in value.items() if only is None or k in only}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, set | frozenset):
@@ -449,10 +413,10 @@ def _as_json(source: str, value: Any) -> JsonValue:
         return value.isoformat()
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}s"
-    if value is None or isinstance(value, str | int) or _is_finite(value):
-        return value  # type: ignore[no-any-return]
+    if (
+        value is None
+        or isinstance(value, str | int)
+        or (isinstance(value, float) and isfinite(value))
+    ):
+        return value
     raise _failure(source, f"gives {value!r}, which can't be recorded as JSON")
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, float) and isfinite(value)

@@ -127,42 +127,31 @@ class Lookup(BaseModel):
         return arguments + list(self.defaults[max(0, given - self.least) :])
 
 
-LOOKUPS: dict[str, Lookup] = {
-    lookup.name: lookup
-    for lookup in (
-        Lookup(
-            name="manager",
-            takes=("person",),
-            answers="the user id of the person's manager, or null; of null, null",
+_OWN: dict[str, tuple[tuple[str, ...], str]] = {
+    "manager": (("person",), "the user id of the person's manager, or null; of null, null"),
+    "names": (("people",), "what the people with these user ids are called, in their order"),
+    "role": (("role",), "the user ids of everyone who holds the role, ordered"),
+    "stand_ins": (
+        ("people", "requester", "at"),
+        (
+            "who is asked in place of each of these people at that moment, in their order: the "
+            "person, or whoever stands in for one who is away, and never the requester"
         ),
-        Lookup(
-            name="names",
-            takes=("people",),
-            answers="what the people with these user ids are called, in their order",
+    ),
+    "working_time": (
+        ("person", "start", "duration"),
+        (
+            "the moment at which so much of the person's working time has passed since start; "
+            "duration as {'days': 1, 'hours': 4}"
         ),
-        Lookup(
-            name="role",
-            takes=("role",),
-            answers="the user ids of everyone who holds the role, ordered",
-        ),
-        Lookup(
-            name="stand_ins",
-            takes=("people", "requester", "at"),
-            answers="who is asked in place of each of these people at that moment, in their "
-            "order: the person, or whoever stands in for one who is away, and never the requester",
-        ),
-        Lookup(
-            name="working_time",
-            takes=("person", "start", "duration"),
-            answers="the moment at which so much of the person's working time has passed since "
-            "start; duration as {'days': 1, 'hours': 4}",
-        ),
-        Lookup(
-            name="file_name",
-            takes=("person", "file"),
-            answers="what the person's file with this id is called; null where they have none such",
-        ),
-    )
+    ),
+    "file_name": (
+        ("person", "file"),
+        "what the person's file with this id is called; null where they have none such",
+    ),
+}
+LOOKUPS = {
+    name: Lookup(name=name, takes=takes, answers=answers) for name, (takes, answers) in _OWN.items()
 }
 """The engine's own, and those that somebody has declared besides."""
 

@@ -94,11 +94,8 @@ def problems_of(
         tree = ENVIRONMENT.parse(template)
         compiled(template)
     except TemplateSyntaxError as error:
-        return [
-            Fault(
-                f"the text {template!r} isn't a template: {str(error.message).rstrip('.')}", SYNTAX
-            )
-        ]
+        why = str(error.message).rstrip(".")
+        return [Fault(f"the text {template!r} isn't a template: {why}", SYNTAX)]
     known = {"slots": slots, "shown": slots, "results": results}
     return [
         *_unknown_variables(template, tree),

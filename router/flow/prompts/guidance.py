@@ -5,7 +5,6 @@ what fits, with examples; choices; and a person, with which the question rests u
 again. Any answer begins this anew. Words about the dialogue don't count.
 """
 
-from collections.abc import Iterator
 from datetime import date
 from itertools import islice
 from zoneinfo import ZoneInfo
@@ -23,7 +22,7 @@ from router.flow.engine.run import HANDED_OFF, Run
 from router.flow.engine.slots import at, placed
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.prompts import question
-from router.flow.slot_types.slot import Slot
+from router.flow.slot_types.slot import Slot, filled_by
 
 CONFIRMING = Localised(
     zh="现在等你确认：“确认”就往下办，“不”就改；也可以直接说要改什么。",
@@ -78,10 +77,10 @@ def _examples(context: StepContext, path: str, slot: Slot) -> list[Localised]:
         return []
     had = at(context.run.slots, path)
     today = context.now.astimezone(ZoneInfo(context.run.requester.timezone)).date()
-    proposed = slot.kind.examples(list(_known_days(context)), today)
-    right = (
-        say for value, say in proposed if value != had and _would_be_taken(context, path, value)
-    )
+    known = [context.run.slots.get(name) for name in filled_by(Days, context.definition.slots)]
+    days = [date.fromisoformat(day) for day in known if isinstance(day, str)]
+    proposed = ((value, say) for value, say in slot.kind.examples(days, today) if value != had)
+    right = (say for value, say in proposed if _would_be_taken(context, path, value))
     return list(islice(right, MOST_EXAMPLES))
 
 
@@ -95,13 +94,6 @@ def _would_be_taken(context: StepContext, path: str, value: JsonValue) -> bool:
         return True
     except ExpressionError:
         return False
-
-
-def _known_days(context: StepContext) -> Iterator[date]:
-    for name, slot in context.definition.slots.items():
-        known = context.run.slots.get(name)
-        if slot.kind.takes is Days and isinstance(known, str):
-            yield date.fromisoformat(known)
 
 
 EXPLAINED = 2

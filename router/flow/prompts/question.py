@@ -178,9 +178,8 @@ def known_in(
 def _asking(definition: FlowDefinition, run: Run, path: str) -> messages.Reply | None:
     locale = run.locale
     if path == CHANGE:
-        return _choices(
-            changes.asks(run).within(locale), changes.changeable(definition, run), locale
-        )
+        asks = changes.asks(run).within(locale)
+        return _choices(asks, changes.changeable(definition, run), locale)
     slot = definition.slot_at(path)
     if slot is None:
         return None
@@ -196,19 +195,18 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> messages.Reply |
 
 
 def _choices(text: str, slot: Slot, locale: Locale) -> messages.ChoicesReply:
-    options = slot.kind.options(slot)
-    return messages.ChoicesReply(
-        text=text,
-        options=[messages.Option(label=say.within(locale), value=value) for say, value in options],
-    )
+    offered = slot.kind.options(slot)
+    options = [messages.Option(label=say.within(locale), value=value) for say, value in offered]
+    return messages.ChoicesReply(text=text, options=options)
 
 
 def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
     locale = run.locale
     if slot.of is not None:
         return rendered(definition, run, slot.more or ANY_MORE, locale)
-    ask = slot.ask or _default_ask(path, slot)
-    text = rendered(definition, run, ask, locale)
+    label = label_of(path.rsplit(".", maxsplit=1)[-1], slot)
+    plainly = Localised(zh=f"请提供{label.zh}。", en=f"Please give the {label.en}.")
+    text = rendered(definition, run, slot.ask or plainly, locale)
     if can_skip(definition, run):
         text += MAY_SKIP.within(locale)
     item = next((int(part) for part in path.split(".") if part.isdigit()), 0)
@@ -239,11 +237,6 @@ def can_skip(definition: FlowDefinition, run: Run) -> bool:
     name = root(run.asked or "")
     slot = definition.slots.get(name)
     return slot is not None and slot.skippable and not run.slots.get(name)
-
-
-def _default_ask(path: str, slot: Slot) -> Localised:
-    label = label_of(path.rsplit(".", maxsplit=1)[-1], slot)
-    return Localised(zh=f"请提供{label.zh}。", en=f"Please give the {label.en}.")
 
 
 def hint(definition: FlowDefinition, run: Run) -> Localised:

@@ -81,16 +81,10 @@ def named(name: str, value: str, locale: Locale) -> str:
 def _line(name: str, value: JsonValue, locale: Locale) -> str:
     if value is None or value == "":
         return ""
-    shown, label = readable(_named_all(name, value, locale), locale), _label(name, locale)
-    colon = "：" if locale == "zh" else ":"
-    if "\n" in shown:
-        return f"{label}{colon}\n{shown}"
-    return f"{label}{colon}{'' if locale == 'zh' else ' '}{shown}"
-
-
-def _label(name: str, locale: Locale) -> str:
-    words = name.replace("_", " ")
-    return FIELDS.get(name, words) if locale == "zh" else words
+    shown, label = readable(_named_all(name, value, locale), locale), name.replace("_", " ")
+    colon, space = ("：", "") if locale == "zh" else (":", " ")
+    label = FIELDS.get(name, label) if locale == "zh" else label
+    return f"{label}{colon}{chr(10) if chr(10) in shown else space}{shown}"
 
 
 def _named_all(name: str, value: JsonValue, locale: Locale) -> JsonValue:

@@ -129,11 +129,8 @@ class MoneyType(SlotType):
         if isinstance(value, dict):
             amount = parse_number(str(value.get("amount", "")))
             currency = value.get("currency") or DEFAULT_CURRENCY
-            if (
-                amount is None
-                or not isinstance(currency, str)
-                or not set(value) <= {"amount", "currency"}
-            ):
+            more = value.keys() - {"amount", "currency"}
+            if amount is None or not isinstance(currency, str) or more:
                 return value
             return _exactly(amount, currency.upper()) or str(value["amount"])
         if isinstance(value, int | float) and not isinstance(value, bool):

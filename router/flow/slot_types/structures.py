@@ -38,8 +38,7 @@ def pieces(typed: str) -> list[str]:
     >>> pieces("milk, 1,200 eggs and bread"), pieces("张三、李四和王五")
     (['milk', '1,200 eggs', 'bread'], ['张三', '李四', '王五'])
     """
-    row = [part.strip() for part in _SEPARATOR.split(typed)]
-    row = [part for part in row if part]
+    row = list(filter(None, map(str.strip, _SEPARATOR.split(typed))))
     if not row:
         return []
     *before, last = row
@@ -106,9 +105,7 @@ class ListType(_Structure):
             en="Just say the next one, or “another one”; say “that's all” when there is none.",
         )
 
-    def advice(self, slot: Slot) -> Localised | None:
-        """The same."""
-        return self.hint(slot)
+    advice = hint
 
     def options(self, slot: Slot) -> list[tuple[Localised, JsonValue]]:
         """Whether there is another."""
@@ -191,11 +188,8 @@ class ObjectType(_Structure):
         given = {} if value is None else value
         if not isinstance(given, dict):
             return None
-        gaps = (
-            missing(field, given.get(name), f"{path}.{name}")
-            for name, field in slot.fields.items()
-            if field.required
-        )
+        needed = [(name, field) for name, field in slot.fields.items() if field.required]
+        gaps = (missing(field, given.get(name), f"{path}.{name}") for name, field in needed)
         return next((gap for gap in gaps if gap), None)
 
 
