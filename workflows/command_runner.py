@@ -70,9 +70,8 @@ class AnswerFinder:
         """What the decided tools and skills come to, all at once; said in their order."""
         calls = [c for c in decided.commands if isinstance(c, commands.CallTool)]
         runs = [c for c in decided.commands if isinstance(c, commands.RunSkill)]
-        every = await asyncio.gather(
-            self._called(calls, decided), *(self._worked_on(run, decided) for run in runs)
-        )
+        worked_on = (self._worked_on(run, decided) for run in runs)
+        every = await asyncio.gather(self._called(calls, decided), *worked_on)
         whole = FoundAnswer()
         for one in every:
             whole.said += one.said

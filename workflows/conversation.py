@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Literal
 
 from temporalio import workflow
 from temporalio.common import VersioningBehavior
@@ -287,8 +286,7 @@ class ConversationWorkflow:
             if not stopped:
                 workflow.logger.exception("turn %s failed", message.id)
             flow = self._state.active.summary if self._state.active else None
-            status: Literal["cancelled", "failed"] = "cancelled" if stopped else "failed"
-            turn = turns.ended_early(message, self._number, status, flow)
+            turn = turns.ended_early(message, self._number, flow, stopped=stopped)
             await self._skills.gone()
             # The turn with what it and its sub-agents had done; the last can be gone on with.
             calls, usage = [*turn.tool_calls, *self._skills.calls], turn.usage

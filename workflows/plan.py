@@ -17,7 +17,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from router.contracts import activities
 from router.contracts.payload import ActivityStub
 from router.contracts.skill_run import Ending, SkillStart
-from router.domain.messages import ToolCallView, Usage
+from router.domain.messages import Usage
 from router.routing.planner import Planned, Reflected, complained
 from router.routing.skill_memory import AgentMemory
 from router.skill import plan as plans
@@ -54,21 +54,6 @@ class StepExecution:
     task: "asyncio.Task[plans.StepResult]"
 
     @property
-    def calls(self) -> list[ToolCallView]:
-        """The calls it has made so far."""
-        return self.agent.calls
-
-    @property
-    def turns(self) -> int:
-        """The model calls it has taken so far."""
-        return self.agent.progress.steps - self.began
-
-    @property
-    def usage(self) -> Usage:
-        """What they cost."""
-        return self.agent.progress.usage
-
-    @property
     def result(self) -> plans.StepResult | None:
         """What it came to; None where it was stopped before. Raises what made it fail."""
         if self.task.cancelled():
@@ -101,7 +86,7 @@ class StepExecutor:
 
     def begin(self, part: plans.StepBrief, share: Share, progress: LoopProgress) -> None:
         """Have the step worked on, with its share of what the whole run has left."""
-        spent = sum((run.usage for run in self._runs.values()), progress.usage)
+        spent = sum((run.agent.progress.usage for run in self._runs.values()), progress.usage)
         agent = SubAgent(self._start_of(part, share, progress.steps, spent), self._ends)
         task = asyncio.create_task(self._worked(agent))
         self._runs[part.id] = StepExecution(part, agent, share, progress.steps, task)
@@ -253,8 +238,9 @@ class PlanAgent(SkillAgent):
     def _taken_in(self, plan: plans.Plan, runs: Sequence[StepExecution]) -> plans.Plan:
         """The plan with what these steps came to; one that was stopped only cost something."""
         for run in runs:
-            self.calls = bounded([*self.calls, *run.calls])
-            self.progress = self.progress.beside(run.turns, run.usage)
+            done = run.agent.progress
+            self.calls = bounded([*self.calls, *run.agent.calls])
+            self.progress = self.progress.beside(done.steps - run.began, done.usage)
         for run in runs:
             if (result := run.result) is not None:
                 plan = plan.having(run.part.id, result)

@@ -229,17 +229,10 @@ class SubAgent(SkillAgent):
         async with slots:
             if self._steered:
                 return None
-            account, tools = self._start.account, self._start.tools
-            spent = account.spent + self.progress.usage
-            caller = Caller(
-                account.caller,
-                account.conversation,
-                account.message_id,
-                tools,
-                spent,
-                self._start.locale,
-                self._start.task.skill.files,
-            )
+            start, by = self._start, self._start.account
+            spent, files = by.spent + self.progress.usage, start.task.skill.files
+            whose = (by.caller, by.conversation, by.message_id)
+            caller = Caller(*whose, start.tools, spent, start.locale, files)
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
     def _note_refused(self, thought: Thought) -> None:

@@ -157,7 +157,19 @@ class Children:
             return _failed(task, UNKNOWN_FLOW, run)
         begun = self._begun[task.id] = asyncio.Future()
         try:
-            child = await _begin(task, start)
+            flow, requester = start.definition.flow, start.requester
+            about = f"{start.definition.title.en} of {requester.id}"
+            child: Child = await workflow.start_child_workflow(
+                WORKFLOW,
+                start,
+                id=workflow_id(flow, requester.tenant, task.key),
+                result_type=FlowEnded,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+                search_attributes=of_run(flow, requester, start.conversation),
+                task_timeout=TASK_TIMEOUT,
+                static_summary=f"{about}: {task.branch}" if task.branch else about,
+            )
             begun.set_result(child)
             if task.detached:
                 return Finished(task=task.id, status="running")
@@ -188,38 +200,17 @@ class Children:
             definition=begun,
             form=False,
             locale=run.locale,
-            run=_run_of(task, run),
+            run=Run(
+                id=task.key,
+                requester=run.requester,
+                conversation=run.conversation,
+                locale=run.locale,
+                parent=None if task.detached else workflow.info().workflow_id,
+                **{name: getattr(run, name) for name in (BRANCH_KNOWS if task.branch else ())},
+            ),
             created_at=None,
             opening=Began(by=run.requester.id, slots={} if own else task.arguments),
         )
-
-
-def _run_of(task: Task, parent: Run) -> Run:
-    known = BRANCH_KNOWS if task.branch else ()
-    return Run(
-        id=task.key,
-        requester=parent.requester,
-        conversation=parent.conversation,
-        locale=parent.locale,
-        parent=None if task.detached else workflow.info().workflow_id,
-        **{name: getattr(parent, name) for name in known},
-    )
-
-
-async def _begin(task: Task, start: FlowStart) -> Child:
-    flow, requester = start.definition.flow, start.requester
-    return await workflow.start_child_workflow(
-        WORKFLOW,
-        start,
-        id=workflow_id(flow, requester.tenant, task.key),
-        result_type=FlowEnded,
-        id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-        parent_close_policy=workflow.ParentClosePolicy.ABANDON,
-        search_attributes=of_run(flow, requester, start.conversation),
-        task_timeout=TASK_TIMEOUT,
-        static_summary=f"{start.definition.title.en} of {requester.id}"
-        + (f": {task.branch}" if task.branch else ""),
-    )
 
 
 def _failed(task: Task, say: Localised, run: Run) -> Failed:

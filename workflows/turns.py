@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal
 from zoneinfo import ZoneInfo
 
 from temporalio import workflow
@@ -117,28 +116,20 @@ def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: Tur
 def heard_at_work(message: TurnContext, number: int, skill: str) -> Turn:
     """The turn of a message that a sub-agent heeded while it was at work."""
     reason = notices.heard_at_work(skill).within(message.locale)
-    return Turn(
-        message_id=message.id,
-        turn=number,
-        status="done",
-        route=Route(kind="skill", target=skill, by="action", reason=reason),
-        replies=[message.says(notices.ANSWERED_ABOVE)],
-    )
+    route = Route(kind="skill", target=skill, by="action", reason=reason)
+    said = [message.says(notices.ANSWERED_ABOVE)]
+    return Turn(message_id=message.id, turn=number, status="done", route=route, replies=said)
 
 
 def ended_early(
-    message: TurnContext,
-    number: int,
-    status: Literal["cancelled", "failed"],
-    active: FlowSummary | None,
+    message: TurnContext, number: int, active: FlowSummary | None, *, stopped: bool
 ) -> Turn:
     """The turn of a message that nothing came of: it was stopped, or something broke."""
-    stopped = status == "cancelled"
     why = notices.WAS_STOPPED if stopped else notices.HAS_FAILED
     return Turn(
         message_id=message.id,
         turn=number,
-        status=status,
+        status="cancelled" if stopped else "failed",
         route=Route(kind="reply", by="fallback", reason=why.within(message.locale)),
         replies=[message.says(notices.STOPPED if stopped else notices.FAILED)],
         flow=active,
@@ -179,8 +170,7 @@ def reminder(
         return notices.on_with(view.title)
     asked = view.replies[0].text if view.replies else ""
     still = active is not None and active.id == view.id
-    asked_anyway = any(reply.text == asked for reply in replies)
-    question = asked if still and not asked_anyway else ""
+    question = asked if still and all(reply.text != asked for reply in replies) else ""
     return notices.where_we_were(view.title, known_in_short(view, locale), question)
 
 
@@ -204,9 +194,8 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
 
 async def read_aside(message: TurnContext, state: ConversationState) -> activities.Understood:
     """What rules alone make of a message that comes while another is being answered."""
-    given = activities.Understand(
-        message=message.submission.message, situation=_situation(message, state)
-    )
+    said, situation = message.submission.message, _situation(message, state)
+    given = activities.Understand(message=said, situation=situation)
     return await perform(activities.UNDERSTAND, given)
 
 

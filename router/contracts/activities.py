@@ -220,16 +220,12 @@ class LookupAnswer(Payload):
 class ToolCall(Payload):
     """One call of a tool, as the gate sees it.
 
-    `flow_run` is the workflow id of the run on whose authority the call is made, or None
-    where a person makes it. `key` is the idempotency key: empty for reads. Where the call takes
-    an earlier one back, `undoes` is that one's key. `checking` asks only whether the call would
-    be refused: its permission, its arguments, the tool's own rules. `call_id` is what the turn
-    shows it under, `message_id` the message that it is made for, empty where a run goes on by
-    itself, and `spent` what that message's turn has cost so far. `answers` are to what the tool
-    asked back on earlier calls, by question. `skill_files` are those of the skill that calls, for
-    a tool that works on them: the workflow says which, never a model. A run that is the tool's own
-    `form` only shows the result to a person, who can read on in a long one page by page. `locale`
-    is that of the conversation or run that calls; None stands for the caller's own.
+    `flow_run` is the workflow id of the run on whose authority the call is made, if any; `key` the
+    idempotency key, empty for reads; `undoes` that of the call that this one takes back.
+    `checking` asks only whether it would be refused. The turn of `message_id`, which has `spent` so
+    much, shows it under `call_id`. `answers` are to what the tool asked back, by question;
+    `skill_files` the calling skill's, as the workflow says and never a model. A run that is the
+    tool's own `form` only shows the result to a person, page by page.
     """
 
     tool: str

@@ -19,29 +19,14 @@ accepting an update and completing it. The update changed nothing: send it again
 
 RETRYABLE: tuple[type[errors.RouterError], ...] = (errors.Unavailable, errors.TransientToolError)
 
+_KEPT_AT_HOME = (errors.MisconfiguredError, errors.DefinitionError)
+"""What nothing is told of that runs already."""
 _BY_NAME: dict[str, type[errors.RouterError]] = {
-    kind.__name__: kind
-    for kind in (
-        errors.InvalidInput,
-        errors.Unauthenticated,
-        errors.Forbidden,
-        errors.NotFound,
-        errors.Conflict,
-        errors.ApprovalClosed,
-        errors.DuplicateKey,
-        errors.TooManyRequests,
-        errors.Unavailable,
-        errors.TransientToolError,
-        errors.ArgumentsToolError,
-        errors.AnswersNeeded,
-        errors.SeveralFit,
-        errors.PermanentToolError,
-        errors.UnusableResult,
-        errors.OutOfReach,
-        errors.UnknownOutcome,
-    )
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.RouterError)
+    if not issubclass(kind, _KEPT_AT_HOME) and kind not in (errors.RouterError, errors.ToolError)
 }
-
 
 LONGEST_WAIT = 60.0
 """Seconds that a call waits at most where the system behind a tool asks to be left alone."""
@@ -49,12 +34,13 @@ LONGEST_WAIT = 60.0
 
 def to_failure(error: errors.RouterError) -> ApplicationError:
     """The failure to raise inside an activity or an update's validator."""
+    wait = error.retry_after if isinstance(error, errors.TransientToolError) else None
     return ApplicationError(
         str(error),
         *_details(error),
         type=type(error).__name__,
         non_retryable=not isinstance(error, RETRYABLE),
-        next_retry_delay=_delay(error),
+        next_retry_delay=None if wait is None else timedelta(seconds=min(wait, LONGEST_WAIT)),
     )
 
 
@@ -65,11 +51,6 @@ def _details(error: errors.RouterError) -> list[dict[str, JsonValue]]:
         return [*words, error.offered.model_dump(mode="json")]
     asked = error.asked if isinstance(error, errors.AnswersNeeded) else []
     return [*words, *(each.model_dump(mode="json") for each in asked)]
-
-
-def _delay(error: errors.RouterError) -> timedelta | None:
-    wait = error.retry_after if isinstance(error, errors.TransientToolError) else None
-    return None if wait is None else timedelta(seconds=min(wait, LONGEST_WAIT))
 
 
 def ended_meanwhile(failure: BaseException | None) -> bool:
@@ -85,24 +66,17 @@ def from_failure(failure: BaseException | None) -> errors.RouterError | None:
     """
     while failure is not None:
         if isinstance(failure, ApplicationError) and failure.type in _BY_NAME:
-            kind, said = _BY_NAME[failure.type or ""], _said(failure)
+            kind, told = _BY_NAME[failure.type or ""], filter(_is_said, failure.details)
+            said = next(map(Localised.model_validate, told), failure.message)
             rest = [detail for detail in failure.details if not _is_said(detail)]
             if kind is errors.AnswersNeeded:
                 return errors.AnswersNeeded(said, [Elicitation.model_validate(e) for e in rest])
             if kind is errors.SeveralFit:
-                return errors.SeveralFit(
-                    said, ArgumentOffer.model_validate(rest[0]) if rest else None
-                )
+                offered = ArgumentOffer.model_validate(rest[0]) if rest else None
+                return errors.SeveralFit(said, offered)
             return kind(said)
         failure = failure.cause if isinstance(failure, FailureError) else failure.__cause__
     return None
-
-
-def _said(failure: ApplicationError) -> Localised | str:
-    for detail in failure.details:
-        if _is_said(detail):
-            return Localised.model_validate(detail)
-    return failure.message
 
 
 def _is_said(detail: object) -> bool:

@@ -77,13 +77,8 @@ class Fairness:
 
     def share(self, tenant: str, person: str) -> Priority:
         """What a workflow is started with for this person."""
-        return Priority(
-            fairness_key=self._key(tenant, person), fairness_weight=self.weights.get(tenant)
-        )
-
-    def _key(self, tenant: str, person: str) -> str:
-        if self.to == "tenant" and len(tenant.encode()) <= LONGEST_KEY:
-            return tenant
-        # Keys are plain in Temporal's tasks, so a person's says nothing of who it is.
-        whose = tenant if self.to == "tenant" else f"{tenant}/{person}"
-        return sha256(whose.encode()).hexdigest()[:32]
+        key = tenant if self.to == "tenant" else f"{tenant}/{person}"
+        if self.to == "person" or len(tenant.encode()) > LONGEST_KEY:
+            # Keys are plain in Temporal's tasks, so a person's says nothing of who it is.
+            key = sha256(key.encode()).hexdigest()[:32]
+        return Priority(fairness_key=key, fairness_weight=self.weights.get(tenant))

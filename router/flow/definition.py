@@ -349,11 +349,8 @@ class State(Definition):
 def keys_of(model: type[BaseModel]) -> dict[str, tuple[str, FieldInfo]]:
     """By each key that a file may have there (of `State` those of all kinds) its name and field."""
     models = KINDS.values() if model is State else (model,)
-    found = {
-        info.alias or name: (name, info)
-        for each in models
-        for name, info in each.model_fields.items()
-    }
+    fields = [named for each in models for named in each.model_fields.items()]
+    found = {info.alias or name: (name, info) for name, info in fields}
     return {key: field for key, field in found.items() if not key.startswith("=")}
 
 

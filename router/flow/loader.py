@@ -4,15 +4,7 @@ Flows that start others are checked with those; what is edited serves the next r
 """
 
 import logging
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -220,7 +212,7 @@ def examine_all(
     return list(files.values()), problems
 
 
-def _files(places: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
+def _files(places: Sequence[Path], problems: list[Problem]) -> Iterator[Path]:
     for place in places:
         if place.is_dir():
             yield from sorted(place.glob("*.yaml"))

@@ -64,15 +64,13 @@ def which(several: Sequence[PausedRun], locale: Locale) -> ChoicesReply:
 
 def options_of(several: Sequence[PausedRun], locale: Locale) -> list[Option]:
     """Each by its title, and where two have the same, by what is known of them."""
-    times = Counter(one.title for one in several)
-    return [Option(label=_label(one, times, locale), value=value(one.run)) for one in several]
-
-
-def _label(one: PausedRun, times: Counter[Localised], locale: Locale) -> str:
-    title = one.title.within(locale)
-    if times[one.title] == 1 or not one.known:
-        return title
-    return f"{title}（{one.known}）" if locale == "zh" else f"{title} ({one.known})"
+    times, options = Counter(one.title for one in several), []
+    for one in several:
+        label = one.title.within(locale)
+        if times[one.title] > 1 and one.known:
+            label += f"（{one.known}）" if locale == "zh" else f" ({one.known})"
+        options.append(Option(label=label, value=value(one.run)))
+    return options
 
 
 def value(run: str = ALL) -> str:
@@ -90,13 +88,10 @@ def run_meant(value: JsonValue) -> str | None:
 class Situation(BaseModel):
     """Everything besides the message that its meaning may depend on.
 
-    `now` is aware and in the user's time zone. `offered` are the options of a question that
-    the router itself asked last (which flow is meant?), about a message whose words are
-    `offered_for`; `active` is the run being talked about, if any, and `paused` names the
-    flows that wait for it to end, the next one last; `resumable` are those that can be taken up
-    by name, the latest last. `at_work` is the run that was last said to
-    be still at work, `handed_in` the one that last came to wait for approval. `skill` names the
-    sub-agent that asked something, and is empty where none did.
+    `now` is in the user's time zone. `offered` are the options of a question that the router asked
+    last, about a message whose words are `offered_for`; `paused` names the flows that wait for
+    `active` to end, the next one last; `resumable` are those that can be taken up by name. `skill`
+    names the sub-agent that asked something.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -15,7 +15,7 @@ from router.domain.errors import Conflict, Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED
 from router.domain.principals import Principal
-from router.domain.records import Remedy, RunRecord
+from router.domain.records import RunRecord
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
 from router.flow.engine.events import Began
@@ -53,9 +53,25 @@ class Withdrawals:
         kept = await self.runs.definition(remedy.definition)
         if kept is None:
             raise _cannot(run)
-        definition = FlowDefinition.model_validate_json(kept)
-        start = _start(run, remedy, definition, caller, locale, comment)
-        view = (await self._tell(start, _id_of(run), word)).view
+        begun = compensation.with_what_it_undoes(
+            Run(id=_id_of(run), requester=caller, conversation=run.conversation, locale=locale),
+            withdraws=run.id,
+            done=[Done.model_validate(done) for done in remedy.done],
+            slots=run.slots,
+            results=remedy.results,
+            files=run.files,
+            comment=comment,
+            now=datetime.now(UTC),
+        )
+        start = FlowStart(
+            definition=FlowDefinition.model_validate_json(kept),
+            requester=caller,
+            conversation=run.conversation,
+            locale=locale,
+            tools={name: CallLimits.model_validate(tool) for name, tool in remedy.tools.items()},
+            run=begun,
+        )
+        view = (await self._tell(start, begun.id, word)).view
         return RunStanding(id=view.id, status=view.status, state=view.state)
 
     async def under_way(self, run: RunRecord) -> RunStanding | None:
@@ -90,34 +106,6 @@ class Withdrawals:
             raise Unavailable("The run didn't answer in time; try again.") from error
 
 
-def _start(
-    run: RunRecord,
-    remedy: Remedy,
-    definition: FlowDefinition,
-    caller: Principal,
-    locale: Locale,
-    comment: str | None,
-) -> FlowStart:
-    begun = compensation.with_what_it_undoes(
-        Run(id=_id_of(run), requester=caller, conversation=run.conversation, locale=locale),
-        withdraws=run.id,
-        done=[Done.model_validate(done) for done in remedy.done],
-        slots=run.slots,
-        results=remedy.results,
-        files=run.files,
-        comment=comment,
-        now=datetime.now(UTC),
-    )
-    return FlowStart(
-        definition=definition,
-        requester=caller,
-        conversation=run.conversation,
-        locale=locale,
-        tools={name: CallLimits.model_validate(tool) for name, tool in remedy.tools.items()},
-        run=begun,
-    )
-
-
 def _id_of(run: RunRecord) -> str:
     """The same for everybody who asks at once; another after a withdrawal that was refused."""
     seed = f"withdrawal/{run.tenant}/{run.id}/{run.withdrawn_by or ''}"
@@ -125,9 +113,7 @@ def _id_of(run: RunRecord) -> str:
 
 
 def _cannot(run: RunRecord) -> Conflict:
+    zh = f"它已经结束了（{run.status}），这种申请不能撤回。"
     return Conflict(
-        Localised(
-            zh=f"它已经结束了（{run.status}），这种申请不能撤回。",
-            en=f"The run is {run.status}; it can't be taken back any more.",
-        )
+        Localised(zh=zh, en=f"The run is {run.status}; it can't be taken back any more.")
     )

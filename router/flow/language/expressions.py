@@ -383,9 +383,8 @@ def _explained(source: str, problem: Exception) -> ExpressionError:
     if isinstance(problem, KeyError):
         return _failure(source, f"reads {problem}, which is empty; guard it with has()")
     if isinstance(problem, TypeError):
-        return _failure(
-            source, "mixes types that don't go together; convert with double(), int() or string()"
-        )
+        remedy = "convert with double(), int() or string()"
+        return _failure(source, f"mixes types that don't go together; {remedy}")
     return _failure(source, f"has no value: {str(problem).split('. Check ')[0]}")
 
 

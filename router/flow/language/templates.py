@@ -183,23 +183,18 @@ def _in_locale(word: Callable[[Any, Locale], str]) -> Callable[[Context, Any], s
     return filtered
 
 
-def _environment() -> _Sandbox:
-    environment = _Sandbox(
-        autoescape=False,
-        undefined=ChainableUndefined,
-        finalize=plain,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.clear()
-    del environment.filters["random"]
-    environment.filters |= {
-        "money": _in_locale(money),
-        "date": _in_locale(day),
-        "readable": _in_locale(values.readable),
-        "told": _in_locale(values.told),
-    }
-    return environment
-
-
-ENVIRONMENT = _environment()
+ENVIRONMENT = _Sandbox(
+    autoescape=False,
+    undefined=ChainableUndefined,
+    finalize=plain,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+ENVIRONMENT.globals.clear()
+del ENVIRONMENT.filters["random"]
+ENVIRONMENT.filters |= {
+    "money": _in_locale(money),
+    "date": _in_locale(day),
+    "readable": _in_locale(values.readable),
+    "told": _in_locale(values.told),
+}

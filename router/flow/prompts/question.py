@@ -36,15 +36,6 @@ _LABELS: dict[Way, Localised] = {
 }
 
 
-def ways_out(locale: Locale, *, may_skip: bool) -> list[messages.Option]:
-    """Every way that is open, in the order in which they are shown."""
-    return [
-        messages.Option(label=label.within(locale), value=value_of(way))
-        for way, label in _LABELS.items()
-        if may_skip or way != "skip"
-    ]
-
-
 def value_of(way: Way) -> str:
     """What a button for this way is pressed with, shown or not."""
     return f"{_PREFIX}{way}"
@@ -116,7 +107,11 @@ def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
     if run.misses != WAYS_OUT_AFTER or isinstance(asked, messages.ChoicesReply):
         return [asked]
     may_skip = run.status == "collecting" and can_skip(definition, run)
-    options = ways_out(run.locale, may_skip=may_skip)
+    options = [
+        messages.Option(label=label.within(run.locale), value=value_of(way))
+        for way, label in _LABELS.items()
+        if may_skip or way != "skip"
+    ]
     others = messages.ChoicesReply(text=OTHERWISE.within(run.locale), options=options)
     named = getattr(asked, "question", None)
     ways = others.model_copy(update={"question": named}) if named else _named(run, others)

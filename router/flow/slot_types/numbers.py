@@ -50,7 +50,11 @@ class NumberType(SlotType):
         """The one number that is named; below zero where it is all that is said: `-3`, `负三`."""
         number = only_number(utterance)
         if number is None:
-            number = _below_zero(utterance.text) or _counted(utterance.text)
+            counted = _COUNTED.search(
+                utterance.text
+            )  # `五个人`, `八位`: how many of what was asked
+            number = _below_zero(utterance.text)
+            number = number or (counted and parse_number(counted.group("n")))
         if number is None:
             return None
         return int(number) if number == number.to_integral_value() else float(number)
@@ -62,12 +66,6 @@ class NumberType(SlotType):
     def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """In figures."""
         return plain(value)
-
-
-def _counted(text: str) -> Decimal | None:
-    """`五个人`, `八位`: how many of what was asked about."""
-    found = _COUNTED.search(text)
-    return found and parse_number(found.group("n"))
 
 
 def _finite(value: JsonValue) -> int | float:
