@@ -25,7 +25,7 @@ from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.fakes.model_server import Behaviour, ModelServer, PlanningModel, calls, drawn, says
+from tests.fakes.model_server import Behaviour, PlanningModel, calls, drawn, says
 from tests.replays.histories import FOLDER, keep
 from tests.temporal import dev_server
 from tests.workflow.desk import (
@@ -58,15 +58,8 @@ class FlowStories:
         """Returned, corrected, approved, and taken back when it was complete."""
         talk = await self._talk()
         turn = await talk.say("你好")
-        for text in (
-            "我要请假",
-            "今天天气怎么样",
-            "年假",
-            "12月7日",
-            "12月8日",
-            "家里有事",
-            "确认",
-        ):
+        asked = ("我要请假", "今天天气怎么样", "年假", "12月7日", "12月8日", "家里有事", "确认")
+        for text in asked:
             turn = await talk.say(text)
         await self._decide(flow_of(turn).id, "return", comment="日期不对")
         await heard(talk, "日期不对")
@@ -122,8 +115,7 @@ class FlowStories:
         return talk, await run_of(self.parts, flow_of(turn).id)
 
     async def _decide(self, run: str, verdict: str, **more: str) -> None:
-        bob = Approver(self.client, self.parts, "bob")
-        await bob.decide(run, verdict, **more)
+        await Approver(self.client, self.parts, "bob").decide(run, verdict, **more)
 
     async def _withdrawn(self, run: RunRecord) -> str:
         """The workflow that takes the run back, once its approver has agreed to that."""
@@ -174,10 +166,7 @@ class SkillStories:
         model.plans.append(drawn(*STEPS))
         found_by_steps(model)
         model.reflections.append(accepts("G1 加和平饭店，共 1300。"))
-        async with (
-            ModelServer(model) as server,
-            talking(self.client, self.parts, TOOLS, server, [PLANNER]) as talk,
-        ):
+        async with talking(self.client, self.parts, TOOLS, model, [PLANNER]) as talk:
             await talk.say("帮我安排去上海")
             (run,) = await runs(talk)
             keep("skill-planned", await run.fetch_history())

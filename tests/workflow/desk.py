@@ -37,7 +37,7 @@ from router.flow.engine.events import Cancelled, Decided
 from router.gateway import run_updates
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer
 from tests.temporal import skipping_server
 
 QUEUE = "test"
@@ -137,6 +137,11 @@ class Talk:
 
     async def say(self, text: str, message_id: str = "", **more: Any) -> Turn:
         return await self.send(Message(text=text), message_id, **more)
+
+    async def scripted(self, text: str, *behaviours: Behaviour) -> Turn:
+        """Say this to a model that does these."""
+        self.model.then(*behaviours)
+        return await self.say(text)
 
     async def send(self, message: Message, message_id: str = "", **more: Any) -> Turn:
         name = message_id or uuid4().hex

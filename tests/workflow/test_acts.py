@@ -55,8 +55,7 @@ async def test_what_was_offered_can_still_be_chosen_once_it_was_said_again(talk:
     offered = await talk.say("云彩真好看")
     assert isinstance(offered.replies[-1], ChoicesReply)
     assert (await talk.say("没看清")).replies == offered.replies
-    turn = await talk.say(offered.replies[-1].options[0].label)
-    assert turn.flow is not None
+    assert (await talk.say(offered.replies[-1].options[0].label)).flow is not None
 
 
 async def test_how_a_request_stands_is_looked_up_in_the_middle_of_another(talk: Talk) -> None:
@@ -111,12 +110,9 @@ async def test_what_is_optional_is_skipped_and_given_later(tooled: Tooled, tmp_p
         assert isinstance(form, FormReply)
         assert (form.text, form.fields[0].required) == ("最后哪天见过？（可以跳过）", False)
         assert flow_of(turn).awaiting == ["seen"]
-        turn = await talk.say("没有")
-        assert isinstance(turn.replies[-1], ConfirmReply)
-        turn = await talk.say("日期改成11月20日")
-        assert flow_of(turn).slots.get("seen") is not None
-        turn = await talk.say("确认")
-        assert words(turn) == "好了。"
+        assert isinstance((await talk.say("没有")).replies[-1], ConfirmReply)
+        assert flow_of(await talk.say("日期改成11月20日")).slots.get("seen") is not None
+        assert words(await talk.say("确认")) == "好了。"
 
 
 @pytest.mark.parametrize("said", ["撤回吧", "take it back"])
@@ -136,8 +132,7 @@ async def test_another_kind_that_is_named_is_asked_about_first(talk: Talk) -> No
     turn = await talk.say("取消我的请假")
     assert isinstance(turn.replies[-1], ConfirmReply), turn.replies
     assert (flow_of(turn).name, flow_of(turn).slots["request"]) == ("withdraw_request", "请假")
-    turn = await talk.say("不")
-    assert "我们回到费用报销" in words(turn)
+    assert "我们回到费用报销" in words(await talk.say("不"))
     assert (await talk.status()).active_flow is not None
     assert (await run_of(talk.parts, leave)).status == "waiting_approval"
     await talk.say("取消")

@@ -103,9 +103,7 @@ async def test_an_answer_to_a_question_that_is_gone_changes_nothing(alice: Front
     assert only(await alice.resume(confirm)).id == moved.id
 
 
-async def test_to_abandon_a_question_is_to_say_a_word_or_to_cancel_what_asks(
-    alice: FrontEnd,
-) -> None:
+async def test_to_abandon_a_question_is_to_say_a_word_or_to_cancel(alice: FrontEnd) -> None:
     entry = {"interruptId": only(await alice.say(WHOLE)).id, "status": "cancelled"}
     told = await alice.say("不对，是到9日", resume=[entry])
     assert status_of(told) == "confirming"
@@ -116,11 +114,10 @@ async def test_to_abandon_a_question_is_to_say_a_word_or_to_cancel_what_asks(
 async def test_an_interrupt_may_be_answered_in_words_by_resume_or_without(alice: FrontEnd) -> None:
     told = await alice.resume(only(await alice.say("我要请假")), "年假")
     assert told.end.result["flow"]["slots"]["leave_type"] == "annual"
-    told = await alice.say("12月7日到8日")
-    assert told.end.result["flow"]["slots"]["end"].endswith("-12-08")
+    assert (await alice.say("12月7日到8日")).end.result["flow"]["slots"]["end"].endswith("-12-08")
 
 
-async def test_an_approval_is_its_approvers_alone(
+async def test_none_but_its_approver_decides(
     api: AsyncClient, alice: FrontEnd, bob: FrontEnd
 ) -> None:
     asked = await awaited(bob, await handed_in(alice))
@@ -177,8 +174,7 @@ async def test_what_the_router_offers_may_be_taken_or_left(alice: FrontEnd) -> N
     values = [o["const"] for o in offer.response_schema["properties"]["value"]["oneOf"]]
     assert {"leave_request", "reimbursement"} <= set(values)
     assert only(await alice.run(alice.input())) == offer
-    left = await alice.resume(offer)
-    assert left.interrupts == []
+    assert (await alice.resume(offer)).interrupts == []
     offer = only(await alice.say("我要请假还是报销？"))
     taken = await alice.resume(offer, {"value": "reimbursement"})
     assert taken.end.result["flow"]["name"] == "reimbursement"

@@ -141,8 +141,7 @@ async def test_a_position_belongs_to_adding_and_is_after_by_default(opened: Desk
         assert len(await d.waiting("bob")) == 1
         await d.decide("bob", "add", to="erin")
         assert await d.waiting("bob") == []
-        done = await d.decide("erin", "approve")
-        assert done.json()["flow_run"]["status"] == "completed"
+        assert (await d.decide("erin", "approve")).json()["flow_run"]["status"] == "completed"
 
 
 async def test_those_with_a_copy_may_look_but_not_decide(opened: Desks) -> None:

@@ -68,23 +68,18 @@ async def test_each_field_is_asked_and_what_the_server_refuses_asked_anew(opened
     assert "Which, and how many" in words(again)
     assert flow_of(again).status == "collecting"
     await talk.say("Cup")
-    done = await talk.say("2")
-    assert '"content": {"size": "s", "count": 2}' in words(done)
+    assert '"content": {"size": "s", "count": 2}' in words(await talk.say("2"))
 
 
 @pytest.mark.parametrize(("answer", "action"), [("是", "accept"), ("否", "decline")])
-async def test_an_empty_form_is_answered_yes_or_no(
-    opened: Opened, answer: str, action: str
-) -> None:
+async def test_an_empty_form_is_answered_by_yes(opened: Opened, answer: str, action: str) -> None:
     talk = await opened(agree=WRITES)
-    asked = await chosen(talk, "it__agree", "确认")
-    assert "It costs 5 yuan." in words(asked)
+    assert "It costs 5 yuan." in words(await chosen(talk, "it__agree", "确认"))
     assert json.dumps({"action": action}) in words(await talk.say(answer))
 
 
 async def test_cancelled_when_asked_it_is_not_called_again(opened: Opened, tmp_path: Path) -> None:
     talk = await opened(ask=WRITES)
     await chosen(talk, "it__ask", "确认")
-    ended = await talk.say("取消")
-    assert flow_of(ended).status == "cancelled"
+    assert flow_of(await talk.say("取消")).status == "cancelled"
     assert len((tmp_path / "notes").read_text().splitlines()) == 1

@@ -150,9 +150,7 @@ class TestTrips:
         assert await requests.booked_trips() == 0
 
     @pytest.mark.parametrize("agreed", [0, 1])
-    async def test_both_branches_are_cancelled_and_it_is_said_once(
-        self, requests: Requests, agreed: int
-    ) -> None:
+    async def test_both_branches_end_and_it_is_said(self, requests: Requests, agreed: int) -> None:
         run = await requests.trip(DEAR)
         await requests.confirm(run, "both")
         branches = await requests.branches(run)
@@ -163,8 +161,7 @@ class TestTrips:
         for branch in branches[agreed:]:
             assert (await run_of(requests.parts, branch)).status == "cancelled"
         assert await requests.booked_trips() == 0
-        turn = await requests.talk.say("现在有什么在办？")
-        assert turn.status == "done"
+        assert (await requests.talk.say("现在有什么在办？")).status == "done"
         assert await requests.times_cancelled() == 1
 
     async def test_cancelled_in_chat_it_is_said_once_in_the_turn(self, requests: Requests) -> None:

@@ -69,8 +69,7 @@ async def test_what_is_taken_is_said_and_another_asked_for_at_once(talk: Talk) -
     assert (flow_of(turn).status, flow_of(turn).awaiting) == ("collecting", ["change"])
     assert "room: A1 is taken" in turn.replies[0].text
     await talk.say("room")
-    turn = await talk.say("B2")
-    assert isinstance(turn.replies[-1], ConfirmReply)
+    assert isinstance((await talk.say("B2")).replies[-1], ConfirmReply)
     await talk.say("确认")
     assert booked == ["B2"]
 
@@ -91,8 +90,7 @@ async def test_what_changes_between_confirmation_and_call_is_met_in_the_call(tal
 
 async def test_a_check_that_fails_for_the_moment_is_tried_again(talk: Talk) -> None:
     hiccups.append("the calendar is away")
-    turn = await chosen(talk, "book_room", "A1")
-    assert isinstance(turn.replies[-1], ConfirmReply)
+    assert isinstance((await chosen(talk, "book_room", "A1")).replies[-1], ConfirmReply)
     assert hiccups == []
 
 

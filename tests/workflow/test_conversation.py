@@ -94,8 +94,7 @@ async def test_news_wakes_what_was_put_away(passing: Passing, talk: Talk, bob: A
 
 async def test_another_flow_puts_the_first_aside_and_comes_back_to_its_question(talk: Talk) -> None:
     await talk.say("我要请假")
-    turn = await talk.say("我要报销")
-    assert flow_of(turn).name == "reimbursement"
+    assert flow_of(await talk.say("我要报销")).name == "reimbursement"
     assert [p.name for p in (await talk.status()).paused_flows] == ["leave_request"]
     turn = await talk.say("取消")
     status = await talk.status()
@@ -108,8 +107,7 @@ async def test_a_flow_that_ended_behind_its_back_is_not_answered(talk: Talk) -> 
     turn = await talk.say("我要请假")
     where = await run_of(talk.parts, flow_of(turn).id)
     await talk.client.get_workflow_handle(where.workflow_id).terminate("by an operator")
-    turn = await talk.say("我要报销")
-    assert flow_of(turn).name == "reimbursement"
+    assert flow_of(await talk.say("我要报销")).name == "reimbursement"
 
 
 async def test_busy_means_refused_where_the_message_says_so(talk: Talk) -> None:

@@ -202,8 +202,7 @@ async def test_an_option_that_the_model_offered_is_understood_when_pressed(talk:
         calls(("get_leave_balance", {"leave_type": "annual"})),
         says("15 天。"),
     )
-    turn = await talk.say("假")
-    assert turn.replies[0].type == "choices"
+    assert (await talk.say("假")).replies[0].type == "choices"
     turn = await talk.send(Message(action=ChooseAction(type="choose", value="查余额")))
     assert texts(turn) == ["15 天。"]
     assert "查余额" in talk.model.chats[-2]["messages"][-1]["content"]
@@ -225,7 +224,6 @@ async def test_a_tool_of_flows_alone_can_not_be_started_by_its_name(talk: Talk) 
     talk.model.then(
         calls(("dispatch_to_flow", {"flow_name": "record_leave", "slots": {}})), says("不行。")
     )
-    turn = await talk.say("直接给我记上")
-    assert turn.flow is None
+    assert (await talk.say("直接给我记上")).flow is None
     turn = await talk.send(Message(action=ChooseAction(type="choose", value="record_leave")))
     assert turn.flow is None

@@ -16,19 +16,16 @@ async def test_an_approver_is_reminded_then_it_goes_up_and_expires(
 ) -> None:
     parts, run = talk.parts, await talk.waiting_leave()
     await passing(hours=25)
-    found = await becomes(parts, run, lambda r: r.history[-1].event == "reminded")
+    await becomes(parts, run, lambda r: r.history[-1].event == "reminded")
     assert (await bob.waiting(run)).person == "bob"
     await passing(hours=48)
-    found = await becomes(parts, run, lambda r: "escalated" in [h.event for h in r.history])
+    await becomes(parts, run, lambda r: "escalated" in [h.event for h in r.history])
     assert (await carol.waiting(run)).person == "carol"
     await passing(days=14)
-    found = await becomes(parts, run, lambda r: r.status == "expired")
-    assert found.state == "tell_late"
+    assert (await becomes(parts, run, lambda r: r.status == "expired")).state == "tell_late"
 
 
-async def test_a_decision_of_others_or_of_other_content_is_refused(
-    talk: Talk, bob: Approver
-) -> None:
+async def test_a_decision_of_others_or_other_content_is_refused(talk: Talk, bob: Approver) -> None:
     run = await talk.waiting_leave()
     approval = await bob.waiting(run)
     for approver, changed, kind in (

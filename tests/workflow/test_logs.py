@@ -30,7 +30,7 @@ def written() -> Iterator[io.StringIO]:
     root.removeHandler(handler)
 
 
-async def test_no_word_of_a_conversation_is_logged(
+async def test_no_word_of_theirs_is_logged(
     talk: Talk, tooled: Tooled, written: io.StringIO
 ) -> None:
     await talk.say("我要请年假，12月7日到8日")

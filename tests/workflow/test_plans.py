@@ -151,8 +151,7 @@ async def test_what_a_step_misses_is_asked_for_it(talk: Talk, model: PlanningMod
     model.steps[TRAIN] += [calls(("say_missing", {"text": "which day?"})), says("G1 早八点")]
     model.steps[HOTEL] += [says("Peace")]
     model.reflections += [calls(("ask", {"text": "哪天走？"})), accepts("G1 加和平饭店。")]
-    asked = await talk.say("帮我安排去上海")
-    assert texts(asked) == ["哪天走？"]
+    assert texts(await talk.say("帮我安排去上海")) == ["哪天走？"]
     offered = {one["function"]["name"] for one in model.asked[TRAIN][0]["tools"]}
     assert offered == {"find_train", "find_hotel", "wait_long", "note", "say_missing", "done"}
     assert '"status": "missing", "result": "which day?"' in told(model.asked["reflect"][0])
@@ -168,8 +167,7 @@ async def test_what_is_no_answer_goes_back_to_the_desk(talk: Talk, model: Planni
     model.reflections.append(calls(("ask", {"text": "哪天走？"})))
     await talk.say("帮我安排去上海")
     model.others.append(says("食堂有面。"))
-    turn = await talk.say("中午吃什么")
-    assert texts(turn) == ["食堂有面。", "我们回到行程助手。哪天走？"]
+    assert texts(await talk.say("中午吃什么")) == ["食堂有面。", "我们回到行程助手。哪天走？"]
 
 
 async def test_a_step_is_tried_again_with_those_after(talk: Talk, model: PlanningModel) -> None:
@@ -178,8 +176,7 @@ async def test_a_step_is_tried_again_with_those_after(talk: Talk, model: Plannin
     model.steps[SUM] += [says("unknown"), says("500")]
     model.steps[HOTEL] += [says("Peace")]
     model.reflections += [calls(("retry", {"step": "train", "why": "no price"})), accepts("500。")]
-    turn = await talk.say("帮我安排去上海")
-    assert texts(turn) == ["500。"]
+    assert texts(await talk.say("帮我安排去上海")) == ["500。"]
     assert "- no price" in told(model.asked[TRAIN][1])
     assert [len(model.asked[task]) for task in (TRAIN, SUM, HOTEL)] == [2, 2, 1]
 
@@ -273,8 +270,7 @@ async def test_words_while_it_works_reach_the_reflection(talk: Talk, model: Plan
     steering = asyncio.create_task(talk.say("改去北京", message_id="steer-1", on_busy="steer"))
     await signalled(talk)
     leave.set()
-    turn = await working
-    assert texts(turn) == ["改去北京了。"]
+    assert texts(await working) == ["改去北京了。"]
     assert model.asked[SUM] == []
     seen = told(model.asked["reflect"][0])
     assert "The employee says meanwhile: 改去北京" in seen
@@ -323,9 +319,7 @@ async def test_stopped_it_keeps_what_is_finished(talk: Talk, model: PlanningMode
     assert "G1, 500" in told(model.asked["plan"][1])
 
 
-async def test_a_long_plan_goes_on_in_a_new_run(
-    parts: Parts, server: ModelServer, model: PlanningModel
-) -> None:
+async def test_a_long_plan_goes_on(parts: Parts, server: ModelServer, model: PlanningModel) -> None:
     tasks = [f"Look {n}" for n in range(4)]
     model.plans.append(
         drawn(*((f"s{n}", task, *([f"s{n - 1}"] * bool(n))) for n, task in enumerate(tasks)))

@@ -79,8 +79,7 @@ async def test_an_offer_that_is_still_open_is_chosen_by_its_question(talk: Talk)
     offer = (await talk.say("帮我办一下")).replies[-1]
     assert isinstance(offer, ChoicesReply)
     choose = ChooseAction(type="choose", value="pay", question=offer.question)
-    turn = await talk.send(Message(action=choose))
-    assert flow_of(turn).name == "pay"
+    assert flow_of(await talk.send(Message(action=choose))).name == "pay"
 
 
 async def test_a_tool_is_started_by_name_and_still_asks_first(talk: Talk) -> None:

@@ -81,9 +81,7 @@ async def test_tools_and_models_are_asked_on_their_queues(real_client: Client, o
     assert sent == {"tell_flow": TURNS}
 
 
-async def test_without_own_queues_all_is_done_where_turns_are(
-    real_client: Client, own: Parts
-) -> None:
+async def test_without_own_queues_all_is_where_turns_are(real_client: Client, own: Parts) -> None:
     own = with_queues(own, tool_queue=None, model_queue=None)
     async with at_work(real_client, own, "turns", "models", "tools") as queues:
         assert queues == [TURNS]

@@ -75,21 +75,18 @@ async def test_it_is_asked_which_of_several_to_take_up(talk: Talk) -> None:
     assert (status.active_flow, [p.id for p in status.paused_flows]) == (None, [leave, claim])
     turn = await talk.say("请假申请")
     assert (flow_of(turn).id, turn.replies[0].text) == (leave, "我们回到请假申请。")
-    turn = await talk.say("取消")
-    assert "我们回到费用报销" in words(turn)
+    assert "我们回到费用报销" in words(await talk.say("取消"))
 
 
 async def test_none_of_several_is_an_answer_and_each_can_still_be_taken_up(talk: Talk) -> None:
     leave, claim = await three_deep(talk)
     await talk.say("取消")
-    turn = await talk.say("都先放着")
-    assert "都先放着" in words(turn)
+    assert "都先放着" in words(await talk.say("都先放着"))
     assert await active(talk) is None
     turn = await talk.say("回到报销")
     assert (turn.route.kind, turn.route.target) == ("flow", "reimbursement")
     assert flow_of(turn).id == claim
-    turn = await talk.say("接着刚才的请假")
-    assert flow_of(turn).id == leave
+    assert flow_of(await talk.say("接着刚才的请假")).id == leave
     assert [p.id for p in (await talk.status()).paused_flows] == [claim]
 
 
@@ -118,8 +115,7 @@ async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(t
     assert current is not None
     await withdrawn(talk, current.id)
     await heard(talk, "还有几件没办完")
-    turn = await talk.say("费用报销")
-    assert flow_of(turn).id == claim
+    assert flow_of(await talk.say("费用报销")).id == claim
 
 
 async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(talk: Talk) -> None:
@@ -135,8 +131,7 @@ async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
     assert "从哪天开始" not in words(turns[3])
     assert "从哪天开始" in words(turns[4])
     pressed = ChooseAction(type="choose", value=ways.options[1].value)
-    turn = await talk.send(Message(action=pressed))
-    assert flow_of(turn).slots == {}
+    assert flow_of(await talk.send(Message(action=pressed))).slots == {}
     turn = await talk.say("找人工")
     assert (turn.route.kind, await active(talk)) == ("handoff", "leave_request")
 
@@ -151,8 +146,7 @@ async def test_after_a_day_a_message_hears_where_we_were(passing: Passing, talk:
     turn = await talk.say("你好")
     assert turn.replies[0].text.startswith("我们上次办到请假申请（假别 年假，开始 ")
     assert turn.replies[1:] == asked.replies[-1:], words(turn)
-    again = await talk.say("你好")
-    assert "上次" not in words(again)
+    assert "上次" not in words(await talk.say("你好"))
 
 
 async def test_an_answer_after_a_day_needs_a_line_alone(passing: Passing, talk: Talk) -> None:
@@ -207,8 +201,7 @@ async def test_its_notice_has_a_button_that_works_meanwhile(passing: Passing, ta
         "leave_request",
         ["leave_type", "start"],
     )
-    turn = await talk.say("取消")
-    assert "我们回到费用报销" in words(turn)
+    assert "我们回到费用报销" in words(await talk.say("取消"))
 
 
 async def test_a_paused_flows_silence_has_no_question(passing: Passing, talk: Talk) -> None:
@@ -230,8 +223,7 @@ async def test_three_deep_every_question_comes_back(talk: Talk) -> None:
     turn = await talk.say("我的请假批了吗")
     assert turn.route.target == "get_my_requests"
     assert turn.replies[-1] == second.replies[-1]
-    turn = await talk.say("取消")
-    assert turn.replies[-1] == first.replies[-1]
+    assert (await talk.say("取消")).replies[-1] == first.replies[-1]
     await talk.say("取消")
     assert (await run_of(talk.parts, handed_in)).status == "waiting_approval"
     await talk.say("撤回")

@@ -104,8 +104,7 @@ class TestTripPlanner:
         assert str(flow_of(form).slots["start"]).endswith("-12-10")
         assert flow_of(form).slots["leave_type"] == "annual"
         alice.model.then(ends("请假已提交，等经理审批。住宿和车票还要自己订。"))
-        done = await alice.say("确认")
-        assert last(done) == "请假已提交，等经理审批。住宿和车票还要自己订。"
+        assert last(await alice.say("确认")) == "请假已提交，等经理审批。住宿和车票还要自己订。"
         told = alice.model.chats[-1]["messages"][-1]["content"]
         assert told.startswith("The employee is done with the form: it is waiting_approval")
 
@@ -145,8 +144,7 @@ class TestBlogWriter:
             ),
             ends("《换库记》……\n已核对：【待补：迁移耗时】"),
         )
-        drafted = await alice.say("就这么写")
-        assert last(drafted) == "《换库记》……\n已核对：【待补：迁移耗时】"
+        assert last(await alice.say("就这么写")) == "《换库记》……\n已核对：【待补：迁移耗时】"
         passages = found_by(alice.model, "search_policies")["passages"]
         assert "数据分级" in [passage["heading"] for passage in passages]
         checklist = (SKILLS / "blog-writer/references/checklist.md").read_text()

@@ -116,8 +116,7 @@ async def test_a_flow_in_between_leads_back_to_the_question(talk: Talk) -> None:
     talk.model.then(CHOOSE, asks("几点走？"), says("G1 正好。"))
     await talk.say("帮我安排去上海")
     assert (await talk.say("我要请年假")).route.target == "leave_request"
-    turn = await talk.say("取消")
-    assert texts(turn)[-1] == "我们回到行程助手。几点走？"
+    assert texts(await talk.say("取消"))[-1] == "我们回到行程助手。几点走？"
     assert texts(await talk.say("早上八点")) == ["G1 正好。"]
 
 
@@ -139,8 +138,7 @@ async def test_one_that_waits_keeps_waiting_while_another_comes_to_its_end(talk:
         CHOOSE, asks("几点走？"), calls(("hand_back", {})), other, says("吃面。"), says("好。")
     )
     await talk.say("帮我安排去上海")
-    turn = await talk.say("中午吃什么")
-    assert texts(turn) == ["吃面。", "我们回到行程助手。几点走？"]
+    assert texts(await talk.say("中午吃什么")) == ["吃面。", "我们回到行程助手。几点走？"]
     await talk.say("早上八点")
     assert told(talk, "tool") == ["中午吃什么", "早上八点"]
 
@@ -171,8 +169,7 @@ async def test_it_comes_back_from_a_form_with_what_became_of_it(talk: Talk) -> N
 async def test_a_form_that_is_not_wanted_is_told_as_cancelled(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(BOOK), says("那就不订了。"))
     await talk.say("帮我安排去上海")
-    turn = await talk.say("取消")
-    assert texts(turn)[-1] == "那就不订了。"
+    assert texts(await talk.say("取消"))[-1] == "那就不订了。"
     (result,) = told(talk, "tool")
     assert "it is cancelled" in result
 
@@ -197,8 +194,7 @@ async def test_words_while_it_works_skip_what_is_not_begun(talk: Talk) -> None:
 
 async def test_words_that_come_too_late_are_a_message_like_any_other(talk: Talk) -> None:
     talk.model.then(says("你好。"))
-    turn = await talk.say("你好", on_busy="steer")
-    assert texts(turn) == ["你好。"]
+    assert texts(await talk.say("你好", on_busy="steer")) == ["你好。"]
 
 
 async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(talk: Talk) -> None:

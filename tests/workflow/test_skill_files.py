@@ -56,8 +56,7 @@ def shown(turn: Turn) -> list[tuple[str, str]]:
 
 
 async def test_a_file_is_listed_read_and_shown_as_any_tools_call(talk: Talk) -> None:
-    talk.model.then(CHOOSE, calls(LIMITS), says("六百。"))
-    turn = await talk.say("出差去上海怎么安排比较好")
+    turn = await talk.scripted("出差去上海怎么安排比较好", CHOOSE, calls(LIMITS), says("六百。"))
     assert shown(turn) == [("read_skill_file", "done")]
     assert results(talk)[0]["text"] == "上海 600"
     rules = talk.model.chats[-1]["messages"][0]["content"]
@@ -68,8 +67,9 @@ async def test_a_file_is_listed_read_and_shown_as_any_tools_call(talk: Talk) -> 
 async def test_the_model_names_a_path_and_never_the_skill(talk: Talk) -> None:
     other = {"path": "references/limits.md", "skill": "other", "files": [{"path": "/etc/passwd"}]}
     bad = ("read_skill_file", {"path": "../other/SKILL.md"})
-    talk.model.then(CHOOSE, calls(("read_skill_file", other), bad), says("好。"))
-    turn = await talk.say("出差去上海怎么安排比较好")
+    turn = await talk.scripted(
+        "出差去上海怎么安排比较好", CHOOSE, calls(("read_skill_file", other), bad), says("好。")
+    )
     assert shown(turn) == [("read_skill_file", "done"), ("read_skill_file", "failed")]
     first, second = results(talk)
     assert first["text"] == "上海 600"
@@ -77,18 +77,15 @@ async def test_the_model_names_a_path_and_never_the_skill(talk: Talk) -> None:
 
 
 async def test_a_run_keeps_the_files_that_it_began_with(talk: Talk, skill: Path) -> None:
-    talk.model.then(CHOOSE, calls(("ask_user", {"text": "几天？"})))
-    await talk.say("出差去上海怎么安排比较好")
+    await talk.scripted("出差去上海怎么安排比较好", CHOOSE, calls(("ask_user", {"text": "几天？"})))
     beside(skill, "references/limits.md", "上海 9000")
     changed = read_skill(skill)
     await talk.parts.store.skill_files.keep(changed.contents)
     talk.parts.offered.skills = SkillCatalog([changed.skill])
     shutil.rmtree(skill)
-    talk.model.then(calls(LIMITS), says("六百。"))
-    await talk.say("三天")
+    await talk.scripted("三天", calls(LIMITS), says("六百。"))
     assert results(talk)[-1]["text"] == "上海 600"
-    talk.model.then(CHOOSE, calls(LIMITS), says("九千。"))
-    await talk.say("出差去上海怎么安排比较好")
+    await talk.scripted("出差去上海怎么安排比较好", CHOOSE, calls(LIMITS), says("九千。"))
     assert results(talk)[-1]["text"] == "上海 9000"
 
 
@@ -96,10 +93,12 @@ async def test_a_run_keeps_the_files_that_it_began_with(talk: Talk, skill: Path)
 async def test_a_script_runs_and_one_that_fails_is_an_error_for_the_model(talk: Talk) -> None:
     script = {"path": "scripts/sum.py", "arguments": ["2", "3"]}
     bad = {"path": "scripts/sum.py", "arguments": ["two"]}
-    talk.model.then(
-        CHOOSE, calls(("run_skill_script", script), ("run_skill_script", bad)), says("五。")
+    turn = await talk.scripted(
+        "出差去上海怎么安排比较好",
+        CHOOSE,
+        calls(("run_skill_script", script), ("run_skill_script", bad)),
+        says("五。"),
     )
-    turn = await talk.say("出差去上海怎么安排比较好")
     assert shown(turn) == [("run_skill_script", "done"), ("run_skill_script", "failed")]
     first, second = results(talk)
     assert first == {"output": "5 上海 600\n", "errors": ""}
@@ -110,8 +109,7 @@ async def test_a_skill_without_files_is_offered_neither_tool(talk: Talk) -> None
     (with_files,) = talk.parts.offered.skills
     without = with_files.model_copy(update={"files": ()})
     talk.parts.offered.skills = SkillCatalog([without])
-    talk.model.then(CHOOSE, calls(LIMITS), says("好。"))
-    turn = await talk.say("出差去上海怎么安排比较好")
+    turn = await talk.scripted("出差去上海怎么安排比较好", CHOOSE, calls(LIMITS), says("好。"))
     assert [call.status for call in turn.tool_calls] == ["failed"]
     assert results(talk)[0].startswith("error: there is no tool 'read_skill_file'")
     assert "Files that belong" not in talk.model.chats[-1]["messages"][0]["content"]

@@ -34,8 +34,9 @@ async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIt
 
 
 async def test_a_skill_works_in_steps_and_its_answer_is_the_reply(talk: Talk) -> None:
-    talk.model.then(CHOOSE, calls(SEARCH, ("calculate", {"expression": "5*0.5"})), says("两天半。"))
-    turn = await talk.say(REQUEST)
+    turn = await talk.scripted(
+        REQUEST, CHOOSE, calls(SEARCH, ("calculate", {"expression": "5*0.5"})), says("两天半。")
+    )
     assert (turn.route.kind, turn.route.target, turn.route.by) == ("skill", "policy-advisor", "llm")
     assert texts(turn) == ["两天半。"]
     assert [(c.name, c.status) for c in turn.tool_calls] == [
@@ -47,12 +48,12 @@ async def test_a_skill_works_in_steps_and_its_answer_is_the_reply(talk: Talk) ->
 
 
 async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(talk: Talk) -> None:
-    talk.model.then(
+    turn = await talk.scripted(
+        REQUEST,
         CHOOSE,
         calls(("find_colleague", {"name": "bob"}), ("record_leave", {}), SEARCH),
         calls(("done", {"result": "查过了。"})),
     )
-    turn = await talk.say(REQUEST)
     assert texts(turn) == ["查过了。"]
     assert [(call.name, call.status) for call in turn.tool_calls] == [
         ("search_policies", "done"),
@@ -66,8 +67,7 @@ async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(talk: Tal
 
 
 async def test_a_skill_that_never_ends_is_stopped_and_says_what_it_has(talk: Talk) -> None:
-    talk.model.then(CHOOSE, *adds(*range(6)))
-    turn = await talk.say(REQUEST)
+    turn = await talk.scripted(REQUEST, CHOOSE, *adds(*range(6)))
     (said,) = texts(turn)
     assert said.startswith("步数用完了，还没有得出结论。\n到目前为止查到：\n- 计算")
     assert "{" not in said
@@ -77,31 +77,26 @@ async def test_a_skill_that_never_ends_is_stopped_and_says_what_it_has(talk: Tal
 
 
 async def test_a_skill_that_goes_round_in_circles_is_stopped(talk: Talk) -> None:
-    talk.model.then(CHOOSE, *adds(1, 1, 1))
-    turn = await talk.say(REQUEST)
+    turn = await talk.scripted(REQUEST, CHOOSE, *adds(1, 1, 1))
     assert texts(turn)[0].startswith("一直在重复同样的步骤，先停下了。")
     assert [call.status for call in turn.tool_calls] == ["done", "done", "failed"]
 
 
 async def test_steps_whose_calls_all_fail_lead_nowhere(talk: Talk) -> None:
-    talk.model.then(CHOOSE, *[calls((f"nope{n}", {})) for n in range(3)])
-    turn = await talk.say(REQUEST)
+    turn = await talk.scripted(REQUEST, CHOOSE, *[calls((f"nope{n}", {})) for n in range(3)])
     assert texts(turn) == ["连续几步都没有进展，先停下了。"]
     assert [call.status for call in turn.tool_calls] == ["failed"] * 3
 
 
 async def test_the_same_question_for_the_third_time_ends_it(talk: Talk) -> None:
-    talk.model.then(CHOOSE, *[calls(("ask_user", {"text": "哪个城市？"}))] * 3)
-    await talk.say(REQUEST)
+    await talk.scripted(REQUEST, CHOOSE, *[calls(("ask_user", {"text": "哪个城市？"}))] * 3)
     assert texts(await talk.say("上海")) == ["哪个城市？"]
     assert texts(await talk.say("上海市")) == ["一直在重复同样的步骤，先停下了。"]
 
 
 async def test_calls_beyond_the_most_are_told_to_the_model_as_left_out(talk: Talk) -> None:
     many = [("calculate", {"expression": f"{n}+1"}) for n in range(9)]
-    talk.model.then(CHOOSE, calls(*many), says("好了。"))
-    turn = await talk.say(REQUEST)
-    assert len(turn.tool_calls) == 6
+    assert len((await talk.scripted(REQUEST, CHOOSE, calls(*many), says("好了。"))).tool_calls) == 6
     assert talk.model.chats[-1]["messages"][-1]["content"].startswith(
         "Of your answer was left out: "
     )
@@ -119,8 +114,7 @@ async def test_where_the_budget_of_a_turn_ends_a_skill_says_what_it_has(
 
 
 async def test_a_skill_whose_model_fails_says_so_and_the_conversation_goes_on(talk: Talk) -> None:
-    talk.model.then(CHOOSE, *[fails(400)] * 6, says("你好！"))
-    turn = await talk.say(REQUEST)
+    turn = await talk.scripted(REQUEST, CHOOSE, *[fails(400)] * 6, says("你好！"))
     assert turn.status == "done"
     assert texts(turn) == ["连续几步都没有进展，先停下了。"]
     assert texts(await talk.say("你好")) == ["你好！"]
@@ -133,8 +127,7 @@ async def test_a_turn_that_is_cancelled_cancels_its_skill(talk: Talk) -> None:
     await thinking.wait()
     talk.model.let_go.clear()
     await talk.handle.signal(conversation.CANCEL, "to-cancel")
-    turn = await asking
-    assert turn.status == "cancelled"
+    assert (await asking).status == "cancelled"
     async with asyncio.timeout(5):
         await talk.model.let_go.wait()
     over.set()
@@ -143,14 +136,14 @@ async def test_a_turn_that_is_cancelled_cancels_its_skill(talk: Talk) -> None:
 
 
 async def test_skills_and_flows_of_one_message_are_said_in_order(talk: Talk) -> None:
-    talk.model.then(
+    turn = await talk.scripted(
+        "出差住得超标了怎么办，顺便帮我弄一个假",
         calls(
             ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "住宿超标怎么办"}),
             ("dispatch_to_flow", {"flow_name": "leave_request", "slots": {}}),
         ),
         says("超标部分自付。"),
     )
-    turn = await talk.say("出差住得超标了怎么办，顺便帮我弄一个假")
     assert [route.kind for route in turn.routes or []] == ["skill", "flow"]
     assert texts(turn)[0] == "超标部分自付。"
     assert flow_of(turn).awaiting == ["leave_type"]

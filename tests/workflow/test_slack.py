@@ -60,9 +60,7 @@ async def router(entered: Entrance) -> AsyncIterator[AsyncClient]:
         yield api
 
 
-async def test_leave_is_requested_and_approved_by_buttons(
-    slack: Slack, router: AsyncClient
-) -> None:
+async def test_leave_is_asked_and_approved_by_buttons(slack: Slack, router: AsyncClient) -> None:
     await slack.says(router, ALICE, REQUEST)
     card = await slack.posted("确认")
     await slack.presses(router, ALICE, card, "确认")
@@ -75,8 +73,7 @@ async def test_leave_is_requested_and_approved_by_buttons(
     assert (done["ts"], buttons(done)) == (wanted["ts"], [])
     await slack.posted("批准")
     await slack.presses(router, BOB, wanted, "拒绝")
-    again = await slack.updated("已经处理过了")
-    assert "已同意" in again["text"]
+    assert "已同意" in (await slack.updated("已经处理过了"))["text"]
 
 
 async def test_what_is_confirmed_is_returned_with_words(slack: Slack, router: AsyncClient) -> None:
@@ -128,8 +125,7 @@ async def test_a_stranger_is_told_so_once_bilingually(slack: Slack, router: Asyn
     event = slack.event("UMALLORY", "hello")
     for _ in range(2):
         assert (await slack.deliver(router, event)).status_code == 200
-    said = await slack.posted("I don't know you yet")
-    assert "我还不认识您" in said["text"]
+    assert "我还不认识您" in (await slack.posted("I don't know you yet"))["text"]
     assert len(slack.posts) == 1
 
 
@@ -141,9 +137,7 @@ async def test_what_slack_refuses_for_now_comes_later(slack: Slack, router: Asyn
     assert not slack.troubles
 
 
-async def test_what_a_dead_process_owed_is_posted_by_the_next(
-    slack: Slack, entered: Entrance
-) -> None:
+async def test_what_a_dead_process_owed_is_posted_later(slack: Slack, entered: Entrance) -> None:
     gone = json_reply({"ok": False, "error": "ratelimited"}, 429, retry_after="0")
     slack.troubles.extend([gone] * 1000)
     async with entered() as api:

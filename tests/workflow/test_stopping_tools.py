@@ -191,7 +191,7 @@ async def over(talk: Talk, tool: str, run: str) -> None:
 
 
 @pytest.mark.parametrize("patient", [True, False])
-async def test_a_confirmed_write_outlives_its_turn(
+async def test_confirmed_writes_outlive_a_turn(
     tooled: Tooled, world: World, patient: bool
 ) -> None:
     async with tooled(world.tools()) as talk:
@@ -269,12 +269,9 @@ async def let_alone(world: World) -> None:
         await world.left.wait()
 
 
-async def test_taken_back_a_form_that_only_looks_stops_its_call(
-    tooled: Tooled, world: World
-) -> None:
+async def test_taken_back_a_form_that_looks_stops_its_call(tooled: Tooled, world: World) -> None:
     async with tooled(world.tools()) as talk:
-        run = await looked(talk, world)
-        assert (await withdrawn(talk, run)).status == "cancelled"
+        assert (await withdrawn(talk, await looked(talk, world))).status == "cancelled"
         await let_alone(world)
 
 

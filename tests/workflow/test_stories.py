@@ -159,7 +159,7 @@ GREETED = """
 """
 
 
-async def test_a_story_whose_stage_gave_way_is_played_again(
+async def test_a_story_is_played_again_once(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patience = iter([0.0])
@@ -177,7 +177,7 @@ async def test_a_story_whose_stage_gave_way_is_played_again(
     assert why in "\n".join(told(outcome))
 
 
-async def test_a_stage_that_gives_way_twice_fails_the_story(
+async def test_a_story_fails_the_second_time(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quiescence, "PATIENCE", 0.0)

@@ -73,9 +73,7 @@ async def test_what_is_to_be_mended_is_written_anew(alice: AsyncClient, model: M
     assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
 
 
-async def test_each_question_is_seen_to_begin_and_end(
-    alice: AsyncClient, model: ModelServer
-) -> None:
+async def test_questions_are_seen_to_begin_and_end(alice: AsyncClient, model: ModelServer) -> None:
     model.then(BALANCE, says(SAID))
     async with Stream.of(alice, ASKED) as stream:
         events = await stream.until("turn")

@@ -78,10 +78,8 @@ async def test_a_call_of_the_front_end_waits_for_its_result(talk: Talk) -> None:
 async def test_two_calls_of_one_message_are_waited_for_together(talk: Talk) -> None:
     talk.model.then(calls(("locate", {}), ("locate", {"precise": True})), says("在上海浦东。"))
     first, second = (await talk.say("我在哪里，精确到区")).tool_calls
-    turn = await talk.send(found(second.id, "浦东"))
-    assert turn.usage.llm_calls == 0
-    turn = await talk.send(found(first.id, "上海"))
-    assert texts(turn) == ["在上海浦东。"]
+    assert (await talk.send(found(second.id, "浦东"))).usage.llm_calls == 0
+    assert texts(await talk.send(found(first.id, "上海"))) == ["在上海浦东。"]
 
 
 async def test_a_call_survives_what_is_said_in_between(talk: Talk) -> None:
@@ -103,8 +101,7 @@ async def test_the_same_result_sent_twice_is_taken_once(talk: Talk) -> None:
     (call,) = (await talk.say("我在哪里")).tool_calls
     first = await talk.send(found(call.id, "浦东"), "result-1")
     assert await talk.send(found(call.id, "浦东"), "result-1") == first
-    again = await talk.send(found(call.id, "浦东"), "result-2")
-    assert texts(again) == ["没有在等这个结果。"]
+    assert texts(await talk.send(found(call.id, "浦东"), "result-2")) == ["没有在等这个结果。"]
 
 
 async def test_a_call_of_the_front_end_is_nothing_that_a_form_could_make(talk: Talk) -> None:

@@ -10,7 +10,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import ConfirmAction, Message
 from router.runtime.composition import Parts
 from router.tool.tool import Tool, tool
-from tests.fakes.model_server import ModelServer, calls, fails
+from tests.fakes.model_server import calls, fails
 from tests.workflow.desk import Talk, defined, texts
 from tests.workflow.tooled import Tooled, chosen
 
@@ -55,42 +55,26 @@ def in_language(talk: Talk, locale: Locale) -> Talk:
 
 
 @pytest.mark.parametrize(
-    ("locale", "said"),
-    [("zh", "没办成：账已经关了"), ("en", "That didn't work: the books are closed")],
-)
-async def test_a_form_says_it_in_ones_language(tooled: Tooled, locale: Locale, said: str) -> None:
-    async with tooled([CLOSED_BOOKS]) as talk:
-        turn = await chosen(in_language(talk, locale), "look")
-    assert texts(turn) == [said]
-
-
-@pytest.mark.parametrize(
-    ("locale", "opening", "said"),
+    ("locale", "opening", "form", "flow", "plain"),
     [
-        ("zh", "查账", "查不了：账已经关了"),
-        ("en", "look at the books", "Sorry: the books are closed"),
+        ("zh", "查账", "没办成：账已经关了", "查不了：账已经关了", "没查到：账已经关了"),
+        (
+            *("en", "look at the books", "That didn't work: the books are closed"),
+            *("Sorry: the books are closed", "That couldn't be found out: the books are closed"),
+        ),
     ],
 )
-async def test_a_flow_gets_it_in_a_language(
-    tooled: Tooled, locale: Locale, opening: str, said: str
+async def test_form_flow_and_plain_words_say_it_in_the_readers_language(
+    tooled: Tooled, locale: Locale, opening: str, form: str, flow: str, plain: str
 ) -> None:
+    async with tooled([CLOSED_BOOKS]) as talk:
+        assert texts(await chosen(in_language(talk, locale), "look")) == [form]
     async with tooled([CLOSED_BOOKS], flows=[ASKING]) as talk:
         turn = await in_language(talk, locale).say(opening)
-    assert texts(turn) == [said]
-    assert [call.status for call in turn.tool_calls] == ["failed"]
-
-
-@pytest.mark.parametrize(
-    ("locale", "said"),
-    [("zh", "没查到：账已经关了"), ("en", "That couldn't be found out: the books are closed")],
-)
-async def test_it_is_said_plainly_in_the_readers_language(
-    tooled: Tooled, model: ModelServer, locale: Locale, said: str
-) -> None:
-    async with tooled([CLOSED_BOOKS], model) as talk:
-        model.then(calls(("look", {})), fails(400))
-        turn = await in_language(talk, locale).say("帮我看看")
-    assert texts(turn) == [said]
+        assert texts(turn) == [flow]
+        assert [call.status for call in turn.tool_calls] == ["failed"]
+    async with tooled([CLOSED_BOOKS], [calls(("look", {})), fails(400)]) as talk:
+        assert texts(await in_language(talk, locale).say("帮我看看")) == [plain]
 
 
 async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(tooled: Tooled) -> None:

@@ -99,7 +99,7 @@ async def worked_at_last(
         yield
 
 
-async def test_an_update_is_sent_until_it_is_taken(
+async def test_an_update_waits_for_it(
     real_client: Client, parts: Parts, often: asyncio.Event
 ) -> None:
     queue = uuid4().hex

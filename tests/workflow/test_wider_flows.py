@@ -394,9 +394,7 @@ class TestBranches:
 
 
 class TestCallsThatDoNotWorkOut:
-    async def test_it_is_made_again_later_and_then_waits_for_an_operator(
-        self, clock: Clock
-    ) -> None:
+    async def test_it_is_made_again_later_and_then_held_for_operators(self, clock: Clock) -> None:
         environment, desk = clock
         BOOK.clear()
         OUTAGES[:] = [TransientToolError("gone"), PermanentToolError("account closed")]

@@ -57,9 +57,7 @@ async def decide(frank: Talk, run: str, verdict: str) -> None:
     await frank.approver("bob").decide(run, verdict)
 
 
-async def test_completed_leave_is_taken_back_once_that_is_approved(
-    api: AsyncClient, frank: Talk
-) -> None:
+async def test_completed_leave_is_taken_back_when_agreed(api: AsyncClient, frank: Talk) -> None:
     before = await days_left(frank)
     run = await completed(frank)
     assert await days_left(frank) == before - 2
@@ -91,9 +89,7 @@ async def test_completed_leave_is_taken_back_once_that_is_approved(
     await heard(frank, "The withdrawal was agreed to")
 
 
-async def test_what_is_refused_stands_and_may_be_asked_for_anew(
-    api: AsyncClient, frank: Talk
-) -> None:
+async def test_what_is_refused_stands_and_may_be_tried_anew(api: AsyncClient, frank: Talk) -> None:
     run = await completed(frank)
     left = await days_left(frank)
     other = (await withdraw(api, run)).json()["id"]
@@ -103,8 +99,7 @@ async def test_what_is_refused_stands_and_may_be_asked_for_anew(
     assert await days_left(frank) == left
     third = (await withdraw(api, run)).json()["id"]
     assert third not in (run, other)
-    gone = await withdraw(api, third)
-    assert gone.json()["status"] == "cancelled"
+    assert (await withdraw(api, third)).json()["status"] == "cancelled"
     assert await days_left(frank) == left
     assert (await run_of(frank.parts, run)).status == "completed"
 

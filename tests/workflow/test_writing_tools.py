@@ -61,16 +61,16 @@ def names_offered(talk: Talk) -> set[str]:
 
 async def test_what_a_translation_costs_is_the_turns(house: Tooled) -> None:
     async with house() as talk:
-        talk.model.then(calls(TRANSLATE), says("Hello"))
-        turn = await talk.say("把“你好”翻译成英文")
+        turn = await talk.scripted("把“你好”翻译成英文", calls(TRANSLATE), says("Hello"))
     assert texts(turn) == ["Hello"]
     assert turn.usage == times(ONE, 2)
 
 
 async def test_beside_another_tool_it_is_counted_with_the_words_for_both(house: Tooled) -> None:
     async with house() as talk:
-        talk.model.then(calls(TRANSLATE, ("get_menu", {})), says("Hello"), says("Both."))
-        turn = await talk.say("翻译你好，再看看菜单")
+        turn = await talk.scripted(
+            "翻译你好，再看看菜单", calls(TRANSLATE, ("get_menu", {})), says("Hello"), says("Both.")
+        )
     assert texts(turn) == ["Both."]
     assert turn.usage == times(ONE, 3)
 
@@ -79,23 +79,21 @@ async def test_a_skills_calls_of_it_are_the_turns_too(house: Tooled) -> None:
     about = Localised(zh="把文字换种说法", en="Writes texts in other words")
     scribe = Skill(name="scribe", title=about, description=about, instructions="Write them.")
     async with house(skills=[scribe]) as talk:
-        talk.model.then(
+        turn = await talk.scripted(
+            "把这些文字换种说法",
             calls(("dispatch_to_skill", {"skill_name": "scribe", "request": "both"})),
             calls(TRANSLATE),
             says("Hello"),
         )
-        turn = await talk.say("把这些文字换种说法")
     assert texts(turn) == ["Hello"]
     assert turn.usage == times(ONE, 3)
 
 
 async def test_it_is_not_offered_where_deciding_takes_the_last_call(house: Tooled) -> None:
     async with house(Budgets(turn=Budget(calls=1))) as talk:
-        talk.model.then(says("不行。"))
-        await talk.say("翻译一下菜单")
+        await talk.scripted("翻译一下菜单", says("不行。"))
         assert {"translate", "summarise"}.isdisjoint(names_offered(talk))
         assert "get_menu" in names_offered(talk)
     async with house(Budgets(turn=Budget(calls=2))) as talk:
-        talk.model.then(says("不行。"))
-        await talk.say("翻译一下菜单")
+        await talk.scripted("翻译一下菜单", says("不行。"))
         assert "translate" in names_offered(talk)

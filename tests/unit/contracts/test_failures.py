@@ -11,7 +11,6 @@ from router.domain.errors import (
     DefinitionError,
     Elicitation,
     Forbidden,
-    PermanentToolError,
     Problem,
     TransientToolError,
     Unavailable,
@@ -33,38 +32,33 @@ def test_other_errors_wait_as_they_did() -> None:
     assert to_failure(Unavailable("down")).next_retry_delay is None
 
 
-def test_what_a_tool_asks_back_arrives_with_its_form() -> None:
+@pytest.mark.parametrize("said", ["it wants a seat", Localised(zh="它要知道座位", en="a seat")])
+def test_what_a_tool_asks_back_arrives_with_its_form(said: Localised | str) -> None:
     seat = Elicitation(key="k", message="Which seat?", schema_={"properties": {"seat": {}}})
-    failure = to_failure(AnswersNeeded("it wants a seat", [seat]))
+    error = AnswersNeeded(said, [seat])
+    failure = to_failure(error)
     arrived = from_failure(failure)
     assert isinstance(arrived, AnswersNeeded)
-    assert (str(arrived), arrived.asked) == ("it wants a seat", [seat])
+    assert (arrived.said, arrived.asked) == (error.said, [seat])
     assert failure.non_retryable
 
 
-def test_what_a_tool_asks_back_is_said_in_both_languages() -> None:
-    said = Localised(zh="它要知道座位", en="it wants a seat")
-    seat = Elicitation(key="k", message="Which seat?")
-    arrived = from_failure(to_failure(AnswersNeeded(said, [seat])))
-    assert isinstance(arrived, AnswersNeeded)
-    assert (arrived.said, arrived.asked) == (said, [seat])
-
-
-def test_what_is_said_in_both_languages_crosses_in_both() -> None:
-    said = Localised(zh="自己的假期不能自己调整", en="nobody adjusts their own leave")
-    failure = to_failure(Forbidden(said))
-    assert failure.message == said.en
-    error = from_failure(failure)
-    assert isinstance(error, Forbidden)
-    assert error.said == said
-
-
-def test_what_is_said_in_english_alone_needs_no_details() -> None:
-    failure = to_failure(PermanentToolError("closed for good"))
-    assert failure.details == ()
-    error = from_failure(failure)
-    assert error is not None
-    assert error.said == Localised(zh="closed for good", en="closed for good")
+@pytest.mark.parametrize(
+    ("said", "details"),
+    [
+        (Localised(zh="自己的假期不能自己调整", en="nobody adjusts their own leave"), 1),
+        ("closed", 0),
+    ],
+)
+def test_what_is_said_crosses_with_details_where_there_is_chinese(
+    said: Localised | str, details: int
+) -> None:
+    error = Forbidden(said)
+    failure = to_failure(error)
+    assert (failure.message, len(failure.details)) == (error.said.en, details)
+    arrived = from_failure(failure)
+    assert isinstance(arrived, Forbidden)
+    assert arrived.said == error.said
 
 
 @pytest.mark.parametrize("detail", ["text", {"zh": "只有中文"}, {"zh": 1, "en": 2}, None, 7])

@@ -22,22 +22,13 @@ def talked(*said: str, route: Route = REPLY) -> ConversationState:
     return state
 
 
-def test_the_last_few_exchanges_are_kept_whole() -> None:
-    state = talked(*(f"m{n}" for n in range(20)))
-    assert [line.text for line in state.history if line.role == "user"] == [
-        f"m{n}" for n in range(14, 20)
-    ]
-
-
-def test_what_came_before_them_is_kept_in_short_lines() -> None:
+def test_the_last_few_exchanges_are_kept_whole_and_those_before_in_short_lines() -> None:
     state = talked(*(f"m{n}" for n in range(20)), route=FLOW)
-    earlier = memory.earlier(state)
-    assert earlier == [f"m{n} ▸ flow leave_request" for n in range(14)]
-
-
-def test_nothing_is_told_twice_while_all_is_kept_whole() -> None:
-    assert memory.earlier(talked("one", "two")) == []
-    assert memory.earlier(ConversationState()) == []
+    whole = [line.text for line in state.history if line.role == "user"]
+    assert whole == [f"m{n}" for n in range(14, 20)]
+    assert memory.earlier(state) == [f"m{n} ▸ flow leave_request" for n in range(14)]
+    for few in (talked("one", "two"), ConversationState()):
+        assert memory.earlier(few) == []
 
 
 def test_however_long_a_conversation_is_the_memory_is_bounded() -> None:
@@ -79,14 +70,11 @@ def test_so_many_calls_are_waited_for_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("asking", [True, False])
-def test_a_skill_that_is_not_done_is_told_with_whether_it_waits_for_an_answer(asking: bool) -> None:
+def test_a_skill_is_told_with_whether_it_waits_for_an_answer(asking: bool) -> None:
+    assert memory.status(ConversationState(), running=[]).active_skill is None
     title = Localised(zh="顾问", en="Adviser")
     skill = Skill(name="adviser", title=title, description=title, instructions="Advise.")
     task = SkillTask(skill=skill, request="?", history=[], now=datetime(2026, 11, 22, tzinfo=UTC))
     state = ConversationState(skill=OpenSkill(task=task, memory=AgentMemory(), asking=asking))
     told = memory.status(state, running=[]).active_skill
     assert told == ActiveSkill(name="adviser", title=title, asking=asking)
-
-
-def test_without_a_skill_none_is_told() -> None:
-    assert memory.status(ConversationState(), running=[]).active_skill is None

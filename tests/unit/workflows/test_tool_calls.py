@@ -14,22 +14,18 @@ def view(number: int, text: str) -> ToolCallView:
     return ToolCallView.of(str(number), "search_policies", {"question": text}, text)
 
 
-def test_few_calls_are_shown_as_they_are() -> None:
+def test_few_calls_are_shown_as_they_are_and_of_many_the_last() -> None:
     calls = [view(n, "年假") for n in range(20)]
     assert bounded(calls) == calls
-
-
-def test_of_many_the_first_are_left_out() -> None:
-    assert [call.id for call in bounded([view(n, "") for n in range(150)])] == [
-        str(n) for n in range(150 - CALLS_SHOWN, 150)
-    ]
+    ids = [call.id for call in bounded([view(n, "") for n in range(150)])]
+    assert ids == [str(n) for n in range(150 - CALLS_SHOWN, 150)]
 
 
 def test_of_large_ones_the_older_are_shown_by_name_alone() -> None:
-    first, *_, last = bounded([view(n, "字" * 4000) for n in range(20)])
+    shown = bounded([view(n, "字" * 4000) for n in range(20)])
+    first, *_, last = shown
     assert (first.name, first.status) == ("search_policies", "done")
     assert (first.arguments, first.result_preview) == ({}, "")
     assert last == view(19, "字" * 4000)
-    shown = bounded([view(n, "字" * 4000) for n in range(20)])
     bare = 200
     assert sum(len(c.model_dump_json().encode()) for c in shown) <= CALLS_BYTES + 20 * bare
