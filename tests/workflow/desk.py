@@ -168,6 +168,11 @@ class Talk:
         )
         return turn
 
+    async def press(self, kind: str, message_id: str = "", **about: Any) -> Turn:
+        """Press a button, or send a form: an action of this kind."""
+        message = Message.model_validate({"action": {"type": kind, **about}})
+        return await self.send(message, message_id)
+
     async def status(self) -> ConversationStatus:
         status: ConversationStatus = await self.handle.query(
             conversation.STATUS, result_type=ConversationStatus

@@ -16,24 +16,18 @@ from router.contracts.activities import Account
 from router.contracts.flow import CallLimits
 from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain.budgets import Budget, Budgets
-from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.llm.request import estimated_tokens
 from router.routing.skill_context import STEP_TOKENS
 from router.routing.skill_step import SkillTask
 from router.runtime.composition import Parts
-from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.model_server import Behaviour, ModelServer, calls, counts, says
 from tests.fakes.web_server import Received, Reply
-from tests.workflow.tooled import Models, talking
+from tests.workflow.tooled import Models, skill, talking
 
-NAME = Localised(zh="查档助手", en="Archivist")
-READER = Skill(
-    name="archivist",
-    title=NAME,
-    description=NAME,
-    instructions="Read the archive.",
+READER = skill(
+    *("archivist", "查档助手", "Archivist"),
     allowed_tools=frozenset({"read_file", "count_files"}),
     max_turns=500,
     token_budget=10**9,

@@ -16,7 +16,6 @@ from temporalio.client import Client
 from activities.calendar.work_calendar import WorkCalendar
 from activities.look_up import after_working
 from router.directory.file import FileDirectory
-from router.domain.messages import ConfirmAction, FormAction, Message
 from router.domain.principals import Absence
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
@@ -63,8 +62,8 @@ class Desk:
     async def ask(self) -> None:
         await hand_in(self.talk.parts, self.file, "alice")
         await self.talk.say("我要交收据")
-        await self.talk.send(Message(action=FormAction(type="form", values={"receipt": self.file})))
-        turn = await self.talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
+        await self.talk.press("form", values={"receipt": self.file})
+        turn = await self.talk.press("confirm", value=True)
         assert flow_of(turn).status == "waiting_approval", turn
         self.run = flow_of(turn).id
 

@@ -11,7 +11,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.people.people import human_resources
 from activities.people.records import EquipmentKind, Owner
-from router.domain.messages import Message, StartAction, Turn
+from router.domain.messages import Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.engine.events import Arrived
@@ -39,8 +39,7 @@ class Requests:
         return (now + timedelta(days=ahead)).date().isoformat()
 
     async def begin(self, flow: str, slots: dict[str, Any]) -> str:
-        start = StartAction(type="start", flow=flow, slots=slots)
-        turn = await self.talk.send(Message(action=start))
+        turn = await self.talk.press("start", flow=flow, slots=slots)
         return flow_of(turn).id
 
     async def trip(self, estimate: str = "800.00", **more: Any) -> str:

@@ -6,7 +6,7 @@ import pytest
 from temporalio.client import Client
 
 from router.domain.errors import ArgumentsToolError, PermanentToolError, TransientToolError
-from router.domain.messages import ConfirmAction, ConfirmReply, Message
+from router.domain.messages import ConfirmReply
 from router.runtime.composition import Parts
 from router.tool.context import ToolContext
 from router.tool.tool import tool
@@ -83,7 +83,7 @@ async def test_what_can_never_be_done_ends_before_anything_is_confirmed(talk: Ta
 async def test_what_changes_between_confirmation_and_call_is_met_in_the_call(talk: Talk) -> None:
     await chosen(talk, "book_room", "A1")
     taken.add("A1")
-    turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
+    turn = await talk.press("confirm", value=True)
     assert (flow_of(turn).status, booked) == ("failed", [])
     assert "room: A1 is taken" in turn.replies[0].text
 

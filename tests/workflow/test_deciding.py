@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import pytest
 from temporalio.client import Client
 
-from router.domain.messages import ChooseAction, Message
 from router.runtime.composition import Parts
 from tests.fakes.model_server import (
     Behaviour,
@@ -203,7 +202,7 @@ async def test_an_option_that_the_model_offered_is_understood_when_pressed(talk:
         says("15 天。"),
     )
     assert (await talk.say("假")).replies[0].type == "choices"
-    turn = await talk.send(Message(action=ChooseAction(type="choose", value="查余额")))
+    turn = await talk.press("choose", value="查余额")
     assert texts(turn) == ["15 天。"]
     assert "查余额" in talk.model.chats[-2]["messages"][-1]["content"]
 
@@ -213,9 +212,9 @@ async def test_without_a_model_a_tool_runs_as_a_form(client: Client, parts: Part
     turn = await talk.say("leave balance of mine")
     offered = [o.value for r in turn.replies if r.type == "choices" for o in r.options]
     assert "get_leave_balance" in offered
-    turn = await talk.send(Message(action=ChooseAction(type="choose", value="get_leave_balance")))
+    turn = await talk.press("choose", value="get_leave_balance")
     assert flow_of(turn).awaiting == ["leave_type"]
-    turn = await talk.send(Message(action=ChooseAction(type="choose", value="annual")))
+    turn = await talk.press("choose", value="annual")
     assert flow_of(turn).status == "completed"
     assert "entitled: 15" in texts(turn)[0]  # what is left of them depends on the other tests
 
@@ -225,5 +224,5 @@ async def test_a_tool_of_flows_alone_can_not_be_started_by_its_name(talk: Talk) 
         calls(("dispatch_to_flow", {"flow_name": "record_leave", "slots": {}})), says("不行。")
     )
     assert (await talk.say("直接给我记上")).flow is None
-    turn = await talk.send(Message(action=ChooseAction(type="choose", value="record_leave")))
+    turn = await talk.press("choose", value="record_leave")
     assert turn.flow is None

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from activities import provided
 from router.domain.errors import ArgumentsToolError
-from router.domain.messages import ConfirmAction, FormAction, FormReply, Message, Turn
+from router.domain.messages import FormReply, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
 from router.runtime.composition import Parts
@@ -89,7 +89,7 @@ async def files(parts: Parts) -> None:
 
 
 async def fill(talk: Talk, value: JsonValue) -> Turn:
-    return await talk.send(Message(action=FormAction(type="form", values={"receipt": value})))
+    return await talk.press("form", values={"receipt": value})
 
 
 async def test_a_receipt_is_shown_by_name_and_passed_by_id(tooled: Tooled, parts: Parts) -> None:
@@ -101,7 +101,7 @@ async def test_a_receipt_is_shown_by_name_and_passed_by_id(tooled: Tooled, parts
         turn = await fill(talk, {**about, "size": 15})
         assert flow_of(turn).slots == {"receipt": MINE}
         assert words(turn) == "交 alice.pdf？"
-        turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
+        turn = await talk.press("confirm", value=True)
         said = [entry.data for entry in await talk.transcript() if entry.data["role"] == "user"]
     assert words(turn).startswith("stamped：盖章.pdf（23 B）：/v1/files/")
     (id_,) = LINK.findall(words(turn))

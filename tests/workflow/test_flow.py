@@ -5,7 +5,7 @@ from temporalio.client import WorkflowUpdateFailedError
 
 from router.contracts.failures import from_failure
 from router.domain.errors import Conflict, NotFound
-from router.domain.messages import ChooseAction, FormAction, Message, Reply
+from router.domain.messages import Reply
 from router.domain.principals import DEFAULT_TENANT
 from tests.workflow.conftest import Passing
 from tests.workflow.desk import Approver, Talk, becomes, flow_of, heard, run_of, withdrawn
@@ -73,8 +73,7 @@ async def test_nobody_fills_in_what_is_worked_out_from_the_rest(talk: Talk) -> N
     turn = await talk.say("我要请年假，12月7日到11日，家里有事")
     truth = flow_of(turn).slots
     for claimed in ({}, {"start": truth["start"], "end": truth["end"]}):
-        form = FormAction(type="form", values={**claimed, "days": 0.5})
-        turn = await talk.send(Message(action=form))
+        turn = await talk.press("form", values={**claimed, "days": 0.5})
         assert flow_of(turn).slots == truth
         assert "工作日天数" in turn.replies[0].text
 
@@ -83,7 +82,7 @@ async def test_what_was_looked_up_is_asked_when_someone_wants_it_changed(talk: T
     """Two days gave the end; who wants another end isn't told the same one again."""
     await talk.say("请两天年假，从12月7日开始，家里有事")
     await talk.say("不")
-    turn = await talk.send(Message(action=ChooseAction(type="choose", value="end")))
+    turn = await talk.press("choose", value="end")
     assert flow_of(turn).awaiting == ["end"]
     turn = await talk.say("12月9日")
     assert flow_of(turn).status == "confirming"

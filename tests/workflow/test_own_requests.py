@@ -14,15 +14,7 @@ from activities import provided
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
 from router.domain.locale import Locale
-from router.domain.messages import (
-    ENDED,
-    ChoicesReply,
-    ChooseAction,
-    ConfirmReply,
-    Message,
-    StartAction,
-    Turn,
-)
+from router.domain.messages import ENDED, ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
 from router.runtime.composition import Parts
 from tests.one_try import run_tool
 from tests.workflow.desk import Approver, Talk, flow_of, run_of, skipping, words
@@ -172,8 +164,7 @@ async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(talk:
 
 async def test_a_word_to_a_request_is_no_request_itself(talk: Talk) -> None:
     talk = await talk.another("erin")
-    start = StartAction(type="start", flow="nudge_approver", slots={})
-    assert (await talk.send(Message(action=start))).flow is not None
+    assert (await talk.press("start", flow="nudge_approver", slots={})).flow is not None
     with pytest.raises(ArgumentsToolError, match="nor is there any other"):
         await Tools(talk).call("withdraw_request", request="Remind the approver")
 
@@ -261,8 +252,7 @@ async def test_tools_speak_the_language_of_the_conversation(talk: Talk) -> None:
     talk = await talk.another("erin", "en")
     tools = Tools(talk)
     run = await talk.waiting_leave("I need annual leave from 14 December to 15 December, family")
-    nudge = StartAction(type="start", flow="nudge_approver", slots={"request": run})
-    await talk.send(Message(action=nudge))
+    await talk.press("start", flow="nudge_approver", slots={"request": run})
     with talk.parts.dependencies.override(provided.temporal, tools.connected):
         reminded = await talk.say("yes")
     assert "The approvers were reminded." in words(reminded)

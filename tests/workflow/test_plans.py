@@ -9,9 +9,7 @@ import pytest
 from temporalio.client import Client
 
 from router.contracts import conversation
-from router.domain.locale import Localised
 from router.runtime.composition import Parts
-from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.model_server import (
     Behaviour,
@@ -35,15 +33,11 @@ from tests.workflow.skill_histories import (
     seconds_to_stop,
     signalled,
 )
-from tests.workflow.tooled import Tooled, talking
+from tests.workflow.tooled import Tooled, skill, talking
 from tests.workflow.trip import book_seat, clear, entered, find_train, leave, made, wait_long
 
-NAME = Localised(zh="行程助手", en="Trip helper")
-PLANNER = Skill(
-    name="trip-planner",
-    title=NAME,
-    description=NAME,
-    instructions="Plan the trip.",
+PLANNER = skill(
+    *("trip-planner", "行程助手", "Trip helper"),
     allowed_tools=frozenset({"find_train", "find_hotel", "wait_long", "book_seat"}),
     max_turns=24,
     token_budget=100_000,

@@ -5,21 +5,14 @@ import asyncio
 import pytest
 
 from router.contracts import conversation
-from router.domain.locale import Localised
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
-from router.skill.skill import Skill
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import Behaviour, calls, says
 from tests.workflow.desk import Talk
-from tests.workflow.tooled import Tooled, chosen
+from tests.workflow.tooled import Tooled, chosen, skill
 
-LOOKER = Skill(
-    name="looker",
-    title=Localised(zh="查看", en="Looker"),
-    description=Localised(zh="看一看", en="Looks"),
-    instructions="Look.",
-)
+LOOKER = skill("looker", "查看", "Looker")
 CHOOSE = calls(("dispatch_to_skill", {"skill_name": "looker", "request": "看看"}))
 LOOK = calls(("look", {}))
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from router.domain.locale import Localised
 from router.skill.skill import Mode, Skill
 from tests.fakes.model_server import (
     Behaviour,
@@ -20,25 +19,17 @@ from tests.fakes.model_server import (
 from tests.fakes.web_server import Received, Reply
 from tests.workflow.desk import texts
 from tests.workflow.skill_histories import replays
-from tests.workflow.tooled import MODEL, Tooled
+from tests.workflow.tooled import MODEL, Tooled, skill
 from tests.workflow.trip import clear, find_train, made
 
-NAME = Localised(zh="行程助手", en="Trip helper")
 CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}))
 TRAIN, HOTEL = "Find a train", "Find a hotel"
 
 
 def helper(mode: Mode, model: str | None = None) -> Skill:
-    return Skill(
-        name="trip-helper",
-        title=NAME,
-        description=NAME,
-        instructions="Plan the trip.",
-        allowed_tools=frozenset({"find_train"}),
-        max_turns=24,
-        mode=mode,
-        model=model,
-    )
+    about = {"max_turns": 24, "mode": mode, "model": model}
+    allowed = frozenset({"find_train"})
+    return skill("trip-helper", "行程助手", "Trip helper", allowed_tools=allowed, **about)
 
 
 class Mortal:

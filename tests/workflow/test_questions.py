@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from router.domain.messages import (
-    ChoicesReply,
-    ChooseAction,
-    ConfirmAction,
-    ConfirmReply,
-    Message,
-    StartAction,
-)
+from router.domain.messages import ChoicesReply, ConfirmAction, ConfirmReply, Message
 from router.runtime.composition import Parts
 from router.tool.tool import tool
 from tests.workflow.desk import Talk, flow_of
@@ -78,13 +71,11 @@ async def test_a_card_of_one_run_is_none_of_another_that_looks_the_same(talk: Ta
 async def test_an_offer_that_is_still_open_is_chosen_by_its_question(talk: Talk) -> None:
     offer = (await talk.say("帮我办一下")).replies[-1]
     assert isinstance(offer, ChoicesReply)
-    choose = ChooseAction(type="choose", value="pay", question=offer.question)
-    assert flow_of(await talk.send(Message(action=choose))).name == "pay"
+    assert flow_of(await talk.press("choose", value="pay", question=offer.question)).name == "pay"
 
 
 async def test_a_tool_is_started_by_name_and_still_asks_first(talk: Talk) -> None:
-    start = StartAction(type="start", flow="pay", slots={"amount": "58"})
-    turn = await talk.send(Message(action=start))
+    turn = await talk.press("start", flow="pay", slots={"amount": "58"})
     assert (turn.route.by, paid) == ("action", [])
     assert flow_of(turn).slots == {"amount": 58}
     await talk.send(yes(card_of(turn)))
@@ -92,7 +83,6 @@ async def test_a_tool_is_started_by_name_and_still_asks_first(talk: Talk) -> Non
 
 
 async def test_what_a_slot_can_not_hold_is_said_and_asked_for(talk: Talk) -> None:
-    start = StartAction(type="start", flow="pay", slots={"amount": {"deep": []}})
-    turn = await talk.send(Message(action=start))
+    turn = await talk.press("start", flow="pay", slots={"amount": {"deep": []}})
     assert turn.replies[0].text == "请给一个数字。"
     assert (flow_of(turn).awaiting, flow_of(turn).slots) == (["amount"], {})

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from router.domain.locale import Locale
-from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message
+from router.domain.messages import ChoicesReply, ConfirmReply
 from tests.workflow.conftest import Passing
 from tests.workflow.desk import Talk, becomes, closed, flow_of, heard, run_of, withdrawn, words
 
@@ -94,8 +94,7 @@ async def test_a_button_takes_up_what_it_names(talk: Talk) -> None:
     _, claim = await three_deep(talk)
     which = (await talk.say("取消")).replies[-1]
     assert isinstance(which, ChoicesReply)
-    press = ChooseAction(type="choose", value=which.options[1].value, question=which.question)
-    turn = await talk.send(Message(action=press))
+    turn = await talk.press("choose", value=which.options[1].value, question=which.question)
     assert (flow_of(turn).id, turn.route.by) == (claim, "action")
 
 
@@ -130,8 +129,7 @@ async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
     assert "请找人事、财务或管理员" in words(turns[3])
     assert "从哪天开始" not in words(turns[3])
     assert "从哪天开始" in words(turns[4])
-    pressed = ChooseAction(type="choose", value=ways.options[1].value)
-    assert flow_of(await talk.send(Message(action=pressed))).slots == {}
+    assert flow_of(await talk.press("choose", value=ways.options[1].value)).slots == {}
     turn = await talk.say("找人工")
     assert (turn.route.kind, await active(talk)) == ("handoff", "leave_request")
 
@@ -195,8 +193,7 @@ async def test_its_notice_has_a_button_that_works_meanwhile(passing: Passing, ta
     (button,) = told[-1]["options"]
     assert button["label"] == "接着办请假申请"
     await talk.say("我要报销")
-    pressed = ChooseAction(type="choose", value=button["value"])
-    turn = await talk.send(Message(action=pressed))
+    turn = await talk.press("choose", value=button["value"])
     assert (flow_of(turn).name, [*flow_of(turn).slots]) == (
         "leave_request",
         ["leave_type", "start"],

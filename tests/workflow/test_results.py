@@ -7,22 +7,14 @@ from typing import Any
 import pytest
 
 from activities.builtin.skill_files import read_more
-from router.domain.locale import Localised
-from router.domain.messages import ConfirmAction, Message, StartAction
-from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.model_server import calls, says
 from tests.fakes.web_server import Received, Reply
 from tests.workflow.desk import flow_of, texts
-from tests.workflow.tooled import Tooled, chosen
+from tests.workflow.tooled import Tooled, chosen, skill
 
 ROWS = [{"note": f'row "{n}" 行\n' * 5} for n in range(2000)]
-READER = Skill(
-    name="reader",
-    title=Localised(zh="读表", en="Reader"),
-    description=Localised(zh="读表", en="Reads tables"),
-    instructions="Read the table.",
-)
+READER = skill("reader", "读表", "Reader")
 
 
 @tool(permission="read", title={"zh": "列表", "en": "Rows"})
@@ -54,8 +46,7 @@ async def test_a_person_reads_a_long_result_page_by_page(tooled: Tooled) -> None
         )
         assert found is not None
         slots = {"handle": found[2], "page": 2}
-        action = StartAction(type="start", flow="read_more", slots=slots)
-        turn = await talk.send(Message(action=action))
+        turn = await talk.press("start", flow="read_more", slots=slots)
     assert f"第 2 页，共 {found[1]} 页" in texts(turn)[0]
     assert flow_of(turn).status == "completed"
 
@@ -63,7 +54,7 @@ async def test_a_person_reads_a_long_result_page_by_page(tooled: Tooled) -> None
 async def test_a_write_whose_answer_is_no_use_is_said_to_be_done(tooled: Tooled) -> None:
     async with tooled([store_rows]) as talk:
         await chosen(talk, "store_rows")
-        turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
+        turn = await talk.press("confirm", value=True)
     assert texts(turn) == ["备注：已经办成了，只是结果给不出来：结果嵌套超过 60 层"]
     assert flow_of(turn).status == "completed"
     assert [call.status for call in turn.tool_calls] == ["done"]

@@ -10,18 +10,13 @@ from temporalio.client import Client
 from router.contracts import conversation
 from router.domain.locale import Localised
 from router.runtime.composition import Parts
-from router.skill.skill import Skill
 from tests.fakes.model_server import Behaviour, ModelServer, calls, hangs, reaches, says
 from tests.workflow.desk import Talk, flow_of, texts
-from tests.workflow.tooled import talking
+from tests.workflow.tooled import skill, talking
 from tests.workflow.trip import book_seat, clear, entered, find_train, leave, wait_long
 
-NAME = Localised(zh="行程助手", en="Trip helper")
-HELPER = Skill(
-    name="trip-helper",
-    title=NAME,
-    description=NAME,
-    instructions="Plan the trip.",
+HELPER = skill(
+    *("trip-helper", "行程助手", "Trip helper"),
     allowed_tools=frozenset({"find_train", "wait_long", "book_seat"}),
     max_turns=6,
 )

@@ -20,7 +20,7 @@ from router.contracts import conversation
 from router.contracts.activities import ToolCall
 from router.contracts.flow import workflow_id
 from router.domain.errors import UnknownOutcome
-from router.domain.messages import ConfirmAction, Message, Turn
+from router.domain.messages import Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from router.tool.registry import Registry
@@ -174,7 +174,7 @@ async def confirming(talk: Talk) -> str:
 
 
 async def confirm(talk: Talk) -> Turn:
-    return await talk.send(Message(action=ConfirmAction(type="confirm", value=True)), "m")
+    return await talk.press("confirm", "m", value=True)
 
 
 async def ended(talk: Talk, run: str) -> list[str]:
@@ -191,9 +191,7 @@ async def over(talk: Talk, tool: str, run: str) -> None:
 
 
 @pytest.mark.parametrize("patient", [True, False])
-async def test_confirmed_writes_outlive_a_turn(
-    tooled: Tooled, world: World, patient: bool
-) -> None:
+async def test_confirmed_writes_outlive_a_turn(tooled: Tooled, world: World, patient: bool) -> None:
     async with tooled(world.tools()) as talk:
         run = await confirming(talk)
         asking = asyncio.create_task(confirm(talk))

@@ -7,7 +7,6 @@ import pytest
 
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Locale, Localised
-from router.domain.messages import ConfirmAction, Message
 from router.runtime.composition import Parts
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import calls, fails
@@ -106,5 +105,5 @@ async def test_an_outcome_that_nobody_knows_is_told_in_the_readers_language(tool
     unknown = UnknownOutcome(Localised(zh="银行没有回话", en="the bank didn't answer"))
     async with tooled([send_that_raises(unknown)]) as talk:
         await chosen(talk, "send", "500")
-        turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
+        turn = await talk.press("confirm", value=True)
     assert "（银行没有回话）" in texts(turn)[0]

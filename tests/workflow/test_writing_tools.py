@@ -12,16 +12,14 @@ from activities.models import Models
 from activities.tools.texts import summarise, translate
 from activities.writer import Writer, writer
 from router.domain.budgets import Budget, Budgets
-from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChain
 from router.runtime.composition import Parts
-from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.model_server import ModelServer, calls, says
 from tests.workflow.desk import Talk, texts
-from tests.workflow.tooled import Tooled, talking
+from tests.workflow.tooled import Tooled, skill, talking
 
 TRANSLATE: tuple[str, Any] = ("translate", {"text": "你好", "to": "English"})
 ONE = Usage(llm_calls=1, prompt_tokens=100, completion_tokens=10)
@@ -76,8 +74,7 @@ async def test_beside_another_tool_it_is_counted_with_the_words_for_both(house: 
 
 
 async def test_a_skills_calls_of_it_are_the_turns_too(house: Tooled) -> None:
-    about = Localised(zh="把文字换种说法", en="Writes texts in other words")
-    scribe = Skill(name="scribe", title=about, description=about, instructions="Write them.")
+    scribe = skill("scribe", "把文字换种说法", "Writes texts in other words")
     async with house(skills=[scribe]) as talk:
         turn = await talk.scripted(
             "把这些文字换种说法",

@@ -10,7 +10,8 @@ from temporalio.client import Client
 
 from activities.capabilities import Capabilities
 from activities.tool_caller import ToolCaller
-from router.domain.messages import ChooseAction, Message, Turn
+from router.domain.locale import Localised
+from router.domain.messages import Turn
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.llm.client import ChatModel
@@ -27,6 +28,12 @@ from tests.workflow.desk import Talk, person
 
 MODEL = "scripted"
 """The usual model's name."""
+
+
+def skill(name: str, zh: str, en: str, **more: Any) -> Skill:
+    about = Localised(zh=zh, en=en)
+    given = {"instructions": f"Work as a {name} does.", **more}
+    return Skill(name=name, title=about, description=about, **given)
 
 
 @asynccontextmanager
@@ -115,7 +122,7 @@ async def _served(stack: AsyncExitStack, models: Models) -> Sequence[ModelServer
 async def chosen(talk: Talk, tool: str, *answers: str) -> Turn:
     """The tool, chosen from what is offered without a model, and what its form asks, answered."""
     await talk.say("帮我办一下")
-    turn = await talk.send(Message(action=ChooseAction(type="choose", value=tool)))
+    turn = await talk.press("choose", value=tool)
     for answer in answers:
         turn = await talk.say(answer)
     return turn
