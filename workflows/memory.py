@@ -140,9 +140,8 @@ def bounded(state: ConversationState) -> ConversationState:
 
 def leaves_several(state: ConversationState, view: FlowView) -> bool:
     """True where with this news nothing is asked any more and several flows are put aside."""
-    if state.active is None or state.active.id != view.id or view.asking:
-        return False
-    return len([paused for paused in state.paused if paused.id != view.id]) > 1
+    over = state.active is not None and state.active.id == view.id and not view.asking
+    return over and sum(paused.id != view.id for paused in state.paused) > 1
 
 
 def with_news(
@@ -259,10 +258,8 @@ def asking_which(
 def with_lapsed(state: ConversationState, view: FlowView) -> ConversationState:
     """The state with what an expired run was told; the oldest of too many is forgotten."""
     one = lapsed_of(view)
-    if one is None:
-        return state
-    others = [other for other in state.lapsed if other.run != one.run]
-    return state.changed(lapsed=[*others, one][-LAPSED:])
+    others = [other for other in state.lapsed if other.run != view.id]
+    return state.changed(lapsed=[*others, one][-LAPSED:]) if one else state
 
 
 def lapsed_of(view: FlowView) -> LapsedFlow | None:
@@ -325,18 +322,15 @@ def rows_of_turn(
 
 def rows_of_news(conversation: str, owner: str, news: News) -> list[LogEntry]:
     """The row of what a run said without being asked; none where it said nothing."""
-    if not news.replies:
-        return []
-    return [
-        LogEntry(
-            key=f"{conversation}:{news.view.id}:{news.view.events}",
-            kind="message",
-            at=news.at,
-            conversation=conversation,
-            recipient=owner,
-            data=_spoken(news.replies, flow=news.view.summary.model_dump(mode="json")),
-        )
-    ]
+    entry = LogEntry(
+        key=f"{conversation}:{news.view.id}:{news.view.events}",
+        kind="message",
+        at=news.at,
+        conversation=conversation,
+        recipient=owner,
+        data=_spoken(news.replies, flow=news.view.summary.model_dump(mode="json")),
+    )
+    return [entry] if news.replies else []
 
 
 def _spoken(replies: list[messages.Reply], **more: JsonValue) -> dict[str, JsonValue]:

@@ -43,8 +43,8 @@ def sub_flow_faults(
             what = f"flows would start each other for ever: {' ▸ '.join([flow.flow, *way])}"
             yield (*place, "flow"), Fault(what, "have one of them not start the next")
     size = sum(len(each.model_dump_json().encode()) for each in _with_all(flow, known))
-    if size > LARGEST_WITH_SUB_FLOWS and any(state.starts for state in flow.states.values()):
-        most = LARGEST_WITH_SUB_FLOWS
+    most = LARGEST_WITH_SUB_FLOWS
+    if size > most and _started(flow):
         what = f"with all that it starts {flow.flow} is {size} bytes; {most} are the most"
         yield ("flow",), Fault(what, "start fewer flows, or shorten them")
 
@@ -58,14 +58,17 @@ def _slots(place: Place, state: State, started: FlowDefinition) -> Iterator[tupl
             yield (*place, "with", slot), Fault(what, remedy)
 
 
+def _started(flow: FlowDefinition) -> set[str]:
+    return {state.starts for state in flow.states.values() if state.starts}
+
+
 def _way_back(to: str, start: str, known: Known) -> list[str]:
     ways, seen = [[start]], {start}
     while ways:
         way = ways.pop(0)
         if way[-1] == to:
             return way
-        states = known[way[-1]].states.values() if way[-1] in known else ()
-        new = sorted({state.starts for state in states if state.starts} - seen)
+        new = sorted(_started(known[way[-1]]) - seen) if way[-1] in known else []
         seen.update(new)
         ways += [[*way, name] for name in new]
     return []
@@ -75,8 +78,8 @@ def _with_all(flow: FlowDefinition, known: Known) -> list[FlowDefinition]:
     found = {flow.flow: flow}
     waiting = [flow]
     while waiting:
-        named = {state.starts for state in waiting.pop().states.values() if state.starts}
-        new = [known[name] for name in sorted(named - found.keys()) if name in known]
+        named = sorted(_started(waiting.pop()) - found.keys())
+        new = [known[name] for name in named if name in known]
         found.update({each.flow: each for each in new})
         waiting += new
     return list(found.values())
@@ -225,8 +228,7 @@ def _files(places: Sequence[Path], problems: list[Problem]) -> Iterator[Path]:
 def _duplicates(flows: Mapping[Path, FlowDefinition]) -> Iterator[Problem]:
     first: dict[str, Path] = {}
     for path, flow in flows.items():
-        other = first.setdefault(flow.flow, path)
-        if other != path:
+        if (other := first.setdefault(flow.flow, path)) != path:
             what = f"there is a flow {flow.flow} in {other} already"
             yield _problem(path, 1, Fault(what, "rename one of the two"))
 
@@ -242,7 +244,7 @@ def sub_flow_problems(
     waiting = list(flows.items())
     while waiting:
         path, flow = waiting.pop()
-        for name in {state.starts for state in flow.states.values() if state.starts} - known.keys():
+        for name in _started(flow) - known.keys():
             beside = path.with_name(f"{name}.yaml")
             if beside.is_file():
                 with suppress(DefinitionError):

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from temporalio.client import Client, WithStartWorkflowOperation, WorkflowQueryFailedError
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
-from router.contracts import flow as contract
+from router.contracts import flow
 from router.contracts.start_options import TASK_TIMEOUT, of_run
 from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
 from router.domain.locale import Localised
@@ -57,12 +57,12 @@ def why_not_now(run: RunRecord, now: datetime) -> NotNow | None:
 
 
 def operation(
-    start: contract.FlowStart, workflow_id: str, task_queue: str, share: Priority
+    start: flow.FlowStart, workflow_id: str, task_queue: str, share: Priority
 ) -> WithStartWorkflowOperation[object, object]:
     """What starts the run, unless it goes on or is over already; each try needs one of its own."""
     definition, requester = start.definition, start.requester
     return WithStartWorkflowOperation(
-        contract.WORKFLOW,
+        flow.WORKFLOW,
         start,
         id=workflow_id,
         task_queue=task_queue,
@@ -93,10 +93,8 @@ async def tell(
     temporal: Client, run: RunRecord, caller: Principal, event: Cancelled | Nudged, word: str
 ) -> RunStanding:
     """Tell a run something; `word` makes the update one, however often it is sent."""
-    told = contract.Tell(event=event, locale=caller.locale, aside=True)
-    answer = await _update(
-        temporal, run.workflow_id, contract.TELL, told, contract.FlowAnswer, word
-    )
+    told = flow.Tell(event=event, locale=caller.locale, aside=True)
+    answer = await _update(temporal, run.workflow_id, flow.TELL, told, flow.FlowAnswer, word)
     return RunStanding(id=run.id, status=answer.view.status, state=answer.view.state)
 
 
@@ -105,7 +103,7 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
     if run.status not in ASKING:
         return run
     try:
-        view = await _queried(temporal, run, contract.VIEW, FlowView)
+        view = await _queried(temporal, run, flow.VIEW, FlowView)
     except RouterError:
         return run
     return run.model_copy(update={"slots": view.slots, "state": view.state, "status": view.status})
@@ -114,7 +112,7 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
 async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | None:
     """The definition that the run began with; None where its workflow can't be asked for it."""
     try:
-        return await _queried(temporal, run, contract.DEFINITION, FlowDefinition)
+        return await _queried(temporal, run, flow.DEFINITION, FlowDefinition)
     except (RouterError, WorkflowQueryFailedError):
         return None
 
@@ -123,9 +121,9 @@ async def decide(
     temporal: Client, approval: ApprovalRecord, event: Decided, word: str
 ) -> RunStanding:
     """Tell a run an approver's decision; `Conflict` too where it is decided or has changed."""
-    decision = contract.ApprovalDecision(event=event)
+    decision = flow.ApprovalDecision(event=event)
     taken = await _update(
-        temporal, approval.workflow_id, contract.DECIDE, decision, contract.DecisionTaken, word
+        temporal, approval.workflow_id, flow.DECIDE, decision, flow.DecisionTaken, word
     )
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
 
@@ -134,19 +132,17 @@ async def operate(
     temporal: Client, run: RunRecord, event: Retried | Reassigned, word: str
 ) -> RunStanding:
     """Tell a run what an operator wants of it."""
-    told = contract.OperatorAction(event=event)
-    taken = await _update(
-        temporal, run.workflow_id, contract.OPERATE, told, contract.DecisionTaken, word
-    )
+    told = flow.OperatorAction(event=event)
+    taken = await _update(temporal, run.workflow_id, flow.OPERATE, told, flow.DecisionTaken, word)
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
-async def heard_by(temporal: Client, run: RunRecord) -> contract.ExpectedEvents:
+async def heard_by(temporal: Client, run: RunRecord) -> flow.ExpectedEvents:
     """The outside events that the run's flow knows; none where its workflow is forgotten."""
     try:
-        return await _queried(temporal, run, contract.HEARS, contract.ExpectedEvents)
+        return await _queried(temporal, run, flow.HEARS, flow.ExpectedEvents)
     except WorkflowOver:
-        return contract.ExpectedEvents()
+        return flow.ExpectedEvents()
 
 
 async def _queried(temporal: Client, run: RunRecord, query: str, answers: type[Out]) -> Out:
@@ -173,9 +169,9 @@ async def happen(
     Raises `NotFound` where its flow knows no such event, or not from the caller, `InvalidInput`
     where what it brings isn't what the flow wants.
     """
-    told = contract.ExternalEvent(event=event, roles=caller.roles)
+    told = flow.ExternalEvent(event=event, roles=caller.roles)
     taken = await _update(
-        temporal, run.workflow_id, contract.HAPPEN, told, contract.DecisionTaken, event.word
+        temporal, run.workflow_id, flow.HAPPEN, told, flow.DecisionTaken, event.word
     )
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 

@@ -1,14 +1,8 @@
 """A slot as a flow file has it, and what a type of slots has to know of its values.
 
-Everything that depends on a slot's type is a method or a trait of its `SlotType`, which is
-looked up by name: `slot.kind`. A new type is a class in a module of this package:
-
-    @registered
-    class Percentage(SlotType):
-        name = "percentage"
-        ...
-
-What is missing of it is an error when it is imported.
+Everything that depends on a slot's type is a method or a trait of its `SlotType`: `slot.kind`. A
+new one is a class, `@registered`, in a module of this package; what is missing of it is an error
+when it is imported.
 """
 
 from abc import ABC, abstractmethod
@@ -309,22 +303,7 @@ def form_values(
 
 
 def shown(slot: Slot, value: JsonValue, locale: Locale, files: Files = NO_FILES) -> str:
-    """The value of a slot as people read it; `files` has the names of files by their ids.
-
-    | type | zh | en |
-    | --- | --- | --- |
-    | choice | 年假 | annual leave |
-    | date | 2026年11月23日（周一） | Mon 23 Nov 2026 |
-    | datetime | 2026年11月23日（周一）14:30 | Mon 23 Nov 2026, 14:30 |
-    | money | ¥58.00 | CNY 58.00 |
-    | duration | 3.5 天 | 3.5 days |
-    | number, integer | 3.5 | 3.5 |
-    | boolean | 是 | yes |
-    | object | 交通 ¥36.00（11月21日，发票 A1） | transport CNY 36.00 (21 Nov 2026, invoice A1) |
-    | list | objects numbered, a line each; else 甲、乙 | the same; else a, b |
-    | file | its name | |
-    | text | as it is; where it was chosen, its label | |
-    """
+    """The value of a slot as people read it; `files` has the names of files by their ids."""
     return "" if value is None else slot.kind.word(slot, value, locale, files)
 
 
@@ -372,9 +351,6 @@ def plain(value: Any) -> str:
     """A value that nothing is known of: null as nothing, 5.0 as 5, several with commas.
 
     What isn't data is shown as nothing: its `str` would differ from one process to the next.
-
-    >>> plain([5.0, "a", None])
-    '5, a, '
     """
     match value:
         case str():
