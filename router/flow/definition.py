@@ -202,7 +202,7 @@ KINDS: "dict[str, type[State]]" = {}
 class State(Definition):
     """One of the kinds of states, told by the key that it has: reading a `State` gives that kind.
 
-    A kind declares its keys, its ways out, and the answers below that aren't the same for most.
+    A kind declares its keys, its ways out, and those answers below that don't stand in a key.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -216,6 +216,8 @@ class State(Definition):
     label: ClassVar[Localised]
     """What it does, in pictures."""
     outline: ClassVar[Outline] = Outline()
+    fails: ClassVar[bool] = False
+    """True where it may come to nothing, and says why as `results.error`."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -252,8 +254,9 @@ class State(Definition):
 
     @property
     def shown(self) -> Localised | str:
-        """What it does and with what, in a picture; slots that it asks for are added there."""
-        return ""
+        """With what it does that, in a picture; slots that it asks for are added there."""
+        what = getattr(self, self.kind, None)
+        return what if isinstance(what, str | Localised) else ""
 
     @property
     def rests(self) -> bool:
@@ -263,12 +266,12 @@ class State(Definition):
     @property
     def collects(self) -> tuple[str, ...]:
         """The slots that it asks for."""
-        return ()
+        return getattr(self, "collect", ())
 
     @property
     def forgets(self) -> tuple[str, ...]:
         """The slots that it empties."""
-        return ()
+        return getattr(self, "forget", ())
 
     @property
     def texts(self) -> dict[tuple[str, ...], Localised]:
@@ -278,12 +281,12 @@ class State(Definition):
     @property
     def asks(self) -> Approve | None:
         """Who has to agree."""
-        return None
+        return getattr(self, "approve", None)
 
     @property
     def awaits(self) -> Wait | None:
         """What it waits for."""
-        return None
+        return getattr(self, "wait", None)
 
     @property
     def tools(self) -> dict[str, str]:
@@ -293,17 +296,17 @@ class State(Definition):
     @property
     def gives(self) -> dict[str, str]:
         """An expression for each argument of its tool, or slot of its flow."""
-        return {}
+        return getattr(self, "arguments", {})
 
     @property
     def undoes(self) -> str | None:
         """The tool that takes back what it called."""
-        return None
+        return getattr(self, "undo", None)
 
     @property
     def starts(self) -> str | None:
         """The flow that it starts."""
-        return None
+        return getattr(self, "flow", None)
 
     @property
     def batch(self) -> Batching | None:
@@ -313,27 +316,22 @@ class State(Definition):
     @property
     def saves(self) -> str | None:
         """The name that its result has."""
-        return None
-
-    @property
-    def fails(self) -> bool:
-        """True where it may come to nothing, and says why as `results.error`."""
-        return False
+        return getattr(self, "save", None)
 
     @property
     def patience(self) -> Retry | None:
         """How often its call is made again while a system is out of reach."""
-        return None
+        return getattr(self, "retry", None)
 
     @property
     def holds(self) -> bool:
         """True where an operator is waited for when its call fails for good."""
-        return False
+        return getattr(self, "hold", False)
 
     @property
     def ends(self) -> EndStatus | None:
         """How the run ends there."""
-        return None
+        return getattr(self, "end", None)
 
     @classmethod
     def __get_pydantic_core_schema__(

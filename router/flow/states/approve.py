@@ -45,11 +45,6 @@ class ApproveState(State):
         """True: it waits for the decision."""
         return True
 
-    @property
-    def asks(self) -> Approve | None:
-        """Who has to agree."""
-        return self.approve
-
     def execute(self, context: StepContext) -> bool:
         """Open the approval, and wait for the verdict."""
         return approval.approve(context)

@@ -24,6 +24,7 @@ class CallState(State):
     kind: ClassVar[str] = "call"
     needs: ClassVar[tuple[str, ...]] = ("next",)
     may: ClassVar[tuple[str, ...]] = ("on_error",)
+    fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="调用", en="calls")
     outline: ClassVar[Outline] = Outline(mermaid=("[[", "]]"), bars=True)
 
@@ -54,41 +55,11 @@ class CallState(State):
         return {"call": self.call, **({"undo": self.undo} if self.undo else {})}
 
     @property
-    def gives(self) -> dict[str, str]:
-        """An expression for each argument."""
-        return self.arguments
-
-    @property
-    def undoes(self) -> str | None:
-        """The tool that takes it back."""
-        return self.undo
-
-    @property
     def batch(self) -> Batching | None:
         """The calls for all items."""
         if self.each is None:
             return None
         return Batching(tool=self.call, each=self.each, at_once=self.at_once)
-
-    @property
-    def saves(self) -> str | None:
-        """The name that the result has."""
-        return self.save
-
-    @property
-    def fails(self) -> bool:
-        """True: so may any call."""
-        return True
-
-    @property
-    def patience(self) -> Retry | None:
-        """How often it is made again."""
-        return self.retry
-
-    @property
-    def holds(self) -> bool:
-        """True where an operator is waited for."""
-        return self.hold
 
     def execute(self, context: StepContext) -> bool:
         """Have the tool called, unless that is put off."""
@@ -129,8 +100,3 @@ class CallState(State):
             yield complaint((*here, "attempts"), what, f"from 2 to {MOST_ATTEMPTS}")
         if self.retry.every.total_seconds() < 1:
             yield complaint((*here, "every"), "every is too short", "a second is the least")
-
-    @property
-    def shown(self) -> Localised | str:
-        """The tool."""
-        return self.call

@@ -16,6 +16,7 @@ class CheckState(State):
     kind: ClassVar[str] = "check"
     needs: ClassVar[tuple[str, ...]] = ("next",)
     may: ClassVar[tuple[str, ...]] = ("on_error",)
+    fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="检查", en="checks")
     outline: ClassVar[Outline] = Outline(
         mermaid=("{{", "}}"),
@@ -41,21 +42,6 @@ class CheckState(State):
         """The tool that is asked."""
         return {"check": self.check}
 
-    @property
-    def gives(self) -> dict[str, str]:
-        """An expression for each argument."""
-        return self.arguments
-
-    @property
-    def saves(self) -> str | None:
-        """The name that what it says has."""
-        return self.save
-
-    @property
-    def fails(self) -> bool:
-        """True: the call may be refused."""
-        return True
-
     def execute(self, context: StepContext) -> bool:
         """Have the tool asked."""
         run = context.run
@@ -63,8 +49,3 @@ class CheckState(State):
         run.tasks[id_] = Task(id=id_, kind="check", name=self.check, arguments=context.arguments())
         run.status = "running"
         return False
-
-    @property
-    def shown(self) -> Localised | str:
-        """The tool."""
-        return self.check

@@ -28,11 +28,6 @@ class CollectState(State):
     next: Next = ()
     """Where it goes on."""
 
-    @property
-    def collects(self) -> tuple[str, ...]:
-        """The slots that it asks for."""
-        return self.collect
-
     def execute(self, context: StepContext) -> bool:
         """Ask for a slot, or go back to where one was asked for that is to be put right."""
         run = context.run

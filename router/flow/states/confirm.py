@@ -49,11 +49,6 @@ class ConfirmState(State):
         run.status, run.offered = "confirming", {}
         return False
 
-    @property
-    def shown(self) -> Localised | str:
-        """The text."""
-        return self.confirm
-
 
 def _put_right(context: StepContext) -> set[str]:
     """The slots that are being put right, and the one that is to be asked for anew."""

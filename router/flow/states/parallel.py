@@ -22,6 +22,7 @@ class ParallelState(State):
     kind: ClassVar[str] = "parallel"
     needs: ClassVar[tuple[str, ...]] = ("join",)
     may: ClassVar[tuple[str, ...]] = ("otherwise",)
+    fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="同时进行", en="side by side")
 
     parallel: tuple[str, ...]
@@ -41,16 +42,6 @@ class ParallelState(State):
     def batch(self) -> Batching | None:
         """The branches."""
         return Batching(branches=self.parallel, wait_for=self.wait_for, rest=self.rest)
-
-    @property
-    def saves(self) -> str | None:
-        """The name that the result has."""
-        return self.save
-
-    @property
-    def fails(self) -> bool:
-        """True: a branch may end as failed."""
-        return True
 
     def execute(self, context: StepContext) -> bool:
         """Have the branches run, and go on when they have joined or ended."""

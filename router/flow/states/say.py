@@ -35,19 +35,9 @@ class SayState(State):
     """Where it goes on."""
 
     @property
-    def forgets(self) -> tuple[str, ...]:
-        """Slots that are emptied."""
-        return self.forget
-
-    @property
     def texts(self) -> dict[tuple[str, ...], Localised]:
         """What is said."""
         return {("say",): self.say} if self.say else {}
-
-    @property
-    def ends(self) -> EndStatus | None:
-        """How the run ends."""
-        return self.end
 
     def execute(self, context: StepContext) -> bool:
         """Say it, and go on or end: other than as completed with nothing left done."""
@@ -74,8 +64,3 @@ class SayState(State):
         if self.keep and self.end in (None, "completed"):
             what = "what was done stays done there anyway"
             yield complaint((*place, "keep"), what, "leave keep: out, or end otherwise")
-
-    @property
-    def shown(self) -> Localised | str:
-        """What is said."""
-        return self.say or ""

@@ -20,6 +20,7 @@ class SubFlowState(State):
 
     kind: ClassVar[str] = "flow"
     may: ClassVar[tuple[str, ...]] = ("completed", "otherwise", "next")
+    fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="办理另一流程", en="starts a flow")
 
     flow: str
@@ -42,31 +43,11 @@ class SubFlowState(State):
     """Where one that is `detached` goes on."""
 
     @property
-    def gives(self) -> dict[str, str]:
-        """An expression for each slot."""
-        return self.arguments
-
-    @property
-    def starts(self) -> str | None:
-        """The flow."""
-        return self.flow
-
-    @property
     def batch(self) -> Batching | None:
         """The runs for all items, or the one."""
         return Batching(
             flow=self.flow, each=self.each, at_once=self.at_once, detached=self.detached
         )
-
-    @property
-    def saves(self) -> str | None:
-        """The name that the result has."""
-        return self.save
-
-    @property
-    def fails(self) -> bool:
-        """True: a run may end as failed."""
-        return True
 
     def execute(self, context: StepContext) -> bool:
         """Have the runs made, and go on when they have ended."""
@@ -87,8 +68,3 @@ class SubFlowState(State):
                     f"{place[-1]} never leaves by {name}",
                     "a flow that is detached leaves by next, any other by completed and otherwise",
                 )
-
-    @property
-    def shown(self) -> Localised | str:
-        """The flow."""
-        return self.flow

@@ -40,11 +40,6 @@ class WaitState(State):
         """True for a span: a moment may be past when the state is entered."""
         return self.wait.until is None and self.wait.duration != timedelta()
 
-    @property
-    def awaits(self) -> Wait | None:
-        """What it waits for."""
-        return self.wait
-
     def execute(self, context: StepContext) -> bool:
         """Wait, unless it has come already."""
         return waiting.wait(context)

@@ -190,9 +190,7 @@ class Life:
             assert id_ == task.id
             if task.may_change_something:
                 assert task.key not in self._settled, f"{task.key} is made a second time"
-                # Undos of several runs are numbered, and one that is left alone needs no number.
-                place = id_.partition("#")[0] if task.kind == "undo" else id_
-                begun = task.model_copy(update={"stopping": False, "id": place})
+                begun = task.model_copy(update={"stopping": False})
                 assert self._tasks.setdefault(task.key, begun) == begun, task.key
 
     def _is_shown(self) -> None:
