@@ -13,14 +13,14 @@ hands over its own when it ends; the others, which may wait for the same person 
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
 from router.domain.locale import Localised
 from router.flow.definition import Approve
 from router.flow.engine import decisions
-from router.flow.engine.context import StepContext, canonical, rendered
+from router.flow.engine.context import StepContext, canonical, in_both_languages
 from router.flow.engine.decisions import Approver, Via, assignee, tell, tell_those_awaited
 from router.flow.engine.events import Agreed
 from router.flow.engine.run import Agreement, Approval, Assignee, Ending, Escalating, Opening
@@ -33,17 +33,10 @@ BEFORE = Localised(
 )
 
 
-def found(context: StepContext, ask: Approve, person: str, contents: str) -> Agreement | None:
-    """The person's agreement to these contents that spares them being asked here, if any."""
-    if not ask.skip_same:
-        return None
-    those = (
-        each
-        for each in context.run.agreements
-        if (each.person, each.contents) == (person, contents)
-        and context.run.state not in each.counted
-    )
-    return next(those, None)
+def agreed_before(context: StepContext, ask: Approve, person: str, contents: str) -> bool:
+    """True where the person's agreement to these contents spares them being asked here."""
+    same = (a for a in context.run.agreements if (a.person, a.contents) == (person, contents))
+    return ask.skip_same and any(context.run.state not in a.counted for a in same)
 
 
 def carry_over(context: StepContext, person: str, contents: str) -> None:
@@ -97,7 +90,7 @@ def _has_agreed(context: StepContext, approval: Approval, one: Assignee) -> bool
     ask = context.state.asks
     if ask is None or not one.open or one.behind is not None:
         return False
-    return found(context, ask, one.person, approval.contents) is not None
+    return agreed_before(context, ask, one.person, approval.contents)
 
 
 NOBODY = Localised(
@@ -130,46 +123,35 @@ def open_approval(context: StepContext) -> None:
     if not asked:
         context.give_up(NOBODY, "nobody to approve")
         return
-    contents = _agreed_to(context)
-    people = [_placed(context, ask, one, contents) for one in asked]
-    approval = _approval(context, ask, people, contents)
-    awaited = approval.waiting_for()
-    dues = decisions.moments(context, ask, awaited[0].person, opening.since) if awaited else {}
-    approval.due = dues.get("expire")
-    approval.cc = decisions.copied(context, ask, asked)
-    names = _names(context, [one.person for one in people])
-    run.approval, run.before, run.pending = approval, None, None
-    for name, due in dues.items():
-        context.set_timer(name, due)
-    _announce(context, approval, names)
-
-
-def _placed(context: StepContext, ask: Approve, asked: Approver, contents: str) -> Assignee:
-    """The person as asked, or as one who has agreed to the same before."""
-    new = assignee(context, asked)
-    if found(context, ask, asked.person, contents) is not None:
-        new.via, new.verdict, new.at = "carried", "approve", context.now
-    return new
-
-
-def _approval(
-    context: StepContext, ask: Approve, people: list[Assignee], contents: str
-) -> Approval:
-    run = context.run
+    # The same in every state, and in every branch of a run.
+    contents = _digest({k: value for k, value in _contents(context).items() if k != "run"})
+    people = [assignee(context, one) for one in asked]
+    for one in people:
+        if agreed_before(context, ask, one.person, contents):
+            one.via, one.verdict, one.at = "carried", "approve", context.now
     summary, labels = _summary(context)
-    return Approval(
+    approval = Approval(
         visit=run.visit,
         mode=ask.mode,
-        title=Localised(
-            zh=rendered(context.definition, run, ask.title, "zh"),
-            en=rendered(context.definition, run, ask.title, "en"),
-        ),
+        title=in_both_languages(context.definition, run, ask.title),
         summary=summary,
         labels=labels,
         digest=_digest({**_contents(context), "state": run.state}),
         assignees=people,
         contents=contents,
     )
+    awaited = approval.waiting_for()
+    dues = decisions.moments(context, ask, awaited[0].person, opening.since) if awaited else {}
+    approval.due = dues.get("expire")
+    approval.cc = decisions.copied(context, ask, asked)
+    ids: list[JsonValue] = [one.person for one in people]
+    answer = context.look_up("names", ids)
+    names = answer if isinstance(answer, list) else ids
+    run.approval, run.before, run.pending = approval, None, None
+    for name, due in dues.items():
+        context.set_timer(name, due)
+    called = {one.person: str(name) for one, name in zip(people, names, strict=False)}
+    _announce(context, approval, called)
 
 
 def _contents(context: StepContext) -> dict[str, JsonValue]:
@@ -179,19 +161,8 @@ def _contents(context: StepContext) -> dict[str, JsonValue]:
     return {"run": run.id, "flow": flow, "slots": run.slots}
 
 
-def _agreed_to(context: StepContext) -> str:
-    """Stands for the contents: the same in every state, and in every branch of a run."""
-    return _digest({name: value for name, value in _contents(context).items() if name != "run"})
-
-
 def _digest(shown: Mapping[str, JsonValue]) -> str:
     return hashlib.sha256(canonical(shown).encode()).hexdigest()[:32]
-
-
-def _names(context: StepContext, people: Sequence[str]) -> dict[str, str]:
-    names = context.look_up("names", list(people))
-    called = [str(n) for n in names] if isinstance(names, list) else list(people)
-    return dict(zip(people, called, strict=False))
 
 
 def _announce(context: StepContext, approval: Approval, names: Mapping[str, str]) -> None:
@@ -204,41 +175,35 @@ def _announce(context: StepContext, approval: Approval, names: Mapping[str, str]
     for person in carried:
         carry_over(context, person, approval.contents)
     if carried:
-        context.say(_agreed_before([names.get(person, person) for person in carried]))
-    new = [person for person in approval.cc if person not in run.copied]
-    run.copied += new
+        zh, en = _listed(carried, names)
+        agreed = Localised(
+            zh=f"{zh} 已经同意过同样的内容，不再重复审批。",
+            en=f"{en} agreed to the same before and isn't asked again.",
+        )
+        context.say(agreed)
+    run.copied += [person for person in approval.cc if person not in run.copied]
     if approval.agreed:
         decisions.settle(context, "approve", carried[-1])
         return
-    awaited = [a for a in approval.assignees if a.open]
-    context.say(_sent_to([names.get(a.person, a.person) for a in awaited]))
+    zh, en = _listed([a.person for a in approval.assignees if a.open], names)
+    sent = Localised(
+        zh=f"已提交给 {zh} 审批，有结果会在这里告诉你。",
+        en=f"This is with {en} for approval now; you'll hear here as soon as it is decided.",
+    )
+    context.say(sent)
     tell_those_awaited(context, "asked")
     tell(context, approval.cc, "copied")
 
 
-def _sent_to(names: list[str]) -> Localised:
-    """Tells the requester whose decision is awaited now."""
-    zh, en = "、".join(names), ", ".join(names)
-    return Localised(
-        zh=f"已提交给 {zh} 审批，有结果会在这里告诉你。",
-        en=f"This is with {en} for approval now; you'll hear here as soon as it is decided.",
-    )
-
-
-def _agreed_before(names: list[str]) -> Localised:
-    zh, en = "、".join(names), ", ".join(names)
-    return Localised(
-        zh=f"{zh} 已经同意过同样的内容，不再重复审批。",
-        en=f"{en} agreed to the same before and isn't asked again.",
-    )
+def _listed(people: list[str], names: Mapping[str, str]) -> tuple[str, str]:
+    called = [names.get(person, person) for person in people]
+    return "、".join(called), ", ".join(called)
 
 
 def _asked_for(context: StepContext) -> Approve:
     ask = context.state.asks
     if ask is None:  # pragma: no cover
-        raise TypeError(
-            f"state {context.run.state} of {context.definition.flow} asks for no approval"
-        )
+        raise TypeError(f"{context.run.state} of {context.definition.flow} asks for no approval")
     return ask
 
 
@@ -268,18 +233,15 @@ def escalate(context: StepContext, pending: Escalating) -> bool:
     """Ask, in place of those who didn't answer, whoever the file names for that."""
     run = context.run
     ask, approval = _asked_for(context), run.approval
-    if approval is None or ask.escalate_to is None:
-        run.pending = pending.then
-        return True
-    late = approval.waiting_for()
-    targets = [_above(context, ask.escalate_to, one) for one in late]
+    late = approval.waiting_for() if approval and ask.escalate_to else []
+    targets = [_above(context, ask.escalate_to or "", one) for one in late]
     run.pending = pending.then
-    asked = {a.person for a in approval.assignees}
+    if approval is None or ask.escalate_to is None:
+        return True
     for one, instead in zip(late, targets, strict=True):
-        new = [target for target in instead if target.person not in asked]
-        if new:
+        asked = {a.person for a in approval.assignees}
+        if new := [target for target in instead if target.person not in asked]:
             _replace(context, approval, one, new)
-            asked.update(target.person for target in new)
     context.note("escalated", comment=", ".join(a.person for a in approval.waiting_for()))
     tell_those_awaited(context, "escalated")
     return True

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
 
-from router.domain.locale import Locale, Localised
+from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import ENDED, FlowStatus
 from router.flow.definition import FlowDefinition, State
 from router.flow.engine.events import Effect, Say
@@ -147,16 +147,15 @@ def rendered(definition: FlowDefinition, run: Run, text: Localised, locale: Loca
     """A text of the file, filled in with what the run knows."""
     requester = expressions.person(run.requester)
     words = text.within(locale)
-    scope = templates.text_scope(
-        definition.slots,
-        run.slots,
-        run.results,
-        requester,
-        locale,
-        run.files,
-        only=templates.shown_in(words),
-    )
-    return templates.render(words, scope)
+    only = templates.shown_in(words)
+    known = (definition.slots, run.slots, run.results, requester, locale, run.files)
+    return templates.render(words, templates.text_scope(*known, only=only))
+
+
+def in_both_languages(definition: FlowDefinition, run: Run, text: Localised) -> Localised:
+    """A text of the file, filled in."""
+    zh, en = (rendered(definition, run, text, locale) for locale in LOCALES)
+    return Localised(zh=zh, en=en)
 
 
 def canonical(value: Mapping[str, JsonValue]) -> str:

@@ -195,27 +195,13 @@ class Fired(Event):
     timer: str
 
 
+Word = Began | Answered | Confirmed | Unclear | Skipped | Puzzled | StartedOver
+"""What a requester says to a run that asks; anything else is the world's doing."""
+Operated = Decided | Retried | Reassigned
+"""What may be refused: a decision, and what operators do."""
+CameBack = LookedUp | Called | Failed | AskedBack | Finished
 AnyEvent = Annotated[
-    Began
-    | Answered
-    | Confirmed
-    | Unclear
-    | Skipped
-    | Puzzled
-    | StartedOver
-    | Cancelled
-    | LookedUp
-    | Called
-    | Failed
-    | AskedBack
-    | Decided
-    | Nudged
-    | Fired
-    | Arrived
-    | Finished
-    | Agreed
-    | Retried
-    | Reassigned,
+    Word | Operated | CameBack | Cancelled | Nudged | Fired | Arrived | Agreed,
     Field(discriminator="type"),
 ]
 

@@ -14,7 +14,7 @@ from router.domain.locale import Localised
 from router.flow.definition import SlotValues
 from router.flow.engine import changes
 from router.flow.engine.changes import CHANGE
-from router.flow.engine.context import StepContext, rendered
+from router.flow.engine.context import StepContext, in_both_languages
 from router.flow.engine.slots import (
     amended,
     at,
@@ -111,10 +111,7 @@ def _broken(
     fine = context.evaluate(check.that, slots=slots, **scope)
     if fine is True:
         return None
-    return Localised(
-        zh=rendered(context.definition, context.run, check.say, "zh"),
-        en=rendered(context.definition, context.run, check.say, "en"),
-    )
+    return in_both_languages(context.definition, context.run, check.say)
 
 
 def skip(context: StepContext) -> None:

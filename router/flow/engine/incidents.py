@@ -9,13 +9,12 @@ stays in `run.done`, marked with why, and the rest is taken back all the same; t
 """
 
 from datetime import timedelta
-from typing import Literal
 
 from router.domain.errors import Conflict, RouterError
 from router.domain.locale import Localised
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext
-from router.flow.engine.events import Decided, Failed, Reassigned, Retried
+from router.flow.engine.events import Decided, Reassigned, Retried
 from router.flow.engine.run import Done, Ending, FailureKind, GoingBack, Run, Task
 
 OUT_OF_REACH = Localised(
@@ -34,13 +33,9 @@ WORTH_ANOTHER_TRY: frozenset[FailureKind] = frozenset({"unavailable", "unknown"}
 only where its tool honours keys; of any other the ledger says `unknown` once more."""
 
 
-def rests(context: StepContext) -> bool:
+def rests(run: Run) -> bool:
     """True where the call isn't to be made now, but later or when an operator says so."""
-    run = context.run
-    if run.held is None and "retry" not in run.timers:
-        return False
-    run.status = "waiting"
-    return True
+    return run.held is not None or "retry" in run.timers
 
 
 def put_off(context: StepContext, kind: FailureKind) -> bool:
@@ -54,16 +49,8 @@ def put_off(context: StepContext, kind: FailureKind) -> bool:
         return True
     if not state.holds or (kind == "arguments" and "on_error" in state.exits()):
         return False
-    _hold(context, kind)
+    hold(context, kind)
     return True
-
-
-def hold_lookup(context: StepContext, task: Task, failed: Failed) -> None:
-    """Have an approval wait where something it has to know can't be looked up.
-
-    Whoever was asked already may decide all the same, which has it looked up again too.
-    """
-    _hold(context, failed.kind, f"{task.name}: {failed.error}")
 
 
 def holds_approval(context: StepContext) -> bool:
@@ -76,7 +63,11 @@ def holds_approval(context: StepContext) -> bool:
     return True
 
 
-def _hold(context: StepContext, kind: FailureKind, why: str | None = None) -> None:
+def hold(context: StepContext, kind: FailureKind, why: str | None = None) -> None:
+    """Have a call wait for an operator, or an approval for which something can't be looked up.
+
+    Whoever was asked already may decide all the same, which has it looked up again too.
+    """
     context.run.held = kind
     context.note("held", comment=why)
     # An approver who doesn't answer is none of the requester's business.
@@ -97,7 +88,7 @@ def retry(context: StepContext, event: Retried) -> None:
 
 def retry_refusal(run: Run) -> RouterError | None:
     """Why nothing can be made again; None where something can."""
-    if run.ending is None and (run.held is not None or "retry" in run.timers):
+    if run.ending is None and rests(run):
         return None
     return Conflict("No call of this run waits to be made again.")
 
@@ -152,15 +143,16 @@ LEFT = Localised(
 def put_off_undo(context: StepContext, task: Task, kind: FailureKind) -> None:
     """Keep what an undo couldn't take back, and say so, though not with every try."""
     run = context.run
-    run.done = [_failed(done, task, kind) if done.key == task.undoes else done for done in run.done]
-    here = next(done for done in run.done if done.key == task.undoes)
-    owes: Literal["later", "operator"] = "later" if _passes(here) else "operator"
-    if owes == "operator" and run.owes != owes:
+    number, done = next((n, d) for n, d in enumerate(run.done) if d.key == task.undoes)
+    tried = {"task": task.id, "failed": kind, "tries": done.tries + 1}
+    here = run.done[number] = done.model_copy(update=tried)
+    if not _passes(here) and run.owes != "operator":
+        run.owes = "operator"
         context.note("held")
         context.say(UNDO_HELD)
     elif run.owes is None:
+        run.owes = "later"
         context.say(LATER)
-    run.owes = "operator" if "operator" in (run.owes, owes) else owes
 
 
 def rest(context: StepContext) -> None:
@@ -172,9 +164,11 @@ def rest(context: StepContext) -> None:
         context.set_timer("retry", context.now + FIRST_PAUSE * 2 ** (min(tries) - 1))
 
 
-def try_later_ones(run: Run) -> None:
+def try_later_ones(context: StepContext) -> None:
     """The pause is over: what may have passed is tried again."""
-    run.done = [_anew(done) if _passes(done) else done for done in run.done]
+    run = context.run
+    context.note("tried again")
+    run.done = [d.model_copy(update={"failed": None}) if _passes(d) else d for d in run.done]
 
 
 def retry_undo(context: StepContext, event: Retried) -> None:
@@ -184,8 +178,12 @@ def retry_undo(context: StepContext, event: Retried) -> None:
     """
     run = context.run
     context.note("retried", event.by)
-    run.done = [_by_operator(done) for done in run.done]
     run.timers, run.owes = {}, "later"
+    for number, done in enumerate(run.done):
+        if done.failed is not None:
+            again = done.again + (done.failed in WITHOUT_EFFECT)
+            anew = {"failed": None, "tries": 0, "again": again}
+            run.done[number] = done.model_copy(update=anew)
 
 
 def undo_retry_refusal(run: Run) -> RouterError | None:
@@ -221,18 +219,3 @@ def settle(context: StepContext) -> None:
 def _passes(done: Done) -> bool:
     """True for what failed, and is tried again by itself."""
     return done.failed in WORTH_ANOTHER_TRY and done.tries < MOST_TRIES
-
-
-def _failed(done: Done, task: Task, kind: FailureKind) -> Done:
-    return done.model_copy(update={"task": task.id, "failed": kind, "tries": done.tries + 1})
-
-
-def _anew(done: Done) -> Done:
-    return done.model_copy(update={"failed": None})
-
-
-def _by_operator(done: Done) -> Done:
-    if done.failed is None:
-        return done
-    again = done.again + (done.failed in WITHOUT_EFFECT)
-    return done.model_copy(update={"failed": None, "tries": 0, "again": again})

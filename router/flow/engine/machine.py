@@ -32,19 +32,7 @@ from router.flow.engine import (
 )
 from router.flow.engine.compensation import BROKEN, go_back, leave, refused
 from router.flow.engine.context import StepContext
-from router.flow.engine.events import (
-    AnyEvent,
-    AskedBack,
-    Called,
-    Decided,
-    Effect,
-    Failed,
-    Finished,
-    LookedUp,
-    Reassigned,
-    Retried,
-    Unclear,
-)
+from router.flow.engine.events import AnyEvent, Effect
 from router.flow.engine.run import (
     Done,
     Ending,
@@ -60,15 +48,13 @@ from router.flow.language.templates import TextError
 from router.flow.prompts import guidance, question
 
 
-def looked_up(context: StepContext, event: LookedUp) -> None:
-    """A lookup has an answer, for whatever in this visit needs it."""
+def _looked_up(context: StepContext, event: events.LookedUp) -> None:
     task = context.run.tasks.pop(event.task, None)
     if task is not None:
         context.run.known[task.key] = event.value
 
 
-def called(context: StepContext, event: Called) -> None:
-    """A tool has answered: go on from the state that called it, or with taking things back."""
+def _called(context: StepContext, event: events.Called) -> None:
     run = context.run
     task = run.tasks.pop(event.task, None)
     if task is None:
@@ -83,7 +69,17 @@ def called(context: StepContext, event: Called) -> None:
         context.leave("next")
         return
     if state.undoes:
-        run.done.append(_done(context, task, state.undoes))
+        run.done.append(
+            Done(
+                visit=run.visit,
+                state=run.state,
+                tool=task.name,
+                arguments=task.arguments,
+                key=task.key,
+                undo=state.undoes,
+                part=task.part,
+            )
+        )
     if run.ending is not None:
         compensation.called_off(context, task, lasts=event.lasts and not state.undoes)
     elif task.part is not None:
@@ -92,20 +88,7 @@ def called(context: StepContext, event: Called) -> None:
         context.leave("next")
 
 
-def _done(context: StepContext, task: Task, undo: str) -> Done:
-    return Done(
-        visit=context.run.visit,
-        state=context.run.state,
-        tool=task.name,
-        arguments=task.arguments,
-        key=task.key,
-        undo=undo,
-        part=task.part,
-    )
-
-
-def failed(context: StepContext, event: Failed) -> None:
-    """A task failed for good: take the state's way out of that, ask anew, or end."""
+def _failed(context: StepContext, event: events.Failed) -> None:
     run = context.run
     task = run.tasks.pop(event.task, None)
     if task is None:
@@ -124,8 +107,7 @@ def failed(context: StepContext, event: Failed) -> None:
             _call_failed(context, task, event)
 
 
-def _call_failed(context: StepContext, task: Task, event: Failed) -> None:
-    """Leave a state by what its call or check failed for, unless an operator is to see to it."""
+def _call_failed(context: StepContext, task: Task, event: events.Failed) -> None:
     context.run.results["error"] = {"message": event.error, "kind": event.kind}
     if task.kind == "check" and event.offered is not None:
         elicitation.offer_choice(context, event.offered)
@@ -137,7 +119,7 @@ def _call_failed(context: StepContext, task: Task, event: Failed) -> None:
         context.give_up(refused(context) if task.kind == "check" else BROKEN, event.error)
 
 
-def _lookup_failed(context: StepContext, task: Task, event: Failed) -> None:
+def _lookup_failed(context: StepContext, task: Task, event: events.Failed) -> None:
     """What can't be looked up is asked for anew where someone is there to ask.
 
     Elsewhere it ends the run; an approval waits for an operator, who has it looked up again.
@@ -150,13 +132,12 @@ def _lookup_failed(context: StepContext, task: Task, event: Failed) -> None:
         context.run.offered = {}
         context.say(Localised(zh=event.error, en=event.error))
     elif context.state.kind == "approve":
-        incidents.hold_lookup(context, task, event)
+        incidents.hold(context, event.kind, f"{task.name}: {event.error}")
     else:
         context.give_up(BROKEN, f"{task.name}: {event.error}")
 
 
-def asked_back(context: StepContext, event: AskedBack) -> None:
-    """A tool wants to know more before it does anything: ask, where somebody can be asked."""
+def _asked_back(context: StepContext, event: events.AskedBack) -> None:
     run = context.run
     task = run.tasks.pop(event.task, None)
     if task is None:
@@ -168,13 +149,11 @@ def asked_back(context: StepContext, event: AskedBack) -> None:
     elif task.part is not None:
         parallel.failed(context, task, event.inquiry.say.within(run.locale), "arguments")
     elif not elicitation.ask_back(context, event.inquiry):
-        context.give_up(
-            elicitation.TOO_MANY, f"{task.name} asked back more than {elicitation.MOST} times"
-        )
+        reason = f"{task.name} asked back more than {elicitation.MOST} times"
+        context.give_up(elicitation.TOO_MANY, reason)
 
 
-def finished(context: StepContext, event: Finished) -> None:
-    """A run that this one started is over: what it did is this one's to take back from now on."""
+def _finished(context: StepContext, event: events.Finished) -> None:
     run = context.run
     task = run.tasks.pop(event.task, None)
     if task is None:
@@ -254,11 +233,8 @@ def _cancelled(context: StepContext, event: events.Cancelled) -> None:
         if run.done and not event.by_parent:
             context.say(compensation.UNDER_WAY)
         return
-    run.tasks = {
-        id_: task
-        for id_, task in run.tasks.items()
-        if task.may_change_something and id_ not in event.leaving
-    }
+    stays = (t for t in run.tasks.values() if t.may_change_something and t.id not in event.leaving)
+    run.tasks = {task.id: task for task in stays}
     run.told_elsewhere = event.by_parent
     compensation.say_cancelled(context)
     parallel.stop(context)
@@ -285,19 +261,19 @@ def _fired(context: StepContext, event: events.Fired) -> None:
     if timer is None:
         return
     del run.timers[timer.name]
-    if timer.name == "wait":
-        waiting.over(context)
-    elif timer.name == "retry":
-        context.note("tried again")
-        incidents.try_later_ones(run)
-    elif timer.name == "remind":
-        approval.remind(context, "reminded")
-    elif timer.name == "escalate":
-        decisions.pass_up(context)
-    elif timer.name in waiting.NAMES:
-        waiting.fired(context, timer)
-    else:
-        approval.expire(context)
+    match timer.name:
+        case "wait":
+            waiting.over(context)
+        case "retry":
+            incidents.try_later_ones(context)
+        case "remind":
+            approval.remind(context, "reminded")
+        case "escalate":
+            decisions.pass_up(context)
+        case "expire":
+            approval.expire(context)
+        case _:
+            waiting.fired(context, timer)
 
 
 def _retried(context: StepContext, event: events.Retried) -> None:
@@ -316,15 +292,15 @@ HANDLERS: dict[type, Callable[[StepContext, Any], None]] = {
     events.Puzzled: _puzzled,
     events.StartedOver: _started_over,
     events.Cancelled: _cancelled,
-    events.LookedUp: looked_up,
-    events.Called: called,
-    events.Failed: failed,
-    events.AskedBack: asked_back,
+    events.LookedUp: _looked_up,
+    events.Called: _called,
+    events.Failed: _failed,
+    events.AskedBack: _asked_back,
     events.Decided: _decided,
     events.Nudged: _nudged,
     events.Fired: _fired,
     events.Arrived: waiting.arrive,
-    events.Finished: finished,
+    events.Finished: _finished,
     events.Agreed: approval.hear,
     events.Retried: _retried,
     events.Reassigned: incidents.reassign,
@@ -348,7 +324,7 @@ def step(
     HANDLERS[type(event)](context, event)
     advance(context)
     guidance.say_what_stays(context)
-    guidance.help_with(run, context, refused=not isinstance(event, Unclear))
+    guidance.help_with(run, context, refused=not isinstance(event, events.Unclear))
     waiting.keep_time(context, event)
     return context.run, context.effects
 
@@ -393,12 +369,14 @@ def _move(context: StepContext) -> bool:
 
 
 def refusal_of(
-    definition: FlowDefinition, run: Run, event: Decided | Retried | Reassigned, now: datetime
+    definition: FlowDefinition, run: Run, event: events.Operated, now: datetime
 ) -> RouterError | None:
     """Why this decision, or this word of an operator, can't be taken; None where it can."""
     context = StepContext(definition, run, now)
-    if isinstance(event, Retried):
-        return incidents.undo_retry_refusal(run) and incidents.retry_refusal(run)
-    if isinstance(event, Reassigned):
-        return incidents.reassign_refusal(context, event)
-    return decisions.refusal(context, event)
+    match event:
+        case events.Retried():
+            return incidents.undo_retry_refusal(run) and incidents.retry_refusal(run)
+        case events.Reassigned():
+            return incidents.reassign_refusal(context, event)
+        case _:
+            return decisions.refusal(context, event)

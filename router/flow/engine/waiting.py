@@ -20,17 +20,7 @@ from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED
 from router.flow.definition import FlowDefinition, SlotValues, Wait
 from router.flow.engine.context import StepContext, canonical
-from router.flow.engine.events import (
-    Answered,
-    AnyEvent,
-    Arrived,
-    Began,
-    Confirmed,
-    Puzzled,
-    Skipped,
-    StartedOver,
-    Unclear,
-)
+from router.flow.engine.events import AnyEvent, Arrived, Word
 from router.flow.engine.run import Ending, Run, Timer, TimerName
 from router.flow.language.expressions import ExpressionError
 from router.flow.slot_types.slot import Unfit, fitted, missing
@@ -75,10 +65,8 @@ def arrive(context: StepContext, event: Arrived) -> None:
     known = events_of(context.definition).get(event.name)
     if known is None or run.ending is not None or event.name in run.arrived:
         return
-    if event.word and event.word in run.heard:
-        return
     taken, faults = _fit(known, event.value)
-    if faults:
+    if faults or (event.word and event.word in run.heard):
         return
     run.arrived[event.name] = taken
     run.heard = [*run.heard, event.word][-REMEMBERED:] if event.word else run.heard
@@ -99,17 +87,15 @@ def awaited(definition: FlowDefinition, run: Run) -> str | None:
 
 def ahead(definition: FlowDefinition, run: Run) -> set[str]:
     """The events for which it may come to wait yet, by itself: not those of its branches."""
-    found: set[str] = set()
-    reached, waiting = {run.state}, [run.state]
+    states, reached, waiting = definition.states, {run.state}, [run.state]
     while waiting:
-        state = definition.states.get(waiting.pop())
-        if state is None:
-            continue
-        found |= {state.awaits.event} if state.awaits and state.awaits.event else set()
-        new = {b.to for exit_ in state.exits().values() for b in exit_} - reached
+        state = states.get(waiting.pop())
+        exits = state.exits().values() if state is not None else ()
+        new = {branch.to for branches in exits for branch in branches} - reached
         reached |= new
         waiting += new
-    return found
+    waits = (states[name].awaits for name in reached if name in states)
+    return {wait.event for wait in waits if wait is not None and wait.event}
 
 
 def refusal(
@@ -128,9 +114,8 @@ def refusal(
     if run.status in ENDED or run.ending is not None:
         return Conflict("The run is over; nothing can be done to it any more.")
     if event.name in run.arrived:
-        return Conflict(
-            f"{event.name!r} was told already and hasn't been needed yet; it counts once."
-        )
+        told = f"{event.name!r} was told already and hasn't been needed yet; it counts once."
+        return Conflict(told)
     return unfit(known, event.value)
 
 
@@ -150,13 +135,8 @@ def _fit(
     if len(canonical(value).encode()) > LARGEST:
         return {}, [FieldProblem("", f"it is larger than {LARGEST // 1024} KiB")]
     taken: dict[str, JsonValue] = {}
-    faults = [
-        FieldProblem(
-            name, f"there is no such field; there may be {', '.join(known.fields) or 'none'}"
-        )
-        for name in value
-        if name not in known.fields
-    ]
+    unknown = f"there is no such field; there may be {', '.join(known.fields) or 'none'}"
+    faults = [FieldProblem(name, unknown) for name in value if name not in known.fields]
     for name, slot in known.fields.items():
         given = value.get(name)
         if given is None:
@@ -200,15 +180,12 @@ NAMES = (IDLE, LAPSE)
 GRACE = timedelta(days=1)
 """Between saying that a run is still open, and putting it away."""
 
-WORDS = (Answered, Began, Confirmed, Puzzled, Skipped, StartedOver, Unclear)
-"""What a requester says to a run that asks; anything else is the world's doing."""
-
 
 def keep_time(context: StepContext, event: AnyEvent) -> None:
     """Have a timer exactly while the run asks; a word of the requester's sets it anew."""
     run, idle = context.run, context.definition.idle
     asks = run.status in ASKING and not run.tasks
-    if asks and any(name in run.timers for name in NAMES) and not isinstance(event, WORDS):
+    if asks and any(name in run.timers for name in NAMES) and not isinstance(event, Word):
         return
     run.timers = {name: timer for name, timer in run.timers.items() if name not in NAMES}
     if asks:
@@ -217,13 +194,24 @@ def keep_time(context: StepContext, event: AnyEvent) -> None:
 
 def fired(context: StepContext, timer: Timer) -> None:
     """Say that the run is still open, or, where that was said, end it."""
+    run, title = context.run, context.definition.title
     context.note(timer.name)
     if timer.name == IDLE:
         context.set_timer(LAPSE, context.now + GRACE)
-        context.say(_still_open(context.definition))
+        open_ = Localised(
+            zh=f"“{title.zh}”还没办完，还在等你回答。一天之内没有回音，就先收起来。",
+            en=f"“{title.en}” is still open and waits for your answer. "
+            "Without one it will be put away in a day.",
+        )
+        context.say(open_)
         return
-    run = context.run
-    context.say(_put_away(context.definition))
+    put_away = Localised(
+        zh=f"“{title.zh}”一直没等到回答，先收起来了，什么都没有提交。"
+        "想接着办，说“继续刚才的”加上它的名字就行，填过的都还在。",
+        en=f"“{title.en}” heard nothing and was put away; nothing was submitted. "
+        "To go on with it, say “continue” and its name: what you gave is kept.",
+    )
+    context.say(put_away)
     run.lapsed, run.pending, run.status = True, Ending(status="expired"), "running"
     run.offered, run.timers = {}, {}
 
@@ -232,27 +220,5 @@ def kept(definition: FlowDefinition, run: Run) -> SlotValues | None:
     """What the requester had told a run that heard nothing more; None for any other run."""
     if not run.lapsed or run.status != "expired":
         return None
-    return {
-        name: value
-        for name, value in run.slots.items()
-        if name in definition.slots
-        and name not in run.derived
-        and definition.slots[name].is_fillable
-    }
-
-
-def _still_open(about: FlowDefinition) -> Localised:
-    return Localised(
-        zh=f"“{about.title.zh}”还没办完，还在等你回答。一天之内没有回音，就先收起来。",
-        en=f"“{about.title.en}” is still open and waits for your answer. "
-        "Without one it will be put away in a day.",
-    )
-
-
-def _put_away(about: FlowDefinition) -> Localised:
-    return Localised(
-        zh=f"“{about.title.zh}”一直没等到回答，先收起来了，什么都没有提交。"
-        "想接着办，说“继续刚才的”加上它的名字就行，填过的都还在。",
-        en=f"“{about.title.en}” heard nothing and was put away; nothing was submitted. "
-        "To go on with it, say “continue” and its name: what you gave is kept.",
-    )
+    fillable = {name for name, slot in definition.slots.items() if slot.is_fillable}
+    return {n: v for n, v in run.slots.items() if n in fillable.difference(run.derived)}

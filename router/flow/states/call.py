@@ -66,7 +66,8 @@ class CallState(State):
         run = context.run
         if self.each is not None:
             return parallel.go_on(context)
-        if incidents.rests(context):
+        if incidents.rests(run):
+            run.status = "waiting"
             return False
         id_ = f"{run.state}:{run.visit}"
         key = f"{context.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
