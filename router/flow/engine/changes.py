@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from router.domain.locale import Localised
+from router.domain.locale import LOCALES, Localised
 from router.flow.definition import FlowDefinition
 from router.flow.engine.run import Run
 from router.flow.engine.slots import LONGEST, at
@@ -36,20 +36,8 @@ WHICH_PART = Localised(zh="要改它的什么？", en="What about it should be c
 LEAVE_AS_IT_IS = Choice(
     label=Localised(zh="不改了", en="nothing"),
     synonyms=(
-        *(
-            "不用改",
-            "不改",
-            "不用了",
-            "不需要改",
-            "不用",
-            "没有要改的",
-            "不必了",
-            "没有",
-            "没什么",
-            "没什么要改的",
-            "就这样",
-            "确认",
-        ),
+        *("不用改", "不改", "不用了", "不需要改", "不用", "没有要改的", "不必了"),
+        *("没有", "没什么", "没什么要改的", "就这样", "确认"),
         *("no change", "no changes", "nothing to change", "leave it", "as it is", "confirm"),
         *("nothing else", "no thanks", "it's fine", "all good", "none", "never mind"),
     ),
@@ -135,13 +123,12 @@ def _items(run: Run, path: str, of: Slot, items: list[JsonValue]) -> Iterator[tu
     kinds = [tuple(_kinds(of, item)) for item in items]
     times = Counter(kind for own in kinds for kind in set(own))
     for number, item in enumerate(items):
-        own = tuple(kind for kind in kinds[number] if times[kind] == 1)
-        zh, en = (
-            " ".join(shown(of, item, loc, run.files).split())[:LONGEST] for loc in ("zh", "en")
-        )
+        own = (kind for kind in kinds[number] if times[kind] == 1)
+        said = (" ".join(shown(of, item, locale, run.files).split()) for locale in LOCALES)
+        zh, en = (words[:LONGEST] for words in said)
         label = Localised(zh=f"第 {number + 1} 项：{zh}", en=f"Item {number + 1}: {en}")
-        names = (f"第{number + 1}项", f"item {number + 1}")
-        yield f"{path}.{number}", Choice(label=label, synonyms=(*names, *own))
+        names = (f"第{number + 1}项", f"item {number + 1}", *own)
+        yield f"{path}.{number}", Choice(label=label, synonyms=names)
 
 
 def _kinds(of: Slot, item: JsonValue) -> Iterator[str]:

@@ -71,16 +71,10 @@ def definition_of(definition: FlowDefinition) -> FlowDefinition:
     if ask.expire_after is not None:
         states[ASKED]["expired"] = LAPSED
         states[LAPSED] = {"say": _LAPSED, "end": "expired"}
-    title = definition.title
-    return definition.model_copy(
-        update={
-            "title": Localised(zh=f"撤回{title.zh}", en=f"Withdrawal: {title.en}"),
-            "triggers": Triggers(),
-            "start": ASKED,
-            "states": {name: State.model_validate(state) for name, state in states.items()},
-            "withdrawal": None,
-        }
-    )
+    zh, en = f"撤回{definition.title.zh}", f"Withdrawal: {definition.title.en}"
+    read = {name: State.model_validate(state) for name, state in states.items()}
+    about = {"title": Localised(zh=zh, en=en), "triggers": Triggers(), "withdrawal": None}
+    return definition.model_copy(update={**about, "start": ASKED, "states": read})
 
 
 def with_what_it_undoes(  # noqa: PLR0913 - a run is made of all these
@@ -95,18 +89,11 @@ def with_what_it_undoes(  # noqa: PLR0913 - a run is made of all these
     now: datetime,
 ) -> Run:
     """The new run as it begins, knowing what the run `withdraws` knew."""
-    asked = Happening(
-        at=now, state="", event="withdrawal asked", by=run.requester.id, comment=comment
-    )
-    return run.model_copy(
-        update={
-            "slots": slots,
-            "results": results,
-            "files": files,
-            "withdraws": Withdraws(run=withdraws, done=list(done)),
-            "history": History([asked]),
-        }
-    )
+    by = run.requester.id
+    asked = Happening(at=now, state="", event="withdrawal asked", by=by, comment=comment)
+    first = Withdraws(run=withdraws, done=list(done))
+    known = {"slots": slots, "results": results, "files": files}
+    return run.model_copy(update={**known, "withdraws": first, "history": History([asked])})
 
 
 CANCELLED = Localised(zh="好的，已取消。", en="All right, that's cancelled.")
@@ -150,9 +137,8 @@ def start_over(context: StepContext, by: str | None) -> None:
     run = context.run
     context.say(ANEW)
     run.slots, run.results, run.offered = {}, {}, {}
-    run.derived, run.closed, run.skipped, run.inquiries, run.options = [], [], [], [], {}
-    run.wanted = []
-    run.changing = False
+    run.derived, run.closed, run.skipped, run.wanted, run.inquiries = [], [], [], [], []
+    run.options, run.changing = {}, False
     # As if the start had been entered before anything was done: then all of it is after that.
     run.trail = [Visit(state=context.definition.start, visit=0)]
     run.pending = GoingBack(to=context.definition.start, event=STARTED_OVER, by=by)
@@ -162,10 +148,10 @@ def unwind(context: StepContext) -> bool:
     """One move of a run that ends, or goes back; False while an undo is under way."""
     run = context.run
     todo = due(context)
-    ready = [done for done in todo if done.failed is None]
-    if ready:
-        context.run.status = "running"
-        _take_back(context, ready[-1])
+    if ready := [done for done in todo if done.failed is None]:
+        run.status = "running"
+        task = _undo(run, ready[-1])
+        run.tasks[task.id] = task
         return False
     if todo:
         incidents.rest(context)
@@ -204,25 +190,16 @@ def reached(context: StepContext, state: str) -> int:
     return visits[-1] if visits else context.run.visit
 
 
-def _take_back(context: StepContext, done: Done) -> None:
-    id_ = done.task or _undo_id(context.run, done)
-    context.run.tasks[id_] = Task(
-        id=id_,
-        kind="undo",
-        name=done.undo,
-        arguments=done.arguments,
-        key=f"{done.key}:undo" + (f":again{done.again}" if done.again else ""),
-        undoes=done.key,
-    )
-
-
-def _undo_id(run: Run, done: Done) -> str:
+def _undo(run: Run, done: Done) -> Task:
+    key = f"{done.key}:undo" + (f":again{done.again}" if done.again else "")
     id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
     # Runs that were started hand over what they did under the names of their own states.
     place = done.state, done.visit, done.part
     so_far = run.done[: run.done.index(done) + 1]
     alike = sum((other.state, other.visit, other.part) == place for other in so_far)
-    return f"{id_}#{alike}" if alike > 1 else id_
+    id_ = done.task or (f"{id_}#{alike}" if alike > 1 else id_)
+    name, arguments = done.undo, done.arguments
+    return Task(id=id_, kind="undo", name=name, arguments=arguments, key=key, undoes=done.key)
 
 
 def taken_back(
@@ -235,12 +212,11 @@ def taken_back(
     run = context.run
     this = next(done for done in run.done if done.key == task.undoes)
     step = f"{this.state} ({task.name})"
-    context.note(
-        "undo failed" if error else "undone", comment=f"{step}: {error}" if error else step
-    )
     if error:
+        context.note("undo failed", comment=f"{step}: {error}")
         incidents.put_off_undo(context, task, kind)
     else:
+        context.note("undone", comment=step)
         run.done = [done for done in run.done if done is not this]
 
 
@@ -256,24 +232,19 @@ def called_off(
         if last and not context.run.told_elsewhere:
             _say_cancelled(context)
         return
-    context.note("unknown" if unknown else "done before it was cancelled", comment=task.name)
-    context.say(_unsure(task.name) if unknown else _too_late(task.name))
-
-
-def _unsure(step: str) -> Localised:
-    return Localised(
+    step = task.name
+    context.note("unknown" if unknown else "done before it was cancelled", comment=step)
+    unsure = Localised(
         zh=f"取消时有一步正在办（{step}），没法确认它生效了没有。请到实际办理的系统里查一下。",
         en=f"One step was under way when you cancelled ({step}), and it may or may not have been "
         "done. Please look in the system where it takes effect.",
     )
-
-
-def _too_late(step: str) -> Localised:
-    return Localised(
+    too_late = Localised(
         zh=f"取消晚了一步：{step} 已经办成，没法自动撤回。要撤回的话，请联系管理员处理。",
         en=f"The cancellation came too late: {step} had been done already and can't be taken back "
         "from here. Please ask an administrator if it has to be.",
     )
+    context.say(unsure if unknown else too_late)
 
 
 BROKEN = Localised(
@@ -317,21 +288,16 @@ def refused(context: StepContext) -> Localised:
 
 
 def go_back(context: StepContext, names: set[str]) -> bool:
-    """Ask anew where one of these slots was asked for before; False where none was."""
-    earlier = _collecting_state(context, names) if names else None
+    """Ask anew where one of these slots was first asked for on the way here; False where none was.
+
+    A slot that no state asks for (half days, say) goes to the last state that collected.
+    """
+    states = context.definition.states
+    passed = [v.state for v in context.run.trail if states[v.state].collects] if names else []
+    affected = (state for state in passed if names & set(states[state].collects))
+    earlier = next(affected, passed[-1] if passed else None)
     if earlier is None or earlier == context.run.state:
         return False
     context.run.held = None
     go(context, earlier, "changed", context.run.requester.id)
     return True
-
-
-def _collecting_state(context: StepContext, names: set[str]) -> str | None:
-    """The earliest state on the way here that collects one of these slots.
-
-    A slot that no state asks for (half days, say) goes to the last state that collected; None
-    where none did, and nothing would take it.
-    """
-    passed = [v.state for v in context.run.trail if context.definition.states[v.state].collects]
-    affected = (s for s in passed if names & set(context.definition.states[s].collects))
-    return next(affected, passed[-1] if passed else None)

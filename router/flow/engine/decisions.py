@@ -7,7 +7,7 @@ from a moment that the run keeps: the answer comes in a later step, whose `now` 
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -59,8 +59,7 @@ def present(context: StepContext, people: list[str]) -> list[Approver]:
     """These people, or whoever stands in for those of them who are away; nobody twice."""
     if not people:
         return []
-    requester = context.run.requester.id
-    pending = context.run.pending
+    requester, pending = context.run.requester.id, context.run.pending
     since = pending.since if isinstance(pending, Opening | Escalating) else context.now
     answer = context.look_up("stand_ins", list(people), requester, since.isoformat())
     instead = answer if isinstance(answer, list) and len(answer) == len(people) else people
@@ -73,11 +72,8 @@ def present(context: StepContext, people: list[str]) -> list[Approver]:
 
 def copied(context: StepContext, ask: Approve, asked: list[Approver]) -> list[str]:
     """Those who are told of it without being asked, in the order of the file."""
-    answers = [
-        context.evaluate(source, approver=one.stands_in or one.person)
-        for source in ask.cc
-        for one in asked
-    ]
+    approvers = [one.stands_in or one.person for one in asked]
+    answers = [context.evaluate(source, approver=a) for source in ask.cc for a in approvers]
     known = {one.person for one in asked}
     return [person for person in others(context, answers) if person not in known]
 
@@ -88,24 +84,15 @@ def assignee(context: StepContext, asked: Approver, via: Via = "asked") -> Assig
     taken = len(run.approval.assignees) if run.approval else 0
     place = f"{context.definition.flow}/{run.requester.tenant}/{run.id}/{run.visit}"
     id_ = hashlib.sha256(f"{place}/{asked.person}/{taken}".encode()).hexdigest()[:20]
-    if via == "asked" and asked.stands_in:
-        via = "stands_in"
-    return Assignee(
-        id=id_, person=asked.person, since=context.now, via=via, stands_in=asked.stands_in
-    )
+    person, away = asked.person, asked.stands_in
+    via = "stands_in" if via == "asked" and away else via
+    return Assignee(id=id_, person=person, since=context.now, via=via, stands_in=away)
 
 
 def tell_those_awaited(context: StepContext, reason: str) -> None:
     """Tell those whose decision is awaited now that it is, and why they hear of it."""
     approval = context.run.approval
     tell(context, [a.person for a in approval.waiting_for()] if approval else [], reason)
-
-
-def tell_if_awaited(context: StepContext, asked: Assignee, reason: str) -> None:
-    """Tell whoever was just asked besides; one whose turn comes later hears of it then."""
-    approval = context.run.approval
-    if approval is not None and asked in approval.waiting_for():
-        tell(context, [asked.person], reason)
 
 
 def tell(context: StepContext, people: list[str], reason: str) -> None:
@@ -118,26 +105,21 @@ FOR_EACH_TURN: list[TimerName] = ["remind", "escalate"]
 """What begins anew with whoever comes next; when the approval expires stays as it was."""
 
 
-def spans(ask: Approve) -> dict[TimerName, timedelta]:
-    """The timers that the file wants, and how long they run."""
-    wanted: dict[TimerName, timedelta | None] = {
-        "remind": ask.remind_every,
-        "escalate": ask.escalate_after if ask.escalate_to else None,
-        "expire": ask.expire_after,
-    }
-    return {name: span for name, span in wanted.items() if span}
-
-
 def moments(
     context: StepContext,
     ask: Approve,
     person: str,
     since: datetime,
-    timers: list[TimerName] | None = None,
+    timers: Collection[TimerName] = ("remind", "escalate", "expire"),
 ) -> dict[TimerName, datetime]:
-    """When the timers are due (all of the file, or these); may raise `LookupNeeded`."""
-    wanted = {n: span for n, span in spans(ask).items() if timers is None or n in timers}
-    return {name: _due(context, ask, person, since, span) for name, span in wanted.items()}
+    """When those of the timers that the file wants are due; may raise `LookupNeeded`."""
+    wanted: dict[TimerName, timedelta | None] = {
+        "remind": ask.remind_every,
+        "escalate": ask.escalate_after if ask.escalate_to else None,
+        "expire": ask.expire_after,
+    }
+    spans = {name: span for name, span in wanted.items() if span and name in timers}
+    return {name: _due(context, ask, person, since, span) for name, span in spans.items()}
 
 
 def _due(
@@ -156,14 +138,13 @@ def _due(
 
 def set_anew(context: StepContext, timers: list[TimerName]) -> None:
     """Have these timers begin now, or as soon as it is looked up when they are due."""
-    ask, approval = context.state.asks, context.run.approval
-    if ask is None or approval is None:
+    run, ask = context.run, context.state.asks
+    if ask is None or run.approval is None:
         return
     if ask.hours == "calendar":
         for name, due in moments(context, ask, "", context.now, timers).items():
             context.set_timer(name, due)
-    elif not context.run.departs:
-        run = context.run
+    elif not run.departs:
         passed_up = run.pending if isinstance(run.pending, Escalating) else None
         waiting = passed_up.then if passed_up else run.pending
         earlier = waiting.timers if isinstance(waiting, Rescheduling) else []
@@ -178,11 +159,6 @@ def pass_up(context: StepContext) -> None:
     if not run.departs:
         then = run.pending if isinstance(run.pending, Rescheduling) else None
         run.pending = Escalating(since=context.now, then=then)
-
-
-def next_turn(context: StepContext) -> None:
-    """Somebody else's turn has come: they have as long as whoever was asked first."""
-    set_anew(context, FOR_EACH_TURN)
 
 
 def reschedule(context: StepContext, pending: Rescheduling) -> bool:
@@ -216,9 +192,8 @@ def refusal(context: StepContext, decided: Decided) -> RouterError | None:
     closed meanwhile is a conflict.
     """
     approval = context.run.approval
-    gone = ApprovalClosed(
-        "This approval was closed meanwhile; load the list anew to see what waits."
-    )
+    closed = "This approval was closed meanwhile; load the list anew to see what waits."
+    gone = ApprovalClosed(closed)
     if approval is None or context.run.ending is not None:
         return gone
     mine = next((a for a in approval.assignees if a.id == decided.approval), None)
@@ -241,38 +216,38 @@ def _used(
     said_outright = mine.implied and decided.verdict == "approve"
     if mine not in approval.waiting_for() and not said_outright:
         return Conflict("This approval was decided already; a decision counts once.")
-    if decided.digest is not None and decided.digest != approval.digest:
-        return Conflict(
-            "What was to be approved has changed since; load the approval anew and decide on "
-            "what it says now."
-        )
-    return None
-
-
-def _unusable(context: StepContext, approval: Approval, decided: Decided) -> RouterError | None:
-    """Why the verdict, fitting as it is, leads nowhere."""
-    if decided.verdict == "return" and "returned" not in context.state.exits():
-        return Conflict("This flow can't be returned for changes; approve or reject it.")
-    if decided.verdict not in ("delegate", "add"):
+    if decided.digest in (None, approval.digest):
         return None
-    if not decided.to:
-        return Conflict(f"Say in `to` whom to {decided.verdict}.")
-    if decided.to == context.run.requester.id:
-        return Conflict("Nobody approves a request of their own; name someone else in `to`.")
-    if any(a.person == decided.to and a.open for a in approval.assignees):
-        return Conflict(f"{decided.to!r} is asked already; name someone else in `to`.")
-    return _too_many(approval, decided)
+    return Conflict(
+        "What was to be approved has changed since; load the approval anew and decide on what it "
+        "says now."
+    )
 
 
-def _too_many(approval: Approval, decided: Decided) -> Conflict | None:
-    passed_on = sum(a.verdict == "delegate" for a in approval.assignees)
-    if decided.verdict == "delegate" and passed_on >= MOST_PASSED_ON:
-        return Conflict(
-            f"This was passed on {passed_on} times already; approve, reject or return it."
+def _unusable(context: StepContext, approval: Approval, decided: Decided) -> Conflict | None:
+    """Why the verdict, fitting as it is, leads nowhere."""
+    to, asked = decided.to, approval.assignees
+    faults = {
+        "This flow can't be returned for changes; approve or reject it.": (
+            decided.verdict == "return" and "returned" not in context.state.exits()
         )
-    if len(approval.assignees) >= MOST_ASKED:
-        return Conflict(f"{MOST_ASKED} people were asked already; no more can be.")
-    return None
+    }
+    if decided.verdict in ("delegate", "add"):
+        passed_on = sum(a.verdict == "delegate" for a in asked)
+        faults |= {
+            f"Say in `to` whom to {decided.verdict}.": not to,
+            "Nobody approves a request of their own; name someone else in `to`.": (
+                to == context.run.requester.id
+            ),
+            f"{to!r} is asked already; name someone else in `to`.": (
+                any(a.person == to and a.open for a in asked)
+            ),
+            f"This was passed on {passed_on} times already; approve, reject or return it.": (
+                decided.verdict == "delegate" and passed_on >= MOST_PASSED_ON
+            ),
+            f"{MOST_ASKED} people were asked already; no more can be.": len(asked) >= MOST_ASKED,
+        }
+    return next((Conflict(what) for what, holds in faults.items() if holds), None)
 
 
 def decide(context: StepContext, decided: Decided) -> None:
@@ -282,7 +257,8 @@ def decide(context: StepContext, decided: Decided) -> None:
         return
     mine = next(a for a in approval.assignees if a.id == decided.approval)
     known = [a.id for a in approval.waiting_for()]
-    context.note(_noted(decided), decided.by, decided.comment)
+    verdict = " ".join(filter(None, (decided.verdict, decided.position)))
+    context.note(verdict, decided.by, decided.comment)
     if mine.implied:
         mine.implied, mine.comment, mine.at = False, decided.comment, context.now
         return
@@ -291,19 +267,18 @@ def decide(context: StepContext, decided: Decided) -> None:
         return
     mine.verdict, mine.comment, mine.at = decided.verdict, decided.comment, context.now
     if decided.verdict == "delegate" and decided.to:
-        to = decided.to
-        via: Via = "added" if mine.via == "added" else "delegated"
-        other = assignee(context, Approver(to), via)
+        other = assignee(
+            context, Approver(decided.to), "added" if mine.via == "added" else "delegated"
+        )
         approval.assignees.insert(approval.assignees.index(mine) + 1, other)
         approval.pass_on(mine, other)
-        next_turn(context)
-        tell_if_awaited(context, other, "delegated")
+        set_anew(context, FOR_EACH_TURN)
+        tell(context, [other.person] if other in approval.waiting_for() else [], "delegated")
+    elif decided.verdict == "approve":
+        _remember(context, approval, decided.by or "")
+        go_on(context, approval, decided.by or "", known, decided.comment)
     else:
-        _conclude(context, approval, decided, known)
-
-
-def _noted(decided: Decided) -> str:
-    return f"{decided.verdict} {decided.position}" if decided.position else decided.verdict
+        settle(context, decided.verdict, decided.by or "", decided.comment)
 
 
 def _add(context: StepContext, approval: Approval, mine: Assignee, decided: Decided) -> None:
@@ -311,7 +286,8 @@ def _add(context: StepContext, approval: Approval, mine: Assignee, decided: Deci
     other = assignee(context, Approver(decided.to or ""), "added")
     if decided.position is None:
         approval.assignees.append(other)
-        tell_if_awaited(context, other, "added")
+        # One whose turn comes later hears of it then.
+        tell(context, [other.person] if other in approval.waiting_for() else [], "added")
         return
     place = approval.assignees.index(mine)
     if decided.position == "before":
@@ -327,7 +303,7 @@ def _add(context: StepContext, approval: Approval, mine: Assignee, decided: Deci
         still = [a for a in approval.asked if a.open]
         if approval.mode == "sequential" and still:
             still[0].behind = other.id
-    next_turn(context)
+    set_anew(context, FOR_EACH_TURN)
     tell(context, [other.person], "added")
 
 
@@ -336,14 +312,6 @@ def _remember(context: StepContext, approval: Approval, person: str) -> None:
         state, contents = context.run.state, approval.contents
         agreed = Agreement(person=person, contents=contents, counted=[state], at=context.now)
         context.run.agreements.append(agreed)
-
-
-def _conclude(context: StepContext, approval: Approval, decided: Decided, known: list[str]) -> None:
-    if decided.verdict == "approve":
-        _remember(context, approval, decided.by or "")
-        go_on(context, approval, decided.by or "", known, decided.comment)
-        return
-    settle(context, decided.verdict, decided.by or "", decided.comment)
 
 
 def go_on(
@@ -355,9 +323,8 @@ def go_on(
     else:
         # Tell whoever's turn has come by this; those who were awaited before know.
         awaited = approval.waiting_for()
-        turn = approval.mode == "sequential" or any(a.behind for a in awaited)
-        if turn:
-            next_turn(context)
+        if approval.mode == "sequential" or any(a.behind for a in awaited):
+            set_anew(context, FOR_EACH_TURN)
             tell(context, [a.person for a in awaited if a.id not in known], "asked")
 
 
@@ -368,16 +335,10 @@ def settle(context: StepContext, verdict: str, by: str, comment: str | None = No
     run.timers = {}
     tell(context, run.approval.cc if run.approval else [], "decided")
     if verdict == "return":
-        context.say(_returned(comment))
+        zh, en = "审批人退回了申请，请修改后再提交。", "The approver sent it back for changes."
+        if comment:
+            zh, en = f"审批人退回了申请：{comment}", f"The approver sent it back: {comment}"
+        context.say(Localised(zh=zh, en=en))
         run.before = dict(run.slots)
         run.agreements = [each.counting_anew() for each in run.agreements]
     context.leave(EXITS[verdict], by)
-
-
-def _returned(comment: str | None) -> Localised:
-    return Localised(
-        zh=f"审批人退回了申请：{comment}" if comment else "审批人退回了申请，请修改后再提交。",
-        en=f"The approver sent it back: {comment}"
-        if comment
-        else "The approver sent it back for changes.",
-    )

@@ -24,11 +24,9 @@ def with_options(definition: FlowDefinition, run: Run) -> FlowDefinition:
     """The definition, with what the requester may choose from where a check left it open."""
     if not run.options:
         return definition
-    slots = dict(definition.slots)
-    for name, offered in run.options.items():
-        if name in slots:
-            slots[name] = _asked(slots[name], offered)
-    return definition.model_copy(update={"slots": slots})
+    slots = definition.slots
+    left = {n: _asked(slots[n], offered) for n, offered in run.options.items() if n in slots}
+    return definition.model_copy(update={"slots": {**slots, **left}})
 
 
 def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
@@ -40,20 +38,16 @@ def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
     slots = context.definition.slots
     fits = [n for n in read if slots[n].choices or slots[n].kind.is_text]
     name = fits[0] if len(read) == len(fits) == 1 else None
-    if name is None or not offered.offers or not _is_asked_for(context, name):
+    # Any state but one that collects the slot would check anew.
+    ways = context.state.exits().get("on_error", ())
+    states = (context.definition.states[branch.to] for branch in ways)
+    if name is None or not offered.offers or not any(name in s.collects for s in states):
         return False
     run = context.run
     run.options = {**run.options, name: offered}
     run.slots = {slot: value for slot, value in run.slots.items() if slot != name}
     context.definition = with_options(context.definition, run)
     return True
-
-
-def _is_asked_for(context: StepContext, name: str) -> bool:
-    """True where a refusal leads to a state that collects the slot: any other would check anew."""
-    states = context.definition.states
-    refused = context.state.exits().get("on_error", ())
-    return any(name in states[branch.to].collects for branch in refused)
 
 
 def _asked(slot: Slot, offered: ArgumentOffer) -> Slot:
@@ -69,10 +63,8 @@ def _plain(words: str) -> str:
 
 MOST = 8
 """Times that a state's tool may ask back: one that never has enough is broken."""
-
 WHOLE = ""
 """The field that stands for a question which is answered by yes or no."""
-
 TOO_MANY = Localised(
     zh="对方系统反复追问，没法办下去。",
     en="The system behind it keeps asking back, so this can't go on.",
@@ -87,10 +79,10 @@ def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
     slots, states = dict(definition.slots), dict(definition.states)
     for inquiry in run.inquiries:
         slots.update(inquiry.slots)
-        before = states.get(_state_of(inquiry))
-        asked = dict.fromkeys([*(before.collects if before else ()), *inquiry.slots])
-        collecting = {"collect": list(asked), "next": inquiry.state}
-        states[_state_of(inquiry)] = State.model_validate(collecting)
+        name = _state_of(inquiry)
+        asked = [*(states[name].collects if name in states else ()), *inquiry.slots]
+        collecting = {"collect": list(dict.fromkeys(asked)), "next": inquiry.state}
+        states[name] = State.model_validate(collecting)
     return definition.model_copy(update={"slots": slots, "states": states})
 
 
@@ -111,12 +103,8 @@ def ask_back(context: StepContext, inquiry: Inquiry) -> bool:
 
 def answers(context: StepContext, state: str) -> dict[str, JsonValue]:
     """What was said to the tool that this state calls, by question."""
-    given: dict[str, JsonValue] = {}
-    for inquiry in context.run.inquiries:
-        if inquiry.state == state:
-            for key, fields in inquiry.fields.items():
-                given[key] = _answer(context, fields)
-    return given
+    own = (inquiry.fields.items() for inquiry in context.run.inquiries if inquiry.state == state)
+    return {key: _answer(context, fields) for questions in own for key, fields in questions}
 
 
 def _answer(context: StepContext, fields: dict[str, str]) -> JsonValue:

@@ -33,6 +33,11 @@ from router.flow.language import expressions
 from router.flow.prompts import question
 from router.flow.slot_types.slot import Slot, SlotCheck, Unfit, files_in, fitted, label_of, missing
 
+NO_SUCH_FILE = Localised(
+    zh="找不到你上传的这个文件，请重新上传。",
+    en="There is no such file of yours; please attach it anew.",
+)
+
 
 def failing(
     context: StepContext, slots: SlotValues, changed: Iterable[str]
@@ -96,22 +101,12 @@ def _fields(slot: Slot, path: str, value: JsonValue) -> Iterator[tuple[str, Slot
 def _says(
     context: StepContext, checks: Iterable[SlotCheck], slots: SlotValues, item: JsonValue = None
 ) -> Iterator[Localised]:
-    """What those of the checks say that don't hold, one after the other as they are asked for."""
-    says = (_broken(context, check, slots, item) for check in checks)
-    return (say for say in says if say is not None)
-
-
-def _broken(
-    context: StepContext, check: SlotCheck, slots: SlotValues, item: JsonValue
-) -> Localised | None:
-    """What to say where the check doesn't hold; None where it does or can't be judged yet."""
-    if any(slots.get(name) is None for name in expressions.slots_needed(check.that)):
-        return None
-    scope = {"item": item} if item is not None else {}
-    fine = context.evaluate(check.that, slots=slots, **scope)
-    if fine is True:
-        return None
-    return in_both_languages(context.definition, context.run, check.say)
+    """What those of the checks say that can be judged and don't hold, as they are asked for."""
+    scope = {"slots": slots, **({"item": item} if item is not None else {})}
+    for check in checks:
+        known = all(slots.get(name) is not None for name in expressions.slots_needed(check.that))
+        if known and context.evaluate(check.that, **scope) is not True:
+            yield in_both_languages(context.definition, context.run, check.say)
 
 
 def skip(context: StepContext) -> None:
@@ -146,31 +141,22 @@ def _end_list(context: StepContext, asked: str) -> bool:
 
 
 def _needed(context: StepContext, asked: str) -> Localised:
-    slot = context.definition.slot_at(asked) or Slot(type="text")
-    label = label_of(asked.rsplit(".", maxsplit=1)[-1], slot)
-    instead = _instead(context, asked)
-    return Localised(
-        zh=f"“{label.zh}”是必填的，没有它办不下去。{instead.zh}",
-        en=f"“{label.en}” is needed: it can't go on without that.{instead.en}",
+    label = label_of(
+        asked.rsplit(".", maxsplit=1)[-1], context.definition.slot_at(asked) or Slot(type="text")
     )
-
-
-def _instead(context: StepContext, asked: str) -> Localised:
-    """What can be done where an item lacks something: leave it out, or come back later."""
+    zh = f"“{label.zh}”是必填的，没有它办不下去。"
+    en = f"“{label.en}” is needed: it can't go on without that."
+    # Where an item lacks something it can be left out, or come back to later.
     name, *rest = asked.split(".")
     items = context.run.slots.get(name)
-    if len(rest) < len(("0", "field")) or not isinstance(items, list):
-        return Localised(zh="", en="")
-    later = Localised(
-        zh="现在没有就说“取消”，补到了再来。", en=" Say “cancel” if you don't have it yet."
-    )
-    if len(items) == 1:
-        return later
-    number = int(rest[0]) + 1
-    return Localised(
-        zh=f"这一项先不报就说“第{number}项删掉”；{later.zh}",
-        en=f" Say “remove item {number}” to go on without this item.{later.en}",
-    )
+    if len(rest) >= len(("0", "field")) and isinstance(items, list):
+        if len(items) > 1:
+            number = int(rest[0]) + 1
+            zh += f"这一项先不报就说“第{number}项删掉”；"
+            en += f" Say “remove item {number}” to go on without this item."
+        zh += "现在没有就说“取消”，补到了再来。"
+        en += " Say “cancel” if you don't have it yet."
+    return Localised(zh=zh, en=en)
 
 
 def take_offered(context: StepContext) -> None:
@@ -232,17 +218,16 @@ def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]
             continue
         if not slot.is_fillable:
             label = slot.label or Localised(zh=name, en=name)
-            worked_out = Localised(
+            refused[name] = Localised(
                 zh=f"“{label.zh}”是算出来的，不能自己填。",
                 en=f'"{label.en}" is worked out and can\'t be filled in.',
             )
-            refused[name] = worked_out
             continue
         try:
             whole = placed(taken.get(name, context.run.slots.get(name)), path.split(".")[1:], value)
-            value_of_slot = fitted(slot, whole)
-            _check_files(context, slot, value_of_slot)
-            taken[name] = value_of_slot
+            value = fitted(slot, whole)
+            _check_files(context, slot, value)
+            taken[name] = value
         except Unfit as unfit:
             refused[name] = unfit.say
     return taken, refused
@@ -256,12 +241,7 @@ def _check_files(context: StepContext, slot: Slot, value: JsonValue) -> None:
             continue
         name = context.look_up("file_name", run.requester.id, file)
         if not isinstance(name, str):
-            raise Unfit(
-                Localised(
-                    zh="找不到你上传的这个文件，请重新上传。",
-                    en="There is no such file of yours; please attach it anew.",
-                )
-            )
+            raise Unfit(NO_SUCH_FILE)
         run.files[file] = name
 
 
@@ -270,12 +250,17 @@ def _close_lists(context: StepContext, slots: SlotValues) -> None:
     run = context.run
     for path, value in run.offered.items():
         name, _, rest = path.partition(".")
-        slot = context.definition.slots.get(name)
-        items = slots.get(name)
+        slot, items, known = (
+            context.definition.slots.get(name),
+            slots.get(name),
+            run.slots.get(name),
+        )
         if slot is None or slot.of is None or not isinstance(items, list):
             continue
-        done = rest == "more" and value is False
-        if done or (rest == "" and _is_whole(context, name, items)):
+        # One that got shorter lost an item, and may yet grow.
+        shorter = isinstance(known, list) and len(items) < len(known)
+        whole = rest == "" and not shorter and missing(slot, items, name) is None
+        if whole or (rest == "more" and value is False):
             run.closed = sorted({*run.closed, name})
             # One that was announced and then thought better of.
             slots[name] = [item for item in items if item is not None]
@@ -283,19 +268,11 @@ def _close_lists(context: StepContext, slots: SlotValues) -> None:
             slots[name] = [*items, {} if slot.of.fields else None]
 
 
-def _is_whole(context: StepContext, name: str, items: list[JsonValue]) -> bool:
-    """True for a list given in one piece; one that got shorter lost an item and may yet grow."""
-    known = context.run.slots.get(name)
-    shorter = isinstance(known, list) and len(items) < len(known)
-    return not shorter and missing(context.definition.slots[name], items, name) is None
-
-
 def _choose(context: StepContext, path: str) -> bool:
     """Take what was named to be changed; True where a part of it has to be named yet."""
     run = context.run
     run.choosing = ""
-    offer = changes.offer(context.definition, run, path)
-    if offer is not None:
+    if (offer := changes.offer(context.definition, run, path)) is not None:
         run.offered = offer
         return False
     if changes.step_into(context.definition, run, path):
@@ -340,10 +317,10 @@ def next_question(context: StepContext) -> str | None:
         value = run.slots.get(name)
         if value is None and not _is_asked(context, name, slot):
             continue
-        gap = missing(slot, value, name)
-        if gap:
+        if gap := missing(slot, value, name):
             return gap
-        if slot.of is not None and name not in run.closed and not _full(slot, value):
+        full = isinstance(value, list) and len(value) >= slot.max
+        if slot.of is not None and name not in run.closed and not full:
             return name
     return CHANGE if run.changing else None
 
@@ -357,10 +334,6 @@ def _is_asked(context: StepContext, name: str, slot: Slot) -> bool:
     needed = expressions.slots_needed(slot.when)
     known = all(context.run.slots.get(each) is not None for each in needed)
     return known and context.evaluate(slot.when) is True
-
-
-def _full(slot: Slot, value: JsonValue) -> bool:
-    return isinstance(value, list) and len(value) >= slot.max
 
 
 def lacking(context: StepContext, names: Collection[str]) -> set[str]:

@@ -22,7 +22,7 @@ from router.flow.definition import Batching, FlowDefinition, State
 from router.flow.engine import approval
 from router.flow.engine.context import StepContext, canonical
 from router.flow.engine.events import Finished
-from router.flow.engine.run import Agreement, Batch, BatchPart, Ending, Run, Task
+from router.flow.engine.run import Batch, BatchPart, Ending, Run, Task
 from router.flow.language.expressions import ExpressionError
 
 MOST_ITEMS = 100
@@ -60,14 +60,12 @@ def _parts(context: StepContext) -> Iterator[BatchPart]:
     if batching.each is None:
         yield BatchPart(arguments=context.arguments())
         return
-    items = context.evaluate(batching.each)
+    each, items = batching.each, context.evaluate(batching.each)
     if not isinstance(items, list):
-        raise ExpressionError(f"{batching.each!r} gives {items!r}, which is no list")
+        raise ExpressionError(f"{each!r} gives {items!r}, which is no list")
     if len(items) > MOST_ITEMS:
-        most = f"{MOST_ITEMS} are the most"
-        raise ExpressionError(f"{batching.each!r} has {len(items)} items; {most}")
-    for item in items:
-        yield BatchPart(arguments=context.arguments(item=item))
+        raise ExpressionError(f"{each!r} has {len(items)} items; {MOST_ITEMS} are the most")
+    yield from (BatchPart(arguments=context.arguments(item=item)) for item in items)
 
 
 def _start(context: StepContext, batch: Batch) -> None:
@@ -93,15 +91,14 @@ def _task(context: StepContext, number: int, part: BatchPart) -> Task:
     run, batching = context.run, _of(context)
     id_ = f"{run.state}:{run.visit}:{number}"
     key = f"{context.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
-    if batching.tool:
-        return Task(
-            id=id_, kind="call", name=batching.tool, arguments=part.arguments, key=key, part=number
-        )
+    tool, given = batching.tool, part.arguments
+    if tool:
+        return Task(id=id_, kind="call", name=tool, arguments=given, key=key, part=number)
     return Task(
         id=id_,
         kind="flow",
         name=batching.flow or context.definition.flow,
-        arguments=part.arguments,
+        arguments=given,
         key=hashlib.sha256(key.encode()).hexdigest()[:24],
         part=number,
         branch=part.branch,
@@ -113,11 +110,9 @@ def _decided(batching: Batching, batch: Batch) -> bool:
     """True where the rest changes nothing any more, and the file doesn't want it finished."""
     if batching.rest == "finish":
         return False
-    enough = batching.wait_for == "any" and bool(batch.those("done"))
-    lost = bool(batch.those("failed")) and not (
-        batching.wait_for == "any" and batch.those("waiting", "under_way")
-    )
-    return enough or lost
+    if batching.wait_for == "any" and (batch.those("done") or batch.those("waiting", "under_way")):
+        return bool(batch.those("done"))
+    return bool(batch.those("failed"))
 
 
 def succeeded(context: StepContext, task: Task, value: JsonValue) -> None:
@@ -150,36 +145,25 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
         stop(context)
         context.run.pending, context.run.told_elsewhere = Ending(status="cancelled"), True
         return
-    good = event.status == "completed" or task.detached
-    news = _agreed_there(context, task, event)
+    run, known = context.run, context.run.agreements
+    badly = "stopped" if task.stopping else "failed"
     _settle(
         context,
         task,
-        status="done" if good else "stopped" if task.stopping else "failed",
-        value=_outcome(context.run, task, event),
+        status="done" if event.status == "completed" or task.detached else badly,
+        value=_outcome(run, task, event),
         ended=event.status,
-        results=_added(context.run, event) if task.branch else {},
+        results=_added(run, event) if task.branch else {},
     )
-    _tell_branches(context, news)
-
-
-def _agreed_there(context: StepContext, task: Task, event: Finished) -> list[Agreement]:
-    """What was agreed to in a branch, and is news to this run; it knows of it from now on."""
     if not task.branch:
-        return []
-    known = context.run.agreements
-    context.run.agreements = approval.merged(known, event.agreements)
-    return approval.unknown(known, event.agreements)
-
-
-def _tell_branches(context: StepContext, news: list[Agreement]) -> None:
-    """Have the branches that go on be told: they may wait for somebody who has agreed by now."""
-    context.run.tasks = {
-        id_: task.model_copy(update={"agreed": (*task.agreed, *news)})
-        if news and task.branch and not task.stopping
-        else task
-        for id_, task in context.run.tasks.items()
-    }
+        return
+    run.agreements = approval.merged(known, event.agreements)
+    # The branches that go on may wait for somebody who has agreed by now.
+    if news := approval.unknown(known, event.agreements):
+        for id_, other in run.tasks.items():
+            if other.branch and not other.stopping:
+                agreed = {"agreed": (*other.agreed, *news)}
+                run.tasks[id_] = other.model_copy(update=agreed)
 
 
 def _named(task: Task) -> str:
@@ -203,8 +187,7 @@ def _settle(context: StepContext, task: Task, **became: object) -> None:
     batch = context.run.batch
     if batch is None or task.part is None:
         return
-    part = batch.parts[task.part]
-    batch.parts[task.part] = part.model_copy(update=became)
+    batch.parts[task.part] = batch.parts[task.part].model_copy(update=became)
     _start(context, batch)
     if _decided(_of(context), batch):
         stop(context)
@@ -212,11 +195,9 @@ def _settle(context: StepContext, task: Task, **became: object) -> None:
 
 def stop(context: StepContext) -> None:
     """Have every run that this one started cancelled."""
-    run = context.run
-    run.tasks = {
-        id_: task.model_copy(update={"stopping": True}) if task.kind == "flow" else task
-        for id_, task in run.tasks.items()
-    }
+    for id_, task in context.run.tasks.items():
+        if task.kind == "flow":
+            context.run.tasks[id_] = task.model_copy(update={"stopping": True})
 
 
 def _conclude(context: StepContext, batch: Batch) -> None:
@@ -226,25 +207,16 @@ def _conclude(context: StepContext, batch: Batch) -> None:
     for part in [*batch.those("done"), *lost]:
         run.results.update(part.results)
     if save is not None and not (lost and batching.tool):
-        run.results[save] = _saved(batching, batch)
+        values = [part.value for part in batch.parts]
+        run.results[save] = values if batching.each is not None else values[0]
+        if batching.branches:
+            run.results[save] = {part.branch: part.value for part in batch.parts}
     run.batch = None
     if not lost or (batching.wait_for == "any" and batch.those("done")):
-        context.leave(_way_on(batching))
+        way = "next" if batching.tool or batching.detached else "completed"
+        context.leave("join" if batching.branches else way)
     else:
         _leave_badly(context, lost[0])
-
-
-def _way_on(batching: Batching) -> str:
-    if batching.branches:
-        return "join"
-    return "next" if batching.tool or batching.detached else "completed"
-
-
-def _saved(batching: Batching, batch: Batch) -> JsonValue:
-    if batching.branches:
-        return {part.branch: part.value for part in batch.parts}
-    values = [part.value for part in batch.parts]
-    return values if batching.each is not None else values[0]
 
 
 def _leave_badly(context: StepContext, lost: BatchPart) -> None:

@@ -89,17 +89,18 @@ def amended(
     >>> amended(definition, run, {"end": "2026-12-08"}, ["end"]).en  # doctest: +SKIP
     'Until is Wed 9 Dec 2026 now.'
     """
-    named = (path for path in paths if _has_a_name(definition, path))
-    changed = [path for path in named if _differs(at(before, path), at(run.slots, path))]
+    changed = []
+    for path in paths:
+        slot, had, has = definition.slots.get(path), at(before, path), at(run.slots, path)
+        # What only tells other slots, as `duration` an end, has no name: those are said.
+        named = slot is None or slot.label is not None or slot.ask is not None
+        if named and had not in (None, [], {}) and has is not None and had != has:
+            changed.append(path)
     if not changed:
         return None
-    zh = "，".join(
-        f"{_called(definition, p, 'zh')}改为{said(definition, run, p, 'zh')}" for p in changed
-    )
-    en = ", ".join(
-        f"{_called(definition, p, 'en')} is {said(definition, run, p, 'en')} now" for p in changed
-    )
-    return Localised(zh=f"{zh}。", en=f"{en}.")
+    zh = [f"{_called(definition, p, 'zh')}改为{said(definition, run, p, 'zh')}" for p in changed]
+    en = [f"{_called(definition, p, 'en')} is {said(definition, run, p, 'en')}" for p in changed]
+    return Localised(zh=f"{'，'.join(zh)}。", en=f"{' now, '.join(en)} now.")
 
 
 def unchanged(
@@ -122,29 +123,17 @@ def said(definition: FlowDefinition, run: Run, path: str, locale: Locale) -> str
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
 
 
-def _has_a_name(definition: FlowDefinition, path: str) -> bool:
-    """False for what only tells other slots, `duration` an end: these are said to have changed."""
-    slot = definition.slots.get(path)
-    return slot is None or slot.label is not None or slot.ask is not None
-
-
-def _differs(before: JsonValue, after: JsonValue) -> bool:
-    return before not in (None, [], {}) and after is not None and before != after
-
-
 def _called(definition: FlowDefinition, path: str, locale: Locale) -> str:
     """The slot's name; a field's with the number of its item."""
     name = path.rsplit(".", maxsplit=1)[-1]
     slot = definition.slot_at(path) or Slot(type="text")
     number = next((int(part) + 1 for part in path.split(".") if part.isdigit()), None)
     label = label_of(name, slot).within(locale)
-    if number is None or name.isdigit():
-        return label if number is None else _nth(number, locale)
-    return f"{_nth(number, locale)}的{label}" if locale == "zh" else f"{label} of item {number}"
-
-
-def _nth(number: int, locale: Locale) -> str:
-    return f"第 {number} 项" if locale == "zh" else f"Item {number}"
+    if number is None:
+        return label
+    if name.isdigit():
+        return f"第 {number} 项" if locale == "zh" else f"Item {number}"
+    return f"第 {number} 项的{label}" if locale == "zh" else f"{label} of item {number}"
 
 
 def put(context: StepContext, slots: SlotValues, given: Collection[str] = ()) -> None:
@@ -179,25 +168,19 @@ def without_stale(
     for name in changed.intersection(given):
         for source in only_means(context, name) - set(given):
             kept.pop(source, None)
-    stale = {
-        name
-        for name, slot in definitions.items()
-        if name in kept and name not in given and _sources(slot) & changed
-        if name in context.run.derived or _ready(kept, slot)
-    }
-    if not stale:
-        return kept
-    return without_stale(context, {n: v for n, v in kept.items() if n not in stale}, stale, given)
+    those = definitions.keys() & kept.keys() - set(given)
+    told = (name for name in those if _sources(definitions[name]) & changed)
+    derived = context.run.derived
+    stale = {name for name in told if name in derived or _ready(kept, definitions[name])}
+    left = {name: value for name, value in kept.items() if name not in stale}
+    return without_stale(context, left, stale, given) if stale else kept
 
 
 def only_means(context: StepContext, name: str) -> set[str]:
     """What serves to look the slot up and is never asked for: how long, where an end is named."""
-    definitions = context.definition.slots
-    return {
-        source
-        for source in _sources(definitions[name])
-        if definitions[source].ask is None and definitions[source].lookup is None
-    }
+    slots = context.definition.slots
+    sources = _sources(slots[name])
+    return {s for s in sources if slots[s].ask is None and slots[s].lookup is None}
 
 
 def note_replaced(context: StepContext, before: SlotValues, offered: SlotValues) -> None:
@@ -213,40 +196,28 @@ def look_up_one(context: StepContext) -> bool:
     """Look up one slot that is empty and whose sources are known; False where there is none."""
     run = context.run
     for name, slot in context.definition.slots.items():
-        if slot.lookup is None or run.slots.get(name) is not None or name in run.derived:
-            continue
-        if not _ready(run.slots, slot):
+        known = run.slots.get(name) is not None or name in run.derived
+        if known or slot.lookup is None or not _ready(run.slots, slot):
             continue
         try:
             value = context.evaluate(slot.lookup)
+            if value is None:
+                continue
+            run.slots[name] = fitted(slot, value)
         except LookupNeeded as need:
             context.ask_world(need, slot=name)
             return True
-        if value is None:
-            continue
-        run.slots[name] = _fitted_answer(name, slot, value)
+        except Unfit as unfit:
+            gives = f"the lookup {slot.lookup!r} gives {value!r}"
+            raise ExpressionError(f"{gives}, which {name} can't hold: {unfit.say.en}") from None
         run.derived = sorted({*run.derived, name})
-        _say_replaced(context, name)
+        # Say what a slot is now that was emptied to be looked up anew, where it is another value.
+        had = run.replaced.pop(name, None)
+        say = amended(context.definition, run, {name: had}, [name])
+        if say is not None and slot.label is not None:
+            context.say(say)
         return True
     return False
-
-
-def _fitted_answer(name: str, slot: Slot, value: JsonValue) -> JsonValue:
-    """What a lookup gave, as the slot keeps it; `ExpressionError` where no answer could fit."""
-    try:
-        return fitted(slot, value)
-    except Unfit as unfit:
-        raise ExpressionError(
-            f"the lookup {slot.lookup!r} gives {value!r}, which {name} can't hold: {unfit.say.en}"
-        ) from None
-
-
-def _say_replaced(context: StepContext, name: str) -> None:
-    """Say what a slot is now that was emptied to be looked up anew, where that is another value."""
-    had = context.run.replaced.pop(name, None)
-    say = amended(context.definition, context.run, {name: had}, [name])
-    if say is not None and context.definition.slots[name].label is not None:
-        context.say(say)
 
 
 def _ready(slots: SlotValues, slot: Slot) -> bool:
@@ -269,30 +240,19 @@ def blame(context: StepContext, task: Task, error: str) -> None:
     it is asked for, or stays empty.
     """
     name = task.slot
-    context.say(
-        Localised(zh=f"按这些信息查不下去：{error}", en=f"That can't be looked up: {error}")
-    )
-    forget(context, [name, *sorted(_given_for(context, name))])
-    slot = context.definition.slots[name]
-    if _ready(context.run.slots, slot) and _next_lookup(context, slot) == task.key:
-        context.run.known[task.key] = None
-
-
-def _given_for(context: StepContext, name: str) -> set[str]:
-    """The slots that the slot's lookup reads, and those that these were looked up from."""
-    slots = context.definition.slots
+    zh, en = f"按这些信息查不下去：{error}", f"That can't be looked up: {error}"
+    context.say(Localised(zh=zh, en=en))
+    slots, derived = context.definition.slots, set(context.run.derived)
+    # What the slot's lookup reads, and what that was looked up from.
     found = set(_sources(slots[name]))
-    while more := {s for d in found & set(context.run.derived) for s in _sources(slots[d])} - found:
+    while more := {s for read in found & derived for s in _sources(slots[read])} - found:
         found |= more
-    return found
-
-
-def _next_lookup(context: StepContext, slot: Slot) -> str | None:
-    """The key of what has to be looked up next for the slot; None where nothing has."""
-    try:
-        context.evaluate(slot.lookup or "null")
-    except LookupNeeded as need:
-        return need.key
-    except ExpressionError:
-        return None
-    return None
+    forget(context, [name, *sorted(found)])
+    if _ready(context.run.slots, slots[name]):
+        try:
+            context.evaluate(slots[name].lookup or "null")
+        except LookupNeeded as need:
+            if need.key == task.key:
+                context.run.known[task.key] = None
+        except ExpressionError:
+            return
