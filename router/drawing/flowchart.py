@@ -1,8 +1,7 @@
 """A flow as nodes and edges with words on them, the way that a run took, and both as Mermaid.
 
-A flow as a Mermaid flowchart: shapes by kind, which a state diagram doesn't have.
-
-<https://mermaid.js.org/syntax/flowchart.html>
+Mermaid's flowcharts (<https://mermaid.js.org/syntax/flowchart.html>) have shapes by kind, which
+its state diagrams don't.
 """
 
 import re
@@ -10,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from typing import Protocol
 
 from router.domain.locale import Locale, Localised
-from router.flow.definition import KINDS, Branch, FlowDefinition, State
+from router.domain.records import HistoryLine
+from router.flow.definition import KINDS, FlowDefinition, State
+from router.flow.engine.run import Happening
 from router.flow.prompts.values import span
 from router.flow.view import STATUSES
 
@@ -116,6 +116,7 @@ class Graph:
 def graph_of(definition: FlowDefinition, locale: Locale) -> Graph:
     """The states of a flow and the ways between them, labelled in `locale`."""
     known = definition.states
+    edges = (edge for name, state in known.items() for edge in _edges(name, state, locale))
     return Graph(
         name=definition.flow,
         version=definition.version,
@@ -123,12 +124,7 @@ def graph_of(definition: FlowDefinition, locale: Locale) -> Graph:
         locale=locale,
         start=definition.start,
         nodes=tuple(_node(definition, name, locale) for name in known),
-        edges=tuple(
-            edge
-            for name, state in known.items()
-            for edge in _edges(name, state, locale)
-            if edge.target in known
-        ),
+        edges=tuple(edge for edge in edges if edge.target in known),
     )
 
 
@@ -161,14 +157,12 @@ def _plain(text: str) -> str:
 
 
 def _timers(state: State, locale: Locale) -> Iterator[str]:
-    ask = state.asks
-    if ask is None:
+    if (ask := state.asks) is None:
         return
     if ask.remind_every is not None:
         yield said(REMINDS, locale, span(ask.remind_every, locale))
     if ask.escalate_after is not None:
-        after = span(ask.escalate_after, locale)
-        yield said(ESCALATES, locale, after, ask.escalate_to)
+        yield said(ESCALATES, locale, span(ask.escalate_after, locale), ask.escalate_to)
     if ask.expire_after is not None:
         yield said(EXPIRES, locale, span(ask.expire_after, locale))
 
@@ -176,8 +170,9 @@ def _timers(state: State, locale: Locale) -> Iterator[str]:
 def _edges(name: str, state: State, locale: Locale) -> Iterator[Edge]:
     for exit_, branches in state.exits().items():
         for target in dict.fromkeys(branch.to for branch in branches):
-            leading = [branch for branch in branches if branch.to == target]
-            conditions = _conditions(leading, len(branches) > 1, locale)
+            otherwise = OTHERWISE.within(locale) if len(branches) > 1 else ""
+            leading = (b.condition or otherwise for b in branches if b.to == target)
+            conditions = (" ".join(condition.split()) for condition in leading if condition)
             joined = (" 或 " if locale == "zh" else " or ").join(conditions)
             event = named(EXITS, exit_, locale)
             label = ("：" if locale == "zh" else ": ").join(filter(None, (event, joined)))
@@ -186,30 +181,8 @@ def _edges(name: str, state: State, locale: Locale) -> Iterator[Edge]:
         yield Edge(name, "parallel", branch, BRANCH.within(locale))
 
 
-def _conditions(leading: Iterable[Branch], several: bool, locale: Locale) -> list[str]:
-    otherwise = OTHERWISE.within(locale) if several else ""
-    said_ones = (" ".join((b.condition or otherwise).split()) for b in leading)
-    return [condition for condition in said_ones if condition]
-
-
 MOVES = frozenset({"began", "changed", "asked_back"})
 """What enters a state without being an exit: the beginning, a correction, a tool's question."""
-
-
-class HistoryLineView(Protocol):
-    """A line of a run's history."""
-
-    @property
-    def at(self) -> datetime:
-        """When it happened."""
-
-    @property
-    def state(self) -> str:
-        """Where the run stood from then on."""
-
-    @property
-    def event(self) -> str:
-        """What happened: an exit's name where that led to another state."""
 
 
 @dataclass(frozen=True)
@@ -221,9 +194,15 @@ class Journey:
     here: str | None = None
     """Where the run stands, or ended."""
 
+    def seen(self, name: str, locale: Locale) -> str:
+        """How often the state was entered, and when last; empty where it never was."""
+        if not (visits := self.visits.get(name)):
+            return ""
+        return said(TIMES, locale, len(visits), visits[-1].strftime("%m-%d %H:%M"))
+
 
 def journey_of(
-    definition: FlowDefinition, history: Iterable[HistoryLineView], zone: tzinfo = UTC
+    definition: FlowDefinition, history: Iterable[HistoryLine | Happening], zone: tzinfo = UTC
 ) -> Journey:
     """The path of a run with this history, its moments as a clock in `zone` shows them.
 
@@ -261,13 +240,16 @@ def mermaid_of(graph: Graph, journey: Journey | None = None) -> str:
     """The text of the diagram, with a run's path marked where one is given."""
     went = journey or Journey()
     numbers = {node.name: f"s{number}" for number, node in enumerate(graph.nodes)}
+    title = graph.title.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    # The description knows no escapes: what means something there is left out.
+    summary = " ".join(graph.summary.translate(_MEANINGFUL).split())
     return "\n".join(
         [
             "---",
-            f'title: "{_quoted(graph.title)} (v{graph.version})"',
+            f'title: "{title} (v{graph.version})"',
             "---",
             "flowchart TD",
-            f"    accDescr: {_described(graph)}",
+            f"    accDescr: {summary}",
             f"    start((( ))) --> {numbers[graph.start]}",
             *(f"    {numbers[n.name]}{_shape(graph, n, went)}" for n in graph.nodes),
             *(f"    {_arrow(edge, numbers, went)}" for edge in graph.edges),
@@ -280,9 +262,8 @@ def mermaid_of(graph: Graph, journey: Journey | None = None) -> str:
 def _shape(graph: Graph, node: Node, journey: Journey) -> str:
     opening, closing = KINDS[node.kind].outline.mermaid
     lines = [f"<b>{_escaped(node.name)}</b>", *map(_escaped, (*node.lines, *node.timers))]
-    if visits := journey.visits.get(node.name):
-        last = visits[-1].strftime("%m-%d %H:%M")
-        lines.append(_escaped(said(TIMES, graph.locale, len(visits), last)))
+    if been := journey.seen(node.name, graph.locale):
+        lines.append(_escaped(been))
     return f'{opening}"{"<br>".join(lines)}"{closing}'
 
 
@@ -293,27 +274,17 @@ def _arrow(edge: Edge, numbers: dict[str, str], journey: Journey) -> str:
 
 
 def _marks(graph: Graph, journey: Journey, numbers: dict[str, str]) -> Iterator[str]:
-    members = {
-        "ended": [node.name for node in graph.nodes if node.end],
-        "been": [node.name for node in graph.nodes if node.name in journey.visits],
-        "here": [node.name for node in graph.nodes if node.name == journey.here],
+    marked = {
+        "ended": {node.name for node in graph.nodes if node.end},
+        "been": journey.visits.keys(),
+        "here": {journey.here},
     }
-    for style, names in members.items():
-        if names:
+    for style, names in marked.items():
+        if those := [number for name, number in numbers.items() if name in names]:
             yield f"classDef {style} {STYLES[style]}"
-            yield f"class {','.join(numbers[name] for name in names)} {style}"
+            yield f"class {','.join(those)} {style}"
 
 
 def _escaped(text: str) -> str:
     """Text within quotes: what means something there or in HTML is written by its number."""
     return text.translate(_ESCAPES)
-
-
-def _described(graph: Graph) -> str:
-    """The description knows no escapes: what means something there is left out."""
-    return " ".join(graph.summary.translate(_MEANINGFUL).split())
-
-
-def _quoted(text: str) -> str:
-    """Text within the double quotes of YAML."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")

@@ -13,9 +13,11 @@ everything, up, and into its state from above; edges back to one state share its
 """
 
 from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
 
 Ends = tuple[str, str]
 """An edge: from, to."""
@@ -27,9 +29,9 @@ def back_edges(names: Iterable[str], edges: Sequence[Ends]) -> frozenset[int]:
     >>> back_edges(["a", "b"], [("a", "b"), ("b", "a")])
     frozenset({1})
     """
-    leaving: dict[str, list[int]] = {}
+    leaving = defaultdict[str, list[int]](list)
     for number, (source, _) in enumerate(edges):
-        leaving.setdefault(source, []).append(number)
+        leaving[source].append(number)
     found: set[int] = set()
     done: set[str] = set()
     for name in names:
@@ -92,8 +94,7 @@ SWEEPS = 12
 
 def ordered(ranks: Ranks, links: Sequence[tuple[str, str]]) -> Ranks:
     """The same ranks, each in an order with few crossings. `links` join neighbouring ranks."""
-    above: dict[str, list[str]] = {item: [] for rank in ranks for item in rank}
-    below: dict[str, list[str]] = {item: [] for rank in ranks for item in rank}
+    above, below = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     for upper, lower in links:
         above[lower].append(upper)
         below[upper].append(lower)
@@ -162,7 +163,11 @@ def placed(
     for link in links:
         weight = STRAIGHT if link.long else 1.0
         joined[link.upper][link.lower] = joined[link.lower][link.upper] = weight
-    offsets = {item: x for rank in ranks for item, x in _packed(rank, widths, apart)}
+    # The items of a rank side by side, as near as they may be.
+    offsets: dict[str, float] = {}
+    for rank in ranks:
+        edges = accumulate((widths[item] + apart for item in rank), initial=0.0)
+        offsets |= {i: edge + widths[i] / 2 for i, edge in zip(rank, edges, strict=False)}
     places = dict(offsets)
     for turn in range(ROUNDS):
         for rank in ranks if turn % 2 == 0 else ranks[::-1]:
@@ -174,17 +179,6 @@ def placed(
             places.update({item: at + offsets[item] for item, at in zip(rank, found, strict=True)})
     left = min((places[item] - widths[item] / 2 for item in places), default=0.0)
     return {item: at - left for item, at in places.items()}
-
-
-def _packed(
-    rank: Sequence[str], widths: Mapping[str, float], apart: float
-) -> list[tuple[str, float]]:
-    """The items side by side, as near as they may be."""
-    found, edge = [], 0.0
-    for item in rank:
-        found.append((item, edge + widths[item] / 2))
-        edge += widths[item] + apart
-    return found
 
 
 def _wish(
@@ -265,6 +259,11 @@ class Skeleton:
     back: frozenset[int]
     sizes: dict[str, Size]
 
+    @cached_property
+    def rank_of(self) -> dict[str, int]:
+        """By item: its rank, once they are in order."""
+        return {item: rank for rank, items in enumerate(self.ranks) for item in items}
+
 
 @dataclass
 class Layout:
@@ -275,10 +274,14 @@ class Layout:
     boxes: dict[str, Box]
     skeleton: Skeleton
     bands: list[Band]
-    lanes: dict[str, float] = field(default_factory=dict)
+    lanes: dict[str, float]
     """By state: where the edges that lead back to it go up."""
-    tracks: dict[tuple[str, int | str], float] = field(default_factory=dict)
+    tracks: dict[tuple[str, int | str], float]
     """How high a line back runs: `("out", edge)` to its lane, `("in", state)` from it."""
+
+    def band_of(self, item: str) -> Band:
+        """What the item's rank takes."""
+        return self.bands[self.skeleton.rank_of[item]]
 
 
 def laid_out(sizes: Mapping[str, Size], edges: Sequence[Ends], labels: Sequence[Size]) -> Layout:
@@ -323,8 +326,13 @@ def _skeleton(sizes: Mapping[str, Size], edges: Sequence[Ends], labels: Sequence
 
 def _stacked(skeleton: Skeleton, places: Mapping[str, float], edges: Sequence[Ends]) -> Layout:
     """Ranks below each other, with room between them for what runs sideways there."""
-    rank_of = {item: rank for rank, items in enumerate(skeleton.ranks) for item in items}
-    running = _running(skeleton, rank_of, edges)
+    rank_of = skeleton.rank_of
+    # By the rank above a gap, what runs sideways in the gap.
+    running: dict[int, list[tuple[str, int | str]]] = {}
+    for number in sorted(skeleton.back):
+        running.setdefault(rank_of[label_of(number)], []).append(("out", number))
+    for target in dict.fromkeys(edges[number][1] for number in sorted(skeleton.back)):
+        running.setdefault(rank_of[target] - 1, []).append(("in", target))
     bands: list[Band] = []
     tracks: dict[tuple[str, int | str], float] = {}
     y = MARGIN
@@ -338,33 +346,19 @@ def _stacked(skeleton: Skeleton, places: Mapping[str, float], edges: Sequence[En
         y += GAP / 2
     bands = bands[1:]
     right = max((places[i] + skeleton.sizes[i][0] / 2 for i in places), default=0.0) + MARGIN
-    lanes = _lanes(skeleton, rank_of, edges, right)
+    lanes = _lanes(skeleton, edges, right)
+    middle = [(band.top + band.bottom) / 2 for band in bands]
     boxes = {
-        item: Box(
-            places[item] + MARGIN, (bands[rank].top + bands[rank].bottom) / 2, *skeleton.sizes[item]
-        )
+        item: Box(places[item] + MARGIN, middle[rank], *skeleton.sizes[item])
         for item, rank in rank_of.items()
     }
     wide = max([right, *lanes.values()]) + MARGIN
     return Layout(wide, y, boxes, skeleton, bands, lanes, tracks)
 
 
-def _running(
-    skeleton: Skeleton, rank_of: Mapping[str, int], edges: Sequence[Ends]
-) -> dict[int, list[tuple[str, int | str]]]:
-    """By the rank above a gap, what runs sideways in the gap."""
-    found: dict[int, list[tuple[str, int | str]]] = {}
-    for number in sorted(skeleton.back):
-        found.setdefault(rank_of[label_of(number)], []).append(("out", number))
-    for target in dict.fromkeys(edges[number][1] for number in sorted(skeleton.back)):
-        found.setdefault(rank_of[target] - 1, []).append(("in", target))
-    return found
-
-
-def _lanes(
-    skeleton: Skeleton, rank_of: Mapping[str, int], edges: Sequence[Ends], right: float
-) -> dict[str, float]:
+def _lanes(skeleton: Skeleton, edges: Sequence[Ends], right: float) -> dict[str, float]:
     """The lanes, those of short ways inside those of long ones."""
+    rank_of = skeleton.rank_of
     lowest: dict[str, int] = {}
     for number in sorted(skeleton.back):
         target = edges[number][1]

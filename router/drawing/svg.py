@@ -28,11 +28,10 @@ def lines(layout: Layout, edges: Sequence[Ends]) -> list[str]:
     for number, (source, target) in enumerate(edges):
         start = (begins[number], layout.boxes[source].bottom)
         end = (ends[number], layout.boxes[target].top)
-        chain = layout.skeleton.chains[number]
         if number in layout.skeleton.back:
             found.append(_back(layout, number, target, start, end))
         else:
-            found.append(_forward(layout, chain, start, end))
+            found.append(_forward(layout, layout.skeleton.chains[number], start, end))
     return found
 
 
@@ -63,17 +62,12 @@ def _spread(layout: Layout, ports: dict[str, list[tuple[float, int]]]) -> dict[i
 
 def _forward(layout: Layout, chain: Sequence[str], start: Point, end: Point) -> str:
     """Straight through each rank, in an S from one to the next."""
-    rank_of = _rank_of(layout)
-    through: list[Point] = [start, (start[0], layout.bands[rank_of[chain[0]]].bottom)]
+    through: list[Point] = [start, (start[0], layout.band_of(chain[0]).bottom)]
     for point in chain[1:-1]:
-        band, x = layout.bands[rank_of[point]], layout.boxes[point].x
+        band, x = layout.band_of(point), layout.boxes[point].x
         through += [(x, band.top), (x, band.bottom)]
-    through += [(end[0], layout.bands[rank_of[chain[-1]]].top), end]
+    through += [(end[0], layout.band_of(chain[-1]).top), end]
     return " ".join(_bends(through))
-
-
-def _rank_of(layout: Layout) -> dict[str, int]:
-    return {item: rank for rank, items in enumerate(layout.skeleton.ranks) for item in items}
 
 
 def _bends(through: Sequence[Point]) -> Iterator[str]:
@@ -91,13 +85,12 @@ def _bends(through: Sequence[Point]) -> Iterator[str]:
 
 def _back(layout: Layout, number: int, target: str, start: Point, end: Point) -> str:
     """Down to the label, out to the lane, up, and in from above: right angles, rounded."""
-    label = layout.boxes[layout.skeleton.chains[number][1]]
-    band = layout.bands[_rank_of(layout)[layout.skeleton.chains[number][1]]]
-    source_band = layout.bands[_rank_of(layout)[layout.skeleton.chains[number][0]]]
-    down = [start, (start[0], source_band.bottom), (label.x, band.top)]
+    source, point = layout.skeleton.chains[number][:2]
+    x, top = layout.boxes[point].x, layout.band_of(point).top
+    down = [start, (start[0], layout.band_of(source).bottom), (x, top)]
     out, up = layout.tracks["out", number], layout.tracks["in", target]
     lane = layout.lanes[target]
-    around = [(label.x, band.top), (label.x, out), (lane, out), (lane, up), (end[0], up), end]
+    around = [(x, top), (x, out), (lane, out), (lane, up), (end[0], up), end]
     return " ".join([*_bends(down), *_corners(around)])
 
 
@@ -141,28 +134,21 @@ def outline(kind: str, box: Box) -> str:
     """The outline of a state of this kind; `end` for one that ends the flow."""
     drawn = END if kind == "end" else KINDS[kind].outline
     if drawn.corners:
-        return f'<polygon class="box" points="{_points(drawn.corners, box)}"/>'
+        wide, high = box.width / 2, box.height / 2
+        corners = [(box.x + x * wide + cut * CUT, box.y + y * high) for x, cut, y in drawn.corners]
+        return f'<polygon class="box" points="{" ".join(map(_at, corners))}"/>'
     left, top = box.x - box.width / 2, box.top
     radius = min(drawn.radius, box.height / 2)
     rectangle = (
         f'<rect class="box" x="{number(left)}" y="{number(top)}" width="{number(box.width)}" '
         f'height="{number(box.height)}" rx="{number(radius)}"/>'
     )
-    return rectangle + (_bars(left, box) if drawn.bars else "")
-
-
-def _points(corners: Sequence[tuple[float, float, float]], box: Box) -> str:
-    return " ".join(
-        f"{number(box.x + x * box.width / 2 + cut * CUT)},{number(box.y + y * box.height / 2)}"
-        for x, cut, y in corners
-    )
-
-
-def _bars(left: float, box: Box) -> str:
-    """The second lines at the sides, by which flowcharts know what is done elsewhere."""
+    if not drawn.bars:
+        return rectangle
+    # The second lines at the sides, by which flowcharts know what is done elsewhere.
     inner = (left + 7, left + box.width - 7)
     bars = " ".join(f"M{number(x)},{number(box.top)}V{number(box.bottom)}" for x in inner)
-    return f'<path class="bars" d="{bars}"/>'
+    return f'{rectangle}<path class="bars" d="{bars}"/>'
 
 
 _WIDE = 1.0
@@ -251,7 +237,7 @@ MOST_LINES = 3
 SLANT = 22.0
 """Pixels left and right of a state's text, which slanted sides take."""
 START = "\0start"
-START_SIZE = 14.0
+DOT = 14.0
 
 STYLE = """\
 .flow{--ink:#1c2430;--soft:#5d6878;--line:#8a94a3;--box:#f4f6f9;--edge:#b8c0cc;--paper:#ffffff;\
@@ -283,19 +269,19 @@ def svg_of(graph: Graph, journey: Journey | None = None) -> str:
     went = journey or Journey()
     texts = {node.name: _node_text(graph, node, went) for node in graph.nodes}
     labels = [_written([_edge_label(edge, went)], LABEL_ROOM) for edge in graph.edges]
-    sizes = {START: (START_SIZE, START_SIZE)}
+    sizes = {START: (DOT, DOT)}
     # The start first: what is drawn on top is what the walk through the graph begins with.
     for name in sorted(texts, key=lambda name: name != graph.start):
         sizes[name] = (texts[name].width + 2 * SLANT, texts[name].height + 16)
     ends = [(START, graph.start), *((edge.source, edge.target) for edge in graph.edges)]
     layout = laid_out(sizes, ends, [(0.0, 0.0), *((w.width, w.height) for w in labels)])
-    ways = lines(layout, ends)
+    ways, dot = lines(layout, ends), layout.boxes[START]
     return "\n".join(
         [
             *_head(graph, layout, went),
             f'<g class="edge">{_way(ways[0])}</g>',
             *_edges(graph, ways[1:], labels, layout, went),
-            _dot(layout.boxes[START]),
+            f'<circle class="dot" cx="{number(dot.x)}" cy="{number(dot.y)}" r="{DOT / 2:g}"/>',
             *(_node(node, texts[node.name], layout.boxes[node.name], went) for node in graph.nodes),
             "</svg>",
             "",
@@ -334,9 +320,8 @@ def _described(graph: Graph, journey: Journey) -> str:
 
 def _node_text(graph: Graph, node: Node, journey: Journey) -> WrappedText:
     more = [*node.lines, *node.timers]
-    if visits := journey.visits.get(node.name):
-        last = visits[-1].strftime("%m-%d %H:%M")
-        more.append(f"✓ {said(flowchart.TIMES, graph.locale, len(visits), last)}")
+    if been := journey.seen(node.name, graph.locale):
+        more.append(f"✓ {been}")
     if node.name == journey.here:
         more.append(f"● {flowchart.HERE.within(graph.locale)}")
     below = _written(more, NODE_ROOM)
@@ -383,16 +368,9 @@ def _way(way: str, taken: bool = False) -> str:
     return f'<path class="way" d="{way}" marker-end="url(#{"tip-taken" if taken else "tip"})"/>'
 
 
-def _dot(box: Box) -> str:
-    return f'<circle class="dot" cx="{number(box.x)}" cy="{number(box.y)}" r="{START_SIZE / 2:g}"/>'
-
-
 def _node(node: Node, text: WrappedText, box: Box, journey: Journey) -> str:
-    marks = {
-        "ended": node.end,
-        "been": node.name in journey.visits,
-        "here": node.name == journey.here,
-    }
+    been, here = node.name in journey.visits, node.name == journey.here
+    marks = {"ended": node.end, "been": been, "here": here}
     classes = " ".join(["state", *(name for name, holds in marks.items() if holds)])
     top = box.y - text.height / 2
     named = "".join(_lines(text.lines[:1], box.x, top, "name", SIZE))
@@ -405,11 +383,8 @@ def _lines(
     texts: tuple[str, ...], x: float, top: float, class_: str, size: float = SMALL
 ) -> Iterator[str]:
     for place, line in enumerate(texts):
-        y = top + (place + 0.78) * size * LEADING
-        yield (
-            f'<text class="{class_}" x="{number(x)}" y="{number(y)}" '
-            f'text-anchor="middle">{_text(line)}</text>'
-        )
+        at = f'x="{number(x)}" y="{number(top + (place + 0.78) * size * LEADING)}"'
+        yield f'<text class="{class_}" {at} text-anchor="middle">{_text(line)}</text>'
 
 
 def _text(text: str) -> str:

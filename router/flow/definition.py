@@ -192,6 +192,12 @@ class Outline:
     bars: bool = False
 
 
+def hexagon(cut: float) -> tuple[tuple[float, float, float], ...]:
+    """The corners of one whose left and right are cut by so many slants."""
+    upper = (-1, cut, -1), (1, -cut, -1), (1, 0, 0)
+    return (*upper, (1, -cut, 1), (-1, cut, 1), (-1, 0, 0))
+
+
 Place = tuple[str | int, ...]
 """Where in a file something stands."""
 

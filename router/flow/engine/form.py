@@ -225,9 +225,9 @@ def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]
             continue
         try:
             whole = placed(taken.get(name, context.run.slots.get(name)), path.split(".")[1:], value)
-            value = fitted(slot, whole)
-            _check_files(context, slot, value)
-            taken[name] = value
+            fitting = fitted(slot, whole)
+            _check_files(context, slot, fitting)
+            taken[name] = fitting
         except Unfit as unfit:
             refused[name] = unfit.say
     return taken, refused
@@ -250,14 +250,11 @@ def _close_lists(context: StepContext, slots: SlotValues) -> None:
     run = context.run
     for path, value in run.offered.items():
         name, _, rest = path.partition(".")
-        slot, items, known = (
-            context.definition.slots.get(name),
-            slots.get(name),
-            run.slots.get(name),
-        )
+        slot, items = context.definition.slots.get(name), slots.get(name)
         if slot is None or slot.of is None or not isinstance(items, list):
             continue
         # One that got shorter lost an item, and may yet grow.
+        known = run.slots.get(name)
         shorter = isinstance(known, list) and len(items) < len(known)
         whole = rest == "" and not shorter and missing(slot, items, name) is None
         if whole or (rest == "more" and value is False):

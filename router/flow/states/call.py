@@ -88,11 +88,9 @@ class CallState(State):
         yield from each_complaints(whole, place, self.each, self.at_once)
         for key in ("retry", "hold") if self.each is not None else ():
             if getattr(self, key):
-                yield complaint(
-                    (*place, key),
-                    f"{key} is for one call, and each makes several",
-                    f"leave {key} out, or make the call in a flow of its own",
-                )
+                what = f"{key} is for one call, and each makes several"
+                remedy = f"leave {key} out, or make the call in a flow of its own"
+                yield complaint((*place, key), what, remedy)
         if self.retry is None:
             return
         here, attempts = (*place, "retry"), self.retry.attempts

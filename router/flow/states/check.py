@@ -5,7 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from router.domain.locale import Localised
-from router.flow.definition import Next, Outline, State
+from router.flow.definition import Next, Outline, State, hexagon
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Task
 
@@ -20,10 +20,7 @@ class CheckState(State):
     label: ClassVar[Localised] = Localised(zh="检查", en="checks")
     outline: ClassVar[Outline] = Outline(
         mermaid=("{{", "}}"),
-        corners=(
-            *((-1, 0.6, -1), (1, -0.6, -1), (1, 0, 0)),
-            *((1, -0.6, 1), (-1, 0.6, 1), (-1, 0, 0)),
-        ),
+        corners=hexagon(0.6),
     )
 
     check: str

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from router.domain.locale import Localised
-from router.flow.definition import Next, Outline, State
+from router.flow.definition import Next, Outline, State, hexagon
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
@@ -16,13 +16,7 @@ class ConfirmState(State):
     kind: ClassVar[str] = "confirm"
     needs: ClassVar[tuple[str, ...]] = ("confirmed", "declined")
     label: ClassVar[Localised] = Localised(zh="请申请人确认", en="asks to confirm")
-    outline: ClassVar[Outline] = Outline(
-        mermaid=("{", "}"),
-        corners=(
-            *((-1, 1.2, -1), (1, -1.2, -1), (1, 0, 0)),
-            *((1, -1.2, 1), (-1, 1.2, 1), (-1, 0, 0)),
-        ),
-    )
+    outline: ClassVar[Outline] = Outline(mermaid=("{", "}"), corners=hexagon(1.2))
 
     confirm: Localised
     """Shows this and the slots, and asks yes or no."""
@@ -44,15 +38,10 @@ class ConfirmState(State):
     def execute(self, context: StepContext) -> bool:
         """Wait for the answer, or go back to where a slot was asked for that is put right."""
         run = context.run
-        if run.offered and go_back(context, _put_right(context)):
+        # The slots that are being put right, and the one that is to be asked for anew.
+        offered = [*run.offered, run.offered.get(CHANGE)]
+        put_right = {root(path) for path in offered if isinstance(path, str)}
+        if run.offered and go_back(context, put_right):
             return True
         run.status, run.offered = "confirming", {}
         return False
-
-
-def _put_right(context: StepContext) -> set[str]:
-    """The slots that are being put right, and the one that is to be asked for anew."""
-    offered = context.run.offered
-    names = {root(path) for path in offered}
-    anew = offered.get(CHANGE)
-    return {*names, root(anew)} if isinstance(anew, str) else names

@@ -82,26 +82,17 @@ def _branch(
 ) -> Iterator[Complaint]:
     within = reached_from(branch, inner)
     if branch == join or join not in within:
-        yield complaint(
-            place,
-            f"the branch {branch} never comes to {join}, where the branches join",
-            f"lead some state after {branch} to {join}",
-        )
+        what = f"the branch {branch} never comes to {join}, where the branches join"
+        yield complaint(place, what, f"lead some state after {branch} to {join}")
     owner = str(place[1])
     if owner in within - {join}:
-        yield complaint(
-            place,
-            f"the branch {branch} comes back to {owner}, and would begin itself again",
-            f"lead it to {join} instead",
-        )
+        what = f"the branch {branch} comes back to {owner}, and would begin itself again"
+        yield complaint(place, what, f"lead it to {join} instead")
     for name in sorted(within - {join}):
         for key, slots in (("collect", states[name].collects), ("forget", states[name].forgets)):
             if slots:
-                yield complaint(
-                    ("states", name, key),
-                    f"{name} stands in a branch of {owner}, where slots stay as they are",
-                    f"ask before {owner}, or after {join}",
-                )
+                what = f"{name} stands in a branch of {owner}, where slots stay as they are"
+                yield complaint(("states", name, key), what, f"ask before {owner}, or after {join}")
 
 
 def each_complaints(
@@ -115,12 +106,8 @@ def each_complaints(
     before, _, name = each.strip().partition("slots.")
     slot = whole.slots.get(name) if not before else None
     if slot is not None and slot.kind.made_of != "of":
-        yield complaint(
-            (*place, "each"),
-            f"{each} is no list but of type {slot.type}",
-            "name a slot of type list, or leave each out",
-        )
+        what = f"{each} is no list but of type {slot.type}"
+        yield complaint((*place, "each"), what, "name a slot of type list, or leave each out")
     if at_once is not None and not 1 <= at_once <= MOST_AT_ONCE:
-        yield complaint(
-            (*place, "at_once"), f"{at_once} at once can't be", f"from 1 to {MOST_AT_ONCE}"
-        )
+        what = f"{at_once} at once can't be"
+        yield complaint((*place, "at_once"), what, f"from 1 to {MOST_AT_ONCE}")

@@ -56,15 +56,12 @@ class SubFlowState(State):
     def complaints_within(self, place: Place, whole: FlowDefinition) -> Iterator[Complaint]:
         """What is wrong with its items, and which way out it lacks or never takes."""
         yield from each_complaints(whole, place, self.each, self.at_once)
-        needed, wrong = ("next", "completed") if self.detached else ("completed", "next")
+        detached, awaited = ("next", "completed", "otherwise"), ("completed", "next")
+        needed, *wrong = detached if self.detached else awaited
         exits = self.exits()
         if needed not in exits:
             what = f"{place[-1]} can't be left: it has no {needed}"
             yield complaint(place, what, f"add {needed}: <state>")
-        for name in (wrong, *(["otherwise"] if self.detached else [])):
-            if name in exits:
-                yield complaint(
-                    (*place, name),
-                    f"{place[-1]} never leaves by {name}",
-                    "a flow that is detached leaves by next, any other by completed and otherwise",
-                )
+        ways = "a flow that is detached leaves by next, any other by completed and otherwise"
+        for name in (name for name in wrong if name in exits):
+            yield complaint((*place, name), f"{place[-1]} never leaves by {name}", ways)

@@ -14,10 +14,6 @@ from router.flow.prompts.values import span
 from router.flow.validation.draft import DECISION, ERROR, complaint
 from router.flow.validation.references import NAME
 
-_UNTIL = Localised(zh="直到 {}", en="until {}")
-_FOR = Localised(zh="{}", en="for {}")
-_EVENT = Localised(zh="事件 {}", en="for {} to happen")
-
 
 class WaitState(State):
     """Waits for a day, a while or an event."""
@@ -50,74 +46,56 @@ class WaitState(State):
         if ends > 1 or (not ends and self.wait.event is None):
             remedy = 'write either until: "…" or for: PT24H'
             yield complaint((*place, "wait"), "a wait has one end", remedy)
-        yield from self._late(place)
-        if self.wait.event is not None:
-            yield from _event((*place, "wait"), self.wait)
-            yield from _means_another(whole, (*place, "wait", "event"), self.wait)
-
-    def _late(self, place: Place) -> Iterator[Complaint]:
-        wait = self.wait
-        timed = wait.until is not None or wait.duration is not None
-        if wait.event is None or not timed:
-            if self.late:
-                yield complaint(
-                    (*place, "late"),
-                    f"{place[-1]} is never late",
-                    "late is for a wait with an event, and until or for",
-                )
-        elif not self.late:
-            yield complaint(
-                place, f"nothing is said for when {wait.event} comes too late", "add late: <state>"
-            )
-        if wait.event is None and (wait.roles or wait.fields):
-            yield complaint(
-                (*place, "wait"),
-                "roles and fields are an event's",
-                "add event: <name>, or remove them",
-            )
+        wait, timed = self.wait, bool(ends)
+        if self.late and (wait.event is None or not timed):
+            remedy = "late is for a wait with an event, and until or for"
+            yield complaint((*place, "late"), f"{place[-1]} is never late", remedy)
+        if wait.event is not None:
+            if timed and not self.late:
+                what = f"nothing is said for when {wait.event} comes too late"
+                yield complaint(place, what, "add late: <state>")
+            yield from _event((*place, "wait"), wait)
+            yield from _means_another(whole, (*place, "wait", "event"), wait)
+        elif wait.roles or wait.fields:
+            what = "roles and fields are an event's"
+            yield complaint((*place, "wait"), what, "add event: <name>, or remove them")
 
     @property
     def shown(self) -> Localised | str:
         """The event, and how long or until when."""
         wait = self.wait
-        event = [(_EVENT, wait.event, wait.event)] if wait.event else []
-        spans = (
-            [(_FOR, span(wait.duration, "zh"), span(wait.duration, "en"))] if wait.duration else []
-        )
-        until = [(_UNTIL, wait.until, wait.until)] if wait.until else []
-        said = [*event, *spans, *until]
-        return Localised(
-            zh="，".join(words.zh.format(zh) for words, zh, _ in said),
-            en=", ".join(words.en.format(en) for words, _, en in said),
-        )
+        zh, en = [], []
+        if wait.event:
+            zh, en = [f"事件 {wait.event}"], [f"for {wait.event} to happen"]
+        if wait.duration:
+            zh.append(span(wait.duration, "zh"))
+            en.append(f"for {span(wait.duration, 'en')}")
+        if wait.until:
+            zh.append(f"直到 {wait.until}")
+            en.append(f"until {wait.until}")
+        return Localised(zh="，".join(zh), en=", ".join(en))
 
 
 def _event(place: Place, wait: Wait) -> Iterator[Complaint]:
     name = wait.event or ""
     if not NAME.match(name) or name in (DECISION, ERROR):
-        yield complaint(
-            (*place, "event"),
-            f"{name!r} can't be an event's name",
-            "use small letters, digits and _, a letter first, and neither decision nor error",
-        )
+        remedy = "use small letters, digits and _, a letter first, and neither decision nor error"
+        yield complaint((*place, "event"), f"{name!r} can't be an event's name", remedy)
     if not wait.roles:
-        yield complaint(
-            place, f"nobody may tell that {name} happened", "add roles: [warehouse], say"
-        )
+        what = f"nobody may tell that {name} happened"
+        yield complaint(place, what, "add roles: [warehouse], say")
     for field, slot in wait.fields.items():
         here = (*place, "fields", field)
         if not NAME.match(field):
             remedy = "use small letters, digits and _, and a letter first"
             yield complaint(here, f"{field!r} can't be a name here", remedy)
         if slot.kind.is_file:
-            yield complaint(
-                here, "an event brings no file: it would be nobody's", "have it bring a text"
-            )
+            what = "an event brings no file: it would be nobody's"
+            yield complaint(here, what, "have it bring a text")
         for key in ("check", "lookup", "ask"):
             if getattr(slot, key):
-                yield complaint(
-                    (*here, key), f"{key} does nothing in an event's field", "remove it"
-                )
+                what = f"{key} does nothing in an event's field"
+                yield complaint((*here, key), what, "remove it")
         part = slot.kind.made_of
         if part and not getattr(slot, part):
             remedy = f"add {part}: …"
@@ -129,11 +107,9 @@ def _means_another(whole: FlowDefinition, here: Place, wait: Wait) -> Iterator[C
     waits = (state.awaits for state in whole.states.values())
     first = next(each for each in waits if each is not None and each.event == wait.event)
     if (first.roles, first.fields) != (wait.roles, wait.fields):
-        yield complaint(
-            here,
-            f"another state waits for {wait.event} by others, or with other fields",
-            "write the same roles and fields in both, or give the event another name",
-        )
+        what = f"another state waits for {wait.event} by others, or with other fields"
+        remedy = "write the same roles and fields in both, or give the event another name"
+        yield complaint(here, what, remedy)
     if wait.event in {state.saves for state in whole.states.values() if state.saves}:
         what = f"another state saves its result as {wait.event}"
         yield complaint(here, what, "give one of the two another name")

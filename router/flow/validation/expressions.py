@@ -11,17 +11,16 @@ from router.domain.principals import Principal
 from router.flow.definition import Approve, State
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import members_read
-from router.flow.slot_types.slot import Choice, Slot
+from router.flow.slot_types.slot import Slot
 from router.flow.validation.draft import Draft, complaint
 
 EVERYWHERE = frozenset({"slots", "results", "requester", "now"})
 
 
 class WrittenExpression(NamedTuple):
-    """An expression in the file.
+    """An expression in the file; a `certain` one is evaluated whatever is empty.
 
-    `more` are the variables it may read besides those that are there everywhere; `fields` the
-    members of `item`. A `certain` one is evaluated whatever is empty.
+    `more` it may read besides what is there everywhere; `fields` are the members of `item`.
     """
 
     place: Place
@@ -42,11 +41,9 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
         if written.certain:
             read = expressions.slots_read(written.source) & draft.slots
             for name in sorted(read - expressions.slots_guarded(written.source) - draft.filled):
-                yield complaint(
-                    written.place,
-                    f"the expression {written.source!r} reads slots.{name}, which may be empty",
-                    f"write has(slots.{name}) && …, or has(slots.{name}) ? slots.{name} : null",
-                )
+                what = f"the expression {written.source!r} reads slots.{name}, which may be empty"
+                remedy = f"write has(slots.{name}) && …, or has(slots.{name}) ? slots.{name} : null"
+                yield complaint(written.place, what, remedy)
 
 
 def written_in(draft: Draft) -> Iterator[WrittenExpression]:
@@ -67,9 +64,8 @@ def _checks(place: Place, slot: Slot, item: Slot | None) -> Iterator[WrittenExpr
     more = frozenset({"item"}) if item else frozenset[str]()
     fields = frozenset(item.fields) if item else frozenset[str]()
     for number, check in enumerate(slot.check):
-        yield WrittenExpression(
-            (*place, "check", number, "that"), check.that, more=more, fields=fields
-        )
+        here = (*place, "check", number, "that")
+        yield WrittenExpression(here, check.that, more=more, fields=fields)
     if slot.of is not None:
         yield from _checks((*place, "of"), slot.of, None)
     for name, field in slot.fields.items():
@@ -90,22 +86,19 @@ def _of_state(place: Place, state: State) -> Iterator[WrittenExpression]:
     for exit_, branches in state.exits().items():
         for number, branch in enumerate(branches):
             if branch.condition is not None:
-                yield WrittenExpression(
-                    (*place, exit_, number, "if"), branch.condition, certain=True
-                )
+                yield WrittenExpression((*place, exit_, number, "if"), branch.condition, True)
 
 
 def _of_approval(place: Place, ask: Approve) -> Iterator[WrittenExpression]:
+    approver = frozenset({"approver"})
     for number, source in enumerate(ask.by):
         yield WrittenExpression((*place, "by", number), source, certain=True)
     if ask.otherwise is not None:
         yield WrittenExpression((*place, "otherwise"), ask.otherwise, certain=True)
     for number, source in enumerate(ask.cc):
-        yield WrittenExpression((*place, "cc", number), source, True, frozenset({"approver"}))
+        yield WrittenExpression((*place, "cc", number), source, True, approver)
     if ask.escalate_to is not None:
-        yield WrittenExpression(
-            (*place, "escalate_to"), ask.escalate_to, True, frozenset({"approver"})
-        )
+        yield WrittenExpression((*place, "escalate_to"), ask.escalate_to, True, approver)
 
 
 def _unknown_members(draft: Draft, written: WrittenExpression) -> Iterator[Complaint]:
@@ -156,6 +149,5 @@ def _labels(draft: Draft) -> Iterator[tuple[Place, Localised]]:
     for place, slot in draft.each_slot():
         if slot.label is not None:
             yield (*place, "label"), slot.label
-        choices: dict[str, Choice] = slot.choices
-        for value, choice in choices.items():
+        for value, choice in slot.choices.items():
             yield (*place, "choices", value, "label"), choice.label

@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
-from itertools import chain
 
 from router.documents.document import Place
 from router.documents.validation import Complaint
@@ -20,29 +19,20 @@ def exit_complaints(draft: Draft) -> Iterator[Complaint]:
                 what = f"{place[-1]} can't be left: it has no {name}"
                 yield complaint(place, what, f"add {name}: <state>")
         yield from _branches(place, state)
-        found = chain(
-            state.complaints(place),
-            state.complaints_within(place, draft.definition),
-            () if draft.mended else state.complaints_of_ways(place, draft.definition),
-        )
+        found = [*state.complaints(place), *state.complaints_within(place, draft.definition)]
+        found += () if draft.mended else state.complaints_of_ways(place, draft.definition)
         yield from (Complaint(*one) for one in found)
 
 
 def _branches(place: Place, state: State) -> Iterator[Complaint]:
     for exit_, branches in state.exits().items():
         if branches[-1].condition is not None:
-            yield complaint(
-                (*place, exit_),
-                f"there is no way out of {place[-1]}.{exit_} where no condition holds",
-                "end the list with {to: <state>} without if",
-            )
+            what = f"there is no way out of {place[-1]}.{exit_} where no condition holds"
+            yield complaint((*place, exit_), what, "end the list with {to: <state>} without if")
         for number, branch in enumerate(branches[:-1]):
             if branch.condition is None:
-                yield complaint(
-                    (*place, exit_, number),
-                    f"the branches after the one to {branch.to} are never taken",
-                    "give it an if, or put it last",
-                )
+                what = f"the branches after the one to {branch.to} are never taken"
+                yield complaint((*place, exit_, number), what, "give it an if, or put it last")
 
 
 Steps = Mapping[str, AbstractSet[str]]
@@ -57,10 +47,8 @@ def graph_complaints(draft: Draft) -> Iterator[Complaint]:
     """
     states = draft.definition.states
     doubtful = {name for name, state in states.items() if _is_doubtful(draft, name, state)}
-    likely = {
-        name: {meant for to in state.targets() if (meant := _meant(to, states))}
-        for name, state in states.items()
-    }
+    meant = {name: {_meant(to, states) for to in state.targets()} for name, state in states.items()}
+    likely = {name: {to for to in targets if to is not None} for name, targets in meant.items()}
     possible = {name: set(states) if name in doubtful else to for name, to in likely.items()}
     yield from _unreachable(draft, possible)
     if draft.states <= states.keys():
@@ -71,10 +59,9 @@ def graph_complaints(draft: Draft) -> Iterator[Complaint]:
 
 def _is_doubtful(draft: Draft, name: str, state: State) -> bool:
     """True where it isn't known where all the state leads."""
-    mended = (place for place in draft.mended if place[:2] == ("states", name))
-    if any(_hides_an_exit(place[2:], state) for place in mended):
-        return True
-    return any(_meant(to, draft.definition.states) is None for to in state.targets())
+    mended = (place[2:] for place in draft.mended if place[:2] == ("states", name))
+    hidden = any(_hides_an_exit(place, state) for place in mended)
+    return hidden or any(_meant(to, draft.definition.states) is None for to in state.targets())
 
 
 def _hides_an_exit(place: Place, state: State) -> bool:
@@ -126,20 +113,16 @@ def _unreachable(draft: Draft, steps: Steps) -> Iterator[Complaint]:
     if start is None:
         return
     for name in steps.keys() - reached_from(start, steps):
-        yield complaint(
-            ("states", name), f"no way leads to {name}", "lead some state there, or remove it"
-        )
+        remedy = "lead some state there, or remove it"
+        yield complaint(("states", name), f"no way leads to {name}", remedy)
 
 
 def _endless(draft: Draft, steps: Steps) -> Iterator[Complaint]:
     ends = {name for name, state in draft.definition.states.items() if state.ends}
     for name in steps:
         if not reached_from(name, steps) & ends:
-            yield complaint(
-                ("states", name),
-                f"from {name} the flow never ends",
-                "lead some state after it to one with end: completed",
-            )
+            remedy = "lead some state after it to one with end: completed"
+            yield complaint(("states", name), f"from {name} the flow never ends", remedy)
 
 
 def _restless(draft: Draft, steps: Steps, doubtful: AbstractSet[str]) -> Iterator[Complaint]:
@@ -155,11 +138,9 @@ def _restless(draft: Draft, steps: Steps, doubtful: AbstractSet[str]) -> Iterato
         if frozenset(cycle) in reported:
             continue
         reported.add(frozenset(cycle))
-        yield complaint(
-            ("states", cycle[0]),
-            f"this goes round without ever waiting: {' ▸ '.join([*cycle, cycle[0]])}",
-            "have it ask, confirm, or wait for a while or an event, or forget what it collects",
-        )
+        what = f"this goes round without ever waiting: {' ▸ '.join([*cycle, cycle[0]])}"
+        remedy = "have it ask, confirm, or wait for a while or an event, or forget what it collects"
+        yield complaint(("states", cycle[0]), what, remedy)
 
 
 def _rounds(
@@ -186,20 +167,15 @@ def _rounds(
 def _parts(steps: Steps) -> list[frozenset[str]]:
     """The sets of states of which each leads to every other, and back to itself."""
     reached = {name: reached_from(name, steps) for name in steps}
-    parts = {
-        frozenset(other for other in reached[name] if name in reached[other]) for name in steps
-    }
-    return sorted(
-        (p for p in parts if len(p) > 1 or any(name in steps[name] for name in p)), key=sorted
-    )
+    parts = {frozenset(n for n in reached[name] if name in reached[n]) for name in steps}
+    round_ = (part for part in parts if len(part) > 1 or any(name in steps[name] for name in part))
+    return sorted(round_, key=sorted)
 
 
 def _anew(draft: Draft, part: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Of the first slot that the part both forgets and asks for: who forgets it, and who asks."""
     states, slots = draft.definition.states, draft.definition.slots
-    for name, slot in sorted(slots.items()):
-        if not slot.required or slot.lookup is not None:
-            continue
+    for name in sorted(n for n, slot in slots.items() if slot.required and slot.lookup is None):
         forgetting = frozenset(n for n in part if name in states[n].forgets)
         asking = frozenset(n for n in part if name in states[n].collects)
         if forgetting and asking:
@@ -212,7 +188,6 @@ def _asking_what_to_change(states: Mapping[str, State], name: str) -> set[str]:
     state = states[name]
     if state.kind != "check":
         return set()
-    refused, passed = (
-        {branch.to for branch in state.exits().get(exit_, ())} for exit_ in ("on_error", "next")
-    )
+    exits = state.exits()
+    refused, passed = ({b.to for b in exits.get(exit_, ())} for exit_ in ("on_error", "next"))
     return {to for to in refused - passed if to in states and states[to].collects}

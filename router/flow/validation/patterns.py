@@ -17,8 +17,9 @@ r"""A word's name in braces. RE2's escapes are passed over, which have braces to
 LONGEST = 64 * 1024
 """Bytes. What is written out travels with every run, and words within words could double each
 other any number of times."""
+WORDS = ("triggers", "words")
 TOO_LONG = complaint(
-    ("triggers", "words"),
+    WORDS,
     f"the words come to over {LONGEST // 1024} KiB where they are written out",
     "put fewer words within words",
 )
@@ -51,13 +52,10 @@ def without_words(definition: FlowDefinition) -> FlowDefinition:
     """A sound definition with its words written out, as everything but its file knows it."""
     triggers = definition.triggers
     words = words_sound(triggers.words)
-    plain = {
-        "words": {},
-        "patterns": tuple(written_out(source, words) for source in triggers.patterns),
-        "topics": tuple(written_out(source, words) for source in triggers.topics),
-        "unless": tuple(written_out(source, words) for source in triggers.unless),
-    }
-    return definition.model_copy(update={"triggers": triggers.model_copy(update=plain)})
+    written = {"patterns": triggers.patterns, "topics": triggers.topics, "unless": triggers.unless}
+    plain = {key: tuple(written_out(one, words) for one in those) for key, those in written.items()}
+    changed = triggers.model_copy(update={**plain, "words": {}})
+    return definition.model_copy(update={"triggers": changed})
 
 
 def words_sound(words: Mapping[str, str]) -> dict[str, str]:
@@ -95,35 +93,26 @@ def word_complaints(draft: Draft) -> Iterator[Complaint]:
     """Words that can't work or do nothing, and names in braces that are no word."""
     triggers = draft.definition.triggers
     good = words_sound(triggers.words)
-    for place, source in _words_of(triggers):
-        name = str(place[-1])
+    for name, source in triggers.words.items():
+        place = (*WORDS, name)
         if not NAME.match(name):
             remedy = "use capitals, digits and _, and a capital first"
             yield complaint(place, f"{name!r} can't be a word's name", remedy)
         if good.keys() >= set(references(source)) and (
             fault := refused(written_out(source, good), blanked(source))
         ):
-            yield complaint(place, f"the word {place[-1]} {fault.what}", fault.remedy)
-    if not _mended(draft):
+            yield complaint(place, f"the word {name} {fault.what}", fault.remedy)
+    # Where none that stands in the file may be missing from the definition.
+    parts = {("triggers", part) for part in ("words", "patterns", "unless")}
+    if parts.isdisjoint(place[:2] for place in draft.mended):
         # An unused word is often the one that a wrong name was meant to be: said of it alone.
         yield from [*_too_early(triggers), *_unknown(triggers)] or _unused(triggers)
 
 
-def _words_of(triggers: Triggers) -> Iterator[tuple[Place, str]]:
-    for name, source in triggers.words.items():
-        yield ("triggers", "words", name), source
-
-
-def _mended(draft: Draft) -> bool:
-    """Whether a word or pattern that stands in the file may be missing from the definition."""
-    parts = {("triggers", part) for part in ("words", "patterns", "unless")}
-    return any(place[:2] in parts for place in draft.mended)
-
-
 def _too_early(triggers: Triggers) -> Iterator[Complaint]:
     later = list(triggers.words)
-    for place, source in _words_of(triggers):
-        name = later.pop(0)
+    for name, source in triggers.words.items():
+        place = (*WORDS, later.pop(0))
         for other in dict.fromkeys(references(source)):
             if other == name:
                 remedy = "write out what it means"
@@ -134,7 +123,8 @@ def _too_early(triggers: Triggers) -> Iterator[Complaint]:
 
 
 def _unknown(triggers: Triggers) -> Iterator[Complaint]:
-    for place, source in [*_words_of(triggers), *patterns_of(triggers)]:
+    words: list[tuple[Place, str]] = [((*WORDS, n), word) for n, word in triggers.words.items()]
+    for place, source in [*words, *patterns_of(triggers)]:
         for name in dict.fromkeys(references(source)):
             if name not in triggers.words:
                 remedy = nearest(name, triggers.words) or f"add {name} to words"
@@ -144,10 +134,10 @@ def _unknown(triggers: Triggers) -> Iterator[Complaint]:
 def _unused(triggers: Triggers) -> Iterator[Complaint]:
     sources = [*triggers.words.values(), *(source for _, source in patterns_of(triggers))]
     used = {name for source in sources for name in references(source)}
-    for place, _ in _words_of(triggers):
-        if (name := str(place[-1])) not in used and NAME.match(name):
+    for name in triggers.words:
+        if name not in used and NAME.match(name):
             remedy = f"write {{{name}}}, or leave it out"
-            yield complaint(place, f"no pattern uses the word {name}", remedy)
+            yield complaint((*WORDS, name), f"no pattern uses the word {name}", remedy)
 
 
 ESCAPED = {"\b": "a backspace", "\x1b": "an escape character", "\x00": "a null character"}
@@ -185,8 +175,6 @@ def _faults(draft: Draft, place: Place, written: str, source: str) -> Iterator[C
         yield complaint(place, what, "have it want some text")
     groups = pattern.groupindex if "patterns" in place else ()
     for group in sorted(set(groups) - draft.slots):
-        yield complaint(
-            place,
-            f"the pattern {written!r} has a group {group}, and there is no such slot",
-            nearest(group, draft.slots) or "name it after a slot, or make it (?:…)",
-        )
+        what = f"the pattern {written!r} has a group {group}, and there is no such slot"
+        remedy = nearest(group, draft.slots) or "name it after a slot, or make it (?:…)"
+        yield complaint(place, what, remedy)

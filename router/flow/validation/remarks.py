@@ -23,22 +23,17 @@ def remarks(draft: Draft) -> Iterator[Complaint]:
     for place, state in draft.each_state():
         ask = state.asks
         if ask is not None and ask.expire_after is not None and "expired" not in state.exits():
-            yield complaint(
-                (*place, "approve", "expire_after"),
-                f"when nobody decides on {place[-1]} in time, the flow ends without a word",
-                "add expired: <state>, with a say that tells the requester",
-            )
+            what = f"when nobody decides on {place[-1]} in time, the flow ends without a word"
+            remedy = "add expired: <state>, with a say that tells the requester"
+            yield complaint((*place, "approve", "expire_after"), what, remedy)
 
 
 def unheld_roles(draft: Draft, held: Collection[str]) -> Iterator[Complaint]:
     """Roles that the flow wants of people, and that nobody has of those who are known."""
     for place, role in _roles(draft):
         if role not in held:
-            yield complaint(
-                place,
-                f"nobody in the directory holds the role {role}",
-                nearest(role, held) or "give it to somebody there, or name another",
-            )
+            remedy = nearest(role, held) or "give it to somebody there, or name another"
+            yield complaint(place, f"nobody in the directory holds the role {role}", remedy)
 
 
 def _roles(draft: Draft) -> Iterator[tuple[Place, str]]:
@@ -54,9 +49,7 @@ def _roles(draft: Draft) -> Iterator[tuple[Place, str]]:
 
 def slots_read(draft: Draft) -> frozenset[str]:
     """The slots that an expression or a text reads, or that a summary shows."""
-    read = {
-        name for written in written_in(draft) for name in expressions.slots_read(written.source)
-    }
+    read = {name for one in written_in(draft) for name in expressions.slots_read(one.source)}
     for _, text in templates_in(draft):
         read |= {name for locale in LOCALES for name in templates.slots_read(text.within(locale))}
     if any(state.kind == "confirm" or state.asks for state in draft.definition.states.values()):
@@ -65,23 +58,16 @@ def slots_read(draft: Draft) -> frozenset[str]:
 
 
 def _slot(draft: Draft, name: str, slot: Slot, is_read: bool) -> Iterator[Complaint]:
-    if not _ever_filled(draft, name, slot):
-        yield complaint(
-            ("slots", name),
-            f"nothing ever fills {name}: no collect, no lookup, no group of a pattern",
-            f"add it to a collect, give it a lookup, name a group (?P<{name}>…), or remove it",
-        )
+    asked = name in draft.collected or slot.lookup is not None or slot.kind.is_recognised
+    if not asked and name not in _groups(draft):
+        what = f"nothing ever fills {name}: no collect, no lookup, no group of a pattern"
+        remedy = f"add it to a collect, give it a lookup, name a group (?P<{name}>…), or remove it"
+        yield complaint(("slots", name), what, remedy)
     elif not is_read:
-        yield complaint(
-            ("slots", name),
-            f"{name} is filled and never used: no expression or text reads it, no summary shows it",
-            f"read slots.{name} somewhere, give it a label, or remove it",
-        )
-
-
-def _ever_filled(draft: Draft, name: str, slot: Slot) -> bool:
-    asked = name in draft.collected or slot.lookup is not None
-    return asked or slot.kind.is_recognised or name in _groups(draft)
+        unused = "no expression or text reads it, no summary shows it"
+        what = f"{name} is filled and never used: {unused}"
+        remedy = f"read slots.{name} somewhere, give it a label, or remove it"
+        yield complaint(("slots", name), what, remedy)
 
 
 def _groups(draft: Draft) -> set[str]:

@@ -26,12 +26,8 @@ OF_STATE = ("states", "name")
 """Where a state stands."""
 BOTH_LANGUAGES = {"zh": UNSAID, "en": UNSAID}
 STAND_INS: dict[str, Any] = {
-    "zh": UNSAID,
-    "en": UNSAID,
-    "flow": UNSAID,
-    "start": UNSAID,
-    "title": BOTH_LANGUAGES,
-    "description": BOTH_LANGUAGES,
+    **dict.fromkeys(("zh", "en", "flow", "start"), UNSAID),
+    **dict.fromkeys(("title", "description"), BOTH_LANGUAGES),
     "type": "text",
     "end": "completed",
 }
@@ -156,13 +152,11 @@ def _by_key(data: dict[str, Any], fault: ErrorDetails) -> list[ErrorDetails]:
     is_state = place[:1] == OF_STATE[:1] and len(place) == len(OF_STATE)
     if fault["type"] != "value_error" or not is_state or not isinstance(state, dict):
         return [fault]
-    known = set(keys_at(place))
-    unknown = [
+    unknown = {key: state[key] for key in state if key not in set(keys_at(place))}
+    return [
         ErrorDetails(type="extra_forbidden", loc=(*place, key), msg="", input=value)
-        for key, value in state.items()
-        if key not in known
-    ]
-    return unknown or [fault]
+        for key, value in unknown.items()
+    ] or [fault]
 
 
 def _kinds_with(place: Place) -> list[str]:

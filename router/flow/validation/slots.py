@@ -36,40 +36,29 @@ def _parts(place: Place, slot: Slot) -> Iterator[Complaint]:
         if kind is slot.kind:
             yield complaint(place, f"a slot of type {kind.name} needs {part}", f"add {part}: …")
         else:
-            yield complaint(
-                (*place, part),
-                f"a slot of type {slot.type} has no {part}",
-                f"make it type: {kind.name}, or leave {part} out",
-            )
+            what = f"a slot of type {slot.type} has no {part}"
+            yield complaint((*place, part), what, f"make it type: {kind.name}, or leave {part} out")
     fitting = (kind.name for kind in SLOT_TYPES.values() if slot.part_of_range in kind.range_parts)
     wanted = next(fitting, slot.type)
     if wanted != slot.type:
-        yield complaint(
-            (*place, "range"),
-            f"the {slot.part_of_range} of a range is a {wanted}, and this slot a {slot.type}",
-            f"make it type: {wanted}, or leave range out",
-        )
+        what = f"the {slot.part_of_range} of a range is a {wanted}, and this slot a {slot.type}"
+        yield complaint((*place, "range"), what, f"make it type: {wanted}, or leave range out")
     if slot.of is not None and slot.of.kind.made_of == "of":
         yield complaint((*place, "of"), "a list of lists can't be asked for", "use an object")
     if slot.of is not None and slot.of.check:
-        yield complaint(
-            (*place, "of", "check"), "an item as a whole isn't checked", "check a field of it"
-        )
+        what = "an item as a whole isn't checked"
+        yield complaint((*place, "of", "check"), what, "check a field of it")
 
 
 def _limits(place: Place, slot: Slot) -> Iterator[Complaint]:
     if not 0 <= slot.min <= slot.max or slot.max < 1:
-        yield complaint(
-            (*place, "min"),
-            f"from {slot.min} to {slot.max} items is no number of items",
-            "min must not be more than max, and max at least 1",
-        )
+        what = f"from {slot.min} to {slot.max} items is no number of items"
+        yield complaint((*place, "min"), what, "min must not be more than max, and max at least 1")
     if slot.max_length < 1:
         yield complaint((*place, "max_length"), "no text is that short", "at least 1")
     if len(place) > len(PLACE) and slot.lookup is not None:
-        yield complaint(
-            (*place, "lookup"), "a part of a slot isn't looked up", "look up a slot of its own"
-        )
+        what = "a part of a slot isn't looked up"
+        yield complaint((*place, "lookup"), what, "look up a slot of its own")
 
 
 def _finds(place: Place, slot: Slot) -> Iterator[Complaint]:
@@ -104,44 +93,37 @@ def _synonyms(place: Place, slot: Slot) -> Iterator[Complaint]:
     for value, choice in slot.choices.items():
         for word in choice.synonyms:
             if words[word.casefold()] > 1:
-                yield complaint(
-                    (*place, "choices", value, "synonyms"),
+                here, what = (
+                    (*place, "choices", value),
                     f"{word!r} means more than one of the choices",
-                    "keep it where it certainly belongs, or nowhere",
                 )
+                remedy = "keep it where it certainly belongs, or nowhere"
+                yield complaint((*here, "synonyms"), what, remedy)
 
 
 def _never_filled(draft: Draft, name: str, slot: Slot) -> Iterator[Complaint]:
     place = ("slots", name)
     if slot.required and slot.lookup is None and name not in draft.collected:
-        yield complaint(
-            place,
-            f"{name} is required, and nothing ever asks for it",
-            "add it to a collect, give it a lookup, or say required: false",
-        )
+        what = f"{name} is required, and nothing ever asks for it"
+        remedy = "add it to a collect, give it a lookup, or say required: false"
+        yield complaint(place, what, remedy)
     if slot.lookup is None or (slot.ask is not None and name in draft.collected):
         return
     sources = expressions.slots_needed(slot.lookup)
     for source in sorted((sources & draft.slots) - draft.filled):
-        yield complaint(
-            (*place, "lookup"),
-            f"{name} can't be looked up while {source} is empty, and nothing certainly fills it",
-            f"write has(slots.{source}) ? slots.{source} : …, or have {source} collected",
-        )
+        what = f"{name} can't be looked up while {source} is empty, and nothing certainly fills it"
+        remedy = f"write has(slots.{source}) ? slots.{source} : …, or have {source} collected"
+        yield complaint((*place, "lookup"), what, remedy)
 
 
 def _lookup_cycle(draft: Draft) -> Iterator[Complaint]:
     lookups = {n: s.lookup for n, s in draft.definition.slots.items() if s.lookup is not None}
-    steps = {
-        name: expressions.slots_needed(source) & set(lookups) for name, source in lookups.items()
-    }
+    steps = {n: expressions.slots_needed(source) & set(lookups) for n, source in lookups.items()}
     reported: set[frozenset[str]] = set()
     for name in lookups:
         cycle = cycle_through(name, steps)
         if cycle and frozenset(cycle) not in reported:
             reported.add(frozenset(cycle))
-            yield complaint(
-                ("slots", name, "lookup"),
-                f"lookups wait for each other: {' ▸ '.join([*cycle, name])}",
-                "look one of them up from something that is asked for",
-            )
+            what = f"lookups wait for each other: {' ▸ '.join([*cycle, name])}"
+            remedy = "look one of them up from something that is asked for"
+            yield complaint(("slots", name, "lookup"), what, remedy)
