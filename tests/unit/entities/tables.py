@@ -15,6 +15,11 @@ def phrases(text: str) -> list[str]:
     return re.split(r"\s*\n\s*|\s{2,}", text.strip())
 
 
+def spread(*rows: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """A row for each of the phrases that a row ends with: what they come to stands before them."""
+    return [(*before, said) for *before, text in rows for said in phrases(text)]
+
+
 def typed(text: str) -> pytest.MarkDecorator:
     """A test once for each of the phrases, as its argument `typed`."""
     return pytest.mark.parametrize("typed", phrases(text))

@@ -6,6 +6,7 @@ from router.domain.locale import Localised
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot
 from router.understanding.grounding import says
+from tests.unit.entities.tables import spread
 from tests.unit.understanding.dialogue import NOW
 
 AMOUNT = Slot(type="integer", ask=Localised(zh="多少？", en="How much?"))
@@ -22,24 +23,19 @@ def stated(text: str, name: str, slot: Slot, value: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("please make the amount 7778 instead", 7778),
-        ("please make the amount 7778 instead", 7778.0),
-        ("please make the amount 7778 instead", "7778"),
-        ("make it 7,778", 7778),
-        ("make it 7,778", "7778"),
-        ("改成七千", 7000),
-        ("金额应该是７７７８", 7778),
-        ("金额改成7778元", 7778),
-        ("seven thousand please", 7000),
-        ("make it 7.5k", 7500),
-        ("it was -5 degrees", -5),
-        ("make it one", 1),
-        ("改成一", 1),
-        ("take 12.50", 12.5),
-        ("3 days, I meant", 3),
-    ],
+    ("value", "text"),
+    spread(
+        (7778, "please make the amount 7778 instead  make it 7,778  金额应该是７７７８"),
+        (7778, "金额改成7778元"),
+        (7778.0, "please make the amount 7778 instead"),
+        ("7778", "please make the amount 7778 instead  make it 7,778"),
+        (7000, "改成七千  seven thousand please"),
+        (7500, "make it 7.5k"),
+        (-5, "it was -5 degrees"),
+        (1, "make it one  改成一"),
+        (12.5, "take 12.50"),
+        (3, "3 days, I meant"),
+    ),
 )
 def test_a_number_is_said_however_it_is_written(text: str, value: Any) -> None:
     assert stated(text, "amount", AMOUNT, value)
@@ -74,16 +70,11 @@ def test_what_the_message_does_not_say_is_not_said(text: str, value: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("and make it urgent please", True),
-        ("要加急", True),
-        ("it is not urgent", False),
-        ("不加急了", False),
-        ("urgent = no", False),
-        ("set it to yes", True),
-        ("改成否", False),
-    ],
+    ("value", "text"),
+    spread(
+        (True, "and make it urgent please  要加急  set it to yes"),
+        (False, "it is not urgent  不加急了  urgent = no  改成否"),
+    ),
 )
 def test_yes_and_no_are_said_of_what_is_named(text: str, value: bool) -> None:
     assert stated(text, "is_urgent", URGENT, value)

@@ -6,7 +6,7 @@ import pytest
 
 from router.domain.commands import Confirm, FillSlots, ReplyText, Skip
 from router.flow.view import FlowView
-from tests.unit.entities.tables import phrases, typed
+from tests.unit.entities.tables import phrases, spread, typed
 from tests.unit.understanding.dialogue import (
     TAXI,
     answered,
@@ -87,31 +87,23 @@ def test_the_only_item_is_not_removed(typed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "slots"),
-    [
-        ("第一项改成 35", {"items.0.amount": yuan("35.00")}),
-        ("第一项金额改成 50", {"items.0.amount": yuan("50.00")}),
-        ("午餐改成 50", {"items.1.amount": yuan("50.00")}),
-        ("把午餐改成 50 块", {"items.1.amount": yuan("50.00")}),
-        ("不对，午餐 50", {"items.1.amount": yuan("50.00")}),
-        ("打车是前天的", {"items.0.date": "2026-11-16"}),
-        ("30 那笔改成 35", {"items.0.amount": yuan("35.00")}),
-        ("不是40是46", {"items.1.amount": yuan("46.00")}),
-        ("11月16日的午餐改成 86", {"items.1.amount": yuan("86.00")}),
-        ("第二项改成打车", {"items.1.category": "transport"}),
-        ("最后一项的日期改成昨天", {"items.1.date": "2026-11-17"}),
-        ("第一张是 D1", {"items.0.invoice": "D1"}),
-        ("第二项的发票号是 F9", {"items.1.invoice": "F9"}),
-        ("the first one was 35", {"items.0.amount": yuan("35.00")}),
-        ("no, the second one was 46", {"items.1.amount": yuan("46.00")}),
-        ("no, the 2nd one is 46", {"items.1.amount": yuan("46.00")}),
-        ("change item 1 date to Monday", {"items.0.date": "2026-11-16"}),
-        ("the lunch should be 50", {"items.1.amount": yuan("50.00")}),
-        ("make the lunch 50 yuan", {"items.1.amount": yuan("50.00")}),
-        ("not 40 but 46", {"items.1.amount": yuan("46.00")}),
-        ("the taxi was on Nov 10", {"items.0.date": "2026-11-10"}),
-        ("the invoice of the second one is E2", {"items.1.invoice": "E2"}),
-    ],
+    ("slots", "typed"),
+    spread(
+        ({"items.0.amount": yuan("35.00")}, "第一项改成 35  30 那笔改成 35  the first one was 35"),
+        ({"items.0.amount": yuan("50.00")}, "第一项金额改成 50"),
+        ({"items.1.amount": yuan("50.00")}, "午餐改成 50  把午餐改成 50 块  不对，午餐 50"),
+        ({"items.1.amount": yuan("50.00")}, "the lunch should be 50  make the lunch 50 yuan"),
+        ({"items.0.date": "2026-11-16"}, "打车是前天的  change item 1 date to Monday"),
+        ({"items.1.amount": yuan("46.00")}, "不是40是46  no, the second one was 46"),
+        ({"items.1.amount": yuan("46.00")}, "no, the 2nd one is 46  not 40 but 46"),
+        ({"items.1.amount": yuan("86.00")}, "11月16日的午餐改成 86"),
+        ({"items.1.category": "transport"}, "第二项改成打车"),
+        ({"items.1.date": "2026-11-17"}, "最后一项的日期改成昨天"),
+        ({"items.0.invoice": "D1"}, "第一张是 D1"),
+        ({"items.1.invoice": "F9"}, "第二项的发票号是 F9"),
+        ({"items.0.date": "2026-11-10"}, "the taxi was on Nov 10"),
+        ({"items.1.invoice": "E2"}, "the invoice of the second one is E2"),
+    ),
 )
 def test_the_item_that_is_meant_is_corrected(typed: str, slots: dict[str, Any]) -> None:
     assert corrected(confirming(TAXI, LUNCH), typed) == slots
@@ -119,17 +111,14 @@ def test_the_item_that_is_meant_is_corrected(typed: str, slots: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(
-    ("typed", "slots"),
-    [
-        ("金额改成 50", {"items.0.amount": yuan("50.00")}),
-        ("改成 50", {"items.0.amount": yuan("50.00")}),
-        ("不对，是 50", {"items.0.amount": yuan("50.00")}),
-        ("类别改成餐饮", {"items.0.category": "meal"}),
-        ("发票号改成B22", {"items.0.invoice": "B22"}),
-        ("the date was Nov 10", {"items.0.date": "2026-11-10"}),
-        ("no, it was 46", {"items.0.amount": yuan("46.00")}),
-        ("no, lunch", {"items.0.category": "meal"}),
-    ],
+    ("slots", "typed"),
+    spread(
+        ({"items.0.amount": yuan("50.00")}, "金额改成 50  改成 50  不对，是 50"),
+        ({"items.0.category": "meal"}, "类别改成餐饮  no, lunch"),
+        ({"items.0.invoice": "B22"}, "发票号改成B22"),
+        ({"items.0.date": "2026-11-10"}, "the date was Nov 10"),
+        ({"items.0.amount": yuan("46.00")}, "no, it was 46"),
+    ),
 )
 def test_the_only_item_needs_no_naming(typed: str, slots: dict[str, Any]) -> None:
     assert corrected(confirming(TAXI), typed) == slots

@@ -2,7 +2,7 @@ import pytest
 
 from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import asks, farewell, greets, says_nothing, thanks
-from tests.unit.entities.tables import phrases
+from tests.unit.entities.tables import phrases, spread
 
 NOTHING = phrases("""
     hi there  Hey team  hi Bob  Hi bot  Morning!  hello  hope you're well  quick one
@@ -30,34 +30,24 @@ def test_what_only_looks_like_politeness_says_something(typed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "question"),
-    [
-        ("顺便问下要带什么材料", True),
-        ("需要什么材料", True),
-        ("要审批吗", True),
-        ("what documents do I need", True),
-        ("by the way, can I split it", True),
-        ("没什么特别的", False),
-        ("怎么都睡不着", False),
-        ("需要做手术", False),
-        ("when my kid is ill", False),
-        ("whooping cough", False),
-    ],
+    ("question", "typed"),
+    spread(
+        (True, "顺便问下要带什么材料  需要什么材料  要审批吗  what documents do I need"),
+        (True, "by the way, can I split it"),
+        (False, "没什么特别的  怎么都睡不着  需要做手术  when my kid is ill  whooping cough"),
+    ),
 )
 def test_a_question_is_told_from_a_statement(typed: str, question: bool) -> None:
     assert asks(normalise(typed).text) is question
 
 
 @pytest.mark.parametrize(
-    ("typed", "name"),
-    [
-        ("one day, best regards, Frank", "Frank"),
-        ("a day off please. Thanks, Frank", "Frank"),
-        ("tomorrow off. Yours sincerely, Alice Wu", "Alice Wu"),
-        ("tomorrow off, thanks, dentist", ""),
-        ("tomorrow off, thanks", ""),
-        ("regards", ""),
-    ],
+    ("name", "typed"),
+    spread(
+        ("Frank", "one day, best regards, Frank  a day off please. Thanks, Frank"),
+        ("Alice Wu", "tomorrow off. Yours sincerely, Alice Wu"),
+        ("", "tomorrow off, thanks, dentist  tomorrow off, thanks  regards"),
+    ),
 )
 def test_a_message_may_be_signed(typed: str, name: str) -> None:
     text = normalise(typed)

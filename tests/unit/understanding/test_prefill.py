@@ -10,7 +10,7 @@ from router.flow.definition import FlowDefinition
 from router.understanding.items.items import find_items
 from router.understanding.slots.prefill import prefill
 from router.understanding.triggers.patterns import PatternIndex
-from tests.unit.entities.tables import typed
+from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import NOW, SUNDAY, item
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, KIT, LEAVE, TRIP
 
@@ -100,28 +100,27 @@ def test_leave_takes_what_the_sentence_names(typed: str, slots: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(
-    ("typed", "items"),
-    [
-        ("报一下昨天打车的钱 36 块", [item("transport", "36.00", date="2026-11-17")]),
+    ("items", "typed"),
+    spread(
+        ([item("transport", "36.00", date="2026-11-17")], "报一下昨天打车的钱 36 块"),
         (
-            "三张打车票 58、36、32 要报销",
             [item("transport", "58.00"), item("transport", "36.00"), item("transport", "32.00")],
+            "三张打车票 58、36、32 要报销",
         ),
         (
-            "昨天打车36块，今天午饭25块，报销一下",
             [
                 item("transport", "36.00", date="2026-11-17"),
                 item("meal", "25.00", date="2026-11-18"),
             ],
+            "昨天打车36块，今天午饭25块，报销一下",
         ),
         (
-            "报销三笔：打车36、午饭25、酒店500",
             [item("transport", "36.00"), item("meal", "25.00"), item("hotel", "500.00")],
+            "报销三笔：打车36、午饭25、酒店500",
         ),
-        ("打车报销36元，发票号12345678", [item("transport", "36.00", invoice="12345678")]),
-        ("reimburse my hotel bill", [{"category": "hotel"}]),
+        ([item("transport", "36.00", invoice="12345678")], "打车报销36元，发票号12345678"),
+        ([{"category": "hotel"}], "reimburse my hotel bill"),
         (
-            "claim $45 for a taxi on Nov 10",
             [
                 {
                     "category": "transport",
@@ -129,8 +128,9 @@ def test_leave_takes_what_the_sentence_names(typed: str, slots: dict[str, Any]) 
                     "amount": {"amount": "45.00", "currency": "USD"},
                 }
             ],
+            "claim $45 for a taxi on Nov 10",
         ),
-    ],
+    ),
 )
 def test_a_claim_takes_its_items(typed: str, items: list[dict[str, Any]]) -> None:
     assert opened(typed, EXPENSE) == {"items": items}
@@ -260,74 +260,66 @@ def test_a_slot_that_is_only_looked_up_is_not_filled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "reason"),
-    [
-        ("Hi there, I'd like to take some time off", None),
-        ("Hello, hope you're well. I'd like to take some time off", None),
-        ("Hi, quick one: I need annual leave tomorrow", None),
-        ("I'd like annual leave tomorrow. Best regards, Frank", None),
-        ("sorry to bother you, I need a day of annual leave tomorrow", None),
-        ("领导好，我想请假", None),
-        ("请婚假，12月10号到20号，顺便问下要带什么材料", None),
-        ("我要请假，病假，哦不，事假", None),
-        ("请假三天，周一回来", None),
-        ("我要请假，家里有事，谢谢领导", "家里有事"),
-        ("请假，我妈病了", "我妈病了"),
-        ("我因为要搬家想请两天事假，从后天开始", "要搬家"),
-        ("since I am moving house I need a day off tomorrow", "I am moving house"),
-        ("周五下午想请半天假去接孩子", "去接孩子"),
-        ("I need a day off tomorrow to pick up my kids", "to pick up my kids"),
-        ("annual leave Dec 1 to Dec 3, family visit", "family visit"),
-        ("annual leave tomorrow morning, dentist", "dentist"),
-        ("personal leave from Dec 1 for 3 days, moving house", "moving house"),
-        ("annual leave Dec 1, kids", "kids"),
-        ("annual leave tomorrow, thanks, dentist", "dentist"),
-    ],
+    ("reason", "typed"),
+    spread(
+        (None, "Hi there, I'd like to take some time off"),
+        (None, "Hello, hope you're well. I'd like to take some time off"),
+        (None, "Hi, quick one: I need annual leave tomorrow"),
+        (None, "I'd like annual leave tomorrow. Best regards, Frank"),
+        (None, "sorry to bother you, I need a day of annual leave tomorrow  领导好，我想请假"),
+        (None, "请婚假，12月10号到20号，顺便问下要带什么材料  我要请假，病假，哦不，事假"),
+        (None, "请假三天，周一回来"),
+        ("家里有事", "我要请假，家里有事，谢谢领导"),
+        ("我妈病了", "请假，我妈病了"),
+        ("要搬家", "我因为要搬家想请两天事假，从后天开始"),
+        ("I am moving house", "since I am moving house I need a day off tomorrow"),
+        ("去接孩子", "周五下午想请半天假去接孩子"),
+        ("to pick up my kids", "I need a day off tomorrow to pick up my kids"),
+        ("family visit", "annual leave Dec 1 to Dec 3, family visit"),
+        ("dentist", "annual leave tomorrow morning, dentist"),
+        ("dentist", "annual leave tomorrow, thanks, dentist"),
+        ("moving house", "personal leave from Dec 1 for 3 days, moving house"),
+        ("kids", "annual leave Dec 1, kids"),
+    ),
 )
 def test_a_reason_is_what_is_said_besides_the_request(typed: str, reason: str | None) -> None:
     assert opened(typed, now=SUNDAY).get("reason") == reason
 
 
 @pytest.mark.parametrize(
-    ("typed", "start", "end"),
-    [
-        ("补请11月11日到12日的病假，发烧了", "2026-11-11", "2026-11-12"),
-        ("I was sick on Nov 16 and 17 and want to file sick leave", "2026-11-16", "2026-11-17"),
-        ("sick leave for Nov 10 and Nov 11, fever", None, None),
-        ("annual leave for Nov 10 and Nov 11", "2027-11-10", "2027-11-11"),
-        ("11月30日补休一天", "2026-11-30", None),
-        ("请病假，11月30日到11月25日，发烧了", None, None),
-        ("sick leave from Nov 30 to Nov 25, flu", None, None),
-        ("请年假12月28号到1月3号", "2026-12-28", "2027-01-03"),
-        ("我要请12月1日周三的年假一天", None, None),
-        ("annual leave Wednesday 1 Dec", None, None),
-        ("annual leave Tuesday 1 Dec", "2026-12-01", None),
-        ("我要请12月1日周二的年假一天", "2026-12-01", None),
-        ("请一天年假，12月1号，不是周末", None, None),
-        ("请年假，下周一还是下周三好呢", None, None),
-        ("请三天年假，下周三开始到下周四", "2026-11-25", None),
-        ("3 days of annual leave from Dec 1 to Dec 2", "2026-12-01", None),
-        ("请两天年假，从12月1号到2号", "2026-12-01", "2026-12-02"),
-        ("请一周年假，12月7号到11号", "2026-12-07", "2026-12-11"),
-        ("sick leave this Thursday", "2026-11-26", None),
-        ("sick leave last Friday", "2026-11-20", None),
-        ("我要请年假，下周一，哦不对，下周二到周四，回老家", "2026-11-24", "2026-11-26"),
+    ("start", "end", "typed"),
+    spread(
+        ("2026-11-11", "2026-11-12", "补请11月11日到12日的病假，发烧了"),
+        ("2026-11-16", "2026-11-17", "I was sick on Nov 16 and 17 and want to file sick leave"),
+        (None, None, "sick leave for Nov 10 and Nov 11, fever  请病假，11月30日到11月25日，发烧了"),
+        (None, None, "sick leave from Nov 30 to Nov 25, flu  我要请12月1日周三的年假一天"),
+        (None, None, "annual leave Wednesday 1 Dec  请一天年假，12月1号，不是周末"),
+        (None, None, "请年假，下周一还是下周三好呢  请年假，下周一或者下周三"),
+        ("2027-11-10", "2027-11-11", "annual leave for Nov 10 and Nov 11"),
+        ("2026-11-30", None, "11月30日补休一天"),
+        ("2026-12-28", "2027-01-03", "请年假12月28号到1月3号"),
+        ("2026-12-01", None, "annual leave Tuesday 1 Dec  我要请12月1日周二的年假一天"),
+        ("2026-12-01", None, "3 days of annual leave from Dec 1 to Dec 2"),
+        ("2026-11-25", None, "请三天年假，下周三开始到下周四  下周请三天年假，从周三开始"),
+        ("2026-12-01", "2026-12-02", "请两天年假，从12月1号到2号"),
+        ("2026-12-07", "2026-12-11", "请一周年假，12月7号到11号"),
+        ("2026-11-26", None, "sick leave this Thursday"),
+        ("2026-11-20", None, "sick leave last Friday"),
+        ("2026-11-24", "2026-11-26", "我要请年假，下周一，哦不对，下周二到周四，回老家"),
         (
-            "annual leave from Monday, sorry, Tuesday to Thursday next week",
             "2026-11-24",
             "2026-11-26",
+            "annual leave from Monday, sorry, Tuesday to Thursday next week",
         ),
-        ("我想从12月28号休年假到1月5号，回家", "2026-12-28", "2027-01-05"),
-        ("请年假，12.1到12.3，旅游", "2026-12-01", "2026-12-03"),
-        ("下周请三天年假，从周三开始", "2026-11-25", None),
-        ("请年假到月底，明天开始", "2026-11-23", "2026-11-30"),
-        ("请假到周五，年假，从周三起", "2026-11-25", "2026-11-27"),
-        ("I'd like Thursday and Friday off this week", "2026-11-26", "2026-11-27"),
-        ("annual leave tomorrow and the day after", "2026-11-23", "2026-11-24"),
-        ("annual leave tomorrow and the day after tomorrow", "2026-11-23", "2026-11-24"),
-        ("我要请年假到12月4号", None, "2026-12-04"),
-        ("请年假，下周一或者下周三", None, None),
-    ],
+        ("2026-12-28", "2027-01-05", "我想从12月28号休年假到1月5号，回家"),
+        ("2026-12-01", "2026-12-03", "请年假，12.1到12.3，旅游"),
+        ("2026-11-23", "2026-11-30", "请年假到月底，明天开始"),
+        ("2026-11-25", "2026-11-27", "请假到周五，年假，从周三起"),
+        ("2026-11-26", "2026-11-27", "I'd like Thursday and Friday off this week"),
+        ("2026-11-23", "2026-11-24", "annual leave tomorrow and the day after"),
+        ("2026-11-23", "2026-11-24", "annual leave tomorrow and the day after tomorrow"),
+        (None, "2026-12-04", "我要请年假到12月4号"),
+    ),
 )
 def test_the_days_are_those_that_are_meant(typed: str, start: str | None, end: str | None) -> None:
     slots = opened(typed, now=SUNDAY)
@@ -347,36 +339,32 @@ def test_a_length_stands_beside_the_day_that_begins_like_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "kind"),
-    [
-        ("妈妈住院了需要我照顾，请三天假，从明天", None),
-        ("my son is ill, I need tomorrow off", None),
-        ("妹妹结婚，请一天假", None),
-        ("我住院了，请三天假", "sick"),
-        ("I am ill, I need tomorrow off", "sick"),
-        ("参加爷爷葬礼请假两天", "bereavement"),
-        ("妈妈住院了，请三天事假", "personal"),
-        ("I need annual leave, no wait, sick leave tomorrow", "sick"),
-    ],
+    ("kind", "typed"),
+    spread(
+        (None, "妈妈住院了需要我照顾，请三天假，从明天  my son is ill, I need tomorrow off"),
+        (None, "妹妹结婚，请一天假"),
+        ("sick", "我住院了，请三天假  I am ill, I need tomorrow off"),
+        ("sick", "I need annual leave, no wait, sick leave tomorrow"),
+        ("bereavement", "参加爷爷葬礼请假两天"),
+        ("personal", "妈妈住院了，请三天事假"),
+    ),
 )
 def test_what_happens_to_others_is_no_leave_of_ones_own(typed: str, kind: str | None) -> None:
     assert opened(typed, now=SUNDAY).get("leave_type") == kind
 
 
 @pytest.mark.parametrize(
-    ("typed", "destination"),
-    [
-        ("我下周一到周三要去上海出差，拜访客户", "上海"),
-        ("下周三去北京见客户，出差两天", "北京"),
-        ("申请到深圳出差", "深圳"),
-        ("去杭州分公司培训三天", "杭州"),
-        ("我要飞成都出差，12月1日到3日", "成都"),
-        ("business trip to Berlin next week", "Berlin"),
-        ("I have to travel to New York for a trade fair", "New York"),
-        ("下周一到周三出差", None),
-        ("我要出差", None),
-        ("apply for a business trip", None),
-    ],
+    ("destination", "typed"),
+    spread(
+        ("上海", "我下周一到周三要去上海出差，拜访客户"),
+        ("北京", "下周三去北京见客户，出差两天"),
+        ("深圳", "申请到深圳出差"),
+        ("杭州", "去杭州分公司培训三天"),
+        ("成都", "我要飞成都出差，12月1日到3日"),
+        ("Berlin", "business trip to Berlin next week"),
+        ("New York", "I have to travel to New York for a trade fair"),
+        (None, "下周一到周三出差  我要出差  apply for a business trip"),
+    ),
 )
 def test_a_sentence_names_where_it_goes(typed: str, destination: str | None) -> None:
     assert prefill(TRIP.slots, Utterance.of(typed, NOW)).get("destination") == destination
@@ -394,29 +382,26 @@ def test_a_request_names_the_last_day_by_how_long_it_takes(typed: str, end: str)
 
 
 @pytest.mark.parametrize(
-    ("typed", "items"),
-    [
-        ("申请一台笔记本和两个显示器", [("laptop", 1), ("monitor", 2)]),
-        ("显示器两台，键盘3个", [("monitor", 2), ("keyboard", 3)]),
-        ("显示器两台键盘三个", [("monitor", 2), ("keyboard", 3)]),
-        ("两台显示器三个键盘", [("monitor", 2), ("keyboard", 3)]),
-        ("显示器和键盘各两台", [("monitor", 2), ("keyboard", 2)]),
-        ("申请笔记本 2台 显示器 4 台", [("laptop", 2), ("monitor", 4)]),
+    ("items", "typed"),
+    spread(
+        ([("laptop", 1), ("monitor", 2)], "申请一台笔记本和两个显示器"),
+        ([("laptop", 1), ("monitor", 2)], "I need a laptop and two monitors for the new office"),
+        ([("monitor", 2), ("keyboard", 3)], "显示器两台，键盘3个  显示器两台键盘三个"),
+        ([("monitor", 2), ("keyboard", 3)], "两台显示器三个键盘"),
+        ([("monitor", 2), ("keyboard", 2)], "显示器和键盘各两台"),
+        ([("laptop", 2), ("monitor", 4)], "申请笔记本 2台 显示器 4 台"),
         (
-            "给新人申请电脑一台、显示器两台、键鼠一套",
             [("laptop", 1), ("monitor", 2), ("keyboard", 1)],
+            "给新人申请电脑一台、显示器两台、键鼠一套",
         ),
-        ("I need a laptop and two monitors for the new office", [("laptop", 1), ("monitor", 2)]),
-        ("monitors x 2, keyboard: 1", [("monitor", 2), ("keyboard", 1)]),
-        ("another headset, please", [("headset", 1)]),
-        ("25 new laptops for the team", [("laptop", 25)]),
-        ("笔记本两台，显示器", [("laptop", 2), ("monitor", None)]),
-        ("给新人申请电脑、显示器两台", [("laptop", None), ("monitor", 2)]),
-        ("申请显示器", [("monitor", None)]),
-        ("三台 27 寸显示器", [("monitor", None)]),
-        ("0 monitors", [("monitor", None)]),
-        ("1.5 laptops", [("laptop", None)]),
-    ],
+        ([("monitor", 2), ("keyboard", 1)], "monitors x 2, keyboard: 1"),
+        ([("headset", 1)], "another headset, please"),
+        ([("laptop", 25)], "25 new laptops for the team"),
+        ([("laptop", 2), ("monitor", None)], "笔记本两台，显示器"),
+        ([("laptop", None), ("monitor", 2)], "给新人申请电脑、显示器两台"),
+        ([("monitor", None)], "申请显示器  三台 27 寸显示器  0 monitors"),
+        ([("laptop", None)], "1.5 laptops"),
+    ),
 )
 def test_things_are_counted_where_the_count_is_certain(
     typed: str, items: list[tuple[str, int | None]]

@@ -25,6 +25,7 @@ from router.domain.principals import Capability
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
 from router.understanding.triggers.patterns import ToolPhrases
+from tests.unit.entities.tables import spread
 from tests.unit.understanding.dialogue import TAXI, asking, routed
 from tests.unit.understanding.dialogue import command as command_by
 from tests.unit.understanding.dialogue import read as read_by
@@ -57,17 +58,13 @@ read, command = partial(read_by, reader=READER), partial(command_by, reader=READ
     "view", [asking(LEAVE, "start"), asking(LEAVE, "reason", KNOWN), CONFIRMING]
 )
 @pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        ("跳过", Skip()),
-        ("先不填", Skip()),
-        ("怎么填", Explain()),
-        ("?", Explain()),
-        ("什么？", Repeat()),
-        ("come again?", Repeat()),
-        ("从头来", StartOver()),
-        ("start over", StartOver()),
-    ],
+    ("meant", "said"),
+    spread(
+        (Skip(), "跳过  先不填"),
+        (Explain(), "怎么填  ?"),
+        (Repeat(), "什么？  come again?"),
+        (StartOver(), "从头来  start over"),
+    ),
 )
 def test_an_act_goes_to_the_flow_that_asks(view: FlowView, said: str, meant: Command) -> None:
     reading = read(said, view)
