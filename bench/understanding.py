@@ -30,8 +30,9 @@ import re2
 
 import activities.lookups
 from router.domain.messages import Message
-from router.entities.extraction import find_entities
+from router.entities.extraction import entities_of
 from router.entities.normalisation import Normalised, normalise
+from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flows
 from router.flow.paused import Situation
@@ -304,7 +305,8 @@ def entities_table(name: str, rows: Iterable[dict]) -> None:
     """How many texts were read exactly."""
     tally: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        found = find_entities(normalise(row["text"]), datetime.fromisoformat(row["now"]))
+        said = Utterance.of(row["text"], datetime.fromisoformat(row["now"]))
+        found = entities_of(said.normalised, said.things)
         named = [{"type": e.type, "value": e.value} for e in found if e.type in LABELLED]
         tally[language(row["text"])].update(read=1, exact=named == row["entities"])
     print(f"\n{name:20}{'texts':>9}{'exact':>9}")

@@ -116,10 +116,7 @@ def chosen_number(text: str, among: int) -> int | None:
     if _LAST.search(text):
         return among - 1 if among else None
     match = _NUMBERED.search(text)
-    if match is None:
-        return None
-    figure = match.group("n")
-    place = place_of(figure)
+    place = place_of(match.group("n")) if match else None
     return place if place is not None and place < among else None
 
 

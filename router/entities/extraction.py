@@ -1,7 +1,7 @@
 """Everything recognisable in a sentence, by its place in the text and with its value."""
 
 from collections.abc import Iterable
-from datetime import date, datetime, time
+from datetime import time
 from decimal import Decimal
 from itertools import chain
 from typing import Literal
@@ -46,18 +46,6 @@ class Entity(BaseModel):
 Thing = Days | Money | Duration | time | Decimal | bool
 
 
-def find_entities(
-    text: Normalised, now: datetime, *, after: date | None = None, past: bool = False
-) -> list[Entity]:
-    """The entities of a message, in order, none overlapping, with spans in the text as typed.
-
-    Dates are relative to `now`, in whose time zone "today" is. `after` is the day that an
-    incomplete date can't lie before, and `past` prefers the last such day to the next.
-    """
-    calendar = Calendar(now.date(), after, past)
-    return entities_of(text, find_things(text.text, calendar))
-
-
 def entities_of(text: Normalised, things: Iterable[Found[Thing]]) -> list[Entity]:
     """Things found in the normalised text as entities of the text as typed."""
     entities = []
@@ -69,7 +57,7 @@ def entities_of(text: Normalised, things: Iterable[Found[Thing]]) -> list[Entity
 
 
 def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
-    """The same as values with spans in the normalised text."""
+    """What a normalised text names, in order, none overlapping; answers, days, money, numbers."""
     answer = yes_or_no(text)
     if answer is not None:
         return [Found(0, len(text), answer)]

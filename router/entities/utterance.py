@@ -17,11 +17,6 @@ _OVER = compiled(str(BOTH.afterwards))
 _UNPLANNED = compiled(str(BOTH.unplanned))
 
 
-def is_over(text: str) -> bool:
-    """True where a normalised text speaks of days that were, so that it means the last such."""
-    return _OVER.search(text) is not None
-
-
 def is_far(day: str, now: datetime) -> bool:
     """True where an ISO date is so far ahead that the same day of last year is the nearer one."""
     return date.fromisoformat(day) - now.date() > _TEN_MONTHS
@@ -70,9 +65,10 @@ class Utterance:
         For what is planned `this Thursday` is the next one, unless it is said to be over.
         """
         recent = self.now.date() - _LONG_AGO
-        if is_over(self.text) and all(f.value.first > recent for f in only(Days, self.spent)):
-            return self.spent
-        return self.read(ahead=True)
+        over = _OVER.search(self.text) and all(
+            f.value.first > recent for f in only(Days, self.spent)
+        )
+        return self.spent if over else self.read(ahead=True)
 
     def read(
         self, after: date | None = None, *, past: bool = False, ahead: bool = False

@@ -36,11 +36,6 @@ _IS_SUPPLIED = compiled(rf"^(?:{_AROUND}|{_IS_WRONG}|{ZH.supplies}|\b{EN.supplie
 _DAYS = ("日期", "时间", "dates", "date", "days", "day")
 
 
-def is_fault(text: str) -> bool:
-    """True where a normalised text only says that something is wrong: `写错了`, `is wrong`."""
-    return _SAYS_WRONG.search(text) is not None
-
-
 def faulted(view: FlowView, text: str) -> dict[str, str] | None:
     """The slot of which a text only says `日期错了` or `上传附件`, as the answer to `change`."""
     named: dict[str, int] = {}
@@ -249,7 +244,7 @@ def _named(view: FlowView, utterance: Utterance) -> Values | None:
     if slot.kind.takes is bool:
         return switched(view, utterance.text)
     tail = _tail(utterance, end)
-    value = None if is_fault(tail.text) else _value(view, slot, tail)
+    value = None if _SAYS_WRONG.search(tail.text) else _value(view, slot, tail)
     return None if value is None else {name: value}
 
 

@@ -245,14 +245,10 @@ def _with_siblings(
         asked = _read_field(slot, utterance)
     if asked is None:
         # What is said of the item though not what was asked: kept, and that is asked again.
-        known = at(view.slots, prefix)
-        if (
-            len(items) != 1
-            or not isinstance(known, dict | None)
-            or _QUESTION.search(utterance.text)
-        ):
+        known = at(view.slots, prefix) or {}
+        if len(items) != 1 or not isinstance(known, dict) or _QUESTION.search(utterance.text):
             return None
-        new = {k: value for k, value in items[0].items() if known is None or known.get(k) is None}
+        new = {k: value for k, value in first.items() if known.get(k) is None}
         return {f"{prefix}.{key}": value for key, value in new.items()} or None
     following = _following(view, prefix, items[1:])
     if following is None:

@@ -7,9 +7,9 @@ before that it is slow: so there are several, of a size that was measured
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any, Literal
 
 import re2
@@ -40,13 +40,8 @@ class PatternFilter:
     """Every pattern of a list, each under its place in it."""
 
     def __init__(self, sources: Iterable[str]) -> None:
-        self._parts: list[_Part] = []
-        self._firsts: list[int] = []
-        first = 0
-        for part in _parts(list(sources)):
-            self._parts.append(part)
-            self._firsts.append(first)
-            first += len(part)
+        self._parts = [*_parts(list(sources))]
+        self._firsts = [0, *accumulate(map(len, self._parts))][:-1]
 
     def found(self, text: str) -> list[int]:
         """The places of all patterns that are found in the text, in their order."""
@@ -303,12 +298,19 @@ class PhraseIndex:
 
     def __init__(self, tools: Iterable[ToolPhrases] = (), names: Iterable[FlowNames] = ()) -> None:
         self.tools = {tool.tool: tool for tool in tools if tool.phrases}
-        named = _named(list(names))
-        self._entries: list[tuple[ToolPhrases, str, Any]] = [
-            (tool, source, compiled(_with_names(source, named)))
-            for tool in self.tools.values()
-            for source in tool.phrases
-        ]
+        named, flows = dict[str, Words](), list(names)
+        words = sorted({word for of in flows for word in of.words}, key=len, reverse=True)
+        verbs = sorted({verb for of in flows for verb in of.verbs}, key=len, reverse=True)
+        named["{NAME_ZH}"] = Words(w for w in words if not w.isascii())
+        named["{NAME_EN}"] = Words(f"{w}s?" for w in words if w.isascii())
+        named["{VERB_ZH}"] = Words(v for v in verbs if not v.isascii())
+        self._entries: list[tuple[ToolPhrases, str, Any]] = []
+        for tool in self.tools.values():
+            for source in tool.phrases:
+                whole = source
+                for place, any_of in named.items():
+                    whole = whole.replace(place, str(any_of or Words((_NEVER,))))
+                self._entries.append((tool, source, compiled(whole)))
 
     def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
         """The first sentence found of each tool for these roles; what a hit calls its flow."""
@@ -319,19 +321,3 @@ class PhraseIndex:
             if (match := pattern.search(text.text)) is not None:
                 found[tool.tool] = _match(text, match, tool.tool, source)
         return list(found.values())
-
-
-def _named(flows: Sequence[FlowNames]) -> dict[str, list[str]]:
-    words = sorted({word for flow in flows for word in flow.words}, key=len, reverse=True)
-    verbs = sorted({verb for flow in flows for verb in flow.verbs}, key=len, reverse=True)
-    return {
-        "{NAME_ZH}": [w for w in words if not w.isascii()],
-        "{NAME_EN}": [f"{w}s?" for w in words if w.isascii()],
-        "{VERB_ZH}": [v for v in verbs if not v.isascii()],
-    }
-
-
-def _with_names(source: str, named: Mapping[str, Sequence[str]]) -> str:
-    for place, words in named.items():
-        source = source.replace(place, str(Words(words or [_NEVER])))
-    return source

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from router.entities.extraction import find_entities
-from router.entities.normalisation import normalise
+from router.entities.extraction import Entity, entities_of
+from router.entities.utterance import Utterance
 from tests.unit.entities.tables import typed
 
 DATA = Path(__file__).parent / "data"
@@ -20,8 +20,13 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
 
 
+def entities(typed: str, now: datetime = NOW) -> list[Entity]:
+    said = Utterance.of(typed, now)
+    return entities_of(said.normalised, said.things)
+
+
 def read(typed: str, now: datetime = NOW) -> list[dict[str, Any]]:
-    found = find_entities(normalise(typed), now)
+    found = entities(typed, now)
     return [{"type": e.type, "value": e.value} for e in found]
 
 
@@ -58,11 +63,10 @@ def test_sentences_of_strangers_are_read_exactly(
 
 def test_spans_and_texts_are_those_of_the_message_as_typed() -> None:
     typed = "帮我请年假， 下 周 一 到 周 三，花了 ￥５８"
-    for entity in find_entities(normalise(typed), NOW):
+    for entity in entities(typed):
         start, end = entity.span
         assert typed[start:end] == entity.text
-    found = find_entities(normalise(typed), NOW)
-    assert [e.text for e in found] == ["下 周 一 到 周 三", "￥５８"]
+    assert [e.text for e in entities(typed)] == ["下 周 一 到 周 三", "￥５８"]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from router.entities.dates import find_dates
 from router.entities.days import Calendar
-from router.entities.extraction import find_entities
+from router.entities.extraction import entities_of
 from router.entities.money import Money, find_money
 from router.entities.normalisation import normalise
+from router.entities.utterance import Utterance
 from router.flow.view import FlowView
 from tests.unit.entities.tables import phrases
 from tests.unit.understanding.dialogue import NOW, TAXI, asking, read
@@ -102,7 +103,7 @@ def test_no_text_up_to_the_limit_is_too_strange(typed: str, active: FlowView | N
     found.text.encode()
     assert len(found.text) == len(found.starts) == len(found.ends)
     assert all(0 <= s < e <= len(typed) for s, e in zip(found.starts, found.ends, strict=True))
-    spans = [entity.span for entity in find_entities(found, NOW)]
+    spans = [entity.span for entity in entities_of(found, Utterance(found, NOW).things)]
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
     told = typed.encode("utf-8", "replace").decode()
     reading = read(told, active, locale="en")
