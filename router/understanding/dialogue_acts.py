@@ -101,18 +101,12 @@ def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | 
     """
     if not text or len(text) > LONGEST:
         return None
-    if _skips(text, optional, listed):
+    # 不填了 is said of the whole, where what is asked is needed.
+    skips = _SKIPS.search(text) and (optional or not text.endswith("填了"))
+    leaves = (optional and _HAS_NONE.search(text)) or (not listed and _SKIPS_TO_NEXT.search(text))
+    if skips or leaves:
         return "skip"
     return next((act for pattern, act in _ACTS if pattern.search(text)), None)
-
-
-def _skips(text: str, optional: bool, listed: bool) -> bool:
-    if optional and _HAS_NONE.search(text):
-        return True
-    if not listed and _SKIPS_TO_NEXT.search(text):
-        return True
-    # 不填了 is said of the whole, where what is asked is needed.
-    return _SKIPS.search(text) is not None and (optional or not text.endswith("填了"))
 
 
 _GREETS = compiled(rf"^(?:{BOTH.hello}|{EN.everyone}|[啊呀哦]|{MARKS})+$")

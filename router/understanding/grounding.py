@@ -138,7 +138,13 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> Shaped:
     utterance = Utterance.of(text, now)
     entities = entities_of(utterance.normalised, utterance.things)
     named = any(entity.type in ("date", "date_range") for entity in entities)
-    read = _less_reckoned(prefill(view.fillable, utterance), given, view, named=named)
+    read, takes = (
+        prefill(view.fillable, utterance),
+        {n: s.kind.takes for n, s in view.fillable.items()},
+    )
+    if not named and any(takes.get(name) is Days for name in given):
+        # "One day more" is a length too, and not that of the whole: the model's day stands.
+        read = {n: value for n, value in read.items() if takes[n] not in (Days, Duration)}
     asked = {name.partition(".")[0] for name in view.awaiting}
     said = {name for name in read if not view.fillable[name].kind.is_text}
     values = {
@@ -173,21 +179,6 @@ def _understood(
         for name, kind in rest.items()
         if (days if kind.takes is Days else kind.made_of == "choices" and not about_it)
     }
-
-
-def _less_reckoned(read: Values, given: Values, view: FlowView, *, named: bool) -> Shaped:
-    """What rules read, less a length and the days reckoned from it, where the model names a day.
-
-    "One day more" is a length too, and not that of the whole.
-    """
-    if named or not any(_takes(view.fillable, name) is Days for name in given):
-        return dict(read)
-    reckoned = {name for name in read if _takes(view.fillable, name) in (Days, Duration)}
-    return {name: value for name, value in read.items() if name not in reckoned}
-
-
-def _takes(slots: Slots, name: str) -> type | None:
-    return slots[name].kind.takes if name in slots else None
 
 
 def _without_guesses(slots: Slots, given: Values, read: Values, text: str) -> Values:

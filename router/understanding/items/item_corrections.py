@@ -211,14 +211,6 @@ class _Listed:
     slot: Slot
     items: list[JsonValue]
 
-    @property
-    def asked(self) -> tuple[int | None, str]:
-        """The item and the field that are being asked for."""
-        path = self.view.awaiting[0].split(".") if self.view.awaiting else []
-        if len(path) < 2 or path[0] != self.name or not path[1].isdigit():  # noqa: PLR2004
-            return None, ""
-        return int(path[1]), ".".join(path[2:])
-
     def removal(self, utterance: Utterance) -> OfItems | None:
         """The list without the items that are to go."""
         clauses = [c for c in _clauses(utterance) if _REMOVES.search(c.text)]
@@ -262,7 +254,9 @@ class _Listed:
     def _meant(self, places: list[int] | None, names: set[str], *, opens: bool) -> int | None:
         if places:
             return places[0] if len(places) == 1 else None
-        place, asked = self.asked
+        name, _, path = (self.view.awaiting or [""])[0].partition(".")
+        number, _, asked = path.partition(".")
+        place = int(number) if name == self.name and number.isdigit() else None
         about = self.items[place] if place is not None and place < len(self.items) else None
         fits = isinstance(about, dict) and (asked in names or names & set(about) or not opens)
         if about and fits:

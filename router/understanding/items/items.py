@@ -40,12 +40,6 @@ _LOOK = 24
 _ONE_PIECE = frozenset({"a", "an", "another"})
 
 
-def count_field(fields: dict[str, Slot]) -> str | None:
-    """The field that says how many: the only one that holds a number, where there is one."""
-    numbers = [name for name, field in fields.items() if field.kind.takes is Decimal]
-    return numbers[0] if len(numbers) == 1 else None
-
-
 def find_counts(text: str, things: Iterable[Found[Any]]) -> Iterator[Found[int]]:
     """The count of each of the things, in their order: `两台显示器,键盘要3个`; not of all."""
     taken: list[Span] = []
@@ -361,9 +355,9 @@ def _values(slot: Slot, utterance: Utterance, taken: Spans) -> Iterator[Found[It
         if not choice.touches(taken)
     ]
     yield from choices
-    if counted := count_field(fields):
-        for count in find_counts(text, choices):
-            yield Found(count.start, count.end, ItemValue(counted, count.value, nearest=True))
+    numbers = [name for name, part in fields.items() if part.kind.takes is Decimal]
+    for count in find_counts(text, choices) if len(numbers) == 1 else ():
+        yield Found(count.start, count.end, ItemValue(numbers[0], count.value, nearest=True))
     for name, part in fields.items():
         if part.kind.takes is Money:
             for paid in find_amounts(utterance, taken, [f.span for f in choices], slot.names):
