@@ -21,9 +21,8 @@ _A_LONG_TIME = 300
 class Calendar:
     """What days are counted from.
 
-    `after` is the day that an incomplete term can't lie before: where its range starts.
-    `past` prefers the last such day to the next, as for money that was already spent; `ahead`
-    takes `this Thursday` for the next one where that of this week is over, as for leave.
+    `after` is where the range of an incomplete term starts. `past` prefers the last such day, as
+    for money that was spent; `ahead` takes `this Thursday` for the next where it is over.
     """
 
     today: date
@@ -67,10 +66,7 @@ class FixedDay:
 
 @dataclass(frozen=True)
 class YearDay:
-    """`12月1号`, `Dec 24`: the next one; `years` away where that was said (`明年`).
-
-    None where a `weekday` was said that it isn't: who knows which of the two is wrong.
-    """
+    """`12月1号`: the next, or `years` away; none where it isn't the `weekday` that was said."""
 
     month: int
     day: int
@@ -90,10 +86,7 @@ class YearDay:
 
 @dataclass(frozen=True)
 class Festival:
-    """`春节`: by its name in the calendar of `holidays`; the next, or of a `year`, or `years` away.
-
-    `shift` is how far from it the day is: New Year's Eve is one before New Year.
-    """
+    """`春节`, in the calendar of `holidays`, or `shift` days from it: the next, or of a `year`."""
 
     name: str
     shift: int = 0
@@ -138,10 +131,9 @@ class MonthDay:
 
 @dataclass(frozen=True)
 class Weekday:
-    """`周三` (Monday is 0): the next one; of the week `weeks` away where that was said.
+    """`周三` (Monday is 0): the next one, or of the week `weeks` away.
 
-    `nearest` is English: `last Friday` is the latest that is over, whatever the week, and `this
-    Thursday` the next one where that of this week is over and days ahead are meant.
+    `nearest` is English: `last Friday` is the latest that is over, `this Thursday` may be the next.
     """
 
     weekday: int
@@ -258,10 +250,7 @@ def monday(today: date, weeks: int) -> date:
 
 
 def runs_backwards(first: Day, last: Day, span: tuple[date, date]) -> bool:
-    """True for `11月30日到11月25日`, whose end is a year later only since it can't be before.
-
-    `12月28号到1月3号` ends next year; but nobody leaves out the year of what takes most of one.
-    """
+    """True for `11月30日到11月25日`, whose end is a year later only since it can't be before."""
     open_years = all(
         isinstance(day, YearDay | Festival) and day.years is None and not getattr(day, "year", None)
         for day in (first, last)

@@ -64,10 +64,7 @@ class Documents:
         )
 
     def find(self, utterance: Utterance, *, beside_money: bool = False) -> list[Found[str]]:
-        """The numbers of documents that the sentence names, in order, as typed.
-
-        `beside_money` says that its amounts are known: then a figure after `receipt` is none.
-        """
+        """The numbers that the sentence names; `beside_money`, a figure after `receipt` is none."""
         found: list[Found[str]] = []
         for match in self._named.finditer(utterance.text):
             certain = match.group("said") is not None

@@ -53,10 +53,7 @@ def asks(text: str) -> bool:
 
 
 def farewell(text: Normalised) -> int:
-    """Where the name begins with which a text is signed; its end where it isn't.
-
-    After mere thanks only a capital tells a name from a reason.
-    """
+    """Where the name begins that signs a text, after mere thanks a capital one; else its end."""
     signed = _FAREWELL.search(text.text)
     if signed is not None:
         return group_span(signed, "name")[0]

@@ -167,10 +167,7 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> Shaped:
 def _understood(
     text: str, rest: Mapping[str, SlotType], *, about_it: bool, named: bool
 ) -> set[str]:
-    """Of values that nothing in the message states, by their kind: those to trust a model with.
-
-    None where one of them is a text that nobody wrote: whoever makes up one makes up others.
-    """
+    """Those to trust a model with; none where it made up a text: so it made up others."""
     if says_nothing(text) or any(kind.is_text for kind in rest.values()):
         return set()
     days = not (about_it and named)

@@ -116,10 +116,7 @@ class FlowNames:
         return any(f" {said} " in f" {t} " if said.isascii() else said in t for t in self.titles)
 
     def in_text(self, text: str) -> bool:
-        """True where a normalised text has a word that says that it is about this kind of thing.
-
-        That is one of its words, or any two characters of its title that stand together.
-        """
+        """True where a text has one of its words, or two neighbouring characters of its title."""
         said = f" {' '.join(_WORD.findall(text))} "
         pairs = (word[at : at + 2] for word in self._telling for at in range(len(word) - 1))
         whole = (word for word in self.han if len(word) > 1)

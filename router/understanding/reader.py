@@ -132,10 +132,7 @@ class _Heard:
 
 
 class Reader:
-    """Reads messages against a set of flows, and of tools that are asked for in plain sentences.
-
-    `offered` are named to whoever asks what can be done here.
-    """
+    """Reads messages against flows, and sentences for tools; `offered` is named to who asks."""
 
     def __init__(
         self,
@@ -299,8 +296,7 @@ def other_request(heard: _Heard, view: FlowView) -> Outcome | None:
 def _is_plain_answer(heard: _Heard, view: FlowView, others: Mapping[str, Sequence[Match]]) -> bool:
     """True where free text is asked for, and the message asks for nothing itself.
 
-    It is one of the things to choose from, or doesn't begin with the request, or is only what
-    another flow is called, which may well be a reason: `出差`.
+    Only what another flow is called may well be a reason: `出差`.
     """
     slot = heard.slot
     if slot is None or not slot.kind.is_text:

@@ -19,10 +19,7 @@ class PatternHit(BaseModel):
 
 
 class Reading(BaseModel):
-    """What a message means as far as rules can tell.
-
-    `route` is None, and `commands` empty, where they can't: then the deciding goes on.
-    """
+    """What a message means as far as rules can tell; without a `route`, the deciding goes on."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -140,10 +140,7 @@ NOTHING = Localised(
 
 
 def overview(capabilities: Iterable[Capability], roles: frozenset[str], locale: Locale) -> str:
-    """The titles of what these roles may use, by kind: all would be too many.
-
-    Any one of them is found by saying what is wanted of it.
-    """
+    """The first titles of what these roles may use, by kind; others are found by asking for them."""
     usable = [c for c in capabilities if not c.roles or c.roles & roles]
     lines = []
     for kind, heading in _KINDS:

@@ -50,10 +50,7 @@ def faulted(view: FlowView, text: str) -> dict[str, str] | None:
 
 
 def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
-    """The slots that can be changed or supplied, with what people call them.
-
-    Where a list has a single item, nobody has to say whose field is meant.
-    """
+    """The slots that can be changed or supplied, and what they are called; an only item's fields."""
     for name, slot in view.fillable.items():
         known = view.slots.get(name)
         supplied = slot.skippable and slot.ask is not None
@@ -107,10 +104,7 @@ _WRONG = compiled(
 
 
 def restated(view: FlowView, utterance: Utterance, *, ranges_only: bool = False) -> Values | None:
-    """The values of a message that is nothing but a new value of something known; else None.
-
-    `ranges_only` where free text is asked for, and a kind or a name may be all of it.
-    """
+    """The values of what is only a new value of something known; `ranges_only` of its days."""
     if moved := shifted(view, utterance.text):
         return moved
     # Also a time of today: of a single day it is the half that is meant.

@@ -179,9 +179,9 @@ _LONGEST_NUMBER = 32
 
 @dataclass(frozen=True)
 class OfItems:
-    """What was said of items that are there: the values by path, or why there are none.
+    """The values by path, or why there are none of what was said of items that are there.
 
-    `which` says that nobody could tell which item is meant; `last` that none would be left.
+    `which` says that nobody could tell which is meant; `last` that none would be left.
     """
 
     slots: Values = field(default_factory=dict)
@@ -190,10 +190,7 @@ class OfItems:
 
 
 def said_of_items(view: FlowView, utterance: Utterance, *, opens: bool) -> OfItems | None:
-    """What the message corrects or removes of a flow's items; None where it does neither.
-
-    `opens` says that it begins as people do who put something right: `不对`, `no, sorry`.
-    """
+    """What corrects or removes a flow's items; it `opens` as people do who put something right."""
     if len(utterance.text) > _LONGEST:
         return None
     for name, slot in view.fillable.items():

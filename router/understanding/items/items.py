@@ -239,10 +239,7 @@ class _Hand:
 
 
 def dealt(found: Iterable[Found[ItemValue]], text: str) -> list[Item]:
-    """The items that these values, in the order of the text, describe.
-
-    A value said again after `不对` or `no, sorry` is said in place of the first.
-    """
+    """The items that these values describe; what is said again after `不对` replaces the first."""
     hand, reached, redoing = _Hand(), 0, False
     for row in _rows(_once(found), text):
         gap = text[reached : row[0].start]
@@ -305,10 +302,7 @@ def fields_of(slot: Slot) -> dict[str, Slot]:
 
 
 def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
-    """The items of a list slot that the sentence describes, and where they stand.
-
-    A date alone describes nothing; a sum over several things belongs to none of them.
-    """
+    """The items that a sentence describes, and where: none by a date alone, or a sum of several."""
     described_, found = described(slot, utterance)
     days = {name for name, part in fields_of(slot).items() if part.kind.takes is Days}
     items = [item for item in described_ if len(item) > 1 or not days.issuperset(item)]

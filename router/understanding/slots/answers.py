@@ -87,7 +87,7 @@ def _until(slots: Mapping[str, Slot], utterance: Utterance, start: date) -> Valu
 def _days_until(utterance: Utterance, start: date) -> list[Days]:
     """Days as an end: after the start, unless that were most of a year later.
 
-    `下周一` said of a start beyond it is the Monday after: the week was named out of habit.
+    `下周一` of a start beyond it is the Monday after: the week was named out of habit.
     """
     found = only(Days, utterance.read(after=start))
     if len(found) > 1 and (stretch := interval(found, utterance.text)):

@@ -82,10 +82,7 @@ def range_slots(slots: Slots) -> dict[RangePart, str]:
 
 
 def fill_choices(slots: Slots, text: str) -> Filling:
-    """Choices that are named; none where a slot could take two.
-
-    A choice's own name outweighs words that hint at another: `年假,去看病` is annual leave.
-    """
+    """Choices that are named, by their own names before hints; none where a slot could take two."""
     filling = Filling()
     for name, slot in slots.items():
         if slot.kind.made_of != "choices" or slot.part_of_range:
@@ -103,10 +100,7 @@ def fill_choices(slots: Slots, text: str) -> Filling:
 
 
 def fill_days(slots: Slots, things: Iterable[Found[Thing]], text: str) -> Filling:
-    """Dates, ranges and durations, each in the slots that are made for it.
-
-    Where a range and how long it takes disagree, its end is left to be asked for.
-    """
+    """Dates, ranges and durations in their slots; no end where the length that was said disagrees."""
     listed = list(things)
     days, lengths = interval(only(Days, listed), text), only(Duration, listed)
     filling = Filling()

@@ -23,10 +23,7 @@ from router.understanding.triggers.patterns import Match
 
 
 def find_texts(slots: Slots, said: Normalised) -> Filling:
-    """The texts that `find` patterns of the slots name, as they were typed.
-
-    Of several places that one slot could come from, the first pattern's first counts.
-    """
+    """The texts that `find` patterns of the slots name, as typed: the first pattern's first."""
     filling = Filling()
     for name, slot in slots.items():
         matches = (_pattern(source).search(said.text) for source in slot.find)
@@ -55,8 +52,7 @@ _WHOLE = frozenset({"question", "query"})
 def prefill(slots: Slots, utterance: Utterance, matches: Iterable[Match] = ()) -> Values:
     """Values of every slot that the sentence names with certainty, by slot name.
 
-    `matches` are the patterns that took the sentence: their named groups fill slots, and
-    their words are no reason.
+    `matches` are the patterns that took it: their groups fill slots, their words are no reason.
     """
     fillable = {name: s for name, s in slots.items() if s.lookup is None or s.ask is not None}
     taken = list(matches)

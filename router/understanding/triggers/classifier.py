@@ -132,10 +132,7 @@ def blotted(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def pieces(text: str) -> set[str]:
-    """What a blotted text is weighed by: runs of up to four characters and of up to three words.
-
-    Which number it is makes no difference, and where the text begins and ends does.
-    """
+    """Runs of up to four characters and three words of a blotted text, whatever its numbers are."""
     plain = _NUMBER.sub("0", f"^{_TRAILING.sub('', text[:_LONGEST])}$")
     found = {
         plain[at : at + length]
@@ -220,10 +217,7 @@ class Objections:
     def to_pattern(
         self, span: Span, without: Collection[BlockerName], asking: float | None, about: About
     ) -> str | None:
-        """Why the pattern found there starts nothing, in words; None where it does.
-
-        `about` is what is said besides what the flow is about.
-        """
+        """Why the pattern found there starts nothing; `about` is what is said besides. Else None."""
         before = [each for each in BLOCKERS if each.stops_after(self._text[: span[0]])]
         return (
             self._quotation(span, without)

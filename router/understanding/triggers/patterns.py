@@ -167,10 +167,7 @@ class PatternIndex:
         return self if entries == self._entries else PatternIndex(held)
 
     def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
-        """Every pattern found of the flows that these roles may start, in order of the text.
-
-        Where a guard overrules it, the hit says which.
-        """
+        """Every pattern of the flows for these roles, in the text's order, with what overrules it."""
         entries = ((index, self._entries[index]) for index in self._filter.found(text.text))
         found = [(n, entry) for n, entry in entries if not entry.roles or entry.roles & roles]
         if all(entry.kind == "unless" for _, entry in found):
@@ -247,10 +244,7 @@ class Rivalry:
 
 
 def rivalries(flows: Iterable[FlowDefinition]) -> Iterator[Rivalry]:
-    """What the flows' patterns, topics, `unless` and guards make of each other's examples.
-
-    Each is said by somebody who has every role that any flow wants.
-    """
+    """What flows make of each other's examples, each said by somebody who has every role."""
     held = list(flows)
     index = PatternIndex(held)
     everyone = frozenset(role for flow in held for role in flow.triggers.roles)
