@@ -140,7 +140,7 @@ NOTHING = Localised(
 
 
 def overview(capabilities: Iterable[Capability], roles: frozenset[str], locale: Locale) -> str:
-    """The first titles of what these roles may use, by kind; others are found by asking for them."""
+    """The first titles of what these roles may use, by kind; others are found by asking."""
     usable = [c for c in capabilities if not c.roles or c.roles & roles]
     lines = []
     for kind, heading in _KINDS:

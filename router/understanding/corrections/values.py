@@ -50,7 +50,7 @@ def faulted(view: FlowView, text: str) -> dict[str, str] | None:
 
 
 def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
-    """The slots that can be changed or supplied, and what they are called; an only item's fields."""
+    """The slots that can be changed or supplied, with their names; an only item's fields."""
     for name, slot in view.fillable.items():
         known = view.slots.get(name)
         supplied = slot.skippable and slot.ask is not None

@@ -100,7 +100,7 @@ def fill_choices(slots: Slots, text: str) -> Filling:
 
 
 def fill_days(slots: Slots, things: Iterable[Found[Thing]], text: str) -> Filling:
-    """Dates, ranges and durations in their slots; no end where the length that was said disagrees."""
+    """Dates, ranges and durations in their slots; no end where a length disagrees."""
     listed = list(things)
     days, lengths = interval(only(Days, listed), text), only(Duration, listed)
     filling = Filling()

@@ -217,7 +217,7 @@ class Objections:
     def to_pattern(
         self, span: Span, without: Collection[BlockerName], asking: float | None, about: About
     ) -> str | None:
-        """Why the pattern found there starts nothing; `about` is what is said besides. Else None."""
+        """Why the pattern found there starts nothing; `about` is what is said besides."""
         before = [each for each in BLOCKERS if each.stops_after(self._text[: span[0]])]
         return (
             self._quotation(span, without)

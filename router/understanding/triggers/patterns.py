@@ -167,7 +167,7 @@ class PatternIndex:
         return self if entries == self._entries else PatternIndex(held)
 
     def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
-        """Every pattern of the flows for these roles, in the text's order, with what overrules it."""
+        """Every pattern of the flows for these roles, in the text's order; what overrules it."""
         entries = ((index, self._entries[index]) for index in self._filter.found(text.text))
         found = [(n, entry) for n, entry in entries if not entry.roles or entry.roles & roles]
         if all(entry.kind == "unless" for _, entry in found):
