@@ -62,7 +62,14 @@ def screen(registry: Registry, attempt: Attempt) -> Admitted:
         zh = f"{attempt.caller.id} 不能用“{tool.title.zh}”，它只给 {' 或 '.join(roles)} 用"
         en = f"{attempt.caller.id} may not call {tool.name}; it is for {' or '.join(roles)}"
         raise Forbidden(Localised(zh=zh, en=en))
-    _check_arguments(tool, attempt.arguments)
+    problems = [*_unprintable(attempt.arguments)]
+    problems = problems or tool.implementation.problems(attempt.arguments)
+    if problems:
+        more = len(problems) - _SHOWN
+        named = "; ".join(problems[:_SHOWN])
+        zh = f"“{tool.title.zh}”的参数不对：{named}" + (f"；还有 {more} 处" if more > 0 else "")
+        en = f"{tool.name}: {named}" + (f"; and {more} more" if more > 0 else "")
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
     return Admitted(tool, attempt.arguments)
 
 
@@ -79,11 +86,6 @@ def admit(registry: Registry, attempt: Attempt) -> Admitted:
         zh = f"“{tool.title.zh}”要等 {attempt.caller.id} 看过参数并确认之后才会执行"
         en = f"{tool.name} runs once {attempt.caller.id} has seen its arguments and confirmed them"
         raise Forbidden(Localised(zh=zh, en=en))
-    _check_keys(tool, attempt)
-    return Admitted(tool, attempt.arguments)
-
-
-def _check_keys(tool: Tool, attempt: Attempt) -> None:
     if tool.writes and not attempt.key:
         zh = f"“{tool.title.zh}”会改动数据，调用时却没有幂等键，请带上一个"
         en = f"{tool.name} writes and was called without an idempotency key; give it one"
@@ -93,22 +95,13 @@ def _check_keys(tool: Tool, attempt: Attempt) -> None:
         zh = f"“{tool.title.zh}”撤销的是 {undone} 的一次调用，请给出它的键"
         en = f"{tool.name} takes back one call of {undone}; name its key"
         raise ArgumentsToolError(Localised(zh=zh, en=en))
+    return Admitted(tool, attempt.arguments)
 
 
 def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
     """True where the caller has yet to be asked."""
     # A flow asks for confirmation itself, in the words of its own file, before it calls.
     return tool.asks_first and attempt.flow_run is None and not attempt.confirmed
-
-
-def _check_arguments(tool: Tool, arguments: Mapping[str, JsonValue]) -> None:
-    problems = [*_unprintable(arguments)] or tool.implementation.problems(arguments)
-    if problems:
-        more = len(problems) - _SHOWN
-        named = "; ".join(problems[:_SHOWN])
-        zh = f"“{tool.title.zh}”的参数不对：{named}" + (f"；还有 {more} 处" if more > 0 else "")
-        en = f"{tool.name}: {named}" + (f"; and {more} more" if more > 0 else "")
-        raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 def _unprintable(arguments: object) -> Iterator[str]:

@@ -43,21 +43,17 @@ Item = SessionMessage | Exception
 async def sieved(
     transport: AbstractAsyncContextManager[TransportStreams],
     log: logging.Logger,
-    ended: Callable[[], None],
+    ended: Callable[[], None] | None,
 ) -> AsyncIterator[TransportStreams]:
     """The same streams; lists of tools that come in hold only tools, and `ended` hears the end."""
     async with transport as (incoming, outgoing):
         yield _Sieve(incoming, log, ended), outgoing
 
 
-def _unheard() -> None:
-    """An address has no end of its own: a call that fails tells."""
-
-
 class _Sieve:
     """A stream of messages that keeps what the one below knows of each."""
 
-    def __init__(self, below: Any, log: logging.Logger, ended: Callable[[], None]) -> None:
+    def __init__(self, below: Any, log: logging.Logger, ended: Callable[[], None] | None) -> None:
         self._below = below
         self._ended = ended
         self._log = log
@@ -80,7 +76,8 @@ class _Sieve:
         try:
             return self._sifted(await self._below.__anext__())
         except StopAsyncIteration:
-            self._ended()
+            if self._ended:
+                self._ended()
             raise
 
     async def __aenter__(self) -> Self:
@@ -140,11 +137,9 @@ class Interview:
     @property
     def summary(self) -> str:
         """Everything that was asked, for somebody who can't be asked."""
-        each = (f"{one.message}{_form(one)}" for one in self.asked)
-        return (
-            f"wants to know first: {'; '.join(each)}. Find it out, and call again with arguments "
-            "that say it, if it takes such"
-        )
+        each = (f"{one.message} ({_where(one)})" for one in self.asked)
+        remedy = "Find it out, and call again with arguments that say it, if it takes such"
+        return f"wants to know first: {'; '.join(each)}. {remedy}"
 
 
 def _elicitation(params: types.ElicitRequestParams) -> Elicitation:
@@ -161,11 +156,11 @@ def _elicitation(params: types.ElicitRequestParams) -> Elicitation:
     return Elicitation(key=key, **what)
 
 
-def _form(asked: Elicitation) -> str:
+def _where(asked: Elicitation) -> str:
     if asked.url is not None:
-        return f" (at the address {asked.url})"
+        return f"at the address {asked.url}"
     fields = json.dumps(asked.schema_.get("properties") or {}, ensure_ascii=False)
-    return f" (fields: {wording(fields, LONGEST_URL)})"
+    return f"fields: {wording(fields, LONGEST_URL)}"
 
 
 OPENED_WITHIN = 60.0
@@ -238,11 +233,6 @@ class McpConnection:
         self._why: str | None = None
         self._said = ""
         self._log = logging.getLogger(f"router.mcp.{name}")
-
-    @property
-    def is_up(self) -> bool:
-        """True where a call would be sent."""
-        return self._client is not None
 
     async def run(self) -> None:
         """Keep the session up until cancelled; there is none where a variable isn't set."""
@@ -358,26 +348,24 @@ class McpConnection:
             # Some servers have none; whoever loses one is asked again soon enough.
             self._log.debug("no subscription: %s", error)
 
-    @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[Client]:
+    def _opened(self) -> Client:
+        """A client whose session is open while it is entered."""
+        ended = None  # An address has no end of its own: a call that fails tells.
         if self.entry.url is not None:
-            transport, ended = called(self.entry), _unheard
+            transport = called(self.entry)
         else:
             transport = child_process(self.entry, self._inherited, self._complained)
             ended = self._lose
-        client = Client(
+        us = types.Implementation(name="intent-router", version=version("intent-router"))
+        return Client(
             sieved(transport, self._log, ended),
             mode=self.entry.protocol,
             cache=None,
             read_timeout_seconds=None,
-            client_info=types.Implementation(
-                name="intent-router", version=version("intent-router")
-            ),
+            client_info=us,
             elicitation_callback=self._elicited,
             message_handler=self._heard,
         )
-        async with client:
-            yield client
 
     async def _heard(self, message: IncomingMessage) -> None:
         if isinstance(message, _CHANGES):

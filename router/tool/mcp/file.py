@@ -70,7 +70,7 @@ LARGEST = 256 * 1024
 _VARIABLE = re.compile(r"\{env\.([A-Za-z_][A-Za-z0-9_]*)\}")
 SCHEMA = "$schema"
 """A key for editors, which says nothing to us."""
-_FILLED = ("url", "headers", "env")
+_FILLED = {"url", "headers", "env"}
 """Where `{env.NAME}` stands for a variable; not in `args`, which everybody here can read."""
 
 
@@ -193,11 +193,8 @@ class ServerEntry(Entry):
         return self.tools.get(tool, ToolEntry())
 
 
-_WORDING = FileWording(
-    unknown="there is no key {key}",
-    mapping="{key} can't be used",
-    write='Input should be an object, such as {"command": …}',
-)
+_OBJECT = 'Input should be an object, such as {"command": …}'
+_WORDING = FileWording("there is no key {key}", mapping="{key} can't be used", write=_OBJECT)
 
 
 def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEntry]:
@@ -209,14 +206,14 @@ def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEn
         text = read_text(path, LARGEST, "split it, or offer fewer servers")
         document = json_document(text)
         data = _servers_in(document.data)
-    except Unreadable as unreadable:
-        fault = unreadable.fault
-        problem = Problem(str(path), unreadable.line, fault.what, fault.remedy)
-        raise DefinitionError([problem]) from None
+    except Unreadable as bad:
+        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
     data.pop(SCHEMA, None)
     around: Place = ("mcpServers",) if set(data) == {"mcpServers"} else ()
     servers = data["mcpServers"] if around else data
-    _fill(servers, variables)
+    for entry in servers.values():
+        for key in entry.keys() & _FILLED if isinstance(entry, dict) else ():
+            entry[key] = _filled(entry[key], variables)
     readings = {n: validated(ServerEntry, e, (*around, n), _WORDING) for n, e in servers.items()}
     found = {name: each.value for name, each in readings.items() if each.value and each.is_sound}
     complaints = [each for reading in readings.values() for each in reading.complaints]
@@ -234,21 +231,13 @@ def _servers_in(data: Any) -> dict[str, Any]:
     return data
 
 
-def _fill(servers: dict[str, Any], variables: Mapping[str, str]) -> None:
-    """Put variables in, in place; those that aren't set stay as they are written."""
-    for entry in servers.values():
-        for key in _FILLED if isinstance(entry, dict) else ():
-            value = entry.get(key)
-            if isinstance(value, str):
-                entry[key] = _filled(value, variables)
-            elif isinstance(value, dict):
-                entry[key] = {inner: _filled(text, variables) for inner, text in value.items()}
-
-
-def _filled(text: object, variables: Mapping[str, str]) -> object:
-    if not isinstance(text, str):
-        return text
-    return _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), text)
+def _filled(value: Any, variables: Mapping[str, str]) -> Any:
+    """With variables in the place of their names; those that aren't set stay as written."""
+    if isinstance(value, dict):
+        return {key: _filled(inner, variables) for key, inner in value.items()}
+    if not isinstance(value, str):
+        return value
+    return _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), value)
 
 
 def _unfit(servers: dict[str, ServerEntry], around: Place) -> Iterator[Complaint]:

@@ -88,7 +88,7 @@ async def test_a_server_over_http_that_goes_and_comes_back_is_used_again(notes: 
                 await house.call("files__file_read", path="plan.md")
         async with over_http(notes, port):
             async with asyncio.timeout(PATIENCE):
-                while not house.servers.connections["files"].is_up:  # noqa: ASYNC110 - no news
+                while house.servers.connections["files"]._client is None:  # noqa: ASYNC110 - no news
                     await asyncio.sleep(0.05)
             await use(house)
 
