@@ -18,8 +18,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from router.documents.document import Place, Unreadable, read_document, read_text
-from router.documents.references import Dangling, References
+from router.documents.document import (
+    Dangling,
+    Place,
+    References,
+    Unreadable,
+    read_document,
+    read_text,
+)
 from router.documents.strict_json import ANY_DEPTH, strict_json
 from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
@@ -451,13 +457,10 @@ class _Selection:
             permission=usual_permission(operation.method),
             schema=schema,
             endpoint=Endpoint(
-                method=operation.method,
-                origin=server.origin,
-                path=(base, *taken.path),
-                query=(*server.query, *self._query, *taken.query),
-                headers=(*self._headers, *taken.headers),
-                body=taken.body,
-                body_type=taken.body_type,
+                *(operation.method, server.origin, (base, *taken.path)),
+                (*server.query, *self._query, *taken.query),
+                (*self._headers, *taken.headers),
+                *(taken.body, taken.body_type),
             ),
             call=entry,
             seconds=entry.timeout or SECONDS,

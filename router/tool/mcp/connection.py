@@ -6,35 +6,146 @@
 
 Whoever calls never waits for a server that is away. Nobody can be asked in the middle of a call: it
 may be days before they answer. So a server's question fails the call, before anything was done, and
-once there is an answer the call is made anew with it.
+once there is an answer the call is made anew with it. The package `mcp` would hand a program more
+of the environment, and leave it behind when this process is killed: so a keeper stands between.
 """
 
 import asyncio
 import json
 import logging
+import os
 import random
+import shutil
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from time import monotonic
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TextIO, TypeVar
 
 import anyio
+import httpx2
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client import ClientRequestContext, IncomingMessage
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import JsonValue, ValidationError
 
-from router.domain.errors import Elicitation
+from router.domain.errors import Elicitation, Unavailable
+from router.domain.loopback import may_be_proxied
+from router.tool.mcp import keeper
 from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.transport import TransportStreams, called, child_process
 from router.tool.mcp.untrusted import LONGEST_ERROR, visible, worded_schema, wording
+
+INHERITED = ("PATH", "HOME", "LANG")
+
+TransportStreams = tuple[Any, Any]
+"""What a `mcp.client.Transport` gives: a stream of incoming messages, and one of outgoing."""
+
+
+@asynccontextmanager
+async def child_process(
+    entry: ServerEntry, inherited: Mapping[str, str], said: Callable[[str], None]
+) -> AsyncIterator[TransportStreams]:
+    """The streams of a server's program; it and all that it started are gone on leaving.
+
+    `said` gets every line of its complaints. Raises `Unavailable` where it can't be started.
+    """
+    environment = {name: inherited[name] for name in INHERITED if name in inherited}
+    environment |= entry.env
+    command = str(entry.command)
+    if shutil.which(command, path=environment.get("PATH")) is None:
+        raise Unavailable(f"there is no program {command!r} that could be started")
+    kept = ["-I", "-S", str(Path(keeper.__file__)), str(os.getpid()), ",".join(environment)]
+    server = StdioServerParameters(
+        command=sys.executable, args=[*kept, command, *entry.args], env=environment, cwd=entry.cwd
+    )
+    async with AsyncExitStack() as stack:
+        complaints = await stack.enter_async_context(_heard(said))
+        try:
+            streams = await stack.enter_async_context(stdio_client(server, complaints))
+        except (OSError, ValueError) as error:
+            raise Unavailable(f"{command!r} can't be started: {error}") from None
+        yield streams
+
+
+@asynccontextmanager
+async def _heard(said: Callable[[str], None]) -> AsyncIterator[TextIO]:
+    """A file whose every line `said` is called with."""
+    reading, writing = os.pipe()
+    lines = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(reading, "rb")
+    )
+
+    async def listen() -> None:
+        async for line in lines:
+            said(visible(line.decode(errors="replace").rstrip(), keeper.LONGEST_SAID))
+
+    listening = asyncio.create_task(listen())
+    try:
+        with os.fdopen(writing, "w") as file:
+            yield file
+    finally:
+        listening.cancel()
+        transport.close()
+
+
+LONGEST_ANSWER = 4 * 1024 * 1024
+SECONDS = 30.0
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends in an error once it is longer than any message may be."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        taken = 0
+        async for chunk in self._stream:
+            taken += len(chunk)
+            if taken > LONGEST_ANSWER:
+                size = LONGEST_ANSWER // (1024 * 1024)
+                raise httpx2.StreamError(f"the answer was longer than {size} MiB")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Bound what is read whole; a stream of events is bounded event by event."""
+    is_events = response.headers.get("content-type", "").startswith("text/event-stream")
+    if not is_events and isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Bounded(response.stream)
+
+
+@asynccontextmanager
+async def called(entry: ServerEntry) -> AsyncIterator[TransportStreams]:
+    """The streams of a server at an address, which may be silent for as long as it likes."""
+    async with (
+        httpx2.AsyncClient(
+            headers=dict(entry.headers),
+            timeout=httpx2.Timeout(SECONDS, read=None),
+            event_hooks={"response": [_bound]},
+            trust_env=may_be_proxied(str(entry.url)),
+        ) as http,
+        streamable_http_client(
+            str(entry.url), http_client=http, max_sse_event_size=LONGEST_ANSWER
+        ) as streams,
+    ):
+        yield streams
+
 
 Item = SessionMessage | Exception
 
