@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 import jwt
@@ -208,22 +208,55 @@ MOST_CHARACTERS = 16 * 1024
 """A longer one isn't looked into."""
 
 
-class Tokens(Protocol):
-    """What can tell from a bearer token who it is."""
+class Tokens:
+    """Tells from a bearer token who it is: a user id under `dev`, else a JWT.
+
+    JWTs are signed with a secret that is shared, or a key that their issuer publishes (JWKS).
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._keys: PublishedKeys | str = ""
+        if settings.auth != "dev":
+            address = settings.jwt_jwks_url
+            self._keys = PublishedKeys(address) if address else _secret(settings)
 
     async def vouched(self, token: str) -> Vouched:
         """Whom the token vouches for.
 
         Raises `Unauthenticated` where nobody, `Unavailable` where what could tell is out of reach.
         """
+        if self._settings.auth == "dev":
+            # The user id, or `tenant/user`: for a loopback address alone.
+            tenant, slash, user = token.partition("/")
+            return Vouched(user, tenant) if slash else Vouched(token)
+        if len(token) > MOST_CHARACTERS:
+            raise Unauthenticated(
+                f"The token isn't valid: it is over {MOST_CHARACTERS} characters."
+            )
+        if isinstance(self._keys, str):
+            return vouched(self._claims(token, self._keys, SYMMETRIC), self._settings)
+        key = await self._keys.key_of(token)
+        # One algorithm, and the key's own: never the one that the token would like best.
+        algorithms = [name for name in ALGORITHMS if name == key.algorithm_name]
+        return vouched(self._claims(token, key, algorithms), self._settings)
 
-
-def tokens(settings: Settings) -> Tokens:
-    """What checks tokens under these settings."""
-    if settings.auth == "dev":
-        return _UserIdTokens()
-    address = settings.jwt_jwks_url
-    return _SignedTokens(PublishedKeys(address) if address else _secret(settings), settings)
+    def _claims(self, token: str, key: str | jwt.PyJWK, algorithms: list[str]) -> Mapping[str, Any]:
+        audience = self._settings.jwt_audience
+        try:
+            return jwt.decode(
+                token,
+                key,
+                algorithms=algorithms,
+                issuer=self._settings.jwt_issuer,
+                audience=audience,
+                leeway=LEEWAY,
+                options={"require": ["exp"], "verify_aud": audience is not None},
+            )
+        except InvalidTokenError as error:
+            why = str(error).rstrip(".")
+            remedy = next((said for kind, said in _REMEDIES.items() if isinstance(error, kind)))
+            raise Unauthenticated(f"The token isn't valid: {why}; {remedy}.") from error
 
 
 def mint(settings: Settings, user: str, lifetime: int, tenant: str = DEFAULT_TENANT) -> str:
@@ -254,51 +287,6 @@ def _secret(settings: Settings) -> str:
     if settings.jwt_secret is None:
         raise MisconfiguredError("ROUTER_JWT_SECRET isn't set: set it to sign tokens")
     return settings.jwt_secret.get_secret_value()
-
-
-class _UserIdTokens:
-    """`dev`: the token is the user id, or `tenant/user`. For a loopback address alone."""
-
-    async def vouched(self, token: str) -> Vouched:
-        tenant, slash, user = token.partition("/")
-        return Vouched(user, tenant) if slash else Vouched(token)
-
-
-class _SignedTokens:
-    """JWTs signed with a secret that is shared, or a key that their issuer publishes (JWKS)."""
-
-    def __init__(self, keys: PublishedKeys | str, settings: Settings) -> None:
-        self._keys = keys
-        self._settings = settings
-
-    async def vouched(self, token: str) -> Vouched:
-        if len(token) > MOST_CHARACTERS:
-            raise Unauthenticated(
-                f"The token isn't valid: it is over {MOST_CHARACTERS} characters."
-            )
-        if isinstance(self._keys, str):
-            return vouched(self._claims(token, self._keys, SYMMETRIC), self._settings)
-        key = await self._keys.key_of(token)
-        # One algorithm, and the key's own: never the one that the token would like best.
-        algorithms = [name for name in ALGORITHMS if name == key.algorithm_name]
-        return vouched(self._claims(token, key, algorithms), self._settings)
-
-    def _claims(self, token: str, key: str | jwt.PyJWK, algorithms: list[str]) -> Mapping[str, Any]:
-        audience = self._settings.jwt_audience
-        try:
-            return jwt.decode(
-                token,
-                key,
-                algorithms=algorithms,
-                issuer=self._settings.jwt_issuer,
-                audience=audience,
-                leeway=LEEWAY,
-                options={"require": ["exp"], "verify_aud": audience is not None},
-            )
-        except InvalidTokenError as error:
-            why = str(error).rstrip(".")
-            remedy = next((said for kind, said in _REMEDIES.items() if isinstance(error, kind)))
-            raise Unauthenticated(f"The token isn't valid: {why}; {remedy}.") from error
 
 
 _REMEDIES: Mapping[type[InvalidTokenError], str] = {

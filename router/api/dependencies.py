@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 from temporalio.client import Client
 
 from router.api.audit import Arrivals, AuditWriter, request_id_of, sender_of
-from router.api.auth import Tokens, tokens
+from router.api.auth import Tokens
 from router.api.events import Hub
 from router.api.explanation import Reads
 from router.api.limits import Backlog, RateLimits
@@ -119,7 +119,7 @@ class AppState:
         backlog = Backlog(temporal, settings.task_queue, settings.backlog_seconds)
         return cls(
             services=services,
-            tokens=tokens(settings),
+            tokens=Tokens(settings),
             turns=Turns(temporal, settings.task_queue, backlog, services.fairness),
             ownership=Ownership(services.store.conversations),
             hub=Hub(),

@@ -2,7 +2,6 @@
 
 from http import HTTPMethod
 from time import monotonic
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -127,11 +126,10 @@ class ObservabilityMiddleware:
             try:
                 await self._app(scope, receive, watched)
             finally:
-                seen.measured()
+                seen.measure()
                 span.update_name(f"{method} {seen.route}")
-                span.set_attributes(
-                    {"http.route": seen.route, "http.response.status_code": seen.status}
-                )
+                span.set_attribute("http.route", seen.route)
+                span.set_attribute("http.response.status_code", seen.status)
                 if seen.status >= SERVER_FAULT:
                     tracing.fail(span, str(seen.status))
 
@@ -144,26 +142,21 @@ class _Seen:
         """Of an application that ended without an answer."""
         self._scope = scope
         self._method = method
-        self._began = monotonic()
-        self._is_measured = False
+        self._began: float | None = monotonic()
 
     @property
     def route(self) -> str:
         """The template, as `/v1/conversations/{conversation}`; known once there is an answer."""
-        route: Any = self._scope.get("route")
-        return getattr(route, "path", UNMATCHED) or UNMATCHED
+        return getattr(self._scope.get("route"), "path", UNMATCHED) or UNMATCHED
 
     def note(self, message: Message) -> None:
-        """Take in a part of the answer."""
         if message["type"] != "http.response.start":
             return
         self.status = message["status"]
         if Headers(raw=message["headers"]).get("content-type", "").startswith(EVENTS):
-            self.measured()  # it may go on for days
+            self.measure()  # it may go on for days
 
-    def measured(self) -> None:
-        """Measure it, once."""
-        if not self._is_measured:
-            self._is_measured = True
-            labels = (self._method, self.route, str(self.status))
-            HTTP.labels(*labels).observe(monotonic() - self._began)
+    def measure(self) -> None:
+        if self._began is not None:
+            took, self._began = monotonic() - self._began, None
+            HTTP.labels(self._method, self.route, str(self.status)).observe(took)

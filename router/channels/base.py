@@ -75,6 +75,13 @@ def is_id(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= 100  # noqa: PLR2004
 
 
+def within(value: object, *names: str) -> dict[str, Any]:
+    """The object at the end of these names; an empty one where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
 def button_of(packed: str) -> Button | None:
     """What a button carries; None where it is none of ours."""
     try:

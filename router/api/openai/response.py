@@ -6,7 +6,6 @@ then the rest of the text is sent, or, below a line that says what counts, all o
 """
 
 import json
-import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -203,67 +202,59 @@ class Exchange:
         return "\n\n".join([SINCE.within(record.locale), *told]) if told else ""
 
 
-@dataclass(frozen=True)
-class Exchanges:
-    """Takes what a client asks to where it is answered."""
+async def exchange(
+    services: Services,
+    speaker: Principal,
+    asked: Completion,
+    headers: Mapping[str, str],
+    key: str | None,
+) -> Exchange:
+    """The message that the request comes to, in its conversation.
 
-    services: Services
-    speaker: Principal
+    Raises `InvalidInput` where it says nothing, too much, or has a file of no use.
+    """
+    skill = skill_meant(asked.model, services, speaker)
+    file = attached(asked)
+    words = jobs.spoken(asked.said.words.strip())
+    if file is None or words:
+        words = said_text(words, asked.where)
+    record = await Chats(services.store, speaker).of(asked, headers)
+    id_, note = message_id(asked, headers, key), ""
+    message = Message(text=words, skill=skill)
+    if file is not None:
+        about = file.record(speaker)
+        handed_in = Message(text=about.id)
+        if await _is_for_file(services, speaker, record, id_, handed_in):
+            message = handed_in
+        elif words:
+            note = KEPT.within(record.locale).format(name=about.name, id=about.id)
+        else:
+            nothing = FieldProblem(asked.where, "a file that nothing asks for")
+            raise InvalidInput(NOT_ASKED_FOR, [nothing])
+        await services.store.files.keep(about, file.content)
+    seconds = services.settings.llm_turn_seconds
+    submission = Submission(message_id=id_, message=message, caller=speaker, seconds=seconds)
+    return Exchange(services, record, submission, note)
 
-    async def exchange(
-        self, asked: Completion, headers: Mapping[str, str], key: str | None
-    ) -> Exchange:
-        """The message that the request comes to, in its conversation.
 
-        Raises `InvalidInput` where it says nothing, too much, or has a file of no use.
-        """
-        skill = skill_meant(asked.model, self.services, self.speaker)
-        file = attached(asked)
-        words = jobs.spoken(asked.said.words.strip())
-        if file is None or words:
-            words = said_text(words, asked.where)
-        store = self.services.store
-        record = await Chats(store, self.speaker).of(asked, headers)
-        id_, note = message_id(asked, headers, key), ""
-        message = Message(text=words, skill=skill)
-        if file is not None:
-            about = file.record(self.speaker)
-            handed_in = Message(text=about.id)
-            if await self._is_for_file(record, id_, handed_in):
-                message = handed_in
-            elif words:
-                note = KEPT.within(record.locale).format(name=about.name, id=about.id)
-            else:
-                nothing = FieldProblem(asked.where, "a file that nothing asks for")
-                raise InvalidInput(NOT_ASKED_FOR, [nothing])
-            await store.files.keep(about, file.content)
-        seconds = self.services.settings.llm_turn_seconds
-        submission = Submission(
-            message_id=id_, message=message, caller=self.speaker, seconds=seconds
-        )
-        return Exchange(self.services, record, submission, note)
-
-    async def _is_for_file(self, record: ConversationRecord, id_: str, handed_in: Message) -> bool:
-        before = await self.services.store.log.turn(record.tenant, record.id, id_)
-        if before is not None:
-            return before.digest == handed_in.digest
-        now = await standing(self.services, record.tenant, record.id)
-        if now.active_flow is None or not now.active_flow.awaiting:
-            return False
-        definition = self.services.offered.startable(now.active_flow.name, self.speaker)
-        slot = definition.slot_at(now.active_flow.awaiting[0]) if definition else None
-        return slot is not None and slot.kind.is_file
+async def _is_for_file(
+    services: Services, speaker: Principal, record: ConversationRecord, id_: str, handed_in: Message
+) -> bool:
+    before = await services.store.log.turn(record.tenant, record.id, id_)
+    if before is not None:
+        return before.digest == handed_in.digest
+    flow = (await standing(services, record.tenant, record.id)).active_flow
+    if flow is None or not flow.awaiting:
+        return False
+    definition = services.offered.startable(flow.name, speaker)
+    slot = definition.slot_at(flow.awaiting[0]) if definition else None
+    return slot is not None and slot.kind.is_file
 
 
 WAIT = 300.0
 """Seconds within which a whole answer comes, where one comes at all."""
 STILL_AT_WORK = "This is still being worked on; send the same request again to get its answer."
 ANEW = Localised(zh="以上作废，改为：", en="Not that; instead:")
-
-
-def envelope(asked: Completion, message_id: str) -> Envelope:
-    """What all parts of the answer to this message have in common."""
-    return Envelope(f"chatcmpl-{message_id}", int(time.time()), asked.model)
 
 
 def at_once(asked: Completion, about: Envelope, text: str) -> Response:
@@ -274,25 +265,24 @@ def at_once(asked: Completion, about: Envelope, text: str) -> Response:
     return Response(begun + about.end(asked, Usage()), media_type=EVENTS, headers=UNBUFFERED)
 
 
-async def whole(exchange: Exchange, turns: Turns, about: Envelope) -> Response:
-    """The answer once the turn is over; raises as `Turns.submit`, `Unavailable` after `WAIT`."""
-    turn = await turns.submit(exchange.record, exchange.submission, WAIT)
-    if turn is None:
-        raise Unavailable(STILL_AT_WORK)
-    said = as_plain_text(turn.replies, exchange.record.locale)
-    parts = [await exchange.news(), said, exchange.note]
-    return JSONResponse(about.completion("\n\n".join(filter(None, parts)), turn.usage))
-
-
-async def streamed(
+async def answered(
     request: Request, exchange: Exchange, turns: Turns, asked: Completion, about: Envelope
 ) -> Response:
-    """The answer as it is written. Raises what `Turns.submit` raises before it begins."""
-    under_way = MessageInProgress(
-        exchange.services.store.live, turns, exchange.record, exchange.submission
-    )
-    stream = _Stream(request, exchange, under_way, asked, about)
-    return await EventStream.begun(stream.pieces())
+    """The answer once the turn is over, or as it is written; raises as `Turns.submit`.
+
+    Where it takes longer than `WAIT`, and isn't streamed, `Unavailable` is raised.
+    """
+    live, record = exchange.services.store.live, exchange.record
+    if asked.stream:
+        under_way = MessageInProgress(live, turns, record, exchange.submission)
+        stream = _Stream(request, exchange, under_way, asked, about)
+        return await EventStream.begun(stream.pieces())
+    turn = await turns.submit(record, exchange.submission, WAIT)
+    if turn is None:
+        raise Unavailable(STILL_AT_WORK)
+    said = as_plain_text(turn.replies, record.locale)
+    parts = [await exchange.news(), said, exchange.note]
+    return JSONResponse(about.completion("\n\n".join(filter(None, parts)), turn.usage))
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """The OpenAI-compatible front end: to whatever program asks a model, we are a model."""
 
+import time
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -11,7 +12,7 @@ from router.api.idempotency import IdempotencyKey
 from router.api.openai import jobs, request, response
 from router.api.openai.identity import Posted, Speaker, message_id
 from router.api.openai.request import check_said
-from router.api.openai.response import Exchanges, ProtocolRoute, described
+from router.api.openai.response import ProtocolRoute, described
 from router.api.params import events
 
 PATH = "/v1/chat/completions"
@@ -21,19 +22,10 @@ REFUSED = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 router = APIRouter(tags=["openai"], route_class=ProtocolRoute)
 
+_EXAMPLE = {"model": request.ROUTER, "messages": [{"role": "user", "content": "我有哪些申请？"}]}
+_COMPLETION = {"schema": {"$ref": "#/components/schemas/Completion"}, "example": _EXAMPLE}
 _BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {"$ref": "#/components/schemas/Completion"},
-                "example": {
-                    "model": request.ROUTER,
-                    "messages": [{"role": "user", "content": "我有哪些申请？"}],
-                },
-            }
-        },
-    }
+    "requestBody": {"required": True, "content": {"application/json": _COMPLETION}}
 }
 _ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
@@ -64,15 +56,14 @@ async def complete(
 
     The conversation is the router's own: earlier messages aren't said again.
     """
-    about = response.envelope(asked, message_id(asked, request.headers, key))
+    id_ = f"chatcmpl-{message_id(asked, request.headers, key)}"
+    about = response.Envelope(id_, int(time.time()), asked.model)
     job = jobs.answer(asked, request.headers, speaker.locale)
     if job is not None:
         return response.at_once(asked, about, job)
     check_said(asked)
-    exchange = await Exchanges(services, speaker).exchange(asked, request.headers, key)
-    if asked.stream:
-        return await response.streamed(request, exchange, turns, asked, about)
-    return await response.whole(exchange, turns, about)
+    exchange = await response.exchange(services, speaker, asked, request.headers, key)
+    return await response.answered(request, exchange, turns, asked, about)
 
 
 @router.get("/v1/models", responses=described())

@@ -41,6 +41,7 @@ from router.channels.base import (
     button_of,
     is_id,
     json_object,
+    within,
 )
 from router.channels.cards import (
     COMMENT,
@@ -179,9 +180,9 @@ def message_of(body: dict[str, Any]) -> Inbound | None:
     Feishu delivers those of groups only where the bot is mentioned. A group's thread, or else the
     group, is one conversation with each who speaks in it.
     """
-    message, header = _in(body, "event", "message"), _in(body, "header")
-    sender, kind = _in(body, "event", "sender"), message.get("message_type")
-    account = _in(sender, "sender_id").get("open_id")
+    message, header = within(body, "event", "message"), within(body, "header")
+    sender, kind = within(body, "event", "sender"), message.get("message_type")
+    account = within(sender, "sender_id").get("open_id")
     event, chat = header.get("event_id"), message.get("chat_id")
     if sender.get("sender_type") != "user" or not (kind == "text" or kind in _WITH_FILES):
         return None
@@ -201,14 +202,17 @@ def message_of(body: dict[str, Any]) -> Inbound | None:
 
 def press_of(body: dict[str, Any]) -> Inbound | None:
     """A button that was pressed."""
-    event = _in(body, "event")
-    packed = _in(event, "action", "value").get("button")
-    account, chat = _in(event, "operator").get("open_id"), _in(event, "context").get("open_chat_id")
-    id_ = _in(body, "header").get("event_id")
+    event = within(body, "event")
+    packed = within(event, "action", "value").get("button")
+    account, chat = (
+        within(event, "operator").get("open_id"),
+        within(event, "context").get("open_chat_id"),
+    )
+    id_ = within(body, "header").get("event_id")
     button = button_of(packed) if isinstance(packed, str) else None
     if button is None or not (is_id(account) and is_id(chat) and is_id(id_)):
         return None
-    comment = _in(event, "action", "form_value").get(COMMENT)
+    comment = within(event, "action", "form_value").get(COMMENT)
     comment = comment if isinstance(comment, str) else ""
     place = {"chat": str(chat)}
     return Inbound(str(id_), str(account), str(chat), place, button=button, comment=comment)
@@ -222,14 +226,6 @@ def _typed_text(content: object) -> str:
         return ""
     text = said.get("text") if isinstance(said, dict) else None
     return _MENTION.sub("", text).strip() if isinstance(text, str) else ""
-
-
-def _in(value: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The object at the end of these names; an empty one where there is none."""
-    for name in names:
-        inner = value.get(name)
-        value = inner if isinstance(inner, dict) else {}
-    return value
 
 
 SECONDS = 10.0

@@ -33,6 +33,7 @@ from router.channels.base import (
     button_of,
     is_id,
     json_object,
+    within,
 )
 from router.channels.cards import (
     COMMENT,
@@ -115,16 +116,12 @@ def _wanted(wanted: DecisionRequest) -> Iterator[Block]:
     if wanted.outcome:
         yield {"type": "context", "elements": [_plain(wanted.outcome)]}
         return
-    yield _comment(wanted)
-    row = [_button(each, deciding(wanted, each), wanted.locale) for each in VERDICTS]
-    yield {"type": "actions", "elements": row}
-
-
-def _comment(wanted: DecisionRequest) -> Block:
     field = {"type": "plain_text_input", "action_id": COMMENT, "max_length": LONGEST_COMMENT}
     label = _plain(cards.WHAT_TO_CHANGE.within(wanted.locale))
-    made = {"type": "input", "block_id": COMMENT, "optional": True}
-    return made | {"label": label, "element": {**field, "multiline": True}}
+    comment = {"type": "input", "block_id": COMMENT, "optional": True, "label": label}
+    yield comment | {"element": {**field, "multiline": True}}
+    row = [_button(each, deciding(wanted, each), wanted.locale) for each in VERDICTS]
+    yield {"type": "actions", "elements": row}
 
 
 def _sections(text: str) -> Iterator[Block]:
@@ -136,13 +133,11 @@ def _button(id_: str, each: CardButton, locale: Locale) -> Block:
     label = _plain(each.label[:LONGEST_LABEL])
     made: Block = {"type": "button", "action_id": id_, "text": label, "value": each.button.packed}
     made |= {"style": each.style} if each.style else {}
-    return made | ({"confirm": _dialog(each, locale)} if each.sure else {})
-
-
-def _dialog(each: CardButton, locale: Locale) -> Block:
-    yes, no = cards.YES.within(locale), cards.GO_BACK.within(locale)
-    said = {"title": each.label, "text": each.sure, "confirm": yes, "deny": no}
-    return {name: _plain(text) for name, text in said.items()}
+    if each.sure:
+        yes, no = cards.YES.within(locale), cards.GO_BACK.within(locale)
+        said = {"title": each.label, "text": each.sure, "confirm": yes, "deny": no}
+        made["confirm"] = {name: _plain(text) for name, text in said.items()}
+    return made
 
 
 def _plain(text: str) -> Block:
@@ -186,25 +181,21 @@ def event_of(body: dict[str, Any]) -> Inbound | None:
 
 def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
     """A button that was pressed, and the message (its `ts`) that it is in."""
-    actions, message = payload.get("actions"), payload.get("message")
+    actions, message = payload.get("actions"), within(payload, "message")
     if payload.get("type") != "block_actions" or not isinstance(actions, list) or not actions:
         return None
-    user, channel = _id_in(payload, "user"), _id_in(payload, "channel")
-    action = actions[0]
-    if not isinstance(action, dict) or not isinstance(message, dict) or not (user and channel):
-        return None
+    user, channel = within(payload, "user").get("id"), within(payload, "channel").get("id")
+    action = within({"first": actions[0]}, "first")
     button = button_of(str(action.get("value")))
-    if button is None:
+    if button is None or not message or not (is_id(user) and is_id(channel)):
         return None
     ts = str(message.get("ts"))
-    place = _place(channel, message.get("thread_ts"))
+    place = _place(str(channel), message.get("thread_ts"))
     event = f"{ts} {action.get('action_id')} {action.get('action_ts')}"
+    comment = within(payload, "state", "values", COMMENT, COMMENT).get("value")
+    comment = comment if isinstance(comment, str) else ""
     thread = ":".join(place.values())
-    found: object = payload
-    for name in ("state", "values", COMMENT, COMMENT, "value"):
-        found = found.get(name) if isinstance(found, dict) else None
-    given_comment = found if isinstance(found, str) else ""
-    return Inbound(event, user, thread, place, button=button, comment=given_comment), ts
+    return Inbound(event, str(user), thread, place, button=button, comment=comment), ts
 
 
 def plain(text: str) -> str:
@@ -227,12 +218,6 @@ def _shown(marked: re.Match[str]) -> str:
 
 def _place(channel: str, thread: object) -> Place:
     return {"channel": channel} | ({"thread": str(thread)} if thread else {})
-
-
-def _id_in(payload: dict[str, Any], name: str) -> str:
-    named = payload.get(name)
-    found = named.get("id") if isinstance(named, dict) else None
-    return found if isinstance(found, str) else ""
 
 
 SECONDS = 10

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fastapi import FastAPI
 
-from router.api.auth import Vouched, mint, tokens
+from router.api.auth import Tokens, Vouched, mint
 from router.api.dependencies import Services
 from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailable
 from router.runtime.server import create_app
@@ -36,7 +36,7 @@ def signed(secret: str = SECRET, algorithm: str = "HS256", **more: Any) -> str:
 
 
 async def test_a_minted_token_names_its_user() -> None:
-    assert await tokens(settings()).vouched(mint(settings(), "bob", 60)) == Vouched("bob")
+    assert await Tokens(settings()).vouched(mint(settings(), "bob", 60)) == Vouched("bob")
 
 
 def test_nothing_is_minted_without_a_secret() -> None:
@@ -45,12 +45,12 @@ def test_nothing_is_minted_without_a_secret() -> None:
 
 
 async def test_clocks_may_differ_a_little() -> None:
-    assert await tokens(settings()).vouched(signed(exp=int(time.time()) - 10)) == Vouched("alice")
+    assert await Tokens(settings()).vouched(signed(exp=int(time.time()) - 10)) == Vouched("alice")
 
 
 async def test_without_issuer_and_audience_neither_matters() -> None:
     lax = settings(jwt_issuer=None, jwt_audience=None)
-    assert await tokens(lax).vouched(signed(iss="any", aud="any")) == Vouched("alice")
+    assert await Tokens(lax).vouched(signed(iss="any", aud="any")) == Vouched("alice")
 
 
 REFUSED = {
@@ -76,7 +76,7 @@ REFUSED = {
 @pytest.mark.parametrize("token", REFUSED.values(), ids=REFUSED.keys())
 async def test_what_proves_nothing_is_refused(token: str) -> None:
     with pytest.raises(Unauthenticated):
-        await tokens(settings()).vouched(token)
+        await Tokens(settings()).vouched(token)
 
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -100,7 +100,7 @@ def published(jwks_url: str) -> Settings:
 @pytest.mark.parametrize(("key", "algorithm", "kid"), [(RSA, "RS256", "r"), (EC, "ES256", "e")])
 async def test_published_keys_verify(jwks_url: str, key: Any, algorithm: str, kid: str) -> None:
     token = jwt.encode(claims(), key, algorithm, headers={"kid": kid})
-    assert await tokens(published(jwks_url)).vouched(token) == Vouched("alice")
+    assert await Tokens(published(jwks_url)).vouched(token) == Vouched("alice")
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ async def test_published_keys_verify(jwks_url: str, key: Any, algorithm: str, ki
 async def test_other_keys_verify_nothing(jwks_url: str, key: Any, algorithm: str, kid: str) -> None:
     token = jwt.encode(claims(), key, algorithm, headers={"kid": kid})
     with pytest.raises(Unauthenticated):
-        await tokens(published(jwks_url)).vouched(token)
+        await Tokens(published(jwks_url)).vouched(token)
 
 
 async def test_keys_out_of_reach_are_nobodys_fault() -> None:
     token = jwt.encode(claims(), RSA, "RS256", headers={"kid": "r"})
     with pytest.raises(Unavailable):
-        await tokens(published("http://127.0.0.1:9/keys")).vouched(token)
+        await Tokens(published("http://127.0.0.1:9/keys")).vouched(token)
 
 
 class TestOverHttp:
