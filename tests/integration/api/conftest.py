@@ -30,6 +30,7 @@ from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.understanding.reading import PatternHit, Reading
+from tests.fakes.clock import Clock
 from tests.fakes.encoder import PairsEncoder
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
 from tests.temporal import dev_server
@@ -37,15 +38,6 @@ from tests.unit.understanding.flows import LEAVE
 
 QUEUE = "api-tests"
 PROBLEM = "application/problem+json"
-
-
-class Clock:
-    """Time that passes when told to."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Offering:

@@ -12,7 +12,8 @@ from router.api.dependencies import AppState, Services
 from router.api.limits import FRESH, STALE, Backlog
 from router.domain.errors import Unavailable
 from router.runtime.server import create_app
-from tests.integration.api.conftest import Clock, client_of, problem
+from tests.fakes.clock import Clock
+from tests.integration.api.conftest import client_of, problem
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from pydantic import SecretStr
 from router.api.dependencies import Services
 from tests.integration.api.conftest import client_of, desk, problem
 
-JSON = {"Content-Type": "application/json"}
 SECRET = "a secret of the right length, 32+"
 
+JSON = {"Content-Type": "application/json"}
 ROUTE = ("POST", "/v1/route")
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

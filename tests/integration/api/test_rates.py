@@ -10,7 +10,8 @@ from router.api.limits import MINUTE, Buckets, RateLimits
 from router.domain.errors import TooManyRequests
 from router.domain.principals import Principal
 from router.runtime.server import create_app
-from tests.integration.api.conftest import Clock, client_of, problem
+from tests.fakes.clock import Clock
+from tests.integration.api.conftest import client_of, problem
 
 
 def test_a_minutes_worth_may_come_at_once_and_then_evenly(clock: Clock) -> None:

@@ -20,38 +20,30 @@ def test_by_default_the_subject_is_the_user_of_the_only_tenant() -> None:
 
 
 def test_user_tenant_and_roles_come_from_the_claims_that_are_named() -> None:
-    claims = {
-        "sub": "0b1c",
-        "preferred_username": "alice",
-        "org": {"id": "acme"},
-        "realm_access": {"roles": ["hr", "Ops Team", "offline_access"]},
-    }
-    found = read(
-        claims,
-        jwt_user_claim="preferred_username",
-        jwt_tenant_claim="org.id",
-        jwt_roles_claim="realm_access.roles",
-    )
+    roles = {"roles": ["hr", "Ops Team", "offline_access"]}
+    user = {"sub": "0b1c", "preferred_username": "alice", "org": {"id": "acme"}}
+    named = {"jwt_user_claim": "preferred_username", "jwt_tenant_claim": "org.id"}
+    found = read(user | {"realm_access": roles}, **named, jwt_roles_claim="realm_access.roles")
     assert found == Vouched("alice", "acme", frozenset({"hr", "offline_access"}))
 
 
 def test_a_mapping_says_which_names_count() -> None:
-    found = read(
-        {"sub": "alice", "groups": ["IT-Admins", "hr", "4711"]},
-        jwt_roles_claim="groups",
-        jwt_roles={"IT-Admins": "operator", "4711": "travel_desk"},
-    )
+    claims = {"sub": "alice", "groups": ["IT-Admins", "hr", "4711"]}
+    counting = {"IT-Admins": "operator", "4711": "travel_desk"}
+    found = read(claims, jwt_roles_claim="groups", jwt_roles=counting)
     assert found.roles == {"operator", "travel_desk"}
 
 
-@pytest.mark.parametrize("given", ["hr finance", ["hr", "finance"]])
-def test_names_are_a_list_or_one_text(given: Any) -> None:
-    assert read({"sub": "a", "r": given}, jwt_roles_claim="r").roles == {"hr", "finance"}
-
-
-@pytest.mark.parametrize("absent", [{}, {"r": None}, {"r": []}, {"r": ""}])
-def test_no_roles_are_no_error(absent: dict[str, Any]) -> None:
-    assert read({"sub": "a", **absent}, jwt_roles_claim="r").roles == frozenset()
+@pytest.mark.parametrize(
+    ("given", "roles"),
+    [
+        *(({"r": names}, {"hr", "finance"}) for names in ("hr finance", ["hr", "finance"])),
+        ({}, set()),
+        *(({"r": none}, set()) for none in (None, [], "")),
+    ],
+)
+def test_names_are_a_list_one_text_or_none(given: dict[str, Any], roles: set[str]) -> None:
+    assert read({"sub": "a", **given}, jwt_roles_claim="r").roles == roles
 
 
 def test_no_token_makes_anybody_a_flow_or_a_service() -> None:

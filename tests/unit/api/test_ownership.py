@@ -14,17 +14,9 @@ class CountingConversations:
 
     async def find(self, tenant: str, conversation: str) -> ConversationRecord | None:
         self.asked += 1
-        if conversation == "none":
-            return None
-        return ConversationRecord.model_validate(
-            {
-                "id": conversation,
-                "tenant": tenant,
-                "owner": "alice",
-                "locale": "zh",
-                "created_at": "2026-01-01T00:00:00Z",
-            }
-        )
+        row = {"id": conversation, "tenant": tenant, "owner": "alice", "locale": "zh"}
+        begun = row | {"created_at": "2026-01-01T00:00:00Z"}
+        return None if conversation == "none" else ConversationRecord.model_validate(begun)
 
 
 async def test_ownership_remembers_what_was_used_last() -> None:

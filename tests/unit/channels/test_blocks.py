@@ -12,6 +12,7 @@ from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,
     ChooseAction,
+    ConfirmAction,
     ConfirmReply,
     FormField,
     FormReply,
@@ -41,27 +42,23 @@ def said(*replies: Reply) -> Statement:
     return Statement(replies, "c1", "en")
 
 
-def test_buttons_carry_the_question_that_they_answer() -> None:
-    ask = ConfirmReply(text="File it?", summary={"Days": "3"}, question="q1")
-    section, row = blocks(said(ask))
+ASK = ConfirmReply(text="File it?", summary={"Days": "3"}, question="q1")
+
+
+def test_buttons_carry_the_question_that_they_answer_and_are_called_what_they_do() -> None:
+    section, row = blocks(said(ASK))
+    _, actions = card(said(ASK))["elements"]
     assert section["text"] == {"type": "plain_text", "text": "File it?\n\nDays: 3", "emoji": False}
-    values = [Button.model_validate_json(each["value"]).pressed for each in row["elements"]]
-    assert [v.action.value for v in values if v and v.action.type == "confirm"] == [True, False]
-    assert [v.action.question for v in values if v and v.action.type == "confirm"] == ["q1"] * 2
-
-
-def test_a_confirmation_s_buttons_are_called_what_they_do() -> None:
-    ask = ConfirmReply(text="File it?", summary={"Days": "3"}, question="q1")
-    _, row = blocks(said(ask))
-    _, actions = card(said(ask))["elements"]
     assert [each["text"]["text"] for each in row["elements"]] == ["Confirm", "Not right", "Cancel"]
-    for cancel in (row["elements"][2]["value"], actions["actions"][2]["value"]["button"]):
-        pressed = Button.model_validate_json(cancel).pressed
-        assert pressed is not None
-        assert pressed.action == ChooseAction(type="choose", value="act:cancel", question="q1")
-    asked_first = ["confirm" in each for each in row["elements"]]
-    assert asked_first == ["confirm" in each for each in actions["actions"]]
-    assert asked_first == [False, False, True]
+    cancelling = ChooseAction(type="choose", value="act:cancel", question="q1")
+    confirming = [ConfirmAction(type="confirm", value=v, question="q1") for v in (True, False)]
+    on_slack = [Button.model_validate_json(each["value"]).pressed for each in row["elements"]]
+    packed = [each["value"]["button"] for each in actions["actions"]]
+    on_feishu = [Button.model_validate_json(each).pressed for each in packed]
+    for pressed in (on_slack, on_feishu):
+        assert [each and each.action for each in pressed] == [*confirming, cancelling]
+    for shown in (row["elements"], actions["actions"]):
+        assert ["confirm" in each for each in shown] == [False, False, True]
 
 
 def test_an_approver_decides_on_what_is_shown() -> None:
