@@ -3,8 +3,8 @@
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, Self, TypeVar, cast
+from dataclasses import dataclass
+from typing import Annotated, Protocol, Self, cast
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -109,8 +109,6 @@ class AppState:
     hub: Hub
     rates: RateLimits
     arrivals: Arrivals
-    parts: dict[object, Any] = field(default_factory=dict)
-    """What single routes keep, by its class: see `part`."""
 
     @classmethod
     def beginning(cls, services: Services) -> Self:
@@ -133,21 +131,6 @@ class AppState:
     def of(cls, request: Request) -> Self:
         """The state of the application that serves this request."""
         return cast("Self", request.app.state.shared)
-
-
-Part = TypeVar("Part")
-
-
-def part(kind: Callable[[Services], Part]) -> Callable[[Request], Awaitable[Part]]:
-    """A dependency: the one `kind` of the application, made when it is first asked for."""
-
-    async def found(request: Request) -> Part:
-        state = AppState.of(request)
-        if kind not in state.parts:
-            state.parts[kind] = kind(state.services)
-        return cast("Part", state.parts[kind])
-
-    return found
 
 
 async def _services(request: Request) -> Services:

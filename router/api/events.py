@@ -1,9 +1,8 @@
 """What can be followed: a conversation, or what happens to a person, without loss or repeat.
 
 What counts is read from the event log, in its order; what is told live only says when to look. A
-row is read and written as events once, however many read it, and whoever comes again with the id
-of the last event goes on there, at any process. A reader who doesn't empty the inbox loses
-nothing but text, and is in nobody's way.
+row is read and written as events once, however many read it; whoever comes again with the id of
+the last event goes on there. Who doesn't read loses nothing but text, and is in nobody's way.
 """
 
 import asyncio

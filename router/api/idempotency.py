@@ -37,12 +37,7 @@ async def _idempotency_key(
             f"Idempotency-Key: write 1 to {MAX_KEY} visible ASCII characters.",
             [FieldProblem("Idempotency-Key", f"not 1 to {MAX_KEY} visible ASCII characters")],
         )
-    return unquoted(written)
-
-
-def unquoted(header: str) -> str:
-    """The key, whether it came bare or as a structured field's string."""
-    return _ESCAPED.sub(r"\1", header[1:-1]) if header.startswith('"') else header
+    return _ESCAPED.sub(r"\1", written[1:-1]) if written.startswith('"') else written
 
 
 IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]

@@ -1,9 +1,8 @@
 """How much may be asked: token buckets of persons and tenants, and how far workers are behind.
 
-Temporal knows how long the oldest task of a queue has waited. It is asked in the background, at
-most once a second and only while messages come. Tasks of conversations that a worker has in its
-cache go to that worker first, and to the queue after a second (`runtime.worker.MISSED_AFTER`), so
-that a worker that is overloaded shows here like one that is gone.
+Temporal knows how long the oldest task of a queue has waited; it is asked in the background, at
+most once a second. Tasks of conversations that a worker has in its cache go to that worker first,
+and to the queue after a second (`runtime.worker.MISSED_AFTER`): an overloaded one shows here too.
 """
 
 import asyncio

@@ -34,18 +34,16 @@ def word_of(
 
 async def _visible_run(run: str, services: Given, caller: Caller) -> RunRecord:
     record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
-    if record is not None and (
-        OPERATOR in caller.roles or await _concerns(services, record, caller)
-    ):
-        return record
-    raise NotFound("There is no such flow run.")
+    operates = OPERATOR in caller.roles
+    if record is None or not (operates or await _concerns(services, record, caller)):
+        raise NotFound("There is no such flow run.")
+    return record
 
 
 async def _concerns(services: Services, record: RunRecord, reader: Principal) -> bool:
-    runs = services.store.runs
-    return record.requester == reader.id or reader.id in await runs.concerned(
-        record.tenant, record.id
-    )
+    if record.requester == reader.id:
+        return True
+    return reader.id in await services.store.runs.concerned(record.tenant, record.id)
 
 
 VisibleRun = Annotated[RunRecord, Depends(_visible_run)]

@@ -74,36 +74,32 @@ class MessageInProgress:
                     yield progress
                 async for happening in _while_it_runs(turn, hearing):
                     yield happening
-                for ending in self._ending(turn, hearing.calls):
+                for ending in self._ending(turn, hearing):
                     yield ending
             finally:
                 hearing.next.cancel()
 
-    def _ending(self, task: asyncio.Task[Turn], calls: "_Calls") -> Iterator[Happening]:
+    def _ending(self, task: asyncio.Task[Turn], hearing: "_Hearing") -> Iterator[Happening]:
         try:
             turn = outcome(task)
         except Exception as error:  # noqa: BLE001 - too late to raise it: each channel says it its own way
             yield TurnFailed(error)
             return
-        for data in calls.ended_with(turn):
-            yield Progress(
-                tenant=self.record.tenant,
-                conversation=self.record.id,
-                message_id=turn.message_id,
-                type="tool_finished",
-                data=data,
-            )
+        place = {"tenant": self.record.tenant, "conversation": self.record.id}
+        for data in hearing.ended_with(turn):
+            ended = {"message_id": turn.message_id, "type": "tool_finished", "data": data}
+            yield Progress.model_validate(place | ended)
         yield turn
 
 
 class _Hearing:
-    """What is told of one message, one by one."""
+    """What is told of one message, one by one; and its calls that began and haven't ended yet."""
 
     def __init__(self, told: AsyncIterator[Progress], message_id: str) -> None:
         self._told = told
         self._message_id = message_id
         self._held: list[Progress] | None = []
-        self.calls = _Calls(message_id)
+        self._open: dict[JsonValue, JsonValue] = {}
         self.next = asyncio.create_task(self._one())
 
     def begin(self) -> list[Progress]:
@@ -118,9 +114,20 @@ class _Hearing:
     def take(self) -> Progress:
         """The next one, which is there already."""
         progress = self.next.result()
-        self.calls.heed(progress)
+        # What a flow calls for no message may outlive the turn.
+        if progress.message_id == self._message_id:
+            if progress.type == "tool_started":
+                self._open[progress.data["id"]] = progress.data["name"]
+            elif progress.type == "tool_finished":
+                self._open.pop(progress.data["id"], None)
         self.next = asyncio.create_task(self._one())
         return progress
+
+    def ended_with(self, turn: Turn) -> Iterator[dict[str, JsonValue]]:
+        """The calls' ends, which nobody lived to tell, or told before the turn was over."""
+        statuses = {call.id: call.status for call in turn.tool_calls}
+        for id_, name in self._open.items():
+            yield {"id": id_, "name": name, "status": statuses.get(str(id_), "skipped")}
 
     async def _one(self) -> Progress:
         while True:
@@ -132,30 +139,6 @@ class _Hearing:
                 self._held.append(progress)
             elif of_a_flow or progress.message_id == self._message_id:
                 return progress
-
-
-class _Calls:
-    """The calls of a message that have begun and not ended yet, as far as was heard."""
-
-    def __init__(self, message_id: str) -> None:
-        self._message_id = message_id
-        self._open: dict[JsonValue, JsonValue] = {}
-
-    def heed(self, progress: Progress) -> None:
-        """Take in what was told; what a flow calls for no message may outlive the turn."""
-        if progress.message_id != self._message_id:
-            return
-        if progress.type == "tool_started":
-            self._open[progress.data["id"]] = progress.data["name"]
-        elif progress.type == "tool_finished":
-            self._open.pop(progress.data["id"], None)
-
-    def ended_with(self, turn: Turn) -> Iterator[dict[str, JsonValue]]:
-        """Their ends, which nobody lived to tell, or nobody told before the turn was over."""
-        statuses = {call.id: call.status for call in turn.tool_calls}
-        for id_, name in self._open.items():
-            status = statuses.get(str(id_), "skipped")
-            yield {"id": id_, "name": name, "status": status}
 
 
 class Attempts:

@@ -1,10 +1,8 @@
 """What chat platforms are posted, in the log's order, and what a press on a posted card comes to.
 
-A press decides once, and only on what the card shows.
-
-What a conversation says is in the log before anybody is told, so an answer is posted however this
-process fares: by whichever process comes to it, from the position that the last one kept. Between
-a post and keeping the position a process may die; then it is posted again under the same key.
+A press decides once, and only on what the card shows. What a conversation says is in the log
+before anybody is told, so an answer is posted by whichever process comes to it, from the position
+that the last one kept; where one died after a post, again and under the same key.
 """
 
 import asyncio

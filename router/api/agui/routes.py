@@ -60,7 +60,6 @@ from router.domain.messages import (
     ConfirmReply,
     FlowSummary,
     FormReply,
-    Reply,
     Turn,
     Usage,
     question_in,
@@ -91,19 +90,6 @@ _DECISION: dict[str, JsonValue] = {
     "required": ["decision"],
     "additionalProperties": False,
 }
-
-
-def asked_in(replies: list[Reply]) -> list[Interrupt]:
-    """The question that these replies end with, if any: the router asks one thing at a time.
-
-    A question in words alone has no interrupt; it is answered by the next message.
-
-    >>> ask = ConfirmReply(text="Send it?", summary={}, question="review:1")
-    >>> [(i.id, i.reason, i.message) for i in asked_in([ask])]
-    [('confirm/review:1', 'confirmation', 'Send it?')]
-    """
-    question = question_in(replies)
-    return [of_question(question)] if question else []
 
 
 def of_question(question: Question) -> Interrupt:
@@ -350,10 +336,15 @@ class AguiRun:
         return [*events, end]
 
     async def _interrupts(self, stands: ConversationStatus) -> list[Interrupt]:
+        """The question that was asked last, or else what waits for the person's decision.
+
+        A question in words alone has no interrupt; it is answered by the next message.
+        """
         last = self._made[-1].replies if self._made else [stands.asked] if stands.asked else []
-        asked = asked_in(last)
-        if asked or not self.input.wants_approvals:
-            return asked
+        if question := question_in(last):
+            return [of_question(question)]
+        if not self.input.wants_approvals:
+            return []
         waiting, _ = await self.services.store.runs.waiting_for(
             self.caller.tenant, self.caller.id, None, MOST_APPROVALS
         )

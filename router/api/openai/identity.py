@@ -1,13 +1,9 @@
 """Who speaks, in which conversation, and what the message is called.
 
-A chat UI has one token for all of its users. That has to be a service account's, of which the
-directory says so by the role `service`; any other token speaks for its owner alone. With a secret
-that the UI signs with, only what it signed is believed.
-
-A client sends the whole chat each time and, at best, an id of its own for it, which authorises
-nothing (see `router.api.conversations`). Without one the chat is known by its first words, and
-told from another that begins so by what was said since; of two that read alike the newer is meant.
-The very first message is told from its own repeat by time.
+A chat UI has one token for all of its users: a service account's, by its role `service`; any other
+token speaks for its owner alone. A client sends the whole chat each time; its own id for it, if
+any, authorises nothing. Without one the chat is known by its first words and what was said since,
+the newer of two that read alike, and the very first message from its own repeat by time.
 """
 
 from collections.abc import Iterator, Mapping

@@ -76,10 +76,6 @@ class PayloadsBody(BaseModel):
 
     payloads: list[PayloadBody] = Field([], max_length=MAX_PAYLOADS)
 
-    def in_short(self) -> str:
-        """How many there are, as the audit trail has it: `12 payloads`."""
-        return f"{len(self.payloads)} payloads"
-
 
 async def _codec(services: Given, caller: Caller) -> PayloadCodec:
     if OPERATOR not in caller.roles:
@@ -95,7 +91,7 @@ async def decode(
     codec: Codec, audit: Audited, _key: IdempotencyKey, body: PayloadsBody
 ) -> PayloadsBody:
     """Decrypt payloads; those that aren't encrypted come back as they are."""
-    await audit.note("payloads.decode", detail=body.in_short())
+    await audit.note("payloads.decode", detail=f"{len(body.payloads)} payloads")
     try:
         plain = await codec.decode([each.payload() for each in body.payloads])
     except UnreadablePayload as error:
@@ -108,6 +104,6 @@ async def encode(
     codec: Codec, audit: Audited, _key: IdempotencyKey, body: PayloadsBody
 ) -> PayloadsBody:
     """Encrypt payloads with the current key, such as a signal's that is sent from the UI."""
-    await audit.note("payloads.encode", detail=body.in_short())
+    await audit.note("payloads.encode", detail=f"{len(body.payloads)} payloads")
     sealed = await codec.encode([each.payload() for each in body.payloads])
     return PayloadsBody(payloads=[PayloadBody.of(payload) for payload in sealed])

@@ -6,12 +6,12 @@ from datetime import timedelta
 from time import monotonic
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import AfterValidator, BaseModel
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from router.api.dependencies import Services, part
+from router.api.dependencies import AppState, Services
 from router.domain.errors import RouterError, Unavailable
 from router.domain.principals import DEFAULT_TENANT
 from router.gateway.retries import is_polled
@@ -146,9 +146,12 @@ async def healthz() -> Alive:
 
 
 @router.get("/readyz", responses={503: {"model": Readiness}})
-async def readyz(probe: Annotated[Probe, Depends(part(Probe))], response: Response) -> Readiness:
+async def readyz(request: Request, response: Response) -> Readiness:
     """Say what works, what works less well, and what doesn't; 503 where nothing can be done."""
-    found = await probe.readiness()
+    kept = request.app.state
+    if not hasattr(kept, "probe"):
+        kept.probe = Probe(AppState.of(request).services)
+    found: Readiness = await kept.probe.readiness()
     if found.status == "down":
         response.status_code = 503
     return found

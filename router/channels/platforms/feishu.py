@@ -1,9 +1,8 @@
 """Feishu (Lark): event callbacks in, interactive cards out.
 
-Feishu's own library takes 170 MB and long to load for three calls, passes what isn't signed where
-no encrypt key is set, and never asks how old a callback is. Here the key is always set, and both
-are checked. Texts go out as `plain_text`, so that nothing that anybody wrote is a link, a picture
-or a mention.
+Feishu's own library takes 170 MB, passes what isn't signed where no encrypt key is set, and never
+asks how old a callback is. Here the key is always set, and both are checked. Texts go out as
+`plain_text`, so that nothing that anybody wrote is a link, a picture or a mention.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
 """Slack: the Events API in, Block Kit out.
 
 Text goes out as `plain_text` or escaped, so that nothing that anybody wrote is a link, a mention
-or `@channel`. What buttons can't carry is said in words, which can be answered by words. Both of
-Slack's paths answer within three seconds. Its SDK is there where the extra `adapters` is, and is
-imported only where Slack is configured.
+or `@channel`; what buttons can't carry is said in words. Both paths answer within three seconds.
+The SDK comes with the extra `adapters`, and is imported only where Slack is configured.
 """
 
 import asyncio
