@@ -10,7 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
@@ -110,15 +110,16 @@ _Keys = dict[tuple[str, str], jwt.PyJWK]
 _log = logging.getLogger(__name__)
 
 
+@dataclass
 class PublishedKeys:
     """The keys at one address. Tokens that come at once wait for one fetch."""
 
-    def __init__(self, url: str, now: Callable[[], float] = time.monotonic) -> None:
-        self._url = url
-        self._now = now
-        self._keys: _Keys = {}
-        self._fetched = self._tried = float("-inf")
-        self._one_at_a_time = asyncio.Lock()
+    url: str
+    now: Callable[[], float] = time.monotonic
+    _keys: _Keys = field(default_factory=dict)
+    _fetched: float = float("-inf")
+    _tried: float = float("-inf")
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def key_of(self, token: str) -> jwt.PyJWK:
         """The key that the token says it is signed with; whether it is remains to be seen.
@@ -138,29 +139,29 @@ class PublishedKeys:
 
     @property
     def _age(self) -> float:
-        return self._now() - self._fetched
+        return self.now() - self._fetched
 
     async def _fetch_for(self, name: tuple[str, str]) -> None:
         async with self._one_at_a_time:
             fresh = name in self._keys and self._age <= LIFETIME
-            if fresh or self._now() - self._tried < COOLDOWN:
+            if fresh or self.now() - self._tried < COOLDOWN:
                 return
-            self._tried = self._now()
+            self._tried = self.now()
             try:
                 self._keys = await self._published()
             except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError) as error:
                 why = str(error) or type(error).__name__
                 _log.warning("the keys that check tokens can't be fetched: %s", why)
             else:
-                self._fetched = self._now()
+                self._fetched = self.now()
 
     async def _published(self) -> _Keys:
         """All keys there that may sign tokens. Raises `HTTPError` or `ValueError` where none."""
         body = b""
         async with (
             asyncio.timeout(TIMEOUT),
-            httpx2.AsyncClient(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client,
-            client.stream("GET", self._url) as answer,
+            httpx2.AsyncClient(timeout=TIMEOUT, trust_env=may_be_proxied(self.url)) as client,
+            client.stream("GET", self.url) as answer,
         ):
             answer.raise_for_status()
             async for part in answer.aiter_bytes():

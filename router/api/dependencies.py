@@ -3,7 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Protocol, Self, cast
 
 from fastapi import Depends, Query, Request
@@ -33,23 +33,26 @@ GOOD_FOR = 60.0
 """Seconds: after that one that was erased, or has expired, isn't there any more."""
 
 
+_Recent = OrderedDict[tuple[str, str], tuple[ConversationRecord, float]]
+
+
+@dataclass(frozen=True)
 class Ownership:
     """Conversations by owner, with the last used in memory: their rows never change."""
 
-    def __init__(self, conversations: Conversations, remembered: int = REMEMBERED) -> None:
-        self._conversations = conversations
-        self._remembered = remembered
-        self._recent: OrderedDict[tuple[str, str], tuple[ConversationRecord, float]] = OrderedDict()
+    conversations: Conversations
+    remembered: int = REMEMBERED
+    _recent: _Recent = field(default_factory=OrderedDict)
 
     async def owned(self, caller: Principal, conversation: str) -> ConversationRecord:
         """The caller's conversation with this id; `NotFound` where there is none, or another's."""
         place = (caller.tenant, conversation)
         record, found = self._recent.pop(place, (None, 0.0))
         if record is None or time.monotonic() - found > GOOD_FOR:
-            record, found = await self._conversations.find(*place), time.monotonic()
+            record, found = await self.conversations.find(*place), time.monotonic()
         if record is not None:
             self._recent[place] = (record, found)
-            if len(self._recent) > self._remembered:
+            if len(self._recent) > self.remembered:
                 self._recent.popitem(last=False)
         if record is None or record.owner != caller.id:
             raise NotFound("There is no such conversation.")

@@ -18,7 +18,7 @@ from collections.abc import (
     Iterator,
 )
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -205,16 +205,16 @@ class Happened:
         return b"" if seen is None else b"".join(self.events[seen:])
 
 
+@dataclass(eq=False)
 class HubInbox:
     """What one reader hasn't taken yet, from behind the row `begins` on."""
 
-    def __init__(self, begins: int = 0) -> None:
-        self.begins = begins
-        self.lost = False
-        """True where rows were given up, and are to be read from the log."""
-        self.closed = False
-        self._waiting: deque[Happened] = deque()
-        self._filled = asyncio.Event()
+    begins: int
+    lost: bool = False
+    """True where rows were given up, and are to be read from the log."""
+    closed: bool = False
+    _waiting: deque[Happened] = field(default_factory=deque)
+    _filled: asyncio.Event = field(default_factory=asyncio.Event)
 
     def put(self, happened: Happened) -> None:
         """Add it; never waits."""

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from math import ceil
 from time import monotonic
@@ -37,25 +37,23 @@ class _Bucket:
     at: float
 
 
+@dataclass(frozen=True)
 class Buckets:
     """One bucket for each key: holds a minute's worth, and fills up evenly."""
 
-    def __init__(
-        self, per_minute: int, clock: Callable[[], float] = monotonic, most: int = MOST
-    ) -> None:
-        self._size = float(per_minute)
-        self._clock = clock
-        self._most = most
-        self._buckets: OrderedDict[Hashable, _Bucket] = OrderedDict()
+    per_minute: int
+    clock: Callable[[], float] = monotonic
+    most: int = MOST
+    _buckets: OrderedDict[Hashable, _Bucket] = field(default_factory=OrderedDict)
 
     def wait(self, key: Hashable) -> float:
         """Take a token, and 0; or take none, and the seconds until there is one."""
-        now, rate = self._clock(), self._size / MINUTE
-        bucket = self._buckets.setdefault(key, _Bucket(self._size, now))
+        now, size, rate = self.clock(), float(self.per_minute), self.per_minute / MINUTE
+        bucket = self._buckets.setdefault(key, _Bucket(size, now))
         self._buckets.move_to_end(key)
-        if len(self._buckets) > self._most:
+        if len(self._buckets) > self.most:
             self._buckets.popitem(last=False)
-        bucket.tokens = min(self._size, bucket.tokens + (now - bucket.at) * rate)
+        bucket.tokens = min(size, bucket.tokens + (now - bucket.at) * rate)
         bucket.at = now
         if bucket.tokens < 1:
             return (1 - bucket.tokens) / rate
@@ -105,44 +103,42 @@ BUSY = Localised(
 _log = logging.getLogger(__name__)
 
 
+@dataclass
 class Backlog:
     """Refuses messages while the oldest task has waited for `most` seconds or longer."""
 
-    def __init__(
-        self, temporal: Client, task_queue: str, most: float, clock: Callable[[], float] = monotonic
-    ) -> None:
-        self._temporal = temporal
-        self._task_queue = task_queue
-        self._most = most
-        self._clock = clock
-        self._age = 0.0
-        self._at = float("-inf")
-        self._looking: asyncio.Task[None] | None = None
+    temporal: Client
+    task_queue: str
+    most: float
+    clock: Callable[[], float] = monotonic
+    _age: float = 0.0
+    _at: float = float("-inf")
+    _looking: asyncio.Task[None] | None = None
 
     def check(self) -> None:
         """Return where one more message can be taken; `Unavailable` where workers are too late."""
-        since = self._clock() - self._at
+        since = self.clock() - self._at
         if since > FRESH and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self.look(), name="looking at the backlog")
-        if since <= STALE and self._age >= self._most:
+        if since <= STALE and self._age >= self.most:
             REFUSED.labels("backlog").inc()
             raise Unavailable(BUSY)
 
     async def look(self) -> None:
         """Measure it. Where Temporal doesn't tell, nobody is refused for it."""
         asked = DescribeTaskQueueRequest(
-            namespace=self._temporal.namespace,
-            task_queue=TaskQueue(name=self._task_queue),
+            namespace=self.temporal.namespace,
+            task_queue=TaskQueue(name=self.task_queue),
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
             report_stats=True,
         )
         self._age = 0.0
         try:
-            service = self._temporal.workflow_service
+            service = self.temporal.workflow_service
             stats = (await service.describe_task_queue(asked, timeout=PATIENCE)).stats
             if stats.approximate_backlog_count:
                 self._age = stats.approximate_backlog_age.ToTimedelta().total_seconds()
         except RPCError as error:
-            _log.warning("the backlog of %s isn't known: %s", self._task_queue, error.message)
-        self._at = self._clock()
+            _log.warning("the backlog of %s isn't known: %s", self.task_queue, error.message)
+        self._at = self.clock()
         BACKLOG.set(self._age)

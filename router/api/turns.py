@@ -10,6 +10,7 @@ from asyncio import FIRST_COMPLETED
 from collections import defaultdict
 from collections.abc import Awaitable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Annotated, Any, Literal, Self
@@ -185,21 +186,17 @@ BUSY_RETRY = 2
 NOT_TAKEN = "No worker took the message in; send it again with the same message_id."
 
 
+@dataclass(frozen=True)
 class Turns:
     """The turns awaited here, six of a conversation; none begins with a long `backlog`."""
 
-    def __init__(
-        self,
-        temporal: Client,
-        task_queue: str,
-        backlog: Backlog | None = None,
-        fairness: Fairness | None = None,
-    ) -> None:
-        self._temporal = temporal
-        self._task_queue = task_queue
-        self._backlog = backlog
-        self._fairness = fairness or Fairness()
-        self._open: dict[str, dict[str, asyncio.Task[Turn]]] = defaultdict(dict)
+    _temporal: Client
+    _task_queue: str
+    _backlog: Backlog | None = None
+    _fairness: Fairness = field(default_factory=Fairness)
+    _open: defaultdict[str, dict[str, asyncio.Task[Turn]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
 
     async def submit(
         self, conversation: ConversationRecord, submission: Submission, wait: float

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from pydantic import TypeAdapter
@@ -158,13 +158,13 @@ log = logging.getLogger(__name__)
 REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
 
 
+@dataclass(frozen=True)
 class Outbox:
     """Brings what is new to each platform, one post at a time within a mailbox."""
 
-    def __init__(self, services: Services, platforms: Mapping[str, Outbound]) -> None:
-        self._services = services
-        self._platforms = platforms
-        self._nudged = asyncio.Event()
+    _services: Services
+    _platforms: Mapping[str, Outbound]
+    _nudged: asyncio.Event = field(default_factory=asyncio.Event)
 
     def nudge(self) -> None:
         """There is something new: don't wait for the next look."""

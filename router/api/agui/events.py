@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import (
@@ -45,6 +45,7 @@ class _Draft:
     text: str = ""
 
 
+@dataclass
 class Texts:
     """The texts of one turn, whose ids begin with its message's.
 
@@ -52,11 +53,10 @@ class Texts:
     events take nothing back; the one before is then among those `thrown_away`.
     """
 
-    def __init__(self, message_id: str, locale: Locale) -> None:
-        self._message_id = message_id
-        self._locale: Locale = locale
-        self._drafts: list[_Draft] = []
-        self._open: _Draft | None = None
+    message_id: str
+    locale: Locale
+    _drafts: list[_Draft] = field(default_factory=list)
+    _open: _Draft | None = None
 
     @property
     def thrown_away(self) -> bool:
@@ -67,7 +67,7 @@ class Texts:
         """A model wrote on, or began anew."""
         if self._open is None or self._open.attempt != data["attempt"]:
             yield from self.end()
-            id_ = f"{self._message_id}.draft{data['attempt']}"
+            id_ = f"{self.message_id}.draft{data['attempt']}"
             self._open = _Draft(id_, data["attempt"])
             self._drafts.append(self._open)
             yield TextMessageStartEvent(message_id=id_, role="assistant")
@@ -84,12 +84,12 @@ class Texts:
         """What the turn says and wasn't shown; all of it goes to `history`, questions in words."""
         yield from self.end()
         for number, reply in enumerate(replies):
-            text = as_plain_text([reply], self._locale)
+            text = as_plain_text([reply], self.locale)
             if not text:
                 continue
             alike = (draft for draft in self._drafts if draft.text.strip() == text.strip())
             draft = next(alike, None) if isinstance(reply, TextReply) else None
-            id_ = draft.id if draft else f"{self._message_id}.reply{number}"
+            id_ = draft.id if draft else f"{self.message_id}.reply{number}"
             history.append(AssistantMessage(id=id_, content=text))
             if draft is None:
                 yield from whole(id_, text)
@@ -97,6 +97,7 @@ class Texts:
                 self._drafts.remove(draft)
 
 
+@dataclass
 class _Calls:
     """The calls of one turn.
 
@@ -105,11 +106,10 @@ class _Calls:
     calls whose results came in with this run: it shows them already.
     """
 
-    def __init__(self, message_id: str, answered: frozenset[str]) -> None:
-        self._message_id = message_id
-        self._answered = answered
-        self._open: list[str] = []
-        self._statuses: dict[str, str] = {}
+    message_id: str
+    answered: frozenset[str]
+    _open: list[str] = field(default_factory=list)
+    _statuses: dict[str, str] = field(default_factory=dict)
 
     def started(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
         id_ = self._id_of(data["id"])
@@ -125,7 +125,7 @@ class _Calls:
     def made(self, calls: Sequence[ToolCallView], history: list[Message]) -> Iterator[BaseEvent]:
         """The turn's calls with arguments and results, and the ends of all others."""
         for call in calls:
-            if call.id not in self._answered:
+            if call.id not in self.answered:
                 yield from self._whole(call, history)
         for id_ in self._open:
             yield ToolCallEndEvent(tool_call_id=id_)
@@ -154,7 +154,7 @@ class _Calls:
 
     def _id_of(self, call: str) -> str:
         """A model's own ids are unique within one answer alone; a thread needs more."""
-        return f"{self._message_id}.{call}"
+        return f"{self.message_id}.{call}"
 
 
 def _result(id_: str, content: str) -> ToolCallResultEvent:

@@ -14,6 +14,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -238,7 +239,7 @@ _BUSY = frozenset({99991400, 11232, 230020})
 """Too many calls, by app or by chat."""
 
 
-class FeishuClient:
+class _FeishuClient:
     """`router.channels.base.Outbound` on Feishu, as the bot of one app."""
 
     def __init__(self, url: str, app_id: str, secret: str) -> None:
@@ -248,7 +249,6 @@ class FeishuClient:
         self._good_until = 0.0
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._http.aclose()
 
     async def post(self, place: Place, post: Post, key: str) -> None:
@@ -256,7 +256,6 @@ class FeishuClient:
         await self._send(place, "interactive", card(post), key)
 
     async def say(self, place: Place, text: str) -> None:
-        """Post a line."""
         await self._send(place, "text", {"text": text}, "")
 
     async def _send(self, place: Place, kind: str, content: Any, key: str) -> None:
@@ -317,16 +316,13 @@ MESSAGE = "im.message.receive_v1"
 PRESS = "card.action.trigger"
 
 
-class FeishuRoutes:
+@dataclass(frozen=True)
+class _FeishuRoutes:
     """Feishu's callbacks, checked and passed on to the dispatcher."""
 
-    def __init__(
-        self, settings: FeishuSettings, client: FeishuClient, dispatcher: Dispatcher
-    ) -> None:
-        self._key = settings.encrypt_key.get_secret_value()
-        self._token = settings.verification_token.get_secret_value()
-        self._client = client
-        self._dispatcher = dispatcher
+    settings: FeishuSettings
+    client: _FeishuClient
+    dispatcher: Dispatcher
 
     def router(self) -> APIRouter:
         """The one path; it isn't for people and so not in the documentation."""
@@ -340,11 +336,12 @@ class FeishuRoutes:
         sealed = json_object(raw).get("encrypt")
         if not isinstance(sealed, str):
             raise Unauthenticated("The callback isn't encrypted; set the app's encrypt key.")
-        body = opened(self._key, sealed)
+        key = self.settings.encrypt_key.get_secret_value()
+        body = opened(key, sealed)
         if body.get("type") == "url_verification":
             self._check_token(body.get("token"))
             return JSONResponse({"challenge": str(body.get("challenge", ""))[:1000]})
-        check(self._key, request.headers, raw)
+        check(key, request.headers, raw)
         header = body.get("header")
         header = header if isinstance(header, dict) else {}
         self._check_token(header.get("token"))
@@ -355,20 +352,20 @@ class FeishuRoutes:
             return JSONResponse({})
         if inbound.button is not None and inbound.button.decision is not None:
             return JSONResponse(await self._decided(inbound))
-        await self._dispatcher.take(inbound)
+        await self.dispatcher.take(inbound)
         return JSONResponse({})
 
     async def _decided(self, inbound: Inbound) -> dict[str, Any]:
         """What a press came to, and its card; said later where Feishu doesn't wait so long."""
-        deciding = asyncio.create_task(self._dispatcher.decide(inbound))
+        deciding = asyncio.create_task(self.dispatcher.decide(inbound))
         await asyncio.wait({deciding}, timeout=PATIENCE)
         if not deciding.done():
 
             async def said_later() -> None:
                 if (outcome := await deciding) is not None:
-                    await self._client.say(inbound.place, outcome.text)
+                    await self.client.say(inbound.place, outcome.text)
 
-            self._dispatcher.aside(said_later())
+            self.dispatcher.aside(said_later())
             return _toast("info", f"{cards.DECIDING.zh} {cards.DECIDING.en}")
         outcome = deciding.result()
         if outcome is None:
@@ -379,7 +376,8 @@ class FeishuRoutes:
         return shown
 
     def _check_token(self, given: object) -> None:
-        if not hmac.compare_digest(str(given).encode(), self._token.encode()):
+        token = self.settings.verification_token.get_secret_value()
+        if not hmac.compare_digest(str(given).encode(), token.encode()):
             raise Unauthenticated("The verification token isn't the app's.")
 
 
@@ -389,8 +387,8 @@ def _toast(kind: str, text: str) -> dict[str, Any]:
 
 def _mount(settings: FeishuSettings, entering: Entering) -> APIRouter:
     secret = settings.app_secret.get_secret_value()
-    client = FeishuClient(settings.url, settings.app_id, secret)
-    return FeishuRoutes(settings, client, entering(client)).router()
+    client = _FeishuClient(settings.url, settings.app_id, secret)
+    return _FeishuRoutes(settings, client, entering(client)).router()
 
 
 PLATFORM = Platform("feishu", FeishuSettings, _mount)

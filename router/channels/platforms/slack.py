@@ -11,6 +11,7 @@ import re
 import ssl
 import urllib.error
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qs
 
@@ -231,7 +232,7 @@ _PASSING = frozenset(
 """Errors after which the same call may succeed."""
 
 
-class SlackClient:
+class _SlackClient:
     """`router.channels.base.Outbound` on Slack, as the bot of one token."""
 
     def __init__(self, url: str, token: str) -> None:
@@ -251,7 +252,6 @@ class SlackClient:
         )
 
     async def say(self, place: Place, text: str) -> None:
-        """Post a line."""
         await self._call(self._web.chat_postMessage, **_where(place), text=escaped(text))
 
     async def replace(self, place: Place, ts: str, card: DecisionRequest) -> None:
@@ -299,15 +299,13 @@ def _refusal(error: "SlackApiError") -> Exception:
 TAKEN = Response(status_code=200)
 
 
-class SlackRoutes:
+@dataclass(frozen=True)
+class _SlackRoutes:
     """Slack's requests, checked and passed on to the dispatcher."""
 
-    def __init__(
-        self, verifier: "SignatureVerifier", client: SlackClient, dispatcher: Dispatcher
-    ) -> None:
-        self._verifier = verifier
-        self._client = client
-        self._dispatcher = dispatcher
+    verifier: "SignatureVerifier"
+    client: _SlackClient
+    dispatcher: Dispatcher
 
     def router(self) -> APIRouter:
         """The two paths; they aren't for people and so not in the documentation."""
@@ -323,7 +321,7 @@ class SlackRoutes:
             return JSONResponse({"challenge": str(body.get("challenge", ""))[:1000]})
         inbound = event_of(body)
         if inbound is not None:
-            await self._dispatcher.take(inbound)
+            await self.dispatcher.take(inbound)
         return TAKEN
 
     async def interactions(self, request: Request) -> Response:
@@ -339,25 +337,25 @@ class SlackRoutes:
             return TAKEN
         inbound, ts = found
         if inbound.button is not None and inbound.button.decision is not None:
-            self._dispatcher.aside(self._decided(inbound, ts))
+            self.dispatcher.aside(self._decided(inbound, ts))
         else:
-            await self._dispatcher.take(inbound)
+            await self.dispatcher.take(inbound)
         return TAKEN
 
     async def _decided(self, inbound: Inbound, ts: str) -> None:
-        outcome = await self._dispatcher.decide(inbound)
+        outcome = await self.dispatcher.decide(inbound)
         if outcome is None:
             return
         if outcome.card is not None:
-            await self._client.replace(inbound.place, ts, outcome.card)
+            await self.client.replace(inbound.place, ts, outcome.card)
         else:
-            await self._client.say(inbound.place, outcome.text)
+            await self.client.say(inbound.place, outcome.text)
 
     async def _signed(self, request: Request) -> bytes:
         """The body, signed by Slack within five minutes; what isn't text is 400, else 401."""
         body = await request.body()
         try:
-            valid = self._verifier.is_valid_request(body, dict(request.headers))
+            valid = self.verifier.is_valid_request(body, dict(request.headers))
         except UnicodeDecodeError as error:
             raise HTTPException(400, "The body isn't UTF-8.") from error
         except (ValueError, TypeError, OverflowError):
@@ -373,9 +371,9 @@ class SlackRoutes:
 def _mount(settings: SlackSettings, entering: Entering) -> APIRouter:
     from slack_sdk.signature import SignatureVerifier
 
-    client = SlackClient(settings.url, settings.bot_token.get_secret_value())
+    client = _SlackClient(settings.url, settings.bot_token.get_secret_value())
     verifier = SignatureVerifier(settings.signing_secret.get_secret_value())
-    return SlackRoutes(verifier, client, entering(client)).router()
+    return _SlackRoutes(verifier, client, entering(client)).router()
 
 
 PLATFORM = Platform("slack", SlackSettings, _mount)
