@@ -40,7 +40,6 @@ LONGEST_WAIT = 5.0
 """Seconds; a server that wants to be left alone for longer is done without."""
 
 OnFailure = Callable[[ModelUnavailable], None]
-"""Told why no model answered; may raise."""
 
 
 @dataclass

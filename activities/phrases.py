@@ -16,7 +16,6 @@ OWN = (
     "(?:我|我们)?(?:的|上次|上周|上个月|昨天|前天|今天|刚才|刚刚|之前|最近|提交|交|申请"
     "|那|这|个|条|份|笔|次)*"
 )
-"""Whose and which it is."""
 REQUEST_EN = (
     "(?:(?:latest|last|recent|pending|open) )*(?:{NAME_EN}|requests?|applications?)"
     "(?: (?:{NAME_EN}|requests?|applications?))*"

@@ -31,7 +31,6 @@ from router.store.event_log import EventLog
 from router.store.live import Live
 
 MOST_AT_ONCE = 100
-"""Rows of one transaction."""
 MOST_WAITING = 5_000
 """Rows that wait for a database that is away; of more, the oldest go."""
 RETRY_SECONDS = 1.0

@@ -15,12 +15,15 @@ from router.understanding.names import FlowNames
 
 settings: Provider[Settings] = Provider("settings")
 """Those of the process, for providers that are made from them."""
-
 directory: Provider[Directory] = Provider("directory")
-"""Who works here."""
-
 runs: Provider[Runs] = Provider("runs")
-"""Flow runs and their approvals, as they were last published."""
+results: Provider[Results] = Provider("results")
+skill_files: Provider[SkillFiles] = Provider("skill_files")
+files: Provider[Files] = Provider("files")
+database: Provider[Database] = Provider("database")
+"""Where the project keeps its tables, for those who keep theirs beside them."""
+encoder: Provider[Encoder | None] = Provider("encoder")
+"""What turns texts into vectors; None where words alone are searched."""
 
 
 class RequestKinds(Protocol):
@@ -34,19 +37,7 @@ class RequestKinds(Protocol):
 
 
 request_kinds: Provider[RequestKinds] = Provider("request_kinds")
-"""Which there are by now."""
-
 Kinds = Annotated[RequestKinds, Depends(request_kinds)]
-
-results: Provider[Results] = Provider("results")
-"""Results of tools that are too long to be given whole."""
-
-skill_files: Provider[SkillFiles] = Provider("skill_files")
-"""What is in the files of skills."""
-
-
-files: Provider[Files] = Provider("files")
-"""Files that people handed in, and that tools made for them."""
 
 
 class Connect(Protocol):
@@ -58,12 +49,5 @@ class Connect(Protocol):
 
 temporal: Provider[Connect] = Provider("temporal")
 """For those who have something to say to a run."""
-
 task_queue: Provider[str] = Provider("task_queue")
 """Where runs are worked on that a tool starts."""
-
-database: Provider[Database] = Provider("database")
-"""Where the project keeps its tables, for those who keep theirs beside them."""
-
-encoder: Provider[Encoder | None] = Provider("encoder")
-"""What turns texts into vectors; None where words alone are searched."""

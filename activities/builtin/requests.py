@@ -62,9 +62,7 @@ class RequestView(BaseModel):
     """When it came to stand where it stands; when it ended, where it has."""
     waits_for: list[Awaited]
     others: int
-    """How many more it waits for than are named."""
     files: list[str] = []
-    """What the files that were handed in with it are called."""
 
 
 class Requests(BaseModel):
@@ -274,7 +272,6 @@ class Told(BaseModel):
     outcome: Outcome
     status: FlowStatus
     waits_for: list[str] = []
-    """Those who were reminded, by name."""
     said: str
     """The outcome in the language of the conversation."""
     summary: str

@@ -52,7 +52,6 @@ class Overrides(BaseModel):
 class _Year:
     off: frozenset[date]
     work: frozenset[date]
-    """Weekend days that are worked."""
 
 
 class WorkCalendar:

@@ -18,9 +18,7 @@ LONGEST_NAME = 200
 """Bytes, in a file system that takes 255: a temporary name is longer than the one it is for."""
 DEEPEST = 12
 LARGEST = 256 * 1024
-"""Bytes of a file that is read, saved or searched."""
 PAGE = 16_000
-"""Characters that are read at a time."""
 MOST_FILES = 2000
 MOST_HITS = 50
 LONGEST_LINE = 200

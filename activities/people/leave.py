@@ -144,7 +144,7 @@ class AdjustmentBook(Book[Adjustment]):
 
         def entitle(connection: Connection) -> dict[str, int]:
             before = _balance(connection, *account)
-            _check_left(before, change)
+            _check_left(before, change.days)
             entitled = _half_days(before.entitled)
             granted = {"leave_type": change.leave_type, "year": change.year}
             granted |= {"half_days": entitled + half_days}
@@ -154,11 +154,11 @@ class AdjustmentBook(Book[Adjustment]):
         made = await self.once(owner, row, _lock(*account), entitle)
         return made, await self._database.read(lambda c: _balance(c, *account))
 
-    async def check(self, owner: Owner, change: Change) -> None:
-        """Raise what `adjust` would raise as things are now; nothing is changed."""
-        _half_days(change.days)
-        account = owner, change.leave_type, change.year
-        _check_left(await self._database.read(lambda c: _balance(c, *account)), change)
+    async def check(self, owner: Owner, leave_type: LeaveType, year: int, days: Decimal) -> None:
+        """Raise what a change by these days would, as things are now; nothing is changed."""
+        _half_days(days)
+        before = await self._database.read(lambda c: _balance(c, owner, leave_type, year))
+        _check_left(before, days)
 
     async def of(self, owner: Owner, year: int, limit: int = 50) -> list[Adjustment]:
         """The changes to the owner's entitlements of a year, newest first."""
@@ -170,10 +170,10 @@ class AdjustmentBook(Book[Adjustment]):
         return Adjustment(**{**fields_of(Adjustment, row), **days})
 
 
-def _check_left(before: Balance, change: Change) -> None:
-    if before.days + change.days < 0:
-        zh = f"{-change.days} 天超过了 {change.year} 年这类假期剩下的 {before.days} 天，"
+def _check_left(before: Balance, days: Decimal) -> None:
+    if before.days + days < 0:
+        zh = f"{-days} 天超过了 {before.year} 年这类假期剩下的 {before.days} 天，"
         zh += f"{before.entitled} 天里已经用了 {before.used} 天"
-        en = f"{-change.days} days are more than the {before.days} that are left of "
-        en += f"{change.leave_type} leave for {change.year}; {before.used} of {before.entitled}"
+        en = f"{-days} days are more than the {before.days} that are left of "
+        en += f"{before.leave_type} leave for {before.year}; {before.used} of {before.entitled}"
         raise PermanentToolError(Localised(zh=zh, en=f"{en} are taken"))

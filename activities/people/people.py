@@ -41,3 +41,7 @@ async def human_resources(
     people = PeopleSystem(database)
     await people.migrate()
     yield people
+
+
+HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
+"""The people system, as tools ask for it."""

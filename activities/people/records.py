@@ -49,7 +49,6 @@ def one_spelling(number: str) -> str:
 InvoiceNumber = Annotated[
     str, Field(max_length=64), AfterValidator(one_spelling), Field(min_length=1)
 ]
-"""A number as invoices have it, in its one spelling."""
 
 
 class PeopleModel(BaseModel):
@@ -111,7 +110,6 @@ class Change(PeopleModel):
     """What is added; less than zero where it is taken away."""
     reason: str
     by: str
-    """Who changes it: a user id."""
 
 
 class Adjustment(Change):

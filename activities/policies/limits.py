@@ -49,7 +49,6 @@ class Limit(_Closed):
     heading: Localised
     place: str | None = None
     grades: tuple[Grade, ...] = ()
-    """Whose limit it is; everyone's where there are none."""
 
     def is_for(self, category: Category | None, grade: Grade | None) -> bool:
         """True where it is for both; None is any."""

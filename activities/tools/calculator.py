@@ -54,7 +54,6 @@ class ArithmeticValue(NamedTuple):
     """What an expression comes to."""
 
     expression: str
-    """As it was read."""
     number: Decimal
     rounded: bool
     """True where it has, or had on the way, more digits than are kept."""
@@ -253,7 +252,6 @@ class Calculation(BaseModel):
     value: str
     """A decimal number, as text: JSON numbers lose digits on their way through most readers."""
     rounded: bool
-    """True where it is rounded to 34 digits, in the end or on the way."""
 
 
 @tool(

@@ -29,7 +29,6 @@ class ClockTime(BaseModel):
     time: datetime
     """To the second, with its distance from UTC."""
     weekday: str
-    """In the caller's language."""
     timezone: str
 
 
@@ -88,7 +87,6 @@ class CalendarDay(BaseModel):
 
     day: date
     weekday: str
-    """In the caller's language."""
     workday: bool
     announced: bool
     """False where the year's swapped working days aren't known yet, and this may change."""
@@ -103,7 +101,6 @@ class WorkdayCount(BaseModel):
     days: int
     """All of them, those off included."""
     announced: bool
-    """False where the swapped working days aren't known yet, and the count may change."""
 
 
 @tool(

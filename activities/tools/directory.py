@@ -96,7 +96,6 @@ class Colleague(BaseModel):
     name: str
     department: str | None
     manager: str | None
-    """The manager's name; null where there is none."""
 
 
 class Colleagues(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
 from activities import provided
 from activities.calendar.work_calendar import FIRST_YEAR, LAST_YEAR
-from activities.people.people import PeopleSystem, human_resources
+from activities.people.people import HumanResources
 from activities.people.records import Adjustment, Balance, Change, Days, Half, LeaveType, Owner
 from activities.tools.directory import the_one
 from router.domain.errors import Forbidden, PermanentToolError
@@ -32,7 +32,6 @@ Year = Annotated[
     Field(description="The year; this one where left out", ge=FIRST_YEAR, le=LAST_YEAR),
     ChineseLabel("年份"),
 ]
-HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 Everyone = Annotated[Directory, Depends(provided.directory)]
 
 
@@ -133,7 +132,7 @@ async def get_employee_leave(
     """
     person = await the_one(employee, people, ctx.caller.tenant, "employee")
     is_hr = ctx.caller.may([HR])
-    if not (is_hr or await _leads(ctx.caller, person, people)):
+    if not (is_hr or ctx.caller.id in [above async for above in _chain(person, people)]):
         raise Forbidden(_not_theirs(ctx.caller, person))
     owner, of_year = Owner.of(person), year or ctx.now.year
     taken = await hr.leave.of(owner, year=of_year)
@@ -147,19 +146,17 @@ async def get_employee_leave(
     )
 
 
-async def _may_be_adjusted(  # noqa: PLR0913 - a check takes what its tool does
-    *,
+async def _may_be_adjusted(
     employee: Employee,
     leave_type: LeaveType,
     days: Decimal,
-    reason: str,
     ctx: ToolContext,
     hr: HumanResources,
     people: Everyone,
     year: Year,
 ) -> None:
     person = await _another(employee, ctx, people)
-    await hr.adjustments.check(Owner.of(person), _change(leave_type, days, reason, ctx, year))
+    await hr.adjustments.check(Owner.of(person), leave_type, year or ctx.now.year, days)
 
 
 @tool(
@@ -199,7 +196,13 @@ async def adjust_leave_balance(  # noqa: PLR0913 - a tool's parameters are what 
     Never more than are left. Nobody adjusts their own; who changed what, and why, is kept.
     """
     person = await _another(employee, ctx, people)
-    change = _change(leave_type, days, reason, ctx, year)
+    change = Change(
+        leave_type=leave_type,
+        year=year or ctx.now.year,
+        days=days,
+        reason=reason,
+        by=ctx.caller.id,
+    )
     adjustment, balance = await hr.adjustments.adjust(Owner.of(person), ctx.key, change)
     return Adjusted(employee=person.name, adjustment=adjustment, balance=balance)
 
@@ -211,18 +214,6 @@ async def _another(employee: str, ctx: ToolContext, people: Directory) -> Princi
         en = "nobody adjusts their own leave; ask a colleague in HR"
         raise PermanentToolError(Localised(zh=zh, en=en))
     return person
-
-
-def _change(
-    leave_type: LeaveType, days: Decimal, reason: str, ctx: ToolContext, year: int | None
-) -> Change:
-    return Change(
-        leave_type=leave_type, year=year or ctx.now.year, days=days, reason=reason, by=ctx.caller.id
-    )
-
-
-async def _leads(caller: Principal, person: Principal, people: Directory) -> bool:
-    return caller.id in [above async for above in _chain(person, people)]
 
 
 async def _chain(person: Principal, people: Directory) -> AsyncIterator[str]:

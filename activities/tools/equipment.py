@@ -4,15 +4,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import PeopleSystem, human_resources
+from activities.people.people import HumanResources
 from activities.people.records import EquipmentKind, MoneyAmount, Owner, Reservation, StockRequest
 from router.domain.principals import FLOW_ROLE
-from router.tool.context import Depends, ToolContext
+from router.tool.context import ToolContext
 from router.tool.tool import tool
 
 Pieces = Annotated[int, Field(ge=1, le=100)]
 Note = Annotated[str | None, Field(max_length=200)]
-HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 
 
 class Worth(BaseModel):

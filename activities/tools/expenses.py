@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import PeopleSystem, human_resources
+from activities.people.people import HumanResources
 from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
 from activities.phrases import whole
 from activities.policies.limits import Category, ExpenseLimits, Grade, Limit, expense_limits
@@ -125,7 +125,6 @@ def _shown(limit: Limit, limits: ExpenseLimits, locale: Locale) -> ExpenseLimit:
 Items = Annotated[list[ClaimItem], Field(min_length=1, max_length=100)]
 Reason = Annotated[str | None, Field(max_length=1000)]
 ClaimId = Annotated[str, Field(description="The claim's id, as submit_claim gave it")]
-HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 
 
 class Submitted(BaseModel):

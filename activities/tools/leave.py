@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import PeopleSystem, human_resources
+from activities.people.people import HumanResources
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
 from activities.phrases import whole
 from router.domain.principals import FLOW_ROLE
 from router.flow.prompts.field_names import name_in_chinese
-from router.tool.context import Depends, ToolContext
+from router.tool.context import ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
@@ -47,7 +47,6 @@ name_in_chinese(
 
 LeaveDays = Annotated[Decimal, Field(gt=0, le=366, multiple_of=Decimal("0.5"))]
 Reason = Annotated[str | None, Field(max_length=1000)]
-HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 
 
 class Recorded(BaseModel):

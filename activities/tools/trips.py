@@ -5,12 +5,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import PeopleSystem, human_resources
+from activities.people.people import HumanResources
 from activities.people.records import MoneyAmount, Owner, Transport, Trip, TripRecord
 from activities.phrases import whole
 from router.domain.principals import FLOW_ROLE
 from router.flow.prompts.field_names import name_in_chinese
-from router.tool.context import Depends, ToolContext
+from router.tool.context import ToolContext
 from router.tool.tool import tool
 
 name_in_chinese(
@@ -25,7 +25,6 @@ name_in_chinese(
 
 Place = Annotated[str, Field(min_length=1, max_length=200)]
 Remark = Annotated[str | None, Field(max_length=1000)]
-HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 
 
 class Booked(BaseModel):

@@ -160,6 +160,4 @@ class SkillFile(BaseModel):
     path: Annotated[str, AfterValidator(_inside)]
     """Within the skill's folder, with slashes: `references/limits.md`."""
     size: int
-    """In bytes."""
     digest: str
-    """SHA-256 of the content, in hex."""

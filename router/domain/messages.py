@@ -268,18 +268,10 @@ class Usage(ValueObject):
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            llm_calls=self.llm_calls + other.llm_calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
+        return Usage(**{name: count + getattr(other, name) for name, count in self})
 
     def __sub__(self, other: "Usage") -> "Usage":
-        return Usage(
-            llm_calls=self.llm_calls - other.llm_calls,
-            prompt_tokens=self.prompt_tokens - other.prompt_tokens,
-            completion_tokens=self.completion_tokens - other.completion_tokens,
-        )
+        return Usage(**{name: count - getattr(other, name) for name, count in self})
 
 
 class Turn(ValueObject):
@@ -322,15 +314,23 @@ def replies_of(row: Mapping[str, JsonValue]) -> list[Reply]:
 
 def _plain(reply: Reply, locale: Locale) -> str:
     lines: list[str] = []
+    closing = ""
     if isinstance(reply, ChoicesReply):
         lines = [f"{number}. {option.label}" for number, option in enumerate(reply.options, 1)]
     elif isinstance(reply, ConfirmReply):
         lines = [f"- {label}: {value}" for label, value in unsaid(reply).items()]
+        closing = _ANSWER_YES_OR_NO[locale]
     elif isinstance(reply, FormReply):
-        lines = [_field(reply, number, locale) for number in range(len(reply.fields))]
-        lines = lines if len(lines) > 1 or any(f.options for f in reply.fields) else []
-    closing = _closing(reply, locale)
+        if len(reply.fields) > 1 or any(f.options for f in reply.fields):
+            lines = [_field(field, locale) for field in reply.fields]
+        closing = _ATTACH[locale] if any(f.type == "file" for f in reply.fields) else ""
     return "\n\n".join(filter(None, (reply.text, "\n".join(lines), closing)))
+
+
+def _field(field: FormField, locale: Locale) -> str:
+    required = f" ({_REQUIRED[locale]})" if field.required else ""
+    options = " / ".join(option.label for option in field.options or [])
+    return f"- {field.label}{required}" + (f": {options}" if options else "")
 
 
 def unsaid(reply: ConfirmReply) -> dict[str, str]:
@@ -347,17 +347,3 @@ def unsaid(reply: ConfirmReply) -> dict[str, str]:
             return reply.summary
         left = f"{left[: found.start()]}\0{left[found.end() :]}"
     return {}
-
-
-def _closing(reply: Reply, locale: Locale) -> str:
-    if isinstance(reply, ConfirmReply):
-        return _ANSWER_YES_OR_NO[locale]
-    wants_file = isinstance(reply, FormReply) and any(f.type == "file" for f in reply.fields)
-    return _ATTACH[locale] if wants_file else ""
-
-
-def _field(form: FormReply, number: int, locale: Locale) -> str:
-    field = form.fields[number]
-    required = f" ({_REQUIRED[locale]})" if field.required else ""
-    options = " / ".join(option.label for option in field.options or [])
-    return f"- {field.label}{required}" + (f": {options}" if options else "")

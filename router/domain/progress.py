@@ -98,7 +98,6 @@ def of_closed(
     for was in open_before:
         stands = now.get(was.id)
         if stands is None or not stands.active or stands.verdict is not None:
-            reason = _why(stands, happened)
             yield LogEntry(
                 key=f"{after.id}:{after.events}:closed:{was.id}",
                 kind="approval",
@@ -108,7 +107,7 @@ def of_closed(
                     "approval": was.id,
                     "flow_run": after.id,
                     "flow": after.flow,
-                    "reason": reason,
+                    "reason": _why(stands, happened),
                     "title": was.title.model_dump(),
                     "requester": after.requester,
                 },
@@ -167,24 +166,21 @@ class ToolCallProgress:
 
     def started(self, at: datetime) -> LogEntry:
         """The row of its beginning."""
-        return self._entry("tool_started", _STARTED, at, {})
+        about: dict[str, JsonValue] = {"id": self.id, "name": self.name}
+        return self.place.entry("tool_started", f"{self._key}{_STARTED}", at, about)
 
     def finished(
         self, at: datetime, status: ToolStatus, milliseconds: int | None = None
     ) -> LogEntry:
         """The row of its end; `milliseconds` is None where nobody knows how long it took."""
-        took: dict[str, JsonValue] = {} if milliseconds is None else {"milliseconds": milliseconds}
-        return self._entry("tool_finished", _FINISHED, at, {"status": status, **took})
+        about: dict[str, JsonValue] = {"id": self.id, "name": self.name, "status": status}
+        if milliseconds is not None:
+            about["milliseconds"] = milliseconds
+        return self.place.entry("tool_finished", f"{self._key}{_FINISHED}", at, about)
 
-    def _entry(
-        self,
-        kind: Literal["tool_started", "tool_finished"],
-        part: str,
-        at: datetime,
-        data: dict[str, JsonValue],
-    ) -> LogEntry:
-        about: dict[str, JsonValue] = {"id": self.id, "name": self.name}
-        return self.place.entry(kind, f"tool:{self.id[:LONGEST_ID]}{part}", at, about | data)
+    @property
+    def _key(self) -> str:
+        return f"tool:{self.id[:LONGEST_ID]}"
 
 
 def begun_by(key: str) -> str:
@@ -214,16 +210,8 @@ class Thinking:
 
     def finished(self, at: datetime, milliseconds: int, cost: Usage, model: str | None) -> LogEntry:
         """The row of its being answered by `model`; None where none answered."""
-        return self._entry(
-            _FINISHED,
-            at,
-            {
-                "milliseconds": milliseconds,
-                "prompt_tokens": cost.prompt_tokens,
-                "completion_tokens": cost.completion_tokens,
-                "model": model,
-            },
-        )
+        tokens = cost.model_dump(include={"prompt_tokens", "completion_tokens"})
+        return self._entry(_FINISHED, at, {"milliseconds": milliseconds, **tokens, "model": model})
 
     def _entry(self, part: str, at: datetime, data: dict[str, JsonValue]) -> LogEntry:
         about: dict[str, JsonValue] = {

@@ -60,7 +60,6 @@ class ConversationPreview(Record):
     """What a list shows of a conversation in which something was said."""
 
     opening: str
-    """Its first words, whole."""
     latest: int
     """The number of the last `message` entry: higher than the one last seen, there is news."""
     latest_at: datetime
@@ -96,7 +95,6 @@ class RunRecord(Record):
     """A flow run as it was last published. `events` orders publications: the highest wins."""
 
     id: str
-    """The public id, opaque and URL-safe."""
     tenant: str
     workflow_id: str
     run_id: str
@@ -147,15 +145,10 @@ class RunFilter(Record):
     """Which runs are wanted, besides what every list narrows by."""
 
     person: str | None = None
-    """Its requester."""
     waiting_for: str | None = None
-    """Somebody whose decision it waits for."""
     held: bool | None = None
-    """Whether it waits for an operator."""
     since: datetime | None = None
-    """Begun then or later."""
     quiet_since: datetime | None = None
-    """Nothing has happened to it since."""
 
 
 EVERY_RUN = RunFilter()
@@ -209,7 +202,6 @@ class ApprovalRecord(Record):
     id: str
     tenant: str
     run: str
-    """The run's public id."""
     workflow_id: str
     flow: str
     person: str
@@ -242,10 +234,8 @@ class FileRecord(Record):
     owner: str
     name: str
     type: str
-    """The media type, as its bytes say."""
     size: int
     sha256: str
-    """64 hex digits."""
     at: datetime
 
     @classmethod
@@ -309,7 +299,6 @@ class Mailbox(Record):
     face: str
     kind: Literal["conversation", "person"]
     subject: str
-    """The conversation's id, or the person's."""
     place: dict[str, str]
     position: int = 0
     due: datetime
@@ -394,9 +383,7 @@ class AuditEntry(Record):
     subject: str = ""
     """The public id of what it was done to: a run, a file, `conversation/message id`."""
     whose: str = ""
-    """Whose that is, where it is anybody's."""
     reason: str = ""
-    """What the person said why."""
     detail: str = ""
     """What else there is to the act, such as `bob ▸ carol`; never anybody's words."""
     request_id: str = ""

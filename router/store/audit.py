@@ -25,25 +25,15 @@ class ToolCallAudit:
 
     async def calls(self, tenant: str, person: str, tool: str, since: datetime) -> int:
         """How often the person had the tool called since then, refusals not counted."""
-        counted = select(func.count()).where(
-            _audit.c.tenant == tenant,
-            _audit.c.person == person,
-            _audit.c.tool == tool,
-            _audit.c.at > since,
-            _audit.c.decision == "admitted",
-        )
-        return (
-            await self._database.read(lambda connection: connection.execute(counted).scalar()) or 0
-        )
+        narrowed = {"tenant": tenant, "person": person, "tool": tool, "decision": "admitted"}
+        counted = select(func.count(_audit.c.sequence)).filter_by(**narrowed)
+        recent = counted.where(_audit.c.at > since)
+        return await self._database.read(lambda c: c.execute(recent).scalar()) or 0
 
     async def of_person(self, tenant: str, person: str, limit: int) -> list[AuditRecord]:
         """The person's last calls, the newest first."""
-        rows = (
-            select(_audit)
-            .filter_by(tenant=tenant, person=person)
-            .order_by(_audit.c.sequence.desc())
-            .limit(limit)
-        )
+        theirs = select(_audit).filter_by(tenant=tenant, person=person)
+        rows = theirs.order_by(_audit.c.sequence.desc()).limit(limit)
         return await records(self._database, AuditRecord, rows)
 
 

@@ -57,15 +57,13 @@ class SkillFiles:
         """Keep what isn't kept yet; all of it counts as in use today."""
         if not contents:
             return
-        now = datetime.now(UTC)
+        now, digests = datetime.now(UTC), contents.keys()
 
         def work(connection: Connection) -> None:
-            _use(connection, contents.keys(), now)
-            known = set(
-                connection.scalars(select(_skill_files.c.digest).where(_among(contents.keys())))
-            )
+            connection.execute(update(_skill_files).where(_among(digests)).values(used_at=now))
+            known = connection.scalars(select(_skill_files.c.digest).where(_among(digests)))
             # Several workers start at once and read the same folder: whoever is first writes.
-            for digest in sorted(contents.keys() - known):
+            for digest in sorted(digests - set(known)):
                 row = {"digest": digest, "content": contents[digest], "used_at": now}
                 connection.execute(self._insert, row)
 
@@ -74,24 +72,19 @@ class SkillFiles:
     async def find(self, digests: Collection[str]) -> dict[str, bytes]:
         """The contents that are kept of these, by digest."""
         query = select(_skill_files.c.digest, _skill_files.c.content).where(_among(digests))
-        return await self._database.read(
-            lambda connection: {row.digest: row.content for row in connection.execute(query)}
-        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return {row.digest: row.content for row in rows}
 
     async def tidy(self, in_use: Collection[str], unused_since: datetime) -> int:
         """Forget what was last in use before then, and isn't `in_use` today; how many that were."""
+        used = update(_skill_files).where(_among(in_use)).values(used_at=datetime.now(UTC))
+        unused = delete(_skill_files).where(_skill_files.c.used_at < unused_since)
 
         def work(connection: Connection) -> int:
-            _use(connection, in_use, datetime.now(UTC))
-            return connection.execute(
-                delete(_skill_files).where(_skill_files.c.used_at < unused_since)
-            ).rowcount
+            connection.execute(used)
+            return connection.execute(unused).rowcount
 
         return await self._database.write(work)
-
-
-def _use(connection: Connection, digests: Collection[str], now: datetime) -> None:
-    connection.execute(update(_skill_files).where(_among(digests)).values(used_at=now))
 
 
 def _among(digests: Collection[str]) -> ColumnElement[bool]:
@@ -110,15 +103,9 @@ class Results:
     async def keep(self, tenant: str, owner: str, tool: str, body: str) -> str:
         """Keep a result for its owner; the handle that it is read on with."""
         handle = secrets.token_urlsafe(9)
-        row = {
-            "tenant": tenant,
-            "id": handle,
-            "owner": owner,
-            "tool": tool,
-            "body": body,
-            "kept_at": datetime.now(UTC),
-        }
-        await self._database.write(lambda connection: connection.execute(insert(_results), row))
+        row = {"tenant": tenant, "id": handle, "owner": owner, "tool": tool, "body": body}
+        row_at = {**row, "kept_at": datetime.now(UTC)}
+        await self._database.write(lambda connection: connection.execute(insert(_results), row_at))
         return handle
 
     async def find(self, tenant: str, owner: str, handle: str) -> str | None:

@@ -2,9 +2,8 @@
 
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
 
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
@@ -32,39 +31,27 @@ class Conversations:
 
     async def find(self, tenant: str, conversation: str) -> ConversationRecord | None:
         """The conversation, whoever owns it; None where there is none."""
-        query = select(_conversations).where(
-            _conversations.c.tenant == tenant, _conversations.c.id == conversation
-        )
+        query = select(_conversations).filter_by(tenant=tenant, id=conversation)
         return await record(self._database, ConversationRecord, query)
 
     async def owned_by(
         self, tenant: str, owner: str, before: str | None, limit: int
     ) -> tuple[list[ConversationRecord], str | None]:
         """The owner's conversations, newest first, and the cursor of the next page or None."""
-        theirs = select(_conversations).where(
-            _conversations.c.tenant == tenant, _conversations.c.owner == owner
-        )
-        return await page(
-            self._database, ConversationRecord, theirs, _conversations.c.created_at, before, limit
-        )
+        theirs, made = select(_conversations).filter_by(tenant=tenant, owner=owner), "created_at"
+        moment = _conversations.c[made]
+        return await page(self._database, ConversationRecord, theirs, moment, before, limit)
 
     async def save_snapshot(self, tenant: str, conversation: str, snapshot: str) -> None:
         """Keep the closed conversation's state (JSON), in place of an earlier one."""
-        row = {
-            "tenant": tenant,
-            "conversation": conversation,
-            "state": snapshot,
-            "saved_at": datetime.now(UTC),
-        }
-        await self._database.write(lambda c: c.execute(self._save, row))
+        row = {"tenant": tenant, "conversation": conversation, "state": snapshot}
+        row_at = {**row, "saved_at": datetime.now(UTC)}
+        await self._database.write(lambda c: c.execute(self._save, row_at))
 
     async def load_snapshot(self, tenant: str, conversation: str) -> str | None:
         """The last snapshot, or None."""
-        query = select(_snapshots.c.state).where(
-            _snapshots.c.tenant == tenant, _snapshots.c.conversation == conversation
-        )
-        state: str | None = await self._database.read(lambda c: c.execute(query).scalar())
-        return state
+        query = select(_snapshots.c.state).filter_by(tenant=tenant, conversation=conversation)
+        return await self._database.read(lambda c: c.execute(query).scalar())
 
 
 _boxes = tables.mailboxes
@@ -120,34 +107,26 @@ class Mailboxes:
         found = await records(self._database, Mailbox, waiting)
 
         def lease(connection: Connection) -> list[Mailbox]:
-            return [box for box in found if _leased(connection, box, now, until)]
+            leased = []
+            for box in found:
+                # Unless another process was quicker.
+                mine = update(_boxes).where(_this(box), _boxes.c.due <= now).values(due=until)
+                leased += [box] if connection.execute(mine).rowcount else []
+            return leased
 
         return await self._database.write(lease) if found else []
 
     async def unread(self, mailbox: Mailbox, limit: int) -> list[LogEntry]:
         """What the mailbox hasn't got yet, oldest first."""
-        return await records(self._database, LogEntry, _unread(mailbox, limit))
+        of_kind = _IN_CONVERSATION if mailbox.kind == "conversation" else _FOR_PERSON
+        new = select(_log).join(_boxes, and_(_NEW, of_kind)).where(_this(mailbox))
+        query = new.order_by(_log.c.sequence).limit(limit)
+        return await records(self._database, LogEntry, query)
 
     async def advance(self, mailbox: Mailbox, position: int, due: datetime) -> None:
         """Everything up to `position` is posted; it may be claimed again from `due` on."""
         change = update(_boxes).where(_this(mailbox)).values(position=position, due=due)
         await self._database.write(lambda c: c.execute(change))
-
-
-def _leased(connection: Connection, box: Mailbox, now: datetime, until: datetime) -> bool:
-    lease = update(_boxes).where(_this(box), _boxes.c.due <= now).values(due=until)
-    return connection.execute(lease).rowcount == 1
-
-
-def _unread(mailbox: Mailbox, limit: int) -> Select[Any]:
-    of_kind = _IN_CONVERSATION if mailbox.kind == "conversation" else _FOR_PERSON
-    return (
-        select(_log)
-        .join(_boxes, and_(_NEW, of_kind))
-        .where(_this(mailbox))
-        .order_by(_log.c.sequence)
-        .limit(limit)
-    )
 
 
 def _this(mailbox: Mailbox) -> ColumnElement[bool]:

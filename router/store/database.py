@@ -161,13 +161,14 @@ class SqliteConnections:
 
     async def dispose(self) -> None:
         """End the threads, once what they were given is done, and close the file."""
-        await asyncio.to_thread(self._close)
 
-    def _close(self) -> None:
-        self._writing.shutdown()
-        self._reading.shutdown()
-        self._writer.dispose()
-        self._reader.dispose()
+        def close() -> None:
+            self._writing.shutdown()
+            self._reading.shutdown()
+            self._writer.dispose()
+            self._reader.dispose()
+
+        await asyncio.to_thread(close)
 
 
 def _sqlite_engine(url: URL, connections: int, **options: Any) -> Engine:
@@ -307,12 +308,14 @@ class Database:
 
 _PRIMARY = 0xFF
 """The part of SQLite's codes that says what kind of trouble it is."""
+_WRITABLE = (
+    "let this user write to the file and its folder, or choose another "
+    "with --data or ROUTER_DATABASE_URL"
+)
 _REMEDIES = {
     sqlite3.SQLITE_BUSY: "another program has held it for ten seconds: let that end, or stop it",
-    sqlite3.SQLITE_READONLY: "let this user write to the file and its folder, or choose another "
-    "with --data or ROUTER_DATABASE_URL",
-    sqlite3.SQLITE_CANTOPEN: "let this user write to the file and its folder, or choose another "
-    "with --data or ROUTER_DATABASE_URL",
+    sqlite3.SQLITE_READONLY: _WRITABLE,
+    sqlite3.SQLITE_CANTOPEN: _WRITABLE,
     sqlite3.SQLITE_FULL: "its disk is full: make room there, or choose another with --data",
     sqlite3.SQLITE_NOTADB: "move that file away, or name another with ROUTER_DATABASE_URL",
 }
@@ -323,9 +326,12 @@ def _parse(url: str) -> URL:
     try:
         parsed = make_url(url.replace("postgres://", "postgresql://", 1))
     except ArgumentError:
-        raise _unknown(url) from None
-    if parsed.get_backend_name() not in {"sqlite", "postgresql"}:
-        raise _unknown(url)
+        parsed = None
+    if parsed is None or parsed.get_backend_name() not in {"sqlite", "postgresql"}:
+        raise MisconfiguredError(
+            f"{url.partition(':')[0]!r} isn't a database that this runs on; use a URL like "
+            "sqlite:////var/lib/router/router.db or postgresql://user:password@host/router"
+        )
     if parsed.get_backend_name() == "sqlite" and parsed.database in {None, "", ":memory:"}:
         raise MisconfiguredError(
             f"{url!r} names no file, and every connection would see a database of its own; "
@@ -340,13 +346,6 @@ def _connections(url: URL, most: int) -> "SqliteConnections | PostgresConnection
     from router.store.postgresql import PostgresConnections
 
     return PostgresConnections(url, most, **ENGINE_OPTIONS)
-
-
-def _unknown(url: str) -> MisconfiguredError:
-    return MisconfiguredError(
-        f"{url.partition(':')[0]!r} isn't a database that this runs on; use a URL like "
-        "sqlite:////var/lib/router/router.db or postgresql://user:password@host/router"
-    )
 
 
 def _out_of_reach(error: DBAPIError) -> bool:

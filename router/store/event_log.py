@@ -5,7 +5,7 @@ one that shows up later. PostgreSQL hands numbers out before commits: so an appe
 each conversation and person that it writes to. Nobody may follow the whole log by number alone.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -19,7 +19,6 @@ from sqlalchemy import (
     tuple_,
 )
 
-from router.domain.messages import Turn
 from router.domain.progress import Progress, begun_by
 from router.domain.records import (
     ConversationPreview,
@@ -57,27 +56,19 @@ class LogAppender:
         rows = [to_row(entry, tenant=tenant) for entry in entries]
         for row in rows:
             del row["sequence"]
-        self._database.serialise(connection, *set(_streams(tenant, entries)))
+        streams = {f"conversation/{e.conversation}" for e in entries if e.conversation is not None}
+        streams |= {f"recipient/{e.recipient}" for e in entries if e.recipient is not None}
+        self._database.serialise(connection, *(f"log/{tenant}/{stream}" for stream in streams))
         if kept := _without_unbegun(connection, rows):
             connection.execute(self._append, kept)
 
     async def tell(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Have everyone look who listens to their conversations and people; never raises."""
+        about: dict[str, Any] = {"tenant": tenant, "message_id": "", "type": "recorded", "data": {}}
         for conversation in sorted({entry.conversation or "" for entry in entries} - {""}):
-            await self._live.tell(_recorded(tenant, conversation=conversation))
+            await self._live.tell(Progress(conversation=conversation, **about))
         for person in sorted({entry.recipient or "" for entry in entries} - {""}):
-            await self._live.tell(_recorded(tenant, person=person))
-
-
-def _recorded(tenant: str, conversation: str = "", person: str = "") -> Progress:
-    return Progress(
-        tenant=tenant,
-        conversation=conversation,
-        message_id="",
-        person=person,
-        type="recorded",
-        data={},
-    )
+            await self._live.tell(Progress(conversation="", person=person, **about))
 
 
 def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -89,14 +80,6 @@ def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list
         )
         wanted -= set(connection.execute(there).scalars())
     return [row for row in rows if begun.get(row["key"]) not in wanted]
-
-
-def _streams(tenant: str, entries: Sequence[LogEntry]) -> Iterator[str]:
-    for entry in entries:
-        if entry.conversation is not None:
-            yield f"log/{tenant}/conversation/{entry.conversation}"
-        if entry.recipient is not None:
-            yield f"log/{tenant}/recipient/{entry.recipient}"
 
 
 _ROUTE = ("kind", "by", "target")
@@ -112,20 +95,16 @@ class RoutedTurns:
         self, tenant: str, wanted: TurnFilter, before: int | None, limit: int
     ) -> list[RoutedTurn]:
         """Turns before a sequence number, newest first."""
-        owned = (
-            _conversations.c.tenant == _log.c.tenant,
-            _conversations.c.id == _log.c.conversation,
-        )
+        of_tenant = _conversations.c.tenant == _log.c.tenant
+        owned = of_tenant & (_conversations.c.id == _log.c.conversation)
         query = (
             select(_log, _conversations.c.owner, _conversations.c.locale)
-            .join(_conversations, owned[0] & owned[1])
-            .where(_log.c.tenant == tenant, _IS_TURN)
-            .where(*_narrowing(wanted))
+            .join(_conversations, owned)
+            .where(_log.c.tenant == tenant, _IS_TURN, *_narrowing(wanted))
+            .where(_log.c.sequence < (LAST_SEQUENCE if before is None else before))
             .order_by(_log.c.sequence.desc())
             .limit(limit)
         )
-        if before is not None:
-            query = query.where(_log.c.sequence < before)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [_turn(row) for row in rows]
 
@@ -152,16 +131,8 @@ def _narrowing(wanted: TurnFilter) -> list[ColumnElement[bool]]:
 
 
 def _turn(row: Row[Any]) -> RoutedTurn:
-    return RoutedTurn(
-        tenant=row.tenant,
-        conversation=row.conversation,
-        message_id=row.message_id,
-        sequence=row.sequence,
-        at=row.at,
-        person=row.owner,
-        locale=row.locale,
-        turn=Turn.model_validate(row.data["turn"]),
-    )
+    found = row._asdict()
+    return RoutedTurn.model_validate({**found, "person": row.owner, "turn": row.data["turn"]})
 
 
 LAST_SEQUENCE = 2**63 - 1
@@ -225,10 +196,8 @@ class EventLog:
 
     async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
         """What this message id was answered with, however long ago; None where it never was."""
-        query = select(_log.c.data).filter_by(
-            tenant=tenant, conversation=conversation, message_id=message_id
-        )
-        query = query.where(_IS_TURN)
+        about = {"tenant": tenant, "conversation": conversation, "message_id": message_id}
+        query = select(_log.c.data).filter_by(**about).where(_IS_TURN)
         data = await self._database.read(lambda c: c.execute(query).scalar())
         return RecordedTurn.model_validate(data) if data else None
 
@@ -256,9 +225,9 @@ class EventLog:
         self, tenant: str, conversations: Collection[str]
     ) -> dict[str, ConversationPreview]:
         """What begins each of these conversations and ends it so far, where anything was said."""
-        ends = select(_said(first=True), _said(first=False)).where(
-            _conversations.c.tenant == tenant, _conversations.c.id.in_(sorted(conversations))
-        )
+        these = _conversations.c.id.in_(sorted(conversations))
+        ends = select(_said(first=True), _said(first=False))
+        ends = ends.where(_conversations.c.tenant == tenant, these)
 
         def read(connection: Connection) -> dict[str, ConversationPreview]:
             found = [(a, z) for a, z in connection.execute(ends) if a is not None]

@@ -96,10 +96,8 @@ class Runs:
         connection: Connection, run: RunRecord, approvals: Sequence[ApprovalRecord]
     ) -> list[LogEntry]:
         """What this publication is news of, beside the one that is kept."""
-        kept = select(_runs).where(_runs.c.tenant == run.tenant, _runs.c.id == run.id)
-        awaited = select(_approvals).where(
-            _approvals.c.tenant == run.tenant, _approvals.c.run == run.id, *_AWAITED
-        )
+        kept = select(_runs).filter_by(tenant=run.tenant, id=run.id)
+        awaited = select(_approvals).filter_by(tenant=run.tenant, run=run.id).where(*_AWAITED)
         row = connection.execute(kept).first()
         before = from_row(RunRecord, row) if row else None
         open_before = [from_row(ApprovalRecord, one) for one in connection.execute(awaited)]
@@ -110,20 +108,13 @@ class Runs:
 
     async def find(self, tenant: str, run: str) -> RunRecord | None:
         """The run with this public id."""
-        query = select(_runs).where(_runs.c.tenant == tenant, _runs.c.id == run)
+        query = select(_runs).filter_by(tenant=tenant, id=run)
         return await record(self._database, RunRecord, query)
 
     async def started_by(self, run: RunRecord) -> list[RunRecord]:
         """The runs that this one started and waits for, or did; the oldest first."""
-        query = (
-            select(_runs)
-            .where(
-                _runs.c.tenant == run.tenant,
-                _runs.c.requester == run.requester,
-                _runs.c.parent == run.workflow_id,
-            )
-            .order_by(_runs.c.created_at, _runs.c.id)
-        )
+        theirs = {"tenant": run.tenant, "requester": run.requester, "parent": run.workflow_id}
+        query = select(_runs).filter_by(**theirs).order_by(_runs.c.created_at, _runs.c.id)
         return await records(self._database, RunRecord, query)
 
     async def listed(  # noqa: PLR0913 - each narrows the list
@@ -139,13 +130,20 @@ class Runs:
         branches: bool = True,
         narrowed: RunFilter = EVERY_RUN,
     ) -> tuple[list[RunRecord], str | None]:
-        """Runs, newest first (of everyone where `requester` is None), and the next cursor."""
+        """Runs, newest first (of everyone where `requester` is None), and the next cursor.
+
+        Those of the flows `besides` are left out, and without `branches` parts of other runs.
+        """
         wanted: dict[str, Any] = {"requester": requester, "status": status, "flow": flow}
-        conditions = [_runs.c[name] == value for name, value in wanted.items() if value is not None]
-        conditions += [_runs.c.flow.not_in(besides)] if besides else []
-        conditions += [] if branches else [_is_whole()]
-        conditions += _narrowing(narrowed)
-        matching = select(_runs).where(_runs.c.tenant == tenant, *conditions)
+        given = {name: value for name, value in wanted.items() if value is not None}
+        conditions = _narrowing(narrowed)
+        if besides:
+            conditions.append(_runs.c.flow.not_in(besides))
+        if not branches:
+            # `not RunRecord.is_branch`, as the database tells it.
+            beginning = func.substr(_runs.c.parent, 1, func.length(_runs.c.flow) + 1)
+            conditions.append(or_(_runs.c.parent.is_(None), beginning != _runs.c.flow.concat("/")))
+        matching = select(_runs).filter_by(tenant=tenant, **given).where(*conditions)
         return await page(self._database, RunRecord, matching, _runs.c.created_at, before, limit)
 
     async def amend(self, amendment: Amendment) -> None:
@@ -178,29 +176,22 @@ class Runs:
 
     async def concerned(self, tenant: str, run: str) -> set[str]:
         """Everyone who was ever asked to decide in this run, or told of that."""
-        query = select(_approvals.c.person).where(
-            _approvals.c.tenant == tenant, _approvals.c.run == run
+        people = select(_approvals.c.person).filter_by(tenant=tenant, run=run)
+        readers = select(_runs.c.readers).filter_by(tenant=tenant, id=run)
+        return await self._database.read(
+            lambda c: {*c.scalars(people), *(c.execute(readers).scalar() or ())}
         )
-        readers = select(_runs.c.readers).where(_runs.c.tenant == tenant, _runs.c.id == run)
-
-        def concerned(connection: Connection) -> set[str]:
-            asked = connection.execute(query).scalars().all()
-            return {*asked, *(connection.execute(readers).scalar() or ())}
-
-        return await self._database.read(concerned)
 
     async def showing(self, tenant: str, file: str) -> list[str]:
         """The runs, by public id, that have shown this file to whom they asked to decide."""
-        query = select(_files.c.run).where(_files.c.tenant == tenant, _files.c.file == file)
-        return list(await self._database.read(lambda c: c.execute(query).scalars().all()))
+        query = select(_files.c.run).filter_by(tenant=tenant, file=file)
+        return await self._database.read(lambda c: list(c.scalars(query)))
 
     async def waiting_for(
         self, tenant: str, person: str, before: str | None, limit: int
     ) -> tuple[list[ApprovalRecord], str | None]:
         """What waits for this person's decision, newest first, and the next cursor."""
-        theirs = select(_approvals).where(
-            _approvals.c.tenant == tenant, _approvals.c.person == person, *_AWAITED
-        )
+        theirs = select(_approvals).filter_by(tenant=tenant, person=person).where(*_AWAITED)
         return await page(self._database, ApprovalRecord, theirs, _approvals.c.since, before, limit)
 
     async def waiting(self) -> Waiting:
@@ -211,16 +202,13 @@ class Runs:
 
     async def awaited(self, tenant: str, runs: Sequence[str]) -> list[ApprovalRecord]:
         """The decisions that these runs, by public id, wait for; the longest awaited first."""
-        query = (
-            select(_approvals)
-            .where(_approvals.c.tenant == tenant, _approvals.c.run.in_(runs), *_AWAITED)
-            .order_by(_approvals.c.since, _approvals.c.id)
-        )
+        theirs = select(_approvals).filter_by(tenant=tenant).where(_approvals.c.run.in_(runs))
+        query = theirs.where(*_AWAITED).order_by(_approvals.c.since, _approvals.c.id)
         return await records(self._database, ApprovalRecord, query)
 
     async def find_approval(self, tenant: str, approval: str) -> ApprovalRecord | None:
         """The approval, decided or not."""
-        query = select(_approvals).where(_approvals.c.tenant == tenant, _approvals.c.id == approval)
+        query = select(_approvals).filter_by(tenant=tenant, id=approval)
         return await record(self._database, ApprovalRecord, query)
 
 
@@ -248,7 +236,9 @@ def _narrowing(wanted: RunFilter) -> list[ColumnElement[bool]]:
     if wanted.person is not None:
         conditions.append(_runs.c.requester == wanted.person)
     if wanted.waiting_for is not None:
-        conditions.append(_waits_for(wanted.waiting_for))
+        here = (_approvals.c.tenant == _runs.c.tenant, _approvals.c.run == _runs.c.id)
+        asked = exists().where(*here, _approvals.c.person == wanted.waiting_for, *_AWAITED)
+        conditions.append(asked)
     if wanted.held is not None:
         conditions.append(_runs.c.held.is_(wanted.held))
     if wanted.since is not None:
@@ -256,17 +246,6 @@ def _narrowing(wanted: RunFilter) -> list[ColumnElement[bool]]:
     if wanted.quiet_since is not None:
         conditions.append(_runs.c.updated_at < wanted.quiet_since)
     return conditions
-
-
-def _waits_for(person: str) -> ColumnElement[bool]:
-    here = (_approvals.c.tenant == _runs.c.tenant, _approvals.c.run == _runs.c.id)
-    return exists().where(*here, _approvals.c.person == person, *_AWAITED)
-
-
-def _is_whole() -> ColumnElement[bool]:
-    """`not RunRecord.is_branch`, as the database tells it."""
-    beginning = func.substr(_runs.c.parent, 1, func.length(_runs.c.flow) + 1)
-    return or_(_runs.c.parent.is_(None), beginning != _runs.c.flow.concat("/"))
 
 
 _versions = tables.flow_versions
@@ -281,13 +260,9 @@ class FlowVersions:
 
     async def keep(self, flow: str, version: int, behaviour: str) -> str:
         """Keep what the version is unless that is known, and give what is known."""
-        row = {
-            "flow": flow,
-            "version": version,
-            "behaviour": behaviour,
-            "first_seen": datetime.now(UTC),
-        }
-        known = select(_versions.c.behaviour).where(*_named(flow, version))
+        named = {"flow": flow, "version": version}
+        row = {**named, "behaviour": behaviour, "first_seen": datetime.now(UTC)}
+        known = select(_versions.c.behaviour).filter_by(**named)
 
         def work(connection: Connection) -> str:
             # Several processes start at once: whoever is first writes, the others read that.
@@ -298,9 +273,6 @@ class FlowVersions:
 
     async def replace(self, flow: str, version: int, behaviour: str) -> None:
         """Have the version be this from now on."""
-        statement = update(_versions).where(*_named(flow, version)).values(behaviour=behaviour)
-        await self._database.write(lambda connection: connection.execute(statement))
-
-
-def _named(flow: str, version: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return _versions.c.flow == flow, _versions.c.version == version
+        statement = update(_versions).filter_by(flow=flow, version=version)
+        changed = statement.values(behaviour=behaviour)
+        await self._database.write(lambda connection: connection.execute(changed))

@@ -136,7 +136,6 @@ CHECK_SECONDS = 30.0
 CHECK_TIMEOUT = 5.0
 CHANNEL = "router_live"
 PAYLOAD_BYTES = 7999
-"""The longest payload that PostgreSQL takes."""
 TELL_SECONDS = 1.0
 """For one event: whoever tells is in the middle of a turn."""
 
@@ -170,15 +169,15 @@ class PostgresLive(Live):
         else:
             self._failing = False
 
+    async def _notify(self, given: dict[str, str]) -> None:
+        await self._database.read(lambda connection: connection.execute(_NOTIFY, given))
+
     async def aclose(self) -> None:
         """Stop listening and close the connection."""
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
             self._listening = None
-
-    async def _notify(self, given: dict[str, str]) -> None:
-        await self._database.read(lambda connection: connection.execute(_NOTIFY, given))
 
     async def _begun(self) -> None:
         if self._listening is None or self._listening.done():

@@ -14,7 +14,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     RowMapping,
-    ScalarSelect,
     Select,
     Table,
     Text,
@@ -165,21 +164,30 @@ class PersonErasure:
         await self._database.scrub()
 
     def _look(self, connection: Connection) -> Holdings:
+        runs, asked = tables.runs, tables.approvals
         conversations = connection.scalars(self._conversations()).all()
-        runs = connection.scalars(self._runs(tables.runs.c.workflow_id)).all()
+        own = select(runs.c.workflow_id).where(*self._theirs(runs, "requester"))
+        workflows = connection.scalars(own).all()
         counts = {
             "conversations": len(conversations),
-            "runs": len(runs),
+            "runs": len(workflows),
             **{what: self._count(connection, table, column) for what, table, column in _owned},
-            "decisions": self._count(connection, tables.approvals, "person"),
+            "decisions": self._count(connection, asked, "person"),
             "budgets": self._count(connection, tables.spending, "user"),
             "audited calls": self._count(connection, tables.audit, "person"),
         }
+        of_others = (asked.c.requester != self._person, asked.c.active, asked.c.verdict.is_(None))
+        awaited = select(asked.c.id).where(*self._theirs(asked, "person"), *of_others)
+        going_on = (runs.c.requester != self._person, runs.c.status.not_in(sorted(ENDED)))
+        named = select(runs.c.id).where(runs.c.tenant == self._tenant, *going_on, self._mentioned())
         return Holdings(
             counts={what: count for what, count in counts.items() if count},
-            workflows=[*(f"conversation/{self._tenant}/{id_}" for id_ in conversations), *runs],
-            awaited=connection.scalars(self._awaited()).all(),
-            named=connection.scalars(self._named_in_open_runs()).all(),
+            workflows=[
+                *(f"conversation/{self._tenant}/{id_}" for id_ in conversations),
+                *workflows,
+            ],
+            awaited=connection.scalars(awaited).all(),
+            named=connection.scalars(named).all(),
         )
 
     def _count(self, connection: Connection, table: Table, column: str) -> int:
@@ -192,27 +200,6 @@ class PersonErasure:
     def _conversations(self) -> Select[Any]:
         theirs = tables.conversations
         return select(theirs.c.id).where(*self._theirs(theirs, "owner"))
-
-    def _runs(self, column: ColumnElement[Any]) -> Select[Any]:
-        return select(column).where(*self._theirs(tables.runs, "requester"))
-
-    def _awaited(self) -> Select[Any]:
-        asked = tables.approvals
-        return select(asked.c.id).where(
-            *self._theirs(asked, "person"),
-            asked.c.requester != self._person,
-            asked.c.active,
-            asked.c.verdict.is_(None),
-        )
-
-    def _named_in_open_runs(self) -> Select[Any]:
-        runs = tables.runs
-        return select(runs.c.id).where(
-            runs.c.tenant == self._tenant,
-            runs.c.requester != self._person,
-            runs.c.status.not_in(sorted(ENDED)),
-            self._mentioned(),
-        )
 
     def _mentioned(self) -> ColumnElement[bool]:
         """True of a run that the person was asked in, told of, or did something to."""
@@ -246,19 +233,16 @@ class PersonErasure:
         for table in (log, tables.snapshots):
             self._delete(connection, table, table.c.conversation.in_(here))
         self._delete(connection, log, log.c.data["requester"].as_string() == self._person)
-        box = tables.mailboxes
+        box, files, shown = tables.mailboxes, tables.files, tables.run_files
         self._delete(connection, box, (box.c.kind == "person") & (box.c.subject == self._person))
         self._delete(connection, box, (box.c.kind == "conversation") & box.c.subject.in_(here))
-        self._delete(connection, tables.run_files, tables.run_files.c.file.in_(self._files()))
+        handed_in = select(files.c.id).where(*self._theirs(files, "owner"))
+        self._delete(connection, shown, shown.c.file.in_(handed_in.scalar_subquery()))
         for _, table, column in _owned:
             self._delete(connection, table, table.c[column] == self._person)
         self._delete_effects(connection)
         owner = tables.conversations.c.owner
         self._delete(connection, tables.conversations, owner == self._person)
-
-    def _files(self) -> ScalarSelect[Any]:
-        theirs = tables.files
-        return select(theirs.c.id).where(*self._theirs(theirs, "owner")).scalar_subquery()
 
     def _delete_effects(self, connection: Connection) -> None:
         """By keys that begin with the person, and of runs by the audit, which has the keys."""
@@ -294,30 +278,24 @@ _PEOPLE = ("readers", "history")
 def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:
     """What becomes of a run's columns: of their own run all words go, of others' only theirs."""
     own = row["requester"] == person
+
+    def line(was: dict[str, Any]) -> dict[str, Any]:
+        theirs = was.get("by") == person
+        by, comment = was.get("by"), was.get("comment")
+        wordless = own or theirs
+        return {
+            **was,
+            "by": pseudonym if theirs else by,
+            "comment": None if wordless else comment,
+        }
+
     clean: dict[str, Any] = {
-        "history": [_line(line, person, pseudonym, wordless=own) for line in row["history"]],
+        "history": [line(was) for was in row["history"]],
         "readers": [pseudonym if reader == person else reader for reader in row["readers"]],
     }
-    if not own:
-        return clean
-    nothing: dict[str, Any] = {"slots": {}, "files": {}, "remedy": None, "conversation": None}
-    ended = (
-        {} if row["status"] in ENDED else {"status": "cancelled", "updated_at": datetime.now(UTC)}
-    )
-    return {
-        **clean,
-        **nothing,
-        **ended,
-        "held": False,
-        "requester": pseudonym,
-        "events": LAST_EVENT,
-    }
-
-
-def _line(line: dict[str, Any], person: str, pseudonym: str, *, wordless: bool) -> dict[str, Any]:
-    theirs = line.get("by") == person
-    return {
-        **line,
-        "by": pseudonym if theirs else line.get("by"),
-        "comment": None if wordless or theirs else line.get("comment"),
-    }
+    if own:
+        clean |= {"slots": {}, "files": {}, "remedy": None, "conversation": None, "held": False}
+        clean |= {"requester": pseudonym, "events": LAST_EVENT}
+        if row["status"] not in ENDED:
+            clean |= {"status": "cancelled", "updated_at": datetime.now(UTC)}
+    return clean

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, func, select
 
 from router.domain.budgets import Spent
 from router.domain.messages import Usage
@@ -51,27 +51,15 @@ class Spending:
 
 
 def _row(tenant: str, user: str, day: date, usage: Usage) -> dict[str, Any]:
-    return {
-        "tenant": tenant,
-        "day": day,
-        "user": user,
-        "calls": usage.llm_calls,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-    }
+    amounts = (usage.llm_calls, usage.prompt_tokens, usage.completion_tokens)
+    cost = dict(zip(_AMOUNTS, amounts, strict=True))
+    return {"tenant": tenant, "day": day, "user": user, **cost}
 
 
 def _spent(connection: Connection, tenant: str, user: str, day: date) -> Spent:
-    sums = [func.coalesce(func.sum(_spending.c[name]), 0).label(name) for name in _AMOUNTS]
+    sums = [func.coalesce(func.sum(_spending.c[name]), 0) for name in _AMOUNTS]
     everybody = select(*sums).filter_by(day=day)
     of_tenant = everybody.filter_by(tenant=tenant)
     queries = (of_tenant.filter_by(user=user), of_tenant, everybody)
-    return Spent(*(_usage(connection.execute(query).mappings().one()) for query in queries))
-
-
-def _usage(row: RowMapping) -> Usage:
-    return Usage(
-        llm_calls=row["calls"],
-        prompt_tokens=row["prompt_tokens"],
-        completion_tokens=row["completion_tokens"],
-    )
+    rows = (connection.execute(query).one() for query in queries)
+    return Spent(*(Usage(llm_calls=a, prompt_tokens=b, completion_tokens=c) for a, b, c in rows))

@@ -82,13 +82,9 @@ def test_a_current_database_is_recognised_without_importing_alembic(tmp_path: Pa
         f"asyncio.run(Database('sqlite:///{tmp_path}/router.db').migrate())\n"
         "print('alembic' in sys.modules)\n"
     )
-    seen = [
-        subprocess.run(
-            [sys.executable, "-c", program], check=True, capture_output=True, text=True
-        ).stdout.strip()
-        for _ in range(2)
-    ]
-    assert seen == ["True", "False"]
+    line = [sys.executable, "-c", program]
+    seen = [subprocess.run(line, check=True, capture_output=True).stdout for _ in range(2)]
+    assert seen == [b"True\n", b"False\n"]
 
 
 ADD_SNAPSHOT = text("INSERT INTO snapshots VALUES ('t', :id, '{}', CURRENT_TIMESTAMP)")
@@ -131,25 +127,23 @@ async def test_what_a_cancelled_caller_began_is_whole_or_absent(database: Databa
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("url", "said"),
     [
-        "sqlite:////nowhere/at/all/router.db",
-        "postgresql://router@127.0.0.1:1/router",
-        "postgres://router:secret@127.0.0.1:1/router",
+        ("sqlite:////nowhere/at/all/router.db", "ROUTER_DATABASE_URL"),
+        ("postgresql://router@127.0.0.1:1/router", "ROUTER_DATABASE_URL"),
+        ("postgres://router:secret@127.0.0.1:1/router", "ROUTER_DATABASE_URL"),
+        ("sqlite:///{folder}/router.db", "not a database"),
+        ("{postgres}/nobody_made_it", "does not exist"),
     ],
 )
-async def test_a_database_out_of_reach_is_unavailable_and_keeps_its_password(url: str) -> None:
-    database = Database(url)
-    with pytest.raises(Unavailable, match="ROUTER_DATABASE_URL") as caught:
+async def test_a_database_out_of_reach_is_unavailable_and_keeps_its_password(
+    tmp_path: Path, postgres: str, url: str, said: str
+) -> None:
+    (tmp_path / "router.db").write_bytes(b"these are not the tables you are looking for\n" * 100)
+    database = Database(url.format(folder=tmp_path, postgres=postgres))
+    with pytest.raises(Unavailable, match=said) as caught:
         await database.migrate()
     assert "secret" not in str(caught.value)
-    await database.dispose()
-
-
-async def test_a_database_that_does_not_exist_is_unavailable(postgres: str) -> None:
-    database = Database(f"{postgres}/nobody_made_it")
-    with pytest.raises(Unavailable, match="does not exist"):
-        await database.migrate()
     await database.dispose()
 
 
@@ -166,15 +160,6 @@ async def test_a_database_that_does_not_exist_is_unavailable(postgres: str) -> N
 def test_urls_of_nothing_this_runs_on_are_refused_with_the_remedy(url: str, remedy: str) -> None:
     with pytest.raises(MisconfiguredError, match=remedy):
         Database(url)
-
-
-async def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
-    file = tmp_path / "router.db"
-    file.write_bytes(b"these are not the tables you are looking for\n" * 100)
-    database = Database(f"sqlite:///{file}")
-    with pytest.raises(Unavailable, match="not a database"):
-        await database.migrate()
-    await database.dispose()
 
 
 async def test_another_process_reads_the_file_while_this_one_writes(tmp_path: Path) -> None:

@@ -223,15 +223,15 @@ async def test_what_has_been_silent_for_too_long_goes(store: Store, database: Da
 
 async def test_what_is_in_use_stays(store: Store) -> None:
     await furnish(store, "alice", LONG_AGO)
-    waiting = run("r3", "alice", "waiting_approval", files={"file-alice": "a.pdf"})
-    await store.runs.publish(waiting, [approval(waiting, "bob", None)])
+    going_on = run("r3", "alice", "waiting_approval", files={"file-alice": "a.pdf"})
+    await store.runs.publish(going_on, [approval(going_on, "bob", None)])
     await furnish(store, "frank", LONG_AGO)
     await store.log.append("default", [said("frank", "a word of today")])
     assert await store.retention.expire(NOW - timedelta(days=30)) == 0
     assert await store.conversations.find("default", "of-alice") is not None
     assert await store.files.find("default", "file-alice") is not None
-    (line,) = await store.log.transcript("default", "of-frank", None, 10)
-    assert line.data["text"] == "a word of today"
+    (left,) = await store.log.transcript("default", "of-frank", None, 10)
+    assert left.data["text"] == "a word of today"
 
 
 trail = tables.audit_trail
@@ -270,10 +270,8 @@ async def test_lines_are_read_newest_first_page_by_page_and_by_tenant(store: Sto
 )
 async def test_each_filter_narrows_them(store: Store, wanted: dict[str, Any]) -> None:
     await store.trail.note(deed("other"))
-    at = NOW + timedelta(hours=2)
-    await store.trail.note(
-        deed("wanted", who="bob", act="run.retry", subject="r2", whose="frank", at=at)
-    )
+    about = {"who": "bob", "act": "run.retry", "subject": "r2", "whose": "frank"}
+    await store.trail.note(deed("wanted", at=NOW + timedelta(hours=2), **about))
     assert await names(store, **wanted) == ["wanted"]
 
 

@@ -152,14 +152,11 @@ async def test_what_is_no_moment_is_refused(look_ups: LookUps, moment: Any) -> N
         await ask(look_ups, "working_time", "bob", moment, {"days": 1})
 
 
-async def test_working_time_is_a_moment(look_ups: LookUps) -> None:
+async def test_working_time_is_a_moment_and_working_days_are_numbers(look_ups: LookUps) -> None:
     start, duration = "2026-11-20T17:00:00+08:00", {"hours": 2}
     for person in ("bob", "whoever left"):
         due = await ask(look_ups, "working_time", person, start, duration)
         assert due == "2026-11-23T02:00:00+00:00"
-
-
-async def test_working_days_are_numbers(look_ups: LookUps) -> None:
     assert await ask(look_ups, "workdays", "2026-11-20", "2026-11-23", "", "am") == 1.5
     assert await ask(look_ups, "workdays", "2026-11-20", "2026-11-23", None, None) == 2.0
     assert await ask(look_ups, "last_workday", "2026-11-20", {"days": 2}) == "2026-11-23"

@@ -89,12 +89,9 @@ def test_several_replies_are_paragraphs_and_empty_ones_are_none() -> None:
     assert as_plain_text(replies, "en") == "one\n\ntwo"
 
 
-def test_the_replies_of_a_row_are_those_that_were_given() -> None:
+def test_the_replies_of_a_row_are_those_that_were_given_or_its_text() -> None:
     asked = ChoicesReply(text="请什么假？", options=KINDS)
     assert replies_of({"text": "…", "replies": [asked.model_dump(mode="json")]}) == [asked]
-
-
-def test_a_row_without_replies_is_its_text() -> None:
     assert replies_of({"text": "好"}) == [TextReply(text="好")]
 
 
@@ -132,14 +129,10 @@ def test_a_turn_has_limits_unless_told_otherwise_and_a_day_has_none() -> None:
 def test_the_narrowest_day_that_is_spent_is_named() -> None:
     budgets = Budgets(user=Budget(calls=9), tenant=Budget(calls=3), day=Budget(calls=3))
     assert budgets.why_spent(Spent(spent(1), spent(2), spent(2))) is None
-    assert budgets.why_spent(Spent(spent(1), spent(3), spent(5))) == (
-        "tenant",
-        "3 of 3 calls are spent",
-    )
-    assert budgets.why_spent(Spent(spent(1), spent(2), spent(5)), 10) == (
-        "day",
-        "5 of 3 calls are spent",
-    )
+    tenants = ("tenant", "3 of 3 calls are spent")
+    assert budgets.why_spent(Spent(spent(1), spent(3), spent(5))) == tenants
+    everybodys = ("day", "5 of 3 calls are spent")
+    assert budgets.why_spent(Spent(spent(1), spent(2), spent(5)), 10) == everybodys
 
 
 @pytest.mark.parametrize("wrong", [{"turn": {"calls": -1}}, {"week": {}}, {"user": {"euros": 3}}])

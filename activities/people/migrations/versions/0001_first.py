@@ -15,6 +15,10 @@ def _required(name: str, kind: Any = sa.Text) -> sa.Column[Any]:
     return sa.Column(name, kind, nullable=False)
 
 
+def _texts(*names: str) -> list[sa.Column[Any]]:
+    return [_required(name) for name in names]
+
+
 def upgrade() -> None:
     _create_leave()
     _create_adjustments()
@@ -34,28 +38,20 @@ def downgrade() -> None:
 def _create_leave() -> None:
     op.create_table(
         "people_entitlements",
-        _required("tenant"),
-        _required("person"),
-        _required("leave_type"),
+        *_texts("tenant", "person", "leave_type"),
         _required("year", sa.Integer),
         _required("half_days", sa.Integer),
         sa.PrimaryKeyConstraint("tenant", "person", "leave_type", "year"),
     )
     op.create_table(
         "people_leave",
-        _required("tenant"),
-        _required("id"),
-        _required("key"),
-        _required("person"),
-        _required("leave_type"),
+        *_texts("tenant", "id", "key", "person", "leave_type"),
         _required("year", sa.Integer),
         _required("start", sa.Date),
         _required("end", sa.Date),
-        _required("start_half"),
-        _required("end_half"),
+        *_texts("start_half", "end_half"),
         _required("half_days", sa.Integer),
-        _required("reason"),
-        _required("status"),
+        *_texts("reason", "status"),
         _required("recorded_at", _MOMENT),
         sa.PrimaryKeyConstraint("tenant", "id"),
         sa.UniqueConstraint("tenant", "key", name="people_leave_once"),
@@ -69,16 +65,11 @@ def _create_leave() -> None:
 def _create_adjustments() -> None:
     op.create_table(
         "people_adjustments",
-        _required("tenant"),
-        _required("id"),
-        _required("key"),
-        _required("person"),
-        _required("leave_type"),
+        *_texts("tenant", "id", "key", "person", "leave_type"),
         _required("year", sa.Integer),
         _required("half_days", sa.Integer),
         _required("entitled_before", sa.Integer),
-        _required("reason"),
-        _required("by"),
+        *_texts("reason", "by"),
         _required("at", _MOMENT),
         sa.PrimaryKeyConstraint("tenant", "id"),
         sa.UniqueConstraint("tenant", "key", name="people_adjustments_once"),
@@ -97,14 +88,9 @@ def _create_adjustments() -> None:
 def _create_claims() -> None:
     op.create_table(
         "people_claims",
-        _required("tenant"),
-        _required("id"),
-        _required("key"),
-        _required("person"),
-        _required("currency"),
+        *_texts("tenant", "id", "key", "person", "currency"),
         _required("cents", sa.BigInteger),
-        _required("reason"),
-        _required("status"),
+        *_texts("reason", "status"),
         _required("submitted_at", _MOMENT),
         sa.PrimaryKeyConstraint("tenant", "id"),
         sa.UniqueConstraint("tenant", "key", name="people_claims_once"),
@@ -114,8 +100,7 @@ def _create_claims() -> None:
     )
     op.create_table(
         "people_claim_items",
-        _required("tenant"),
-        _required("claim"),
+        *_texts("tenant", "claim"),
         _required("position", sa.Integer),
         _required("category"),
         _required("cents", sa.BigInteger),
@@ -138,19 +123,12 @@ def _create_claims() -> None:
 def _create_trips() -> None:
     op.create_table(
         "people_trips",
-        _required("tenant"),
-        _required("id"),
-        _required("key"),
-        _required("person"),
-        _required("destination"),
+        *_texts("tenant", "id", "key", "person", "destination"),
         _required("start", sa.Date),
         _required("end", sa.Date),
-        _required("transport"),
-        _required("currency"),
+        *_texts("transport", "currency"),
         _required("cents", sa.BigInteger),
-        _required("companions"),
-        _required("reason"),
-        _required("status"),
+        *_texts("companions", "reason", "status"),
         _required("booked_at", _MOMENT),
         sa.PrimaryKeyConstraint("tenant", "id"),
         sa.UniqueConstraint("tenant", "key", name="people_trips_once"),
@@ -161,14 +139,9 @@ def _create_trips() -> None:
 def _create_reservations() -> None:
     op.create_table(
         "people_reservations",
-        _required("tenant"),
-        _required("id"),
-        _required("key"),
-        _required("person"),
-        _required("kind"),
+        *_texts("tenant", "id", "key", "person", "kind"),
         _required("quantity", sa.Integer),
-        _required("note"),
-        _required("status"),
+        *_texts("note", "status"),
         _required("reserved_at", _MOMENT),
         sa.PrimaryKeyConstraint("tenant", "id"),
         sa.UniqueConstraint("tenant", "key", name="people_reservations_once"),

@@ -20,6 +20,10 @@ def _required(name: str, kind: Any = sa.Text, default: Any = None) -> sa.Column[
     return sa.Column(name, kind, nullable=False, server_default=default)
 
 
+def _texts(*names: str) -> list[sa.Column[Any]]:
+    return [_required(name) for name in names]
+
+
 def _optional(name: str, kind: Any = sa.Text) -> sa.Column[Any]:
     return sa.Column(name, kind, nullable=True)
 
@@ -64,10 +68,7 @@ def downgrade() -> None:
 def _create_conversations() -> None:
     op.create_table(
         "conversations",
-        _required("tenant"),
-        _required("id"),
-        _required("owner"),
-        _required("locale"),
+        *_texts("tenant", "id", "owner", "locale"),
         _required("created_at", _MOMENT),
         _required("metadata", sa.JSON),
         _key("tenant", "id"),
@@ -75,9 +76,7 @@ def _create_conversations() -> None:
     _index("conversations_of_owner", "conversations", ["tenant", "owner", "created_at", "id"])
     op.create_table(
         "snapshots",
-        _required("tenant"),
-        _required("conversation"),
-        _required("state"),
+        *_texts("tenant", "conversation", "state"),
         _required("saved_at", _MOMENT),
         _key("tenant", "conversation"),
     )
@@ -87,13 +86,9 @@ def _create_log() -> None:
     op.create_table(
         "event_log",
         sa.Column("sequence", _SEQUENCE, primary_key=True),
-        _required("tenant"),
-        _required("key"),
-        _required("kind"),
+        *_texts("tenant", "key", "kind"),
         _required("at", _MOMENT),
-        _optional("conversation"),
-        _optional("recipient"),
-        _optional("message_id"),
+        *map(_optional, ("conversation", "recipient", "message_id")),
         _required("data", sa.JSON),
         sa.UniqueConstraint("tenant", "key", name="event_log_once"),
         sqlite_autoincrement=True,
@@ -117,27 +112,20 @@ def _create_log() -> None:
 def _create_runs() -> None:
     op.create_table(
         "flow_runs",
-        _required("tenant"),
-        _required("id"),
-        _required("workflow_id"),
-        _required("run_id"),
-        _required("flow"),
+        *_texts("tenant", "id", "workflow_id", "run_id", "flow"),
         _required("title", sa.JSON),
         _required("version", sa.Integer),
-        _required("status"),
-        _required("state"),
+        *_texts("status", "state"),
         _required("slots", sa.JSON),
         _required("requester"),
-        _optional("conversation"),
-        _optional("parent"),
+        *map(_optional, ("conversation", "parent")),
         _required("history", sa.JSON),
         _required("events", sa.Integer),
         _required("created_at", _MOMENT),
         _required("updated_at", _MOMENT),
         _required("readers", sa.JSON, "[]"),
         _required("files", sa.JSON, "{}"),
-        _optional("withdraws"),
-        _optional("withdrawn_by"),
+        *map(_optional, ("withdraws", "withdrawn_by")),
         _optional("remedy", sa.JSON),
         _required("held", sa.Boolean, sa.false()),
         _key("tenant", "id"),
@@ -148,12 +136,7 @@ def _create_runs() -> None:
 
 def _create_what_runs_need() -> None:
     op.create_table(
-        "run_files",
-        _required("tenant"),
-        _required("file"),
-        _required("run"),
-        _key("tenant", "file", "run"),
-        _part_of_run(),
+        "run_files", *_texts("tenant", "file", "run"), _key("tenant", "file", "run"), _part_of_run()
     )
     op.create_table(
         "flow_definitions", _required("fingerprint"), _required("definition"), _key("fingerprint")
@@ -171,13 +154,7 @@ def _create_what_runs_need() -> None:
 def _create_approvals() -> None:
     op.create_table(
         "approvals",
-        _required("tenant"),
-        _required("id"),
-        _required("run"),
-        _required("workflow_id"),
-        _required("flow"),
-        _required("person"),
-        _required("requester"),
+        *_texts("tenant", "id", "run", "workflow_id", "flow", "person", "requester"),
         _required("title", sa.JSON),
         _required("summary", sa.JSON),
         _required("labels", sa.JSON),
@@ -185,8 +162,7 @@ def _create_approvals() -> None:
         _required("since", _MOMENT),
         _optional("due", _MOMENT),
         _required("active", sa.Boolean),
-        _optional("verdict"),
-        _optional("comment"),
+        *map(_optional, ("verdict", "comment")),
         _key("tenant", "id"),
         _part_of_run(),
     )
@@ -203,19 +179,13 @@ def _create_approvals() -> None:
 def _create_memory() -> None:
     op.create_table(
         "idempotency_keys",
-        _required("tenant"),
-        _required("user"),
-        _required("key"),
-        _required("digest"),
+        *_texts("tenant", "user", "key", "digest"),
         _required("claimed_at", _MOMENT),
         _key("tenant", "user", "key"),
     )
     op.create_table(
         "effects",
-        _required("key"),
-        _required("tool"),
-        _required("digest"),
-        _required("status"),
+        *_texts("key", "tool", "digest", "status"),
         _optional("result", sa.JSON),
         _optional("error"),
         _required("begun_at", _MOMENT),
@@ -241,9 +211,8 @@ def _create_audit() -> None:
         sa.Column("sequence", _SEQUENCE, primary_key=True),
         _required("tenant"),
         _required("at", _MOMENT),
-        *map(_required, ("person", "tool", "digest", "decision", "outcome", "detail", "key")),
-        _optional("flow_run"),
-        _optional("conversation"),
+        *_texts("person", "tool", "digest", "decision", "outcome", "detail", "key"),
+        *map(_optional, ("flow_run", "conversation")),
     )
     _index("audit_of_person", "audit", ["tenant", "person", "tool", "at"])
 
@@ -265,12 +234,10 @@ _KEPT = " AND ".join(
 def _create_trail() -> None:
     op.create_table(
         "audit_trail",
-        _required("tenant"),
-        _required("id"),
+        *_texts("tenant", "id"),
         _required("at", _MOMENT),
-        *map(_required, ("who", "act", "subject", "whose", "reason", "detail")),
-        _required("request_id"),
-        _required("trace_id"),
+        *_texts("who", "act", "subject", "whose", "reason", "detail"),
+        *_texts("request_id", "trace_id"),
         _key("tenant", "id"),
     )
     _index("audit_trail_newest", "audit_trail", ["tenant", "at", "id"])
@@ -310,13 +277,13 @@ def _keep_lines_on_postgresql() -> None:
 def _create_files() -> None:
     op.create_table(
         "results",
-        *map(_required, ("tenant", "id", "owner", "tool", "body")),
+        *_texts("tenant", "id", "owner", "tool", "body"),
         _required("kept_at", _MOMENT),
         _key("tenant", "id"),
     )
     op.create_table(
         "files",
-        *map(_required, ("tenant", "id", "owner", "name", "type")),
+        *_texts("tenant", "id", "owner", "name", "type"),
         _required("size", sa.Integer),
         _required("sha256"),
         _required("at", _MOMENT),
@@ -332,7 +299,7 @@ def _create_files() -> None:
     )
     op.create_table(
         "mailboxes",
-        *map(_required, ("tenant", "face", "kind", "subject")),
+        *_texts("tenant", "face", "kind", "subject"),
         _required("place", sa.JSON),
         _required("position", sa.BigInteger),
         _required("due", _MOMENT),

@@ -68,11 +68,8 @@ def test_what_is_no_text_is_not_read(folder: ServedFolder, path: str) -> None:
         folder.read(path)
 
 
-def test_a_text_is_read(folder: ServedFolder) -> None:
+def test_a_text_is_read_in_pages(folder: ServedFolder) -> None:
     assert folder.read("notes/plan.md").text == "Plan\nBuy 茶 and bread\n"
-
-
-def test_a_long_text_is_read_in_pages(folder: ServedFolder) -> None:
     folder.save("long.txt", "茶" * (limits.PAGE + 5))
     first = folder.read("long.txt")
     assert first.next == limits.PAGE
@@ -102,12 +99,11 @@ def test_what_is_no_text_is_not_saved(folder: ServedFolder, root: Path, text: st
     assert not (root / "new.txt").exists()
 
 
-def test_a_file_is_saved_with_the_folders_it_needs(folder: ServedFolder, root: Path) -> None:
+def test_a_file_is_saved_with_its_folders_and_replaced_on_demand(
+    folder: ServedFolder, root: Path
+) -> None:
     assert folder.save("a/b/c.txt", "茶") == 3
     assert (root / "a/b/c.txt").read_text(encoding="utf-8") == "茶"
-
-
-def test_a_file_is_replaced_only_where_that_is_asked_for(folder: ServedFolder, root: Path) -> None:
     with pytest.raises(FolderRefused, match="is there already"):
         folder.save("notes/plan.md", "new")
     folder.save("notes/plan.md", "new", overwrite=True)
@@ -115,16 +111,10 @@ def test_a_file_is_replaced_only_where_that_is_asked_for(folder: ServedFolder, r
     assert [each.name for each in (root / "notes").iterdir()] == ["plan.md"]
 
 
-def test_words_are_found_in_texts_and_names_whatever_their_case(folder: ServedFolder) -> None:
-    assert folder.search("PLAN") == [
-        Hit("notes/plan.md", 0, "notes/plan.md"),
-        Hit("notes/plan.md", 1, "Plan"),
-    ]
-
-
-@pytest.mark.parametrize("query", ["hush", "TOKEN"])
-def test_nothing_outside_hidden_or_binary_is_found(folder: ServedFolder, query: str) -> None:
-    assert folder.search(query) == []
+def test_words_are_found_in_texts_and_names_and_in_nothing_hidden(folder: ServedFolder) -> None:
+    name, line = Hit("notes/plan.md", 0, "notes/plan.md"), Hit("notes/plan.md", 1, "Plan")
+    assert folder.search("PLAN") == [name, line]
+    assert folder.search("hush") == folder.search("TOKEN") == []
 
 
 @pytest.mark.parametrize("query", ["", "  ", "x" * 300])

@@ -61,8 +61,8 @@ async def test_a_script_has_its_arguments_its_input_and_the_skills_files() -> No
         "print('aside', file=sys.stderr)",
         input="given",
     )
-    assert ran.output == "['/skill/scripts/a.py', '-x', 'two words; $(id)'] given 一\n"
-    assert ran.errors == "aside\n"
+    said = "['/skill/scripts/a.py', '-x', 'two words; $(id)'] given 一\n"
+    assert ran == Output(said, "aside\n")
 
 
 async def test_a_script_may_write_to_a_tmp_that_is_empty_at_the_next_run() -> None:
@@ -83,12 +83,30 @@ async def test_a_shell_runs_too(program: str) -> None:
     assert ran.output == "X IN\n"
 
 
-async def test_a_script_has_no_rights_and_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        (
+            "import os; print(os.getuid(), os.getgid(), os.getgroups(), sorted(os.environ))",
+            "65534 65534 [] ['HOME', 'LANG', 'PATH', 'PWD']\n",
+        ),
+        (
+            "import os; os.symlink('/etc/passwd', '/tmp/a'); print(os.path.exists('/tmp/a'))",
+            "False\n",
+        ),
+        ("import ctypes; print(ctypes.CDLL(None).unshare(0x10000000))", "-1\n"),
+        (
+            r"import sys; sys.stdout.buffer.write(b'a\xff\x00\x1b[31m\tb\n')",
+            "a\ufffd\ufffd\ufffd[31m\tb\n",
+        ),
+    ],
+    ids=["no rights or environment", "no way out of tmp", "no further namespace", "only text"],
+)
+async def test_a_script_has_no_more_than_that(
+    monkeypatch: pytest.MonkeyPatch, source: str, output: str
+) -> None:
     monkeypatch.setenv("ROUTER_LLM_API_KEY", "secret")
-    ran = await run(
-        "import os; print(os.getuid(), os.getgid(), os.getgroups(), sorted(os.environ))"
-    )
-    assert ran.output == "65534 65534 [] ['HOME', 'LANG', 'PATH', 'PWD']\n"
+    assert (await run(source)).output == output
 
 
 @pytest.mark.parametrize(
@@ -120,18 +138,6 @@ async def test_nothing_of_the_machine_can_be_read(path: str) -> None:
 )
 async def test_nothing_but_tmp_can_be_written(path: str) -> None:
     assert "Error" in await failure(f"open({path!r}, 'w')")
-
-
-async def test_what_leads_out_of_tmp_leads_nowhere() -> None:
-    ran = await run(
-        "import os; os.symlink('/etc/passwd', '/tmp/a'); print(os.path.exists('/tmp/a'))"
-    )
-    assert ran.output == "False\n"
-
-
-async def test_no_further_namespace_can_be_made_to_get_rights_in() -> None:
-    source = "import ctypes; print(ctypes.CDLL(None).unshare(0x10000000))"
-    assert (await run(source)).output == "-1\n"
 
 
 @pytest.mark.parametrize(
@@ -177,10 +183,8 @@ while True:
 
 
 async def test_what_a_script_leaves_behind_is_ended_with_it() -> None:
-    source = (
-        "import subprocess; subprocess.Popen(['setsid', 'sleep', '%s'], start_new_session=True)"
-    )
-    await run(source % MARK)
+    left = f"['setsid', 'sleep', '{MARK}'], start_new_session=True"
+    await run(f"import subprocess; subprocess.Popen({left})")
     await gone()
 
 
@@ -200,11 +204,6 @@ async def test_nothing_is_left_in_the_files(for_all: Path, monkeypatch: pytest.M
     await run("print(1)")
     await failure("1 / 0")
     assert len(os.listdir(for_all)) == 0  # noqa: PTH208 - a list of names is what it is about
-
-
-async def test_output_that_is_no_text_is_made_one() -> None:
-    source = r"import sys; sys.stdout.buffer.write(b'a\xff\x00\x1b[31m\tb\n')"
-    assert (await run(source)).output == "a\ufffd\ufffd\ufffd[31m\tb\n"
 
 
 async def test_a_sandbox_that_works_says_what_it_is() -> None:

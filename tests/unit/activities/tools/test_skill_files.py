@@ -46,9 +46,8 @@ class SkillDesk:
         self.files = tuple(file_of(path, content) for path, content in FILES.items())
 
     async def ask(self, tool: str, **arguments: Any) -> Any:
-        call = ToolCall(
-            tool=tool, arguments=arguments, caller=ALICE, now=NOW, skill_files=self.files
-        )
+        about: Any = {"caller": ALICE, "now": NOW, "skill_files": self.files}
+        call = ToolCall(tool=tool, arguments=arguments, **about)
         return await run_tool(self._desk.registry, None, self._desk.dependencies, call)  # type: ignore[arg-type]
 
 
@@ -69,14 +68,9 @@ async def skill(desk: Desk, tmp_path: Path) -> SkillDesk:
 
 @pytest.mark.parametrize("path", ["references/限额.md", "./references/限额.md"])
 async def test_a_text_is_read(skill: SkillDesk, path: str) -> None:
-    assert await skill.ask("read_skill_file", path=path) == {
-        "path": "references/限额.md",
-        "type": "text/markdown",
-        "size": 10,
-        "page": 1,
-        "pages": 1,
-        "text": "上海 600",
-    }
+    about = {"path": "references/限额.md", "type": "text/markdown", "size": 10}
+    page = {"page": 1, "pages": 1, "text": "上海 600"}
+    assert await skill.ask("read_skill_file", path=path) == {**about, **page}
 
 
 async def test_a_long_text_is_read_in_pages_that_a_model_sees_whole(skill: SkillDesk) -> None:
@@ -146,9 +140,6 @@ async def test_what_is_no_path_is_refused_by_the_gate(skill: SkillDesk, path: ob
 async def test_who_asks_for_what_is_not_there_is_told_what_is(skill: SkillDesk) -> None:
     with pytest.raises(ArgumentsToolError, match=r"there are: references/long\.md"):
         await skill.ask("read_skill_file", path="reference/long.md")
-
-
-async def test_without_a_skill_there_are_no_files(skill: SkillDesk) -> None:
     skill.files = ()
     with pytest.raises(ArgumentsToolError, match="there are: none"):
         await skill.ask("read_skill_file")
@@ -161,21 +152,17 @@ async def test_a_file_that_is_no_longer_kept_is_said_to_be_gone(skill: SkillDesk
 
 
 async def test_a_script_is_run_with_all_files_of_its_skill(skill: SkillDesk) -> None:
-    ran = await skill.ask(
-        "run_skill_script", path="scripts/sum.py", arguments=["a b", "-c"], input="1\n"
-    )
+    given = {"arguments": ["a b", "-c"], "input": "1\n"}
+    ran = await skill.ask("run_skill_script", path="scripts/sum.py", **given)
     assert ran == {"output": "python ('a b', '-c') 1\n", "errors": str(sorted(FILES))}
+    with pytest.raises(ArgumentsToolError, match="neither Python nor sh"):
+        await skill.ask("run_skill_script", path="scripts/run.js")
 
 
 @pytest.mark.parametrize("path", ["SKILL-NOTES.md", "references/long.md", "scripts", "scripts/"])
 async def test_only_what_lies_in_scripts_is_run(skill: SkillDesk, path: str) -> None:
     with pytest.raises(ArgumentsToolError, match=r"there are: scripts/"):
         await skill.ask("run_skill_script", path=path)
-
-
-async def test_a_script_of_another_language_is_refused(skill: SkillDesk) -> None:
-    with pytest.raises(ArgumentsToolError, match="neither Python nor sh"):
-        await skill.ask("run_skill_script", path="scripts/run.js")
 
 
 @pytest.mark.parametrize(
