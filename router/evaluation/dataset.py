@@ -174,7 +174,6 @@ class KnownLabels:
 
     slots: Mapping[str, frozenset[str]]
     """The slots of every capability, by its name."""
-
     users: frozenset[str]
     check_text: Callable[[str], object]
     """Raises `InvalidInput` for what can't be a message."""

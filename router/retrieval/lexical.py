@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -41,13 +42,10 @@ def tokens(text: str) -> list[str]:
     split = _HUMP.sub(" ", unicodedata.normalize("NFKC", text)).casefold()
     found: list[str] = []
     for run in _RUN.findall(split):
-        found.extend(_pairs(run) if _CJK.match(run) else [_stem(run)])
+        # A single Chinese character stands for itself.
+        pairs = ["".join(pair) for pair in pairwise(run)] or [run]
+        found += pairs if _CJK.match(run) else [_stem(run)]
     return found
-
-
-def _pairs(run: str) -> list[str]:
-    """A single character stands for itself."""
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
 def _stem(word: str) -> str:
@@ -72,11 +70,9 @@ class Lexical(NamedTuple):
 
     scores: NDArray[np.float32]
     """BM25 by slot; 0 where no word is shared, or the slot is empty."""
-
     known: float
     """The share of the query's tokens that some card has, 0 to 1. In a language that no card
     is written in it is close to 0, and the scores mean little."""
-
     covered: NDArray[np.float32]
     """By slot, the share of the query's weight (by rarity) that the card has, 0 to 1."""
 
@@ -116,28 +112,21 @@ class LexicalIndex:
     def search(self, tokens: Sequence[str], slots: int) -> Lexical:
         """How well the cards in slots 0 to `slots` fit; arrays have the length `slots`."""
         scores, covered = np.zeros(slots, np.float32), np.zeros(slots, np.float32)
-        wanted = list(dict.fromkeys(tokens))
-        weights = [self._rarity(token) for token in wanted]
-        for token, weight in zip(wanted, weights, strict=True):
-            if (posting := self._postings.get(token)) is not None:
-                held, counts = posting.entries()
-                scores[held] += weight * self._saturated(held, counts)
-                covered[held] += weight
-        known = sum(token in self._postings for token in wanted) / max(len(wanted), 1)
-        return Lexical(scores, known, covered / np.float32(max(sum(weights), 1e-9)))
-
-    def _saturated(
-        self, held: NDArray[np.int32], counts: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
         average = self._total / max(len(self._counts), 1)
-        against = K1 * (1 - B + B * self._lengths[held] / average)
-        return (counts * (K1 + 1) / (counts + against)).astype(np.float32)
-
-    def _rarity(self, token: str) -> float:
-        """The inverse document frequency; a token that no card has is the rarest there is."""
-        posting = self._postings.get(token)
-        having = posting.size if posting else 0
-        return math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))
+        wanted = [self._postings.get(token) for token in dict.fromkeys(tokens)]
+        total = 0.0
+        for posting in wanted:
+            # The inverse document frequency; a token that no card has is the rarest there is.
+            having = posting.size if posting else 0
+            weight = math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))
+            total += weight
+            if posting is not None:
+                held, counts = posting.entries()
+                against = K1 * (1 - B + B * self._lengths[held] / average)
+                scores[held] += weight * (counts * (K1 + 1) / (counts + against))
+                covered[held] += weight
+        known = sum(posting is not None for posting in wanted) / max(len(wanted), 1)
+        return Lexical(scores, known, covered / np.float32(max(total, 1e-9)))
 
 
 class _Posting:

@@ -46,10 +46,8 @@ class Signs:
 
     known: float
     """The probability that the message is for any of the capabilities, 0 to 1."""
-
     needs_tool: float
     """The probability that it takes a tool and not only words, 0 to 1."""
-
     margin: float
     """How far the first is ahead of the second, in standard deviations of the scores."""
 
@@ -60,10 +58,8 @@ class Thresholds:
 
     known: float = 0.5
     """Below this nothing here is meant."""
-
     needs_tool: float = 0.1
     """Below this words are enough, whatever is nearest."""
-
     margin: float = 1.0
     """From this on the first is clearly ahead."""
 
@@ -138,7 +134,6 @@ class Judged:
     signs: Signs
     wanted: bool
     """Whether the label is any capability."""
-
     right: bool
     """Whether it is the first candidate."""
 

@@ -1,37 +1,9 @@
 """What scores are worth: scatter, clouds of requests, probabilities, beside arbitrary messages.
 
-With a few examples per capability and hundreds of dimensions a covariance can't be estimated
-capability by capability. Pooled over all of them and shrunk towards a sphere it can (O. Ledoit
-and M. Wolf, "A well-conditioned estimator for large-dimensional covariance matrices", 2004).
-
-Capabilities are clouds of requests: Gaussians about the means of their examples and cards, with
-that covariance (R. Fisher, 1936), fitted in closed form from sums, so that a changed capability
-changes its own row alone. A message is *familiar* by how much likelier its best cloud makes it
-than one wide cloud about everything: the relative Mahalanobis distance of J. Ren et al., "A
-Simple Fix to Mahalanobis Distance for Improving Near-OOD Detection", 2021. On CLINC150's
-development rows, 10 examples an intent, it tells strange messages at an AUROC of 97.6, the
-largest logit of a logistic regression at 94.8.
-
-Multinomial logistic regression stands in for the Gaussians where examples are many. From eight
-or so on it pays to draw the boundaries where the mistakes are: on CLINC150's development rows
-it gains three points with 10 examples an intent and four with 20. With five (ToolE) it loses
-two. It is fitted where distances are the encoder's own: in coordinates in which the covariance
-is a sphere, directions that vary little count as much as any, and it learns those by heart.
-Accelerated gradient descent (Y. Nesterov, 1983) takes a hundred steps from zero; from the
-Gaussians' rows it takes four times as many.
-
-Where there are examples they say themselves how they score when they are left out of their own
-capability's mean. Where there are none, all that is known is how arbitrary messages score.
-Whether a message takes a tool is a logistic regression's to say, trained on the background's
-sentences (words alone against tools) and on the capabilities' own examples. On development rows
-the background alone tells CLINC150's small talk from its errands at an AUROC of 93.8; with
-examples 94.7, and 98.8 against ToolE's requests.
-
-Arbitrary messages are the yardstick of all this: two short files of sentences, half Chinese and
-half English, written for this project: messages that words alone answer, and messages that take a
-tool. Encoded once per encoder, they tell where the middle of its space is, how far apart its two
-sides lie, how much any two messages differ, and how well a capability fits messages that aren't
-for it.
+The yardstick are two short files of sentences, half Chinese and half English, written for this
+project: messages that words alone answer, and messages that take a tool. Encoded once per encoder
+they tell where the middle of its space is, and how well a capability fits what isn't for it.
+Figures are of development rows, as in `docs/retrieval.md`.
 """
 
 import math
@@ -59,10 +31,8 @@ class Background:
     queries: Vectors
     documents: Vectors
     """Every `EVERY`th of the sentences, encoded as a document."""
-
     toolless: int
     """How many of the sentences need no tool."""
-
     chinese: NDArray[np.bool_]
     """By sentence, whether it is Chinese."""
 
@@ -81,25 +51,20 @@ class Background:
 
     @cached_property
     def _centre(self) -> Vectors:
-        mean: Vectors = self.queries.mean(axis=0)
-        return mean
+        return np.asarray(self.queries.mean(axis=0))
 
     @cached_property
     def _document_centre(self) -> Vectors:
         """Where the mean message lands when it is encoded as a document."""
-        shift: Vectors = (self.documents - self.queries[::EVERY]).mean(axis=0)
-        return self._centre + shift
+        return np.asarray(self._centre + (self.documents - self.queries[::EVERY]).mean(axis=0))
 
     @cached_property
     def _tongue(self) -> Floats:
         """The direction in which Chinese and English lie apart, of length one or zero."""
         apart = np.zeros(self.queries.shape[1])
         if 0 < self.chinese.sum() < len(self.chinese):
-            means = (
-                self.queries[self.chinese].mean(axis=0),
-                self.queries[~self.chinese].mean(axis=0),
-            )
-            apart = np.asarray(means[0] - means[1], np.float64)
+            english = self.queries[~self.chinese].mean(axis=0)
+            apart += self.queries[self.chinese].mean(axis=0) - english
         return apart / max(float(np.linalg.norm(apart)), 1e-12)
 
     def _tongueless(self, points: Vectors) -> Floats:
@@ -144,7 +109,6 @@ class Group:
 
     vectors: NDArray[np.float32]
     """`(n, dimensions)`."""
-
     weights: Floats
     """How much each counts, `(n,)`."""
 
@@ -156,14 +120,12 @@ class Group:
     @cached_property
     def mean(self) -> Floats:
         """The weighted mean, `(dimensions,)`."""
-        mean: Floats = self.weights @ self.vectors / max(self.weight, 1e-12)
-        return mean
+        return np.asarray(self.weights @ self.vectors / max(self.weight, 1e-12))
 
     @property
     def apart(self) -> Floats:
         """The vectors about their mean, such that `apart.T @ apart` is the weighted scatter."""
-        rows: Floats = np.sqrt(self.weights)[:, None] * (self.vectors - self.mean)
-        return rows
+        return np.asarray(np.sqrt(self.weights)[:, None] * (self.vectors - self.mean))
 
     @property
     def freedom(self) -> float:
@@ -172,7 +134,11 @@ class Group:
 
 
 def pooled(groups: Sequence[Group], size: int) -> tuple[Floats, float]:
-    """The groups' scatter, `(size, size)`, and freedom, added up."""
+    """The groups' scatter, `(size, size)`, and freedom, added up.
+
+    With a few examples per capability and hundreds of dimensions a covariance can't be estimated
+    capability by capability; pooled over all of them and shrunk towards a sphere it can.
+    """
     scatter, freedom = np.zeros((size, size)), 0.0
     for start in range(0, len(groups), _AT_ONCE):
         some = groups[start : start + _AT_ONCE]
@@ -185,6 +151,8 @@ def pooled(groups: Sequence[Group], size: int) -> tuple[Floats, float]:
 def shrunk(covariance: Floats, share: float) -> Floats:
     """The covariance, `share` of the way towards a sphere of the same mean variance.
 
+    O. Ledoit and M. Wolf, "A well-conditioned estimator for large-dimensional covariance matrices".
+
     >>> shrunk(np.array([[3.0, 1.0], [1.0, 1.0]]), 0.5).tolist()
     [[2.5, 0.5], [0.5, 1.5]]
     """
@@ -195,8 +163,7 @@ def shrunk(covariance: Floats, share: float) -> Floats:
 
 def squares(vectors: Floats, matrix: Floats) -> Floats:
     """`v' matrix v` of each row v, `(n,)`."""
-    lengths: Floats = np.einsum("nd,nd->n", vectors @ matrix, vectors)
-    return lengths
+    return np.asarray(np.einsum("nd,nd->n", vectors @ matrix, vectors))
 
 
 OWN_FROM = 30
@@ -272,17 +239,17 @@ def refined(
 ) -> tuple[Floats, Floats]:
     """Rows `(capabilities, dimensions)` and biases that tell the vectors' owners apart better.
 
-    On the scale of those given, so that the ones can stand in for the others.
-
-    Args:
-        vectors: Centred, `(n, dimensions)`.
-        owners: The row that each vector belongs to, `(n,)`.
-        rows: Those to be bettered, such as those of `Clouds.directions`.
-        biases: Likewise, `(capabilities,)`.
+    A multinomial logistic regression draws the boundaries where the mistakes are: on CLINC150 it
+    gains three points with 10 examples an intent and four with 20; with five (ToolE) it loses two.
+    It is fitted where distances are the encoder's own: in coordinates in which the covariance is
+    a sphere it learns directions that vary little by heart. The result is on the scale of the
+    `rows` and `biases` given, as those of `Clouds.directions`, so that one can stand in for the
+    other. `vectors` are centred, `(n, dimensions)`, and `owners` the row of each.
     """
     points = vectors.astype(np.float32)
     better, shifts = _descended(points, owners, len(rows))
-    scale = _spread(points @ rows.T + biases) / max(_spread(points @ better.T + shifts), 1e-9)
+    given, made = points @ rows.T + biases, points @ better.T + shifts
+    scale = float(given.std(axis=1).mean()) / max(float(made.std(axis=1).mean()), 1e-9)
     # Softmax sees no difference in what is added to every capability alike; the sum of a
     # refined row with one that isn't does.
     common, level = rows.mean(axis=0), float(biases.mean())
@@ -295,7 +262,10 @@ def refined(
 def _descended(
     points: _Single, owners: NDArray[np.intp], capabilities: int
 ) -> tuple[_Single, _Single]:
-    """Nesterov's method: each step is taken from a little beyond where the last one led."""
+    """Nesterov's method: each step is taken from a little beyond where the last one led.
+
+    A hundred steps from zero do; from the Gaussians' rows it takes four times as many.
+    """
     count = len(points)
     held = np.float32(np.mean(np.sum(points**2, axis=1)) / (FREEDOM * count))
     step = np.float32(1 / (_largest(points) / (_PACE * count) + held))
@@ -329,11 +299,6 @@ def _largest(points: _Single) -> float:
     return 1.1 * length
 
 
-def _spread(logits: Floats | _Single) -> float:
-    """How far a vector's logits are apart."""
-    return float(logits.std(axis=1).mean())
-
-
 SHRINK = 0.7
 """Of the pooled covariance. Between 0.5 and 0.8 neither ToolE's nor CLINC150's development
 figures move by half a point; where vectors are few, it is more."""
@@ -351,14 +316,19 @@ PRIOR = 50.0
 
 @dataclass(frozen=True)
 class Clouds:
-    """One fit. All vectors are centred where `Background.centre` is."""
+    """Gaussians about the means of each capability's examples and cards, with one covariance.
+
+    In closed form from sums (R. Fisher, 1936), so that a changed capability changes its own row
+    alone. A message is familiar by how much likelier its best cloud makes it than one wide cloud
+    about everything: the relative Mahalanobis distance of J. Ren et al., 2021. At 10 examples an
+    intent of CLINC150 it tells strange messages at an AUROC of 97.6, the largest logit of a
+    logistic regression at 94.8. All vectors are centred as `Background.points` are.
+    """
 
     precision: Floats
     """Inverse of the covariance within capabilities."""
-
     precision_all: Floats
     """Inverse of the covariance of everything."""
-
     centre_all: Floats
 
     def directions(self, means: Floats) -> tuple[Floats, Floats]:
@@ -402,7 +372,11 @@ _NEWTON_STEPS = 12
 
 @dataclass(frozen=True)
 class Gate:
-    """One fit."""
+    """Whether a message takes a tool: a logistic regression on the background and on examples.
+
+    The background alone tells CLINC150's small talk from its errands at an AUROC of 93.8; with
+    examples 94.7, and 98.8 against ToolE's requests.
+    """
 
     weights: Floats
     bias: float
@@ -417,19 +391,16 @@ def fitted_gate(background: Background, examples: Floats) -> Gate:
     spread = np.linspace(0, len(examples) - 1, min(len(examples), MOST_EXAMPLES)).astype(int)
     vectors = np.concatenate([background.around, examples[spread]])
     needing = np.concatenate([background.needs_tool, np.ones(len(spread))]).astype(np.float64)
-    return _newton(np.hstack([vectors, np.ones((len(vectors), 1))]), needing)
-
-
-def _newton(vectors: Floats, wanted: Floats) -> Gate:
-    """Newton's method, with as much said by each side, however many are on it."""
+    vectors = np.hstack([vectors, np.ones((len(vectors), 1))])
+    # Newton's method, with as much said by each side, however many are on it.
+    sides = np.where(needing > 0, 0.5 / max(needing.sum(), 1), 0.5 / max((1 - needing).sum(), 1))
     size = vectors.shape[1]
-    sides = np.where(wanted > 0, 0.5 / max(wanted.sum(), 1), 0.5 / max((1 - wanted).sum(), 1))
     ridge = RIDGE * np.eye(size)
     ridge[-1, -1] = 1e-9
     weights = np.zeros(size)
     for _ in range(_NEWTON_STEPS):
         chance = 1 / (1 + np.exp(-np.clip(vectors @ weights, -30, 30)))
-        slope = vectors.T @ (sides * (chance - wanted)) + ridge @ weights
+        slope = vectors.T @ (sides * (chance - needing)) + ridge @ weights
         curve = (vectors * (sides * np.maximum(chance * (1 - chance), 1e-6))[:, None]).T @ vectors
         weights = weights - np.linalg.solve(curve + ridge, slope)
     return Gate(weights[:-1], float(weights[-1]))
@@ -457,7 +428,6 @@ class Scale:
 
     half: float
     """The score at which the probability is one half."""
-
     unit: float
     """By how much more a score is one unit of log-odds further."""
 

