@@ -123,7 +123,7 @@ _log = logging.getLogger(__name__)
 
 
 class VectorFile:
-    """A map from digests to vectors, in a SQLite file. `router.retrieval.vector_cache.VectorMemory`.
+    """Vectors by digest, in a SQLite file. `router.retrieval.vector_cache.VectorMemory`.
 
     In WAL mode: a process that is killed leaves it whole, and several may share it. What it holds
     can be computed again, so nothing that happens to it is ever an error: a damaged file is put

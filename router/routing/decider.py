@@ -7,7 +7,6 @@ the nearest capabilities are offered to choose from, or what there is.
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from router.domain.commands import (
     CallTool,
@@ -36,19 +35,15 @@ from router.domain.principals import Capability
 from router.flow import paused
 from router.flow.engine.run import HANDED_OFF
 from router.flow.paused import Situation
-from router.flow.view import FlowView
 from router.llm.types import ChatAnswer, ChatRequest, UserMessage
 from router.llm.types import Message as ModelMessage
 from router.retrieval.index import CapabilityIndex
-from router.retrieval.selection import Selection, within_budget
+from router.retrieval.selection import Selection, Verdict, within_budget
 from router.routing import offer as offered
 from router.routing import prompts
-from router.routing.interpretation import Interpretation, interpret
+from router.routing.interpretation import interpret
 from router.routing.offer import Offer
 from router.routing.prompts import Prompt
-
-Verdict = Literal["clear", "several", "none"]
-"""How near the nearest capability is, and how alone."""
 
 _ASKS_FOR_A_PERSON = re.compile(
     r"人工|真人|(?:找|跟|和|让)(?:个|一个)?人(?:说|聊|谈|来)|客服"
@@ -58,9 +53,6 @@ _ASKS_FOR_A_PERSON = re.compile(
     re.IGNORECASE,
 )
 """A person is asked for by name, and no model is there to tell whether something else is meant."""
-
-MOST_OPTIONS = 6
-"""As many as a person reads at a glance."""
 
 LOST = Localised(
     zh="这句我没把握。这里可以办这些，选一个就行：",
@@ -107,7 +99,16 @@ def decide_without_model(
     """
     active, locale = situation.active, situation.locale
     if active is not None and active.asking:
-        return _misunderstood(active, locale)
+        # The flow hands off itself, by what it says to one miss too many.
+        lost = active.misses + 1 == HANDED_OFF
+        route = Route(
+            kind="handoff" if lost else "flow",
+            target=active.flow,
+            by="slot",
+            confidence=0.0,
+            reason=NO_ANSWER.within(locale),
+        )
+        return route, [Misunderstood()]
     if _ASKS_FOR_A_PERSON.search(message.text or ""):
         reason = FOR_A_PERSON.within(locale)
         return Route(kind="handoff", by="fallback", reason=reason), [HandOff(reason=reason)]
@@ -118,27 +119,14 @@ def decide_without_model(
     return _offered(situation, capabilities, verdict)
 
 
-def _misunderstood(active: FlowView, locale: Locale) -> tuple[Route, list[Command]]:
-    # The flow hands off itself, by what it says to one miss too many.
-    lost = active.misses + 1 == HANDED_OFF
-    route = Route(
-        kind="handoff" if lost else "flow",
-        target=active.flow,
-        by="slot",
-        confidence=0.0,
-        reason=NO_ANSWER.within(locale),
-    )
-    return route, [Misunderstood()]
-
-
 def _offered(
     situation: Situation, capabilities: Sequence[Capability], verdict: Verdict
 ) -> tuple[Route, list[Command]]:
     """The nearest and the flows to choose from, behind the open ones that were asked about."""
     locale, far = situation.locale, verdict == "none"
-    near = list(capabilities[: MOST_OPTIONS if far else NEAR_OPTIONS])
+    near = list(capabilities[: offered.MOST_OPTIONS if far else NEAR_OPTIONS])
     flows = [c for c in capabilities if c.kind == "flow" and c not in near]
-    shown = [*near, *flows][:MOST_OPTIONS]
+    shown = [*near, *flows][: offered.MOST_OPTIONS]
     options = [
         *(option for option in situation.offered if paused.run_meant(option.value)),
         *(Option(label=c.title.within(locale), value=c.name) for c in shown),
@@ -197,13 +185,19 @@ async def decide_with_model(
     problems: list[str] = []
     messages = _messages(question)
     for _ in range(3):
-        answer = await ask(_request(messages, question))
+        request = ChatRequest(
+            messages=messages,
+            functions=question.offer.functions,
+            spoken={offered.RESPOND: "text"},
+            max_tokens=MOST_TOKENS,
+            prompt=question.prompt.fingerprint,
+        )
+        answer = await ask(request)
         read = interpret(answer, question.offer)
         if read.search is not None and not read.commands:
-            wider, capabilities = await widen(read.search)
-            question = replace(
-                question, offer=replace(wider, may_search=False), capabilities=capabilities
-            )
+            wider, there = await widen(read.search)
+            last = replace(wider, may_search=False)
+            question = replace(question, offer=last, capabilities=there)
             messages = _messages(question)
             continue
         if read.commands and (read.is_sound or problems):
@@ -216,7 +210,9 @@ async def decide_with_model(
         if problems:
             return None
         problems = read.problems
-        messages = (*messages, _complaint(read))
+        listed = "\n".join(f"- {problem}" for problem in problems[:5])
+        complaint = f"That couldn't be used:\n{listed}\nDecide again."
+        messages = (*messages, UserMessage(text=complaint))
     return None
 
 
@@ -225,21 +221,6 @@ def _messages(question: RoutingQuestion) -> tuple[ModelMessage, ...]:
     return prompts.messages(
         question.prompt, question.text, question.capabilities, question.history, state
     )
-
-
-def _request(messages: tuple[ModelMessage, ...], question: RoutingQuestion) -> ChatRequest:
-    return ChatRequest(
-        messages=messages,
-        functions=question.offer.functions,
-        spoken={offered.RESPOND: "text"},
-        max_tokens=MOST_TOKENS,
-        prompt=question.prompt.fingerprint,
-    )
-
-
-def _complaint(read: Interpretation) -> ModelMessage:
-    problems = "\n".join(f"- {problem}" for problem in read.problems[:5])
-    return UserMessage(text=f"That couldn't be used:\n{problems}\nDecide again.")
 
 
 def cost(answer: ChatAnswer) -> Usage:
@@ -276,20 +257,14 @@ _KINDS: dict[type, RouteKind] = {
 
 def route_of(command: Command, active: str | None, reason: str) -> Route:
     """How a command of a model's is shown."""
-    target = {
-        "start_flow": getattr(command, "flow", None),
-        "call_tool": getattr(command, "tool", None),
-        "run_skill": getattr(command, "skill", None),
-    }
-    return Route(
-        kind=_KINDS.get(type(command), "reply"),
-        target=target.get(
-            command.type,
-            active if command.type in ("fill_slots", "cancel_flow", "misunderstood") else None,
-        ),
-        by="llm",
-        reason=reason,
-    )
+    target = None
+    match command:
+        case StartFlow(flow=name) | CallTool(tool=name) | RunSkill(skill=name):
+            target = name
+        case FillSlots() | CancelFlow() | Misunderstood():
+            target = active
+    kind = _KINDS.get(type(command), "reply")
+    return Route(kind=kind, target=target, by="llm", reason=reason)
 
 
 EVERYTHING = 4000
@@ -301,12 +276,8 @@ async def find(
     index: CapabilityIndex, usable: Iterable[Capability], text: str, situation: Situation
 ) -> Selection:
     """What the text may be for among what the caller may use; the active flow is always there."""
-    active = situation.active
-    return await index.select(
-        text,
-        among=[capability.name for capability in usable],
-        always=[active.flow] if active else [],
-    )
+    always = [situation.active.flow] if situation.active else []
+    return await index.select(text, among=[one.name for one in usable], always=always)
 
 
 def decide_by_nearness(

@@ -4,7 +4,7 @@ Unknown names, arguments that don't fit and calls that make no sense now become 
 each exact enough to be handed back to the model; nothing invented becomes a command.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -39,9 +39,6 @@ def known(tool: Tool, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue
 def problem(tool: Tool, arguments: Mapping[str, JsonValue]) -> str | None:
     """What is wrong with them, for the model to mend; None where nothing is."""
     return "; ".join(tool.implementation.problems(arguments)[:_SHOWN]) or None
-
-
-MOST_OPTIONS = 6
 
 
 @dataclass
@@ -95,19 +92,20 @@ def _command(call: FunctionCall, offer: Offer) -> Command:
 
 
 def _start(call: FunctionCall, offer: Offer) -> Command:
-    name = call.arguments.get("flow_name")
-    flow = offer.flows.get(name) if isinstance(name, str) else None
-    if flow is None:
-        names = ", ".join(sorted(offer.flows)) or "none"
-        raise _Unusable(f"there is no flow {str(name)[:60]!r}; there are: {names}")
+    flow = offer.flows[_name(call, "flow", offer.flows)]
     return StartFlow(flow=flow.flow, slots=_slots(call, flow.slots))
 
 
+def _name(call: FunctionCall, kind: str, there: Collection[str]) -> str:
+    name = call.arguments.get(f"{kind}_name")
+    if isinstance(name, str) and name in there:
+        return name
+    names = ", ".join(sorted(there)) or "none"
+    raise _Unusable(f"there is no {kind} {str(name)[:60]!r}; there are: {names}")
+
+
 def _skill(call: FunctionCall, offer: Offer) -> Command:
-    name = call.arguments.get("skill_name")
-    if not isinstance(name, str) or name not in offer.skills:
-        names = ", ".join(sorted(offer.skills)) or "none"
-        raise _Unusable(f"there is no skill {str(name)[:60]!r}; there are: {names}")
+    name = _name(call, "skill", offer.skills)
     return RunSkill(skill=name, request=_text(call, "request"))
 
 
@@ -136,16 +134,11 @@ def _slots(call: FunctionCall, slots: Iterable[str]) -> dict[str, JsonValue]:
 
 
 def _question(call: FunctionCall, _: Offer) -> Command:
-    options = call.arguments.get("options")
-    labels = (
-        [o.strip() for o in options if isinstance(o, str) and o.strip()]
-        if isinstance(options, list)
-        else []
-    )
-    distinct = list(dict.fromkeys(labels))[:MOST_OPTIONS]
-    return Clarify(
-        text=_text(call, "text"), options=[Option(label=one, value=one) for one in distinct]
-    )
+    given = call.arguments.get("options")
+    listed = given if isinstance(given, list) else []
+    labels = dict.fromkeys(o.strip() for o in listed if isinstance(o, str) and o.strip())
+    options = [Option(label=one, value=one) for one in labels][: offered.MOST_OPTIONS]
+    return Clarify(text=_text(call, "text"), options=options)
 
 
 _READERS: dict[str, Callable[[FunctionCall, Offer], Command]] = {
@@ -170,14 +163,11 @@ def _tidied(commands: list[Command]) -> list[Command]:
     """Without what contradicts itself: a question beside a deed, a second cancel, a double."""
     deeds = [c for c in commands if not isinstance(c, Clarify | HandOff)]
     kept: list[Command] = []
+    done: set[object] = set()
     for command in deeds or commands[:1]:
-        if command not in kept and not _is_second(command, kept):
+        once = command.flow if isinstance(command, StartFlow) else type(command)
+        is_second = isinstance(command, StartFlow | CancelFlow | FillSlots) and once in done
+        if command not in kept and not is_second:
             kept.append(command)
+        done.add(once)
     return kept
-
-
-def _is_second(command: Command, before: list[Command]) -> bool:
-    if isinstance(command, StartFlow):
-        return any(isinstance(one, StartFlow) and one.flow == command.flow for one in before)
-    once = (CancelFlow, FillSlots)
-    return isinstance(command, once) and any(type(one) is type(command) for one in before)

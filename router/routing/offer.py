@@ -18,6 +18,9 @@ RESPOND, CLARIFY, HAND_OFF = "respond_message", "ask_clarification", "hand_off"
 FLOW, SKILL, FIND = "dispatch_to_flow", "dispatch_to_skill", "find_capabilities"
 FILL, CANCEL = "fill_slots", "cancel_flow"
 
+MOST_OPTIONS = 6
+"""To choose from: as many as a person reads at a glance."""
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -39,37 +42,38 @@ class Offer:
         Those that come and go within a conversation are last.
         """
         flows = [self.flows[name] for name in sorted(self.flows)]
-        tools = [_tool(self.tools[name]) for name in sorted(self.tools)]
-        to_flows = [dispatch(flows)] if flows else []
-        skills = [_to_skill(sorted(self.skills))] if self.skills else []
-        search = [function(FIND, "Find what else can be done here.", query=TEXT)]
-        passing = [*self._active_functions(), *(search if self.may_search else [])]
-        options = {"type": "array", "items": TEXT, "maxItems": 6}
-        always = [
+        options = {"type": "array", "items": TEXT, "maxItems": MOST_OPTIONS}
+        nobody = "No other function does what is wanted: point to a person."
+        offered = [
             function(RESPOND, "Only talk: greetings, thanks, small talk.", text=TEXT),
             function(CLARIFY, "Ask which of several things is meant.", text=TEXT, options=options),
-            function(
-                HAND_OFF, "No other function does what is wanted: point to a person.", reason=TEXT
-            ),
+            function(HAND_OFF, nobody, reason=TEXT),
         ]
-        return (*always, *to_flows, *skills, *tools, *passing)
+        if flows:
+            offered.append(dispatch(flows))
+        if self.skills:
+            skill = {"type": "string", "enum": sorted(self.skills)}
+            about = "Have a specialist work on it, in several steps."
+            offered.append(function(SKILL, about, skill_name=skill, request=TEXT))
+        offered += [_tool(self.tools[name]) for name in sorted(self.tools)]
+        offered += self._active_functions()
+        if self.may_search:
+            offered.append(function(FIND, "Find what else can be done here.", query=TEXT))
+        return tuple(offered)
 
     def _active_functions(self) -> Sequence[Function]:
         if self.active is None or not self.active.asking:
             return []
-        fillable = self.active.fillable.items()
         slots = {
             name: slot.kind.quoted(slot)
-            for name, slot in fillable
+            for name, slot in self.active.fillable.items()
             if _is_asked(slot) or name in self.active.awaiting
         }
+        about = "Answer what the active flow asks, or correct what it knows."
+        cancel = "Give up the active flow."
         return [
-            function(
-                FILL,
-                "Answer what the active flow asks, or correct what it knows.",
-                slots=_object(slots),
-            ),
-            Function(name=CANCEL, description="Give up the active flow.", parameters=_object({})),
+            function(FILL, about, slots=_object(slots)),
+            Function(name=CANCEL, description=cancel, parameters=_object({})),
         ]
 
 
@@ -85,37 +89,18 @@ def described(capabilities: Sequence[Capability]) -> str:
 
 def dispatch(flows: Sequence[FlowDefinition]) -> Function:
     """One function for all flows, whose slots are those of one of them."""
-    parts = [part for flow in flows if (part := _slots_of(flow))["properties"]]
-    slots = {"anyOf": parts} if len(parts) > 1 else parts[0] if parts else _object({})
-    return Function(
-        name=FLOW,
-        description="Start a flow, with the slots that the message states.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "flow_name": {"type": "string", "enum": [flow.flow for flow in flows]},
-                "slots": slots,
-            },
-            "required": ["flow_name"],
-        },
-    )
-
-
-def _slots_of(flow: FlowDefinition) -> dict[str, Any]:
-    asked = {name: slot.kind.quoted(slot) for name, slot in flow.slots.items() if _is_asked(slot)}
-    return {**_object(asked), "description": f"of {flow.flow}"}
-
-
-def _to_skill(names: Sequence[str]) -> Function:
-    return Function(
-        name=SKILL,
-        description="Have a specialist work on it, in several steps.",
-        parameters={
-            "type": "object",
-            "properties": {"skill_name": {"type": "string", "enum": list(names)}, "request": TEXT},
-            "required": ["skill_name", "request"],
-        },
-    )
+    parts = []
+    for flow in flows:
+        slots = flow.slots.items()
+        if asked := {name: slot.kind.quoted(slot) for name, slot in slots if _is_asked(slot)}:
+            parts.append({**_object(asked), "description": f"of {flow.flow}"})
+    properties = {
+        "flow_name": {"type": "string", "enum": [flow.flow for flow in flows]},
+        "slots": {"anyOf": parts} if len(parts) > 1 else next(iter(parts), _object({})),
+    }
+    about = "Start a flow, with the slots that the message states."
+    schema = {**_object(properties), "required": ["flow_name"]}
+    return Function(name=FLOW, description=about, parameters=schema)
 
 
 def _is_asked(slot: Slot) -> bool:
@@ -125,9 +110,8 @@ def _is_asked(slot: Slot) -> bool:
     """
     if slot.part_of_range in ("start_half", "end_half"):
         return False
-    if slot.required:
-        return slot.lookup is None or slot.ask is not None
-    return slot.lookup is None and slot.ask is not None
+    found = [slot.lookup is None, slot.ask is not None]
+    return any(found) if slot.required else all(found)
 
 
 def _tool(tool: Tool) -> Function:
@@ -135,17 +119,13 @@ def _tool(tool: Tool) -> Function:
 
     No examples where an argument may be any words: small models give it the example's.
     """
-    about = " ".join(tool.description.split("\n\n", 1)[0].split())
-    examples = "" if _takes_any_words(tool) else _such_as(tool.examples)
-    said = f"{tool.title.zh}: {about}{examples}"
-    return Function(name=tool.name, description=said, parameters=dict(tool.parameters))
-
-
-def _takes_any_words(tool: Tool) -> bool:
     properties: Any = tool.parameters.get("properties") or {}
     needed: Any = tool.parameters.get("required") or []
     plain = [properties[name] for name in needed if properties[name].get("type") == "string"]
-    return any(not {"enum", "format", "pattern"} & set(schema) for schema in plain)
+    takes_any_words = any(not {"enum", "format", "pattern"} & set(schema) for schema in plain)
+    about = " ".join(tool.description.split("\n\n", 1)[0].split())
+    said = f"{tool.title.zh}: {about}{'' if takes_any_words else _such_as(tool.examples)}"
+    return Function(name=tool.name, description=said, parameters=dict(tool.parameters))
 
 
 def _such_as(examples: Sequence[str]) -> str:

@@ -12,18 +12,16 @@ from router.domain.principals import Capability
 from router.flow.paused import PausedRun, Situation, which
 from router.flow.view import FlowView
 from router.llm.types import ChatAnswer, ChatRequest
-from router.retrieval.selection import RetrievedCandidate, Selection, Signs
+from router.retrieval.selection import RetrievedCandidate, Selection, Signs, Verdict
 from router.routing.decider import (
-    MOST_OPTIONS,
     ModelDecision,
     RoutingQuestion,
-    Verdict,
     decide_with_model,
     decide_without_model,
     listed,
     route_of,
 )
-from router.routing.offer import Offer
+from router.routing.offer import MOST_OPTIONS, Offer
 from tests.unit.retrieval.capabilities import capability
 from tests.unit.routing.samples import ACTIVE, FLOWS, PROMPTS, called, offer
 
