@@ -16,7 +16,6 @@ from router.llm.types import (
     ChatRequest,
     Function,
     FunctionCall,
-    SystemMessage,
     ToolMessage,
     UserMessage,
 )
@@ -30,8 +29,7 @@ from router.routing.skill_step import (
     Means,
     SkillTask,
     handing_back,
-    opening,
-    recalled,
+    messages,
     rules,
 )
 from router.skill.plan import (
@@ -67,14 +65,12 @@ _PLAN = function(PLAN, "The steps of the work; those that don't wait run at once
 
 def plan_request(prompt: Prompt, task: SkillTask, means: Means, memory: AgentMemory) -> ChatRequest:
     """The question for a plan; where there is one already, for what is left of it."""
+    about = {name: tool.description.split("\n\n", 1)[0] for name, tool in means.tools.items()}
+    tools = (f"- {name}: {' '.join(about[name].split())}" for name in sorted(about))
+    told = "\n".join([rules(prompt, task.skill), "\nTools of the steps:", *tools])
+    state = [UserMessage(text=_state(memory.plan))] if memory.plan else []
     return ChatRequest(
-        messages=(
-            SystemMessage(text=f"{rules(prompt, task.skill)}\n\n{_tools(means)}"),
-            UserMessage(text=opening(task)),
-            *recalled(memory),
-            *memory.dialogue,
-            *([UserMessage(text=_state(memory.plan))] if memory.plan else []),
-        ),
+        messages=messages(told, task, memory, state),
         functions=(_PLAN, *handing_back(memory)),
         max_calls=1,
         prompt=prompt.fingerprint,
@@ -86,15 +82,9 @@ def reflect_request(
 ) -> ChatRequest:
     """The question what to do with the results; the `last` one is for an answer alone."""
     plan = memory.plan or Plan()
-    state = f"{_state(plan)}\n{LAST_STEP}" if last else _state(plan)
+    state = UserMessage(text=f"{_state(plan)}\n{LAST_STEP}" if last else _state(plan))
     return ChatRequest(
-        messages=(
-            SystemMessage(text=rules(prompt, task.skill)),
-            UserMessage(text=opening(task)),
-            *recalled(memory),
-            *memory.dialogue,
-            UserMessage(text=state),
-        ),
+        messages=messages(rules(prompt, task.skill), task, memory, [state]),
         functions=tuple(_verdicts(plan, last=last)),
         must_call=False,
         max_calls=1,
@@ -114,13 +104,6 @@ def _verdicts(plan: Plan, *, last: bool) -> Iterator[Function]:
         yield function(RETRY, "Have one step done again, better.", step=step, why=_WHY)
     if plan.may_be_replanned:
         yield function(REPLAN, "Plan what is left anew; results that serve are kept.", why=_WHY)
-
-
-def _tools(means: Means) -> str:
-    """What steps can call, each by the first paragraph of what it does."""
-    about = {name: tool.description.split("\n\n", 1)[0] for name, tool in means.tools.items()}
-    lines = (f"- {name}: {' '.join(about[name].split())}" for name in sorted(about))
-    return "\n".join(["Tools of the steps:", *lines])
 
 
 def _state(plan: Plan) -> str:
@@ -149,11 +132,10 @@ MOST_PROBLEMS = 5
 
 
 class Planned(BaseModel):
-    """What the answer to a plan's question comes to.
+    """What the answer for a plan comes to: `steps`, or a `complaint` about what it `said`.
 
-    Either `steps`, or a `complaint` for the model about what it `said`. `text` ends the run
-    with those words; one that `hands_back` gives the message to the desk. `spent` says to the
-    employee that no budget paid for an answer.
+    `text` ends the run with those words; one that `hands_back` gives the message to the desk.
+    `spent` says to the employee that no budget paid for an answer.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -211,11 +193,10 @@ def read_verdict(answer: ChatAnswer, plan: Plan, *, last: bool = False) -> Refle
             return Reflected(verdict=Accept(result=said))
         wrong = [*answer.problems, "it called nothing and said nothing"]
         return Reflected(said=_whole(answer), complaint=_complaint(wrong))
-    verdict = _verdict(call, plan, last=last)
-    said_too = AssistantMessage(calls=(call,))
+    verdict, called = _verdict(call, plan, last=last), AssistantMessage(calls=(call,))
     if isinstance(verdict, str):
-        return Reflected(said=said_too, complaint=_complaint([verdict]))
-    return Reflected(verdict=verdict, said=said_too)
+        return Reflected(said=called, complaint=_complaint([verdict]))
+    return Reflected(verdict=verdict, said=called)
 
 
 def _verdict(call: FunctionCall, plan: Plan, *, last: bool) -> Verdict | str:
@@ -264,11 +245,8 @@ def _step(given: Mapping[str, JsonValue]) -> PlanStep | None:
     on = given.get("depends_on") or []
     if id_ is None or not isinstance(task, str) or not isinstance(on, list):
         return None
-    others = [_id(other) for other in on]
-    known = tuple(other for other in others if other is not None)
-    return (
-        PlanStep(id=id_, task=shown(task), depends_on=known) if len(known) == len(others) else None
-    )
+    known = tuple(other for each in on if (other := _id(each)) is not None)
+    return PlanStep(id=id_, task=shown(task), depends_on=known) if len(known) == len(on) else None
 
 
 def _id(given: JsonValue) -> str | None:

@@ -19,7 +19,6 @@ from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import SpokenLine
 from router.domain.principals import Capability
 from router.flow.paused import Situation
-from router.flow.view import FlowView
 from router.llm.types import AssistantMessage, Message, SystemMessage, UserMessage
 from router.routing.offer import described
 
@@ -62,7 +61,12 @@ class Prompts:
 
     def __init__(self, texts: Mapping[str, Localised], shares: Mapping[str, int]) -> None:
         self._texts = texts
-        self._shares = {job: _shares_of(job, texts, shares) for job in JOBS}
+        self._shares: dict[str, dict[str, int]] = {}
+        for job in JOBS:
+            versions = [version for version in texts if _job(version) == job]
+            versions.sort(key=lambda version: int(version.rpartition("-")[2]))
+            named = {version: shares[version] for version in versions if shares.get(version)}
+            self._shares[job] = named or {versions[-1]: 1}
 
     @classmethod
     def load(cls, folder: Path | None = None, shares: Mapping[str, int] | None = None) -> Self:
@@ -95,9 +99,8 @@ class Prompts:
     def of(self, job: Job, conversation: str, locale: Locale) -> Prompt:
         """What this conversation's questions are asked with."""
         shares = self._shares[job]
-        drawn = int.from_bytes(
-            hashlib.sha256((f"{job}:{conversation}").encode()).digest()[:8]
-        ) % sum(shares.values())
+        digest = hashlib.sha256(f"{job}:{conversation}".encode()).digest()
+        drawn = int.from_bytes(digest[:8]) % sum(shares.values())
         for version, share in shares.items():
             drawn -= share
             if drawn < 0:
@@ -105,20 +108,8 @@ class Prompts:
         raise AssertionError("shares add up to more than was drawn")
 
 
-def _shares_of(
-    job: str, texts: Mapping[str, Localised], shares: Mapping[str, int]
-) -> dict[str, int]:
-    versions = sorted((v for v in texts if _job(v) == job), key=_number)
-    named = {version: shares[version] for version in versions if shares.get(version)}
-    return named or dict.fromkeys(versions[-1:], 1)
-
-
 def _job(version: str) -> str:
     return version.rpartition("-")[0]
-
-
-def _number(version: str) -> int:
-    return int(version.rpartition("-")[2])
 
 
 def _read(folder: Path) -> dict[str, Localised]:
@@ -130,17 +121,14 @@ def _read(folder: Path) -> dict[str, Localised]:
                 found.setdefault(version, {})[match["locale"]] = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MisconfiguredError(f"{folder}: prompts can't be read: {error}") from error
-    return {version: _whole(folder, version, texts) for version, texts in found.items()}
-
-
-def _whole(folder: Path, version: str, texts: dict[str, str]) -> Localised:
-    missing = [locale for locale in LOCALES if not texts.get(locale, "").strip()]
-    if missing:
-        raise MisconfiguredError(
-            f"{folder}: {version} has no text in {' and '.join(missing)}; "
-            f"write {version}.{missing[0]}.md"
-        )
-    return Localised(**texts)
+    for version, texts in found.items():
+        missing = [locale for locale in LOCALES if not texts.get(locale, "").strip()]
+        if missing:
+            raise MisconfiguredError(
+                f"{folder}: {version} has no text in {' and '.join(missing)}; "
+                f"write {version}.{missing[0]}.md"
+            )
+    return {version: Localised(**texts) for version, texts in found.items()}
 
 
 LONGEST = 8_000
@@ -172,17 +160,12 @@ def messages(
 ) -> tuple[Message, ...]:
     """The messages of one decision; `state` is what `state_of` gives."""
     system = f"{prompt.text}\nFlows and skills\n{described(capabilities) or '- none'}\n"
-    return (
-        SystemMessage(text=system),
-        *(_said(line) for line in history),
-        UserMessage(text=f"{state}\n<message>\n{material(text)}\n</message>"),
-    )
-
-
-def _said(line: SpokenLine) -> Message:
-    if line.role == "user":
-        return UserMessage(text=f"<message>\n{material(line.text)}\n</message>")
-    return AssistantMessage(text=line.text)
+    said: list[Message] = [SystemMessage(text=system)]
+    for line in history:
+        written = f"<message>\n{material(line.text)}\n</message>"
+        of_user = line.role == "user"
+        said.append(UserMessage(text=written) if of_user else AssistantMessage(text=line.text))
+    return (*said, UserMessage(text=f"{state}\n<message>\n{material(text)}\n</message>"))
 
 
 def state_of(situation: Situation, earlier: Sequence[str] = ()) -> str:
@@ -192,22 +175,18 @@ def state_of(situation: Situation, earlier: Sequence[str] = ()) -> str:
     if active is None or not active.asking:
         lines.append("No flow is active.")
     else:
-        lines.append(_active(active))
+        asked = ", ".join(active.awaiting) or "a confirmation"
+        question = material(active.replies[-1].text)[:LONGEST_QUESTION] if active.replies else ""
+        known = ", ".join(f"{name}={value}" for name, value in active.slots.items())
+        lines.append(
+            f"Active flow: {active.flow}, asking for {asked}{f' ({question})' if question else ''}"
+            f"; known: <known>{material(known or 'nothing yet')}</known>."
+        )
     if situation.paused:
         lines.append(f"Paused, to be taken up after it: {', '.join(situation.paused)}.")
     if earlier:
         lines += ["Before all that, in short:", *(f"- {material(gist)}" for gist in earlier)]
     return "\n".join(lines)
-
-
-def _active(view: FlowView) -> str:
-    asked = ", ".join(view.awaiting) or "a confirmation"
-    question = material(view.replies[-1].text)[:LONGEST_QUESTION] if view.replies else ""
-    known = ", ".join(f"{name}={value}" for name, value in view.slots.items()) or "nothing yet"
-    return (
-        f"Active flow: {view.flow}, asking for {asked}"
-        f"{f' ({question})' if question else ''}; known: <known>{material(known)}</known>."
-    )
 
 
 def material(text: str) -> str:

@@ -48,23 +48,16 @@ def request(
 ) -> ChatRequest:
     """The question to a model: the message, and what was found for it, both marked as material."""
     said = material("\n".join(f"{line.role}: {line.text}" for line in history[-4:]))
-    found = "\n".join(_section(finding) for finding in findings)
+    parts = [f"<history>\n{said}\n</history>"]
+    for tool, result, error in findings:
+        body = material(error or json.dumps(result, ensure_ascii=False)[:LONGEST])
+        parts.append(f'<result tool="{tool}">\n{body}\n</result>')
+    parts.append(f"<message>\n{material(text)}\n</message>")
     return ChatRequest(
-        messages=(
-            SystemMessage(text=prompt.text),
-            UserMessage(
-                text=f"<history>\n{said}\n</history>\n{found}\n<message>\n{material(text)}\n</message>"
-            ),
-        ),
+        messages=(SystemMessage(text=prompt.text), UserMessage(text="\n".join(parts))),
         must_call=False,
         prompt=prompt.fingerprint,
     )
-
-
-def _section(finding: Finding) -> str:
-    tool, result, error = finding
-    body = material(error or json.dumps(result, ensure_ascii=False)[:LONGEST])
-    return f'<result tool="{tool}">\n{body}\n</result>'
 
 
 def plain(findings: Sequence[Finding], locale: Locale) -> str:
@@ -72,7 +65,10 @@ def plain(findings: Sequence[Finding], locale: Locale) -> str:
 
     A finding that sums itself up, in a text called `summary`, is that.
     """
-    return "\n\n".join(_plainly(finding, locale) for finding in findings)
+    lost = {"zh": "没查到：", "en": "That couldn't be found out: "}[locale]
+    return "\n\n".join(
+        told(result, locale) if error is None else f"{lost}{error}" for _, result, error in findings
+    )
 
 
 def with_links(said: str, findings: Sequence[Finding], locale: Locale) -> str:
@@ -83,10 +79,3 @@ def with_links(said: str, findings: Sequence[Finding], locale: Locale) -> str:
     files = [file for _, result, _ in findings for file in mentions_in(result)]
     missing = [linked(file, locale) for file in dict.fromkeys(files) if file.url not in said]
     return "\n".join([said, *missing])
-
-
-def _plainly(finding: Finding, locale: Locale) -> str:
-    _, result, error = finding
-    if error is not None:
-        return f"没查到：{error}" if locale == "zh" else f"That couldn't be found out: {error}"
-    return told(result, locale)

@@ -10,7 +10,7 @@ question, and most of them begin with the very words of the one before, which se
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -67,9 +67,9 @@ def fitted(memory: AgentMemory, ephemeral: Mapping[str, int], budget: int = STEP
     """
     room = Room.of(memory, budget)
     kept = _without_ephemeral(memory.dialogue, ephemeral)
-    if not room.takes(_size(kept)):
+    if not room.takes(Size.of(*kept)):
         kept = _shrunk(kept, room.low)
-    gone = 0 if room.takes(_size(kept)) else _outgrown(kept, room.low)
+    gone = 0 if room.takes(Size.of(*kept)) else _outgrown(kept, room.low)
     left = memory.model_copy(update={"dialogue": tuple(kept[gone:])})
     return Fitted(left, tuple(kept[:gone]))
 
@@ -109,15 +109,10 @@ class Size(NamedTuple):
     bytes: int
 
     @classmethod
-    def of(cls, message: Message) -> "Size":
-        """The size of one message."""
-        return cls(_tokens([message]), len(message.model_dump_json().encode()))
-
-    @classmethod
-    def sum(cls, sizes: "Iterable[Size]") -> "Size":
-        """The size of all of them together."""
-        every = list(sizes)
-        return cls(sum(size.tokens for size in every), sum(size.bytes for size in every))
+    def of(cls, *messages: Message) -> "Size":
+        """The size of these messages together."""
+        written = sum(len(message.model_dump_json().encode()) for message in messages)
+        return cls(_tokens(messages), written)
 
 
 @dataclass(frozen=True)
@@ -164,23 +159,23 @@ def _without_ephemeral(dialogue: Sequence[Message], ephemeral: Mapping[str, int]
 
 def _shrunk(dialogue: Sequence[Message], low: Room) -> list[Message]:
     """The dialogue with so many of its oldest results shrunk as it takes, up to all of them."""
-    kept, sizes = list(dialogue), [Size.of(message) for message in dialogue]
-    whole = Size.sum(sizes)
+    kept, whole = list(dialogue), Size.of(*dialogue)
     for place in range(_latest(dialogue)):
         if low.takes(whole):
             break
-        kept[place] = _stub(kept[place])
+        before, kept[place] = Size.of(kept[place]), _stub(kept[place])
         less = Size.of(kept[place])
-        whole = Size(*(w - s + n for w, s, n in zip(whole, sizes[place], less, strict=True)))
+        whole = Size(*(w - s + n for w, s, n in zip(whole, before, less, strict=True)))
     return kept
 
 
 def _outgrown(dialogue: Sequence[Message], low: Room) -> int:
     """How many of the first messages have to go: whole exchanges, and never the latest."""
     begins = _latest(dialogue)
-    left = _size(dialogue[begins:])
+    left = Size.of(*dialogue[begins:])
     for place in reversed(range(begins)):
-        left = Size.sum((left, Size.of(dialogue[place])))
+        tokens, written = Size.of(dialogue[place])
+        left = Size(left.tokens + tokens, left.bytes + written)
         if not low.takes(left):
             break
         if not isinstance(dialogue[place], ToolMessage):
@@ -225,7 +220,3 @@ def _around(text: str, kept: int) -> str:
 
 def _tokens(messages: Sequence[Message]) -> int:
     return estimated_prompt_tokens(messages, ())
-
-
-def _size(dialogue: Sequence[Message]) -> Size:
-    return Size.sum(map(Size.of, dialogue))

@@ -80,9 +80,8 @@ class AgentMemory(BaseModel):
         ordered = sorted(results, key=lambda result: order[result.call_id])
         done = {result.call_id for result in results}
         waiting = next((call for call in said.calls if call.id not in done), None)
-        return self.model_copy(
-            update={"dialogue": (*self.dialogue, said, *ordered), "waiting": waiting}
-        )
+        dialogue = (*self.dialogue, said, *ordered)
+        return self.model_copy(update={"dialogue": dialogue, "waiting": waiting})
 
     def hearing(self, text: str) -> "AgentMemory":
         """With something that somebody said: the result that is waited for, where one is."""
@@ -132,13 +131,9 @@ _SAID, _CALLED, _FOUND = 240, 120, 120
 def request(prompt: Prompt, earlier: str, gone: Sequence[Message]) -> ChatRequest:
     """The question to a model: the note so far, and what is to be worked into it."""
     work = "\n".join(_line(message) for message in gone)
+    told = f"<earlier>\n{material(earlier)}\n</earlier>\n<work>\n{material(work)}\n</work>"
     return ChatRequest(
-        messages=(
-            SystemMessage(text=prompt.text),
-            UserMessage(
-                text=f"<earlier>\n{material(earlier)}\n</earlier>\n<work>\n{material(work)}\n</work>"
-            ),
-        ),
+        messages=(SystemMessage(text=prompt.text), UserMessage(text=told)),
         must_call=False,
         max_tokens=MOST_TOKENS,
         prompt=prompt.fingerprint,

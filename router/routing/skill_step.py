@@ -1,7 +1,7 @@
 """One step of a skill's sub-agent: what the model is asked, and what its answer comes to."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -129,13 +129,7 @@ def request(
     found; and what is to be heeded right now. The `last` step has nothing to call.
     """
     return ChatRequest(
-        messages=(
-            SystemMessage(text=rules(prompt, task.skill)),
-            UserMessage(text=opening(task)),
-            *recalled(memory),
-            *memory.dialogue,
-            *heeded(memory, last=last),
-        ),
+        messages=messages(rules(prompt, task.skill), task, memory, heeded(memory, last=last)),
         functions=_endings(task) if last else _functions(task, means, memory),
         must_call=False,
         max_calls=MOST_CALLS,
@@ -143,6 +137,14 @@ def request(
         max_tokens=LONGEST_ANSWER,
         prompt=prompt.fingerprint,
     )
+
+
+def messages(
+    rules: str, task: SkillTask, memory: AgentMemory, now: Sequence[Message]
+) -> tuple[Message, ...]:
+    """What every question of a run has in common, and what is said in this one alone."""
+    opened = (SystemMessage(text=rules), UserMessage(text=opening(task)))
+    return (*opened, *recalled(memory), *memory.dialogue, *now)
 
 
 def rules(prompt: Prompt, skill: Skill) -> str:
@@ -153,20 +155,13 @@ def rules(prompt: Prompt, skill: Skill) -> str:
 def opening(task: SkillTask) -> str:
     """When it is, what was said before, and what is wanted: the same at every question of a run."""
     before = "\n".join(f"{line.role}: {line.text}" for line in task.history)
-    return (
-        f"Now: {task.now:%A %Y-%m-%d %H:%M}.\n<history>\n{material(before)}\n</history>\n"
-        f"<request>\n{material(task.request)}\n</request>"
-    ) + (_brief(task.part) if task.part else "")
-
-
-def _brief(part: StepBrief) -> str:
-    """What one step of a plan is to do, what it can build on, and what of it didn't do before."""
-    found = "\n".join(f"{id_}: {material(text)}" for id_, text in part.results.items())
-    tried = "\n".join(f"- {material(why)}" for why in part.tries)
-    return (
-        f"\n<step>\n{material(part.task)}\n</step>\n<results>\n{found}\n</results>\n"
-        f"<tried>\n{tried}\n</tried>"
-    )
+    sections = {"history": material(before), "request": material(task.request)}
+    if part := task.part:
+        found = "\n".join(f"{id_}: {material(text)}" for id_, text in part.results.items())
+        tried = "\n".join(f"- {material(why)}" for why in part.tries)
+        sections |= {"step": material(part.task), "results": found, "tried": tried}
+    told = (f"<{name}>\n{text}\n</{name}>" for name, text in sections.items())
+    return "\n".join([f"Now: {task.now:%A %Y-%m-%d %H:%M}.", *told])
 
 
 def recalled(memory: AgentMemory) -> list[Message]:
@@ -193,16 +188,12 @@ def _endings(task: SkillTask) -> tuple[Function, ...]:
 def _functions(task: SkillTask, means: Means, memory: AgentMemory) -> tuple[Function, ...]:
     offered = (means.tools[name] for name in sorted(means.tools))
     flows = [means.flows[name] for name in sorted(means.flows)]
-    return (
-        *(
-            Function(name=t.name, description=t.description, parameters=dict(t.parameters))
-            for t in offered
-        ),
-        *([dispatch(flows)] if flows else []),
-        _NOTE,
-        *_endings(task),
-        *handing_back(memory),
+    tools = (
+        Function(name=tool.name, description=tool.description, parameters=dict(tool.parameters))
+        for tool in offered
     )
+    to_flows = [dispatch(flows)] if flows else []
+    return (*tools, *to_flows, _NOTE, *_endings(task), *handing_back(memory))
 
 
 def handing_back(memory: AgentMemory) -> list[Function]:

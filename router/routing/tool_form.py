@@ -1,13 +1,8 @@
 """Any tool as a form: a flow that asks for its arguments, calls it and says what it found.
 
 So every tool can be used with no model at all, through the same machine as any flow. What a
-tool asks back becomes slots in the same way. Of an argument's JSON Schema can be asked:
-
-string, number, integer, boolean, enum, date, date-time    one question
-an array of these                                          one answer with all, or one by one
-an object of these, objects within it                      a question for each field needed
-an array of flat objects                                   item by item
-free objects, tuples, lists within lists, what is deeper   nothing: `Unaskable` says why
+tool asks back becomes slots in the same way. Of an argument's JSON Schema all can be asked but
+free objects, tuples, lists within lists and what is deeper: `Unaskable` says why.
 """
 
 import re
@@ -29,11 +24,13 @@ from router.flow.slot_types.slot import Choice, RangePart, Slot, filled_by
 from router.tool.labels import choice_in, label_in
 from router.tool.tool import Tool
 
+Schema = Mapping[str, Any]
+
 _HOPS = 16
 """References followed for one schema: a circle of them has an end too."""
 
 
-def resolved(schema: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:
+def resolved(schema: Any, whole: Schema) -> Schema:
     """The schema of the value itself; empty where it only ever refers to another.
 
     >>> resolved({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "why"}, {})
@@ -41,11 +38,8 @@ def resolved(schema: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     here = mapping_in(schema)
     for _ in range(_HOPS):
-        rest = {
-            key: value
-            for key, value in here.items()
-            if key not in ("$ref", "anyOf", "oneOf", "allOf")
-        }
+        elsewhere = ("$ref", "anyOf", "oneOf", "allOf")
+        rest = {key: value for key, value in here.items() if key not in elsewhere}
         if isinstance(here.get("$ref"), str):
             # What stands beside a reference says it closer: it wins.
             here = {**_referred(here["$ref"], whole), **rest}
@@ -60,7 +54,7 @@ def resolved(schema: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-def _only_option(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _only_option(schema: Schema) -> Schema | None:
     """The one thing that a value may be besides null; None where there is no such choice."""
     for key in ("anyOf", "oneOf", "allOf"):
         options = schema.get(key)
@@ -70,14 +64,14 @@ def _only_option(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def _as_number(options: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def _as_number(options: Sequence[Schema]) -> Schema | None:
     """The number among the options, where it may also be text, as a decimal may."""
     numbers = [option for option in options if option.get("type") == "number"]
     written = [option for option in options if option.get("type") == "string"]
     return numbers[0] if len(numbers) == 1 and len(written) == len(options) - 1 else None
 
 
-def _referred(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:
+def _referred(reference: str, whole: Schema) -> Schema:
     """What a reference within the schema points at; nothing where it leads elsewhere."""
     try:
         return mapping_in(References(whole).target(reference))
@@ -85,17 +79,12 @@ def _referred(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
 
-def mapping_in(value: Any) -> Mapping[str, Any]:
+def mapping_in(value: Any) -> Schema:
     """The value where it is a mapping, as a stranger's schema may say it is; else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
-PLAIN: dict[str, str] = {
-    "string": "text",
-    "number": "number",
-    "integer": "integer",
-    "boolean": "boolean",
-}
+PLAIN = {"string": "text", **{name: name for name in ("number", "integer", "boolean")}}
 DEEPEST = 2
 """Objects within objects: nobody answers further down."""
 MOST_FIELDS = 20
@@ -124,7 +113,7 @@ class Askable:
     """Why, by the argument's name."""
 
 
-def askable(parameters: Mapping[str, Any]) -> Askable:
+def askable(parameters: Schema) -> Askable:
     """The arguments of a tool as slots.
 
     >>> askable({"properties": {"file-path": {"type": "string"}}}).arguments
@@ -151,17 +140,13 @@ def slot_name(name: str, taken: Collection[str]) -> str:
     >>> slot_name("seat-no", ()), slot_name("seat", {"seat"}), slot_name("more", ())
     ('seat_no', 'seat_2', 'more_')
     """
-    if NAMEABLE.fullmatch(name) and name not in TAKEN:
-        return _free(name, taken)
-    words = re.sub(r"[^A-Za-z0-9]+", "_", name)[:50].strip("_")
-    stem = words if NAMEABLE.fullmatch(words) and words not in TAKEN else f"{words}_"
-    stem = stem if NAMEABLE.fullmatch(stem) and stem != "_" else f"argument{stem}".rstrip("_")
-    return _free(stem, taken)
-
-
-def _free(stem: str, taken: Collection[str]) -> str:
+    stem = name
+    if not NAMEABLE.fullmatch(name) or name in TAKEN:
+        words = re.sub(r"[^A-Za-z0-9]+", "_", name)[:50].strip("_")
+        stem = words if NAMEABLE.fullmatch(words) and words not in TAKEN else f"{words}_"
+        stem = stem if NAMEABLE.fullmatch(stem) and stem != "_" else f"argument{stem}".rstrip("_")
     numbered = (f"{stem}_{n}" for n in count(2))
-    return next(name for name in chain([stem], numbered) if name not in taken)
+    return next(each for each in chain([stem], numbered) if each not in taken)
 
 
 def slot_of(
@@ -169,7 +154,7 @@ def slot_of(
     schema: Any,
     *,
     required: bool,
-    within: Mapping[str, Any] | None = None,
+    within: Schema | None = None,
     depth: int = 0,
 ) -> Slot:
     """A property as a slot; `within` is the whole schema, for what it refers to.
@@ -187,8 +172,8 @@ def slot_of(
     kind = schema.get("type")
     if (choices := _choices(name, schema)) is not None:
         return Slot(type="choice", choices=choices, **about)
-    if schema.get("format") in ("date", "date-time"):
-        return Slot(type="date" if schema["format"] == "date" else "datetime", **about)
+    if (format_ := schema.get("format")) in ("date", "date-time"):
+        return Slot(type=format_.replace("-", ""), **about)
     if kind == "array":
         return _list(name, schema, about, whole, depth)
     if kind == "object" or "properties" in schema:
@@ -211,7 +196,7 @@ def _question(label: Localised) -> Localised:
     return Localised(zh=f"{label.zh}？", en=f"{label.en[:1].upper()}{label.en[1:]}?")
 
 
-def _choices(name: str, schema: Mapping[str, Any]) -> dict[str, Choice] | None:
+def _choices(name: str, schema: Schema) -> dict[str, Choice] | None:
     """The values to choose from; numbers are no choices but are asked for as what they are."""
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if not isinstance(values, list):
@@ -221,19 +206,16 @@ def _choices(name: str, schema: Mapping[str, Any]) -> dict[str, Choice] | None:
         return None
     if not texts or any(value is not None for value in values if not isinstance(value, str)):
         raise Unaskable("a choice among values that aren't texts")
-    return {value: Choice(label=_choice(name, schema, value)) for value in texts}
-
-
-def _choice(name: str, schema: Mapping[str, Any], value: str) -> Localised:
-    words = choice_in(schema, value) or named(name, value, "zh")
-    return Localised(zh=plain(words), en=value)
+    words = {value: choice_in(schema, value) or named(name, value, "zh") for value in texts}
+    labels = {value: Localised(zh=plain(zh), en=value) for value, zh in words.items()}
+    return {value: Choice(label=label) for value, label in labels.items()}
 
 
 def _list(
     name: str,
-    schema: Mapping[str, Any],
+    schema: Schema,
     about: dict[str, Any],
-    whole: Mapping[str, Any],
+    whole: Schema,
     depth: int,
 ) -> Slot:
     """A list: of plain values, which one answer may name together, or of flat objects."""
@@ -259,7 +241,7 @@ def _count(value: object, otherwise: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 
-def _fields(schema: Mapping[str, Any], whole: Mapping[str, Any], depth: int) -> dict[str, Slot]:
+def _fields(schema: Schema, whole: Schema, depth: int) -> dict[str, Slot]:
     """The fields that can be asked for; all that are needed have to be among them."""
     if depth > DEEPEST:
         raise Unaskable("an object that is nested too deep")
@@ -268,20 +250,19 @@ def _fields(schema: Mapping[str, Any], whole: Mapping[str, Any], depth: int) -> 
         raise Unaskable(f"an object of {len(properties)} fields")
     fields: dict[str, Slot] = {}
     for name, inner in properties.items():
-        try:
-            fields[name] = _field(name, inner, name in needed, whole, depth)
-        except Unaskable as reason:
-            if name in needed:
-                raise Unaskable(f"{name[:40]}: {reason}") from None
+        is_needed, unaskable = name in needed, "a name that no path can carry"
+        if _FIELD.fullmatch(name) and name not in TAKEN:
+            try:
+                fields[name] = slot_of(
+                    name, inner, required=is_needed, within=whole, depth=depth + 1
+                )
+            except Unaskable as reason:
+                unaskable = str(reason)
+        if is_needed and name not in fields:
+            raise Unaskable(f"{name[:40]}: {unaskable}")
     if not fields:
         raise Unaskable("an object of any fields")
     return fields
-
-
-def _field(name: str, schema: Any, needed: bool, whole: Mapping[str, Any], depth: int) -> Slot:
-    if not _FIELD.fullmatch(name) or name in TAKEN:
-        raise Unaskable("a name that no path can carry")
-    return slot_of(name, schema, required=needed, within=whole, depth=depth + 1)
 
 
 UNKNOWN = 'results.error.kind == "unknown"'
@@ -296,16 +277,11 @@ _ABOUT = "{{% if results.about %}}{}{{{{ results.about.{} }}}}{{% endif %}}"
 _FIRST = ("details", "check", "review", "call")
 """The states that a form may begin with, in their order."""
 
+_FOUND, _FAULT = "{{ results.found | told }}", "{{ results.error.message }}"
 _TOLD: dict[str, Any] = {
-    "tell": {
-        "say": {"zh": "{{ results.found | told }}", "en": "{{ results.found | told }}"},
-        "end": "completed",
-    },
+    "tell": {"say": {"zh": _FOUND, "en": _FOUND}, "end": "completed"},
     "sorry": {
-        "say": {
-            "zh": "没办成：{{ results.error.message }}",
-            "en": "That didn't work: {{ results.error.message }}",
-        },
+        "say": {"zh": f"没办成：{_FAULT}", "en": f"That didn't work: {_FAULT}"},
         "end": "failed",
     },
 }
@@ -348,17 +324,14 @@ def _obstacle(tool: Tool, found: Askable) -> str | None:
 
 def _given(found: Askable) -> dict[str, str]:
     """What the tool is given, by its own names: an expression for each argument."""
-    empty = {name: "{}" if _may_be_empty(slot) else "null" for name, slot in found.slots.items()}
-    return {
-        argument: f"has(slots.{name}) ? slots.{name} : {empty[name]}"
-        for name, argument in found.arguments.items()
-    }
-
-
-def _may_be_empty(slot: Slot) -> bool:
-    """True for an object that is needed, and nothing in it."""
-    needed = any(field.required for field in slot.fields.values())
-    return slot.kind.made_of == "fields" and slot.required and not needed
+    given = {}
+    for name, slot in found.slots.items():
+        # An object that is needed, and nothing in it.
+        needed = any(field.required for field in slot.fields.values())
+        may_be_empty = slot.kind.made_of == "fields" and slot.required and not needed
+        otherwise = "{}" if may_be_empty else "null"
+        given[found.arguments[name]] = f"has(slots.{name}) ? slots.{name} : {otherwise}"
+    return given
 
 
 def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[str, State]:
@@ -367,16 +340,9 @@ def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[s
     if tool.asks_first:
         states |= _confirmation(tool)
     if tool.asks_first and tool.check:
-        amendable = bool(slots)
-        on_error = [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if amendable else "sorry"
-        check = {
-            "check": tool.name,
-            "with": given,
-            "=save": "about",
-            "next": "review",
-            "on_error": on_error,
-        }
-        states["check"] = check
+        amended = [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}]
+        check = {"check": tool.name, "with": given, "=save": "about", "next": "review"}
+        states["check"] = {**check, "on_error": amended if slots else "sorry"}
     if slots:
         states["details"] = {"collect": list(slots), "next": _first(states)}
     return {name: State.model_validate(state) for name, state in states.items()}
@@ -402,7 +368,8 @@ def _confirmation(tool: Tool) -> dict[str, Any]:
         "zh": zh + _ABOUT.format("：", "zh") + "，要执行吗？",
         "en": en + _ABOUT.format(", ", "en") + ": shall I go ahead?",
     }
-    return {"review": {"confirm": ask, "confirmed": "call", "declined": "stop"}, "stop": _STOPPED}
+    review = {"confirm": ask, "confirmed": "call", "declined": "stop"}
+    return {"review": review, "stop": _STOPPED}
 
 
 def _unsure(tool: Tool) -> dict[str, str]:
@@ -410,10 +377,10 @@ def _unsure(tool: Tool) -> dict[str, str]:
     zh, en = plain(tool.title.zh), plain(tool.title.en)
     return {
         "zh": f"没法确认“{zh}”办成了没有：可能已经生效，也可能没有。我不会自己再试。"
-        "请先到实际办理的系统里查一下，确认没有生效再重新办。（{{ results.error.message }}）",
+        f"请先到实际办理的系统里查一下，确认没有生效再重新办。（{_FAULT}）",
         "en": f"{en}: it may or may not have been done, and I can't tell which. I won't try it "
         "again by myself. Please look in the system where it takes effect, and ask for it anew "
-        "only if it isn't there. ({{ results.error.message }})",
+        f"only if it isn't there. ({_FAULT})",
     }
 
 
@@ -452,26 +419,22 @@ def inquiry_of(
     fields: dict[str, dict[str, str]] = {}
     for one in asked:
         names = {*taken, *slots}
-        form = _form(one, names) if _properties(one) else _yes_or_no(one, names)
+        if _properties(one):
+            form = _form(one, names)
+        else:
+            # Nothing to fill in: whether to go on, or whether what the address is for was done.
+            slot = Slot(type="boolean", ask=DONE_THERE if one.url else GO_ON)
+            form = {WHOLE: (slot_name("go_on", names), slot)}
         if form is None:
             return None
         slots |= dict(form.values())
         fields[one.key] = {field: name for field, (name, _) in form.items()}
     if not slots:
         return None
-    return Inquiry(state=state, say=_say(asked, tool), slots=slots, fields=fields)
-
-
-def _say(asked: Sequence[Elicitation], tool: Localised) -> Localised:
-    """The questions, as somebody else's: whoever asks isn't the front desk."""
+    # As somebody else's: whoever asks isn't the front desk.
     each = " ".join(f"{one.message} {one.url}" if one.url else one.message for one in asked)
-    return Localised(zh=f"“{tool.zh}”想先问你：{each}", en=f"{tool.en} asks you first: {each}")
-
-
-def _yes_or_no(asked: Elicitation, taken: Collection[str]) -> Form:
-    """Nothing to fill in: whether to go on, or whether what the address is for was done."""
-    slot = Slot(type="boolean", ask=DONE_THERE if asked.url else GO_ON)
-    return {WHOLE: (slot_name("go_on", taken), slot)}
+    say = Localised(zh=f"“{tool.zh}”想先问你：{each}", en=f"{tool.en} asks you first: {each}")
+    return Inquiry(state=state, say=say, slots=slots, fields=fields)
 
 
 def _form(asked: Elicitation, taken: Collection[str]) -> Form | None:
