@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from math import ceil
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import JsonValue
 
 from router.domain.messages import RouteBy, Usage
@@ -24,7 +23,7 @@ def rendered(name: str, **values: Any) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_source),
+        loader=PackageLoader("router.evaluation"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -34,10 +33,6 @@ def _environment() -> Environment:
     environment.filters["percent"] = percent
     environment.filters["language"] = language
     return environment
-
-
-def _source(name: str) -> str:
-    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def percent(share: float | None) -> str:
@@ -107,14 +102,9 @@ class LineResult:
 
     @property
     def slots(self) -> dict[str, bool]:
-        """Of each slot that the line names, whether exactly its value was understood.
-
-        Where the message went elsewhere nothing was understood for it.
-        """
-        expected = self.labelled.line.slots
-        return {
-            path: self.is_right and self.value(path) == wanted for path, wanted in expected.items()
-        }
+        """Whether exactly the value of each slot was understood; elsewhere nothing was."""
+        expected = self.labelled.line.slots.items()
+        return {path: self.is_right and self.value(path) == wanted for path, wanted in expected}
 
     def value(self, path: str) -> JsonValue:
         """What was understood for the slot at this path; None where nothing was."""
@@ -129,9 +119,7 @@ class LineResult:
     def entities_are_right(self) -> bool | None:
         """Whether exactly the line's entities were found, in order; None where it lists none."""
         expected = self.labelled.line.entities
-        if expected is None:
-            return None
-        return self.scored == expected
+        return None if expected is None else self.scored == expected
 
 
 def value_at(values: JsonValue | Mapping[str, JsonValue], path: str) -> JsonValue:
@@ -238,25 +226,29 @@ def figures_of(results: Sequence[LineResult]) -> Figures:
     """The numbers of these results, of which there is at least one."""
     judged = [result for result in results if result.label is not None]
     ranks = [result.rank for result in judged if result.rank is not None]
-    usage = Usage()
-    for result in results:
-        usage += result.usage
+    exact = [right for result in results if (right := result.entities_are_right) is not None]
+    confusion = {str(result.label): Counter[str]() for result in judged}
+    slots: dict[str, list[bool]] = {}
+    for result in judged:
+        confusion[str(result.label)][result.got] += 1
+        for path, right in result.slots.items():
+            slots.setdefault(f"{result.label}.{path}", []).append(right)
+    taken = sorted(result.seconds for result in results)
+    p50, p95 = (taken[max(ceil(share * len(taken)), 1) - 1] for share in (0.5, 0.95))
     return Figures(
         lines=len(results),
         accuracy=Tally(sum(result.is_right for result in judged), len(judged)),
         one_tap_away=sum(result.is_one_tap_away for result in judged),
         labels=_labels(judged),
-        confusion=_confusion(judged),
+        confusion={label: dict(confusion[label].most_common()) for label in sorted(confusion)},
         nearest=_tally([rank == 0 for rank in ranks]),
         preselected=_tally([rank >= 0 for rank in ranks]),
-        slots=_slots(judged),
-        entities=_tally(
-            [r.entities_are_right for r in results if r.entities_are_right is not None]
-        ),
+        slots={name: _tally(slots[name]) for name in sorted(slots)},
+        entities=_tally(exact),
         by=dict(Counter(result.by for result in results).most_common()),
-        usage=usage,
+        usage=sum((result.usage for result in results), Usage()),
         unanswered=sum(result.unanswered for result in results),
-        seconds=_seconds([result.seconds for result in results]),
+        seconds=Seconds(total=sum(taken), p50=p50, p95=p95, longest=taken[-1]),
     )
 
 
@@ -268,38 +260,8 @@ def _labels(judged: Sequence[LineResult]) -> list[LabelFigures]:
     return [LabelFigures(name, support[name], got[name], right[name]) for name in names]
 
 
-def _confusion(judged: Sequence[LineResult]) -> dict[str, dict[str, int]]:
-    rows: dict[str, Counter[str]] = {}
-    for result in judged:
-        rows.setdefault(str(result.label), Counter())[result.got] += 1
-    return {label: dict(rows[label].most_common()) for label in sorted(rows)}
-
-
-def _slots(judged: Sequence[LineResult]) -> dict[str, Tally]:
-    by_name: dict[str, list[bool]] = {}
-    for result in judged:
-        for path, right in result.slots.items():
-            by_name.setdefault(f"{result.label}.{path}", []).append(right)
-    return {name: _tally(by_name[name]) for name in sorted(by_name)}
-
-
 def _tally(judgements: Sequence[bool]) -> Tally:
     return Tally(sum(judgements), len(judgements))
-
-
-def _seconds(taken: Sequence[float]) -> Seconds:
-    ordered = sorted(taken)
-    return Seconds(
-        total=sum(ordered),
-        p50=_quantile(ordered, 0.5),
-        p95=_quantile(ordered, 0.95),
-        longest=ordered[-1],
-    )
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that so many are no larger than."""
-    return ordered[max(ceil(share * len(ordered)), 1) - 1]
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -15,7 +15,6 @@ from router.evaluation.figures import Figures, LineResult, Tally, rendered
 CELL = 34.0
 SMALLEST = 12.0
 """Pixels of a cell: large while there are few labels, at least enough to see which it is."""
-
 WIDEST = 900.0
 """Pixels that all cells together may take, before they are made smaller."""
 
@@ -67,15 +66,11 @@ class Picture:
 
 def svg_of(figures: Figures) -> str:
     """The picture: a row for each label, a column for everything that came out."""
-    return rendered("confusion.svg", picture=_drawn(figures))
-
-
-def _drawn(figures: Figures) -> Picture:
     wanted = list(figures.confusion)
     got = [row.label for row in figures.labels]
     cell = max(min(CELL, WIDEST / max(len(got), 1)), SMALLEST)
     left, top = _room(wanted) + 34, _room(got) * 0.75 + 40
-    return Picture(
+    picture = Picture(
         width=left + cell * len(got) + _room(got) * 0.7 + 12,
         height=top + cell * len(wanted) + 12,
         cell=cell,
@@ -96,6 +91,7 @@ def _drawn(figures: Figures) -> Picture:
             for came_to, count in figures.confusion[label].items()
         ],
     )
+    return rendered("confusion.svg", picture=picture)
 
 
 def _room(labels: Sequence[str]) -> float:
@@ -150,6 +146,9 @@ def slips_of(results: Sequence[LineResult]) -> list[tuple[LineResult, str, Any, 
     return slips
 
 
+_LABEL_FIGURES = ("support", "got", "right", "precision", "recall", "f1")
+
+
 def report_of(
     about: EvaluationContext, figures: Figures, results: Sequence[LineResult]
 ) -> dict[str, Any]:
@@ -160,14 +159,7 @@ def report_of(
         "accuracy": _tally(figures.accuracy),
         "one_tap_away": figures.one_tap_away,
         "labels": {
-            row.label: {
-                "support": row.support,
-                "got": row.got,
-                "right": row.right,
-                "precision": row.precision,
-                "recall": row.recall,
-                "f1": row.f1,
-            }
+            row.label: {name: getattr(row, name) for name in _LABEL_FIGURES}
             for row in figures.labels
         },
         "confusion": figures.confusion,
@@ -184,7 +176,7 @@ def report_of(
 
 
 def _tally(tally: Tally) -> dict[str, Any]:
-    return {"right": tally.right, "of": tally.of, "share": tally.share}
+    return {**asdict(tally), "share": tally.share}
 
 
 def _result(result: LineResult) -> dict[str, Any]:
