@@ -1,9 +1,4 @@
-"""Flows as pictures: a definition becomes a graph, a graph Mermaid or SVG. All of it is pure.
-
-definition ─▸ graph ─┬▸ mermaid
-history ───▸ journey ─┤
-                     └▸ ranks ▸ ordering ▸ placing ▸ routing ▸ svg
-"""
+"""Flows as pictures: a definition becomes a graph, a graph Mermaid or SVG. All of it is pure."""
 
 from router.drawing.flowchart import Graph, Journey, graph_of, journey_of, mermaid_of
 from router.drawing.svg import svg_of

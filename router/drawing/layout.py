@@ -1,15 +1,8 @@
 """Where everything stands: Sugiyama's steps, from ranks to boxes.
 
-1. Edges that lead back are set aside; each state then stands one rank below the lowest of those
-   that lead to it.
-2. Sweeping down and up, each rank is sorted by where its neighbours stand (barycentres); of all
-   orders come to, the one with the fewest crossings is kept.
-3. Every item wants to be where its neighbours are: the places nearest to these wishes that keep
-   order and distances are an isotonic regression, by pooling neighbours that are out of order.
-
-States stand on even ranks, labels on the odd ones between; an edge over several ranks has a point
-on each. An edge that leads back leaves downwards to its label, goes out to a lane right of
-everything, up, and into its state from above; edges back to one state share its lane.
+States stand on even ranks, one below the lowest that leads to them, labels on the odd ones, each
+rank sorted by barycentres and placed by isotonic regression. Edges that lead back are set aside
+first: they go up in a lane right of everything, one for all that lead to the same state.
 """
 
 from bisect import bisect_right, insort

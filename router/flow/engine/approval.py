@@ -1,15 +1,8 @@
 """Approvals: what people are shown, what they agreed to, what happens while nobody answers.
 
-A run never approves itself and never passes for want of an approver: the requester is taken out
-of those asked; where nobody is left `otherwise` is asked, and where that is nobody too it fails.
-
-An agreement is to contents: a digest of what the requester said and what came of it. It counts
-once in a state, and anew after the run was sent back. A branch begins with those of its run and
-hands over its own when it ends; the others, which may wait for the same person by then, are told:
-
-    branch a    bob agrees ─▸ ended ─┐
-    run                              ├─▸ Finished ─▸ Agreed ─┐
-    branch b    bob is asked ────────────────────────────────┴─▸ carried over
+A run never approves itself and never passes for want of an approver. An agreement is to contents:
+a digest of what the requester said and what came of it. It counts once in a state, and anew after
+a return. Branches hand over theirs as they end, and the others are told.
 """
 
 import hashlib

@@ -1,11 +1,8 @@
 """Ways back and on: leaving a state, going back to one, and taking back what was done.
 
-Every call that succeeded and names an `undo` is kept in `run.done`. Undoing goes through
-them in reverse, one at a time, each a task with a key of its own; one that can't be taken back
-is for `incidents`, and the others are taken back all the same.
-
-A completed run is taken back by a run of its own, which asks for approval and holds what the
-first one did apart until then: rejected or expired it leaves everything as it is.
+Calls that succeeded and name an `undo` stand in `run.done`, and are undone in reverse, one at a
+time; what can't be is for `incidents`. A completed run is taken back by a run of its own, which
+asks for approval first: rejected or expired it leaves everything as it is.
 """
 
 from collections.abc import Sequence
@@ -205,10 +202,7 @@ def _undo(run: Run, done: Done) -> Task:
 def taken_back(
     context: StepContext, task: Task, error: str | None = None, kind: FailureKind = "permanent"
 ) -> None:
-    """An undo came back; `error` says to operators why it couldn't be done.
-
-    The requester isn't told that: it may name systems that are none of theirs.
-    """
+    """An undo came back; `error` tells operators, not the requester, why it couldn't be done."""
     run = context.run
     this = next(done for done in run.done if done.key == task.undoes)
     step = f"{this.state} ({task.name})"

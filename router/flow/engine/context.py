@@ -1,8 +1,7 @@
 """One step through a flow under way: the run being changed, and what it wants done.
 
-It is made by `machine.step` around a draft of the run, handed to whatever takes part in the step,
-and thrown away at its end. So the step is a pure function although things are changed in place:
-the run and its containers, that is. What is in those is shared, and only ever replaced.
+`machine.step` makes it around a draft of the run and throws it away at its end, so that the step
+is a pure function although the run and its containers are changed in place.
 """
 
 import json
@@ -85,10 +84,7 @@ class StepContext:
         self.run.history = self.run.history.followed_by(line)
 
     def leave(self, exit_: str, by: str | None = None, *, clears: bool = False) -> None:
-        """Take this exit next; which state it leads to may still need a lookup.
-
-        With `clears` what was called at this visit is taken back before that.
-        """
+        """Take this exit next; with `clears` once what was called at this visit is taken back."""
         run = self.run
         run.pending = Leaving(exit=exit_, by=by, clears=run.visit if clears else None)
         run.held = None

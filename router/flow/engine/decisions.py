@@ -1,9 +1,8 @@
 """Who decides, by when, whether they may, and what their verdicts lead to.
 
-A decision is bound to the digest of what was shown, to one person, and to one use.
-
-Spans of `hours: working` end at a moment that depends on holidays, so it is looked up, counted
-from a moment that the run keeps: the answer comes in a later step, whose `now` is another.
+A decision is bound to the digest of what was shown, to one person, and to one use. When spans of
+`hours: working` end is looked up, counted from a moment that the run keeps: the answer comes in a
+later step, whose `now` is another.
 """
 
 import hashlib

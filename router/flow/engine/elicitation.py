@@ -1,12 +1,8 @@
 """What a call asks back, and which of several is meant: collected, and the call made anew.
 
-    record ──asked back──▶ record.inquiry ──all is known──▶ record
-    (call)                 (collect)                        (call, with the answers)
+    record (call) ──asked back──▶ record.inquiry (collect) ──all is known──▶ record, with answers
 
-    check ──several fit──▶ collect: the slot behind the argument, asked with buttons ──▶ check
-
-The state in the middle is in no file. It is added to the definition as long as the run lives,
-with the slots that it fills: so they are asked, checked and corrected like any other.
+The state in the middle is in no file: the definition has it, with its slots, while the run lives.
 """
 
 from pydantic import JsonValue
@@ -87,10 +83,7 @@ def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
 
 
 def ask_back(context: StepContext, inquiry: Inquiry) -> bool:
-    """Have it asked; False where this tool has asked back too often.
-
-    A question that comes again has slots of its own: the tool didn't like the answer.
-    """
+    """Have it asked, by slots of its own; False where this tool has asked back too often."""
     run = context.run
     if sum(earlier.state == inquiry.state for earlier in run.inquiries) >= MOST:
         return False

@@ -1,8 +1,8 @@
 """Filling slots: what was offered is taken where it fits, the rest is asked for.
 
-What is known isn't asked again. A value that doesn't fit or fails a check is refused with the
-reason, and its slot stays as it was; one that changes takes with it what was looked up from it.
-A check is judged once everything that it can't do without is known.
+A value that doesn't fit or fails a check is refused with the reason, and its slot stays as it was;
+one that changes takes with it what was looked up from it. A check is judged once everything that
+it can't do without is known.
 """
 
 from collections.abc import Collection, Iterable, Iterator

@@ -1,11 +1,8 @@
 """Calls and undos that don't work out: tried again, then held for an operator.
 
-A tool's own tries are over within minutes. `retry` has it called again for as long as its system
-is out of reach, by a timer; `hold` has the run wait for an operator. What couldn't be taken back
-stays in `run.done`, marked with why, and the rest is taken back all the same; then the run waits:
-
-    out of reach, or unknown ──▶ a timer, twice as long each time ──▶ tried again, ten times
-    refused, or ten times    ──▶ an operator: tried again, or left as it is (`Cancelled.final`)
+`retry` has a call made again, by a timer, while its system is out of reach; `hold` has the run
+wait for an operator. An undo that fails is tried ten times after growing pauses, then by an
+operator or never (`Cancelled.final`); the rest is taken back all the same.
 """
 
 from datetime import timedelta
@@ -64,10 +61,7 @@ def holds_approval(context: StepContext) -> bool:
 
 
 def hold(context: StepContext, kind: FailureKind, why: str | None = None) -> None:
-    """Have a call wait for an operator, or an approval for which something can't be looked up.
-
-    Whoever was asked already may decide all the same, which has it looked up again too.
-    """
+    """Have a call, or an approval that lacks a lookup, wait for an operator."""
     context.run.held = kind
     context.note("held", comment=why)
     # An approver who doesn't answer is none of the requester's business.

@@ -1,14 +1,8 @@
 """The flow machine: a pure function from a run and an event to the run after it.
 
-    step(definition, run, event, now) -> (run, effects)
-
-Only functions of their arguments run in it. What the run needs of the world stands in the
-run as tasks and timers (see `router.flow.engine.run`); `effects` are what is said once.
-
-A step takes the event in, then moves from state to state until the run waits for something
-named: an answer (`collect`, `confirm`), a task, an approval, a timer; or has ended.
-Where an expression needs a lookup the move stops half-way, having changed nothing that it
-wouldn't change again, and is made anew when the answer is there.
+A step takes the event in, then moves from state to state until the run waits for something named:
+an answer, a task, an approval, a timer; or has ended. Where an expression needs a lookup the move
+stops half-way, having changed nothing, and is made anew when the answer is there.
 """
 
 from collections.abc import Callable
@@ -120,10 +114,7 @@ def _call_failed(context: StepContext, task: Task, event: events.Failed) -> None
 
 
 def _lookup_failed(context: StepContext, task: Task, event: events.Failed) -> None:
-    """What can't be looked up is asked for anew where someone is there to ask.
-
-    Elsewhere it ends the run; an approval waits for an operator, who has it looked up again.
-    """
+    """Have it asked for where someone is there to ask; an approval waits for an operator."""
     if task.slot:
         known = set(context.run.slots)
         slots.blame(context, task, event.error)

@@ -1,14 +1,8 @@
 """What a state does side by side: a call or a flow for each item of a list, or branches.
 
-    each: slots.items     ──▶ one part an item, a few at once, their results a list in order
-    flow: other_flow      ──▶ one part: a run of that flow
-    parallel: [a, b]      ──▶ one part a branch: a run of this flow that begins at `a`, with what
-                              is known here, and ends where it comes to the state `join`
-
-A run that is started has its own id, questions, approvals and timers. It is a task of this
-run, so that cancelling waits for it, and hands over what it did when it ends, so that going
-back from here takes that back too. One part that comes to nothing is enough for the way out by
-`on_error` or `otherwise`; the others settle first, and what they did is taken back.
+A branch is a run of this flow that ends where it comes to `join`. A run that is started is a task
+of this one: cancelling waits for it, and what it did is this one's to take back once it ends. One
+part that comes to nothing is enough for `on_error` or `otherwise`, once the others settled.
 """
 
 import hashlib
@@ -134,11 +128,7 @@ def failed(context: StepContext, task: Task, error: str, kind: str) -> None:
 
 
 def finished(context: StepContext, task: Task, event: Finished) -> None:
-    """A run that was started has ended, or has begun where nothing waits for its end.
-
-    A branch that the requester took back is the whole run taken back: people don't tell the two
-    apart.
-    """
+    """A run that was started is over; a branch that was taken back takes the whole run back."""
     if not task.detached:
         context.note(f"{event.status} there", comment=_named(task))
     if task.branch and event.status == "cancelled" and not task.stopping:

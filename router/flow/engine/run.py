@@ -1,7 +1,6 @@
 """Everything a running flow knows, as one value, its history included.
 
-`Run` is what `router.flow.engine.machine.step` takes and gives. What it still owes or awaits
-stands in it as data (`tasks`, `timers`, `pending`), not as instructions given once: the workflow
+What it still owes or awaits stands in it as data (`tasks`, `timers`, `pending`): the workflow
 starts what is there and not yet under way, and stops what is gone. So a run can be carried to a
 new workflow run, or replayed, from this value alone.
 """
@@ -36,14 +35,8 @@ class Happening(BaseModel, frozen=True):
 class History(Sequence[Happening]):
     """The lines so far, as a value that never changes. In JSON it is a list.
 
-    A longer history shares its lines with the one it was made from, so that adding a line costs
-    the same however many there are, and whoever holds the shorter one sees no more than before:
-
-        shared   [began, c1, c2, c3]
-        shorter   ───────────▶            3 of them
-        longer    ───────────────▶        4 of them
-
-    Only where two histories go on from the same one does the second have to copy it.
+    A longer one shares its lines with the one it was made from, so that a line costs the same
+    however many there are; only where two go on from the same one does the second copy it.
     """
 
     __slots__ = ("_length", "_shared")
@@ -269,10 +262,7 @@ class Approval(BaseModel):
 
 
 class Leaving(BaseModel, frozen=True):
-    """The state is left by `exit`, once the lookups in its conditions are answered.
-
-    What was called at the visit `clears` is taken back before that.
-    """
+    """The state is left by `exit`, once what was called at the visit `clears` is taken back."""
 
     kind: Literal["leaving"] = "leaving"
     exit: str

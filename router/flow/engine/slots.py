@@ -107,10 +107,9 @@ def unchanged(
     definition: FlowDefinition, run: Run, path: str, examples: Iterable[Localised]
 ) -> Localised:
     """What keeps its value although another was given, and what could be said instead."""
-    shown_ = list(examples)
     zh = f"{_called(definition, path, 'zh')}还是{said(definition, run, path, 'zh')}。"
     en = f"{_called(definition, path, 'en')} is still {said(definition, run, path, 'en')}."
-    if shown_:
+    if shown_ := list(examples):
         zh += f"可以改成比如：{'、'.join(e.zh for e in shown_)}。"
         en += f" It could be, for example: {', '.join(e.en for e in shown_)}."
     return Localised(zh=zh, en=en)

@@ -1,11 +1,8 @@
 """Waiting: for a moment, a while, an event from outside, or for an answer that never comes.
 
-An event may come before the run waits for it: it is kept, once, and taken as soon as a state
-waits for it. Who may tell it and with what is in the file, so it can be told at any time.
-
-While a run asks it has one of two timers. `idle` is set anew by every word of the requester's;
-when it comes due that is said, and `lapse` takes its place, at whose end the run expires. What
-it was told isn't lost with it: `kept` is what another run of the flow can go on from.
+An event may come before the run waits for it: it is kept, once. While a run asks it has one of two
+timers: `idle`, set anew by every word of the requester's, says that it is still open, and `lapse`
+ends it a day later; `kept` is what another run of the flow can go on from.
 """
 
 from collections.abc import Collection, Mapping

@@ -35,10 +35,7 @@ CHECKS = (
 
 
 def complaints_about(draft: Draft) -> Iterator[Complaint]:
-    """Everything that is wrong with a definition whose shape is right, or was mended.
-
-    What is said of the very thing that had to be mended is only a consequence, and left out.
-    """
+    """Everything wrong with a definition, but for consequences of what had to be mended."""
     around = {place[:-1] for place in draft.mended}
     around |= {place[:-1] for place in around if place and isinstance(place[-1], int)}
     for check in CHECKS:
