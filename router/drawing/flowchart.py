@@ -131,11 +131,13 @@ def graph_of(definition: FlowDefinition, locale: Locale) -> Graph:
 def _node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
     state = definition.states[name]
     does = state.label.within(locale)
-    asked = ("、" if locale == "zh" else ", ").join(
-        _slot(definition, name, locale) for name in state.collects
-    )
+    slots = {n: definition.slots[n] for n in state.collects if n in definition.slots}
+    labels = {n: slot.label.within(locale) for n, slot in slots.items() if slot.label}
+    asked = ("、" if locale == "zh" else ", ").join(labels.get(n, n) for n in state.collects)
     shown = state.shown if isinstance(state.shown, str) else state.shown.within(locale)
-    detail = asked or _plain(shown)
+    # Of a template what it is recognised by: what is filled in is left open.
+    plain = " ".join(_FILLED_IN.sub("… ", shown).split())
+    detail = asked or (plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…")
     lines = [f"{does}{'：' if locale == 'zh' else ': '}{detail}" if detail else does]
     if state.ends is not None:
         lines = [detail] if detail else []
@@ -143,17 +145,6 @@ def _node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
     if state.undoes is not None:
         lines.append(said(UNDONE_BY, locale, state.undoes))
     return Node(name, state.kind, tuple(lines), tuple(_timers(state, locale)), state.ends)
-
-
-def _slot(definition: FlowDefinition, name: str, locale: Locale) -> str:
-    slot = definition.slots.get(name)
-    return slot.label.within(locale) if slot is not None and slot.label else name
-
-
-def _plain(text: str) -> str:
-    """A template as something to recognise it by: what is filled in is left open."""
-    plain = " ".join(_FILLED_IN.sub("… ", text).split())
-    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
 
 
 def _timers(state: State, locale: Locale) -> Iterator[str]:

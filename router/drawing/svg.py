@@ -268,7 +268,10 @@ def svg_of(graph: Graph, journey: Journey | None = None) -> str:
     """The picture, the same bytes for the same flow and path."""
     went = journey or Journey()
     texts = {node.name: _node_text(graph, node, went) for node in graph.nodes}
-    labels = [_written([_edge_label(edge, went)], LABEL_ROOM) for edge in graph.edges]
+    times = [went.taken.get(edge.key, 0) for edge in graph.edges]
+    often = [f" ×{n}" if n > 1 else "" for n in times]
+    said_ones = [f"{e.label}{more}".strip() for e, more in zip(graph.edges, often, strict=True)]
+    labels = [_written([label], LABEL_ROOM) for label in said_ones]
     sizes = {START: (DOT, DOT)}
     # The start first: what is drawn on top is what the walk through the graph begins with.
     for name in sorted(texts, key=lambda name: name != graph.start):
@@ -330,11 +333,6 @@ def _node_text(graph: Graph, node: Node, journey: Journey) -> WrappedText:
     return WrappedText((node.name, *below.lines), wide, below.height + SIZE * LEADING, full)
 
 
-def _edge_label(edge: Edge, journey: Journey) -> str:
-    times = journey.taken.get(edge.key, 0)
-    return " ".join(filter(None, (edge.label, f"×{times}" if times > 1 else "")))
-
-
 def _written(texts: list[str], room: float) -> WrappedText:
     found = tuple(line for text in texts for line in wrapped(text, SMALL, room, MOST_LINES))
     wide = max((width(line, SMALL) for line in found), default=0.0)
@@ -347,8 +345,8 @@ def _edges(
     """Those that were taken last, so that they aren't covered where lines share a lane."""
     boxes = [layout.boxes[label_of(n)] for n in range(1, len(ways) + 1)]
     drawn = zip(graph.edges, ways, texts, boxes, strict=True)
-    ordered = sorted(drawn, key=lambda each: each[0].key in journey.taken)
-    return [_edge(*each, journey) for each in ordered]
+    last = sorted(drawn, key=lambda each: each[0].key in journey.taken)
+    return [_edge(*each, journey) for each in last]
 
 
 def _edge(edge: Edge, way: str, text: WrappedText, box: Box, journey: Journey) -> str:

@@ -225,12 +225,17 @@ def remind(context: StepContext, reason: str, by: str | None = None) -> None:
 def escalate(context: StepContext, pending: Escalating) -> bool:
     """Ask, in place of those who didn't answer, whoever the file names for that."""
     run = context.run
-    ask, approval = _asked_for(context), run.approval
-    late = approval.waiting_for() if approval and ask.escalate_to else []
-    targets = [_above(context, ask.escalate_to or "", one) for one in late]
-    run.pending = pending.then
-    if approval is None or ask.escalate_to is None:
+    approval, to = run.approval, _asked_for(context).escalate_to
+    if approval is None or to is None:
+        run.pending = pending.then
         return True
+    late = approval.waiting_for()
+    targets = []
+    for one in late:
+        # In place of a stand-in, those above whom they stand in for.
+        above = context.evaluate(to, approver=one.stands_in or one.person)
+        targets.append(decisions.present(context, decisions.others(context, [above])))
+    run.pending = pending.then
     for one, instead in zip(late, targets, strict=True):
         asked = {a.person for a in approval.assignees}
         if new := [target for target in instead if target.person not in asked]:
@@ -238,12 +243,6 @@ def escalate(context: StepContext, pending: Escalating) -> bool:
     context.note("escalated", comment=", ".join(a.person for a in approval.waiting_for()))
     tell_those_awaited(context, "escalated")
     return True
-
-
-def _above(context: StepContext, escalate_to: str, late: Assignee) -> list[Approver]:
-    """Whoever is asked in place of this one; of a stand-in, those above whom they stand in for."""
-    answer = context.evaluate(escalate_to, approver=late.stands_in or late.person)
-    return decisions.present(context, decisions.others(context, [answer]))
 
 
 def _replace(context: StepContext, approval: Approval, late: Assignee, new: list[Approver]) -> None:

@@ -14,6 +14,7 @@ from router.domain.locale import Localised
 from router.flow.definition import FlowDefinition, State, Triggers
 from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
+from router.flow.engine.events import StartedOver
 from router.flow.engine.run import (
     Done,
     Ending,
@@ -129,7 +130,7 @@ def _say_cancelled(context: StepContext) -> None:
     context.say(TAKING_BACK if run.calling_off else CANCELLED)
 
 
-def start_over(context: StepContext, by: str | None) -> None:
+def start_over(context: StepContext, event: StartedOver) -> None:
     """Forget every answer, and go back to the start once what was done is taken back."""
     run = context.run
     context.say(ANEW)
@@ -138,7 +139,7 @@ def start_over(context: StepContext, by: str | None) -> None:
     run.options, run.changing = {}, False
     # As if the start had been entered before anything was done: then all of it is after that.
     run.trail = [Visit(state=context.definition.start, visit=0)]
-    run.pending = GoingBack(to=context.definition.start, event=STARTED_OVER, by=by)
+    run.pending = GoingBack(to=context.definition.start, event=STARTED_OVER, by=event.by)
 
 
 def unwind(context: StepContext) -> bool:

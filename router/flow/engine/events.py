@@ -31,21 +31,25 @@ class Began(Event):
     """Slots that the requester left empty in the run that this one goes on from."""
 
 
-class Answered(Event):
-    """The requester gave values; `question` is the one last shown to them."""
+class ToQuestion(Event):
+    """Base of what answers a `question`, the one last shown: once that has changed, it is void."""
 
-    type: Literal["answered"] = "answered"
-    slots: SlotValues
     question: str | None = None
 
 
-class Confirmed(Event):
+class Answered(ToQuestion):
+    """The requester gave values."""
+
+    type: Literal["answered"] = "answered"
+    slots: SlotValues
+
+
+class Confirmed(ToQuestion):
     """The requester answered a confirmation, perhaps with corrections."""
 
     type: Literal["confirmed"] = "confirmed"
     value: bool
     slots: SlotValues = {}
-    question: str | None = None
 
 
 class Unclear(Event):
@@ -55,11 +59,10 @@ class Unclear(Event):
     count: bool = True
 
 
-class Skipped(Event):
-    """The requester leaves empty what is asked; `question` is the one last shown to them."""
+class Skipped(ToQuestion):
+    """The requester leaves empty what is asked."""
 
     type: Literal["skipped"] = "skipped"
-    question: str | None = None
 
 
 class Puzzled(Event):
@@ -68,11 +71,10 @@ class Puzzled(Event):
     type: Literal["puzzled"] = "puzzled"
 
 
-class StartedOver(Event):
+class StartedOver(ToQuestion):
     """The requester takes back everything they said, and begins anew."""
 
     type: Literal["started_over"] = "started_over"
-    question: str | None = None
 
 
 class Cancelled(Event):

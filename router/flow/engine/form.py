@@ -15,6 +15,7 @@ from router.flow.definition import SlotValues
 from router.flow.engine import changes
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext, in_both_languages
+from router.flow.engine.events import Skipped
 from router.flow.engine.slots import (
     amended,
     at,
@@ -109,7 +110,7 @@ def _says(
             yield in_both_languages(context.definition, context.run, check.say)
 
 
-def skip(context: StepContext) -> None:
+def skip(context: StepContext, _: Skipped) -> None:
     """Leave empty what is asked, or say that it can't be; neither is a miss.
 
     At "any more?" it means that there is no more, and so it does at an item that was announced

@@ -170,27 +170,26 @@ def _began(context: StepContext, event: events.Began) -> None:
     context.run.offered = dict(event.slots)
 
 
-def _is_stale(context: StepContext, question: str | None) -> bool:
-    """True, and said, where the answer is to a question that is no longer the one asked."""
+def _is_stale(context: StepContext, event: AnyEvent) -> bool:
+    """True, and said, where it answers a question that is no longer the one asked."""
+    if not isinstance(event, events.ToQuestion):
+        return False
     if context.run.status in ("collecting", "confirming") and not context.run.tasks:
-        if question is None or question == context.run.question:
+        if event.question in (None, context.run.question):
             return False
         context.say(STALE)
     return True
 
 
 def _answered(context: StepContext, event: events.Answered) -> None:
-    if not _is_stale(context, event.question):
-        context.run.offered = dict(event.slots)
+    context.run.offered = dict(event.slots)
 
 
 def _confirmed(context: StepContext, event: events.Confirmed) -> None:
     run = context.run
-    if _is_stale(context, event.question) or run.status != "confirming":
-        return
-    if event.slots and not event.value:
+    if run.status == "confirming" and event.slots and not event.value:
         run.offered = dict(event.slots)
-    else:
+    elif run.status == "confirming":
         context.leave("confirmed" if event.value else "declined", event.by)
 
 
@@ -199,19 +198,9 @@ def _unclear(context: StepContext, event: events.Unclear) -> None:
         context.run.miss()
 
 
-def _skipped(context: StepContext, event: events.Skipped) -> None:
-    if not _is_stale(context, event.question):
-        form.skip(context)
-
-
 def _puzzled(context: StepContext, _: events.Puzzled) -> None:
     if context.run.status in ("collecting", "confirming") and not context.run.tasks:
         context.say(guidance.explanation(context))
-
-
-def _started_over(context: StepContext, event: events.StartedOver) -> None:
-    if not _is_stale(context, event.question):
-        compensation.start_over(context, event.by)
 
 
 def _cancelled(context: StepContext, event: events.Cancelled) -> None:
@@ -279,9 +268,9 @@ HANDLERS: dict[type, Callable[[StepContext, Any], None]] = {
     events.Answered: _answered,
     events.Confirmed: _confirmed,
     events.Unclear: _unclear,
-    events.Skipped: _skipped,
+    events.Skipped: form.skip,
     events.Puzzled: _puzzled,
-    events.StartedOver: _started_over,
+    events.StartedOver: compensation.start_over,
     events.Cancelled: _cancelled,
     events.LookedUp: _looked_up,
     events.Called: _called,
@@ -312,7 +301,8 @@ def step(
         return context.run, []
     context.run.events += 1
     context.run.quiet = False
-    HANDLERS[type(event)](context, event)
+    if not _is_stale(context, event):
+        HANDLERS[type(event)](context, event)
     advance(context)
     guidance.say_what_stays(context)
     guidance.help_with(run, context, refused=not isinstance(event, events.Unclear))

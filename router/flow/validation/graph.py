@@ -50,9 +50,15 @@ def graph_complaints(draft: Draft) -> Iterator[Complaint]:
     meant = {name: {_meant(to, states) for to in state.targets()} for name, state in states.items()}
     likely = {name: {to for to in targets if to is not None} for name, targets in meant.items()}
     possible = {name: set(states) if name in doubtful else to for name, to in likely.items()}
-    yield from _unreachable(draft, possible)
-    if draft.states <= states.keys():
-        yield from _endless(draft, possible)
+    start = _meant(draft.definition.start, states)
+    for name in possible.keys() - reached_from(start, possible) if start is not None else ():
+        remedy = "lead some state there, or remove it"
+        yield complaint(("states", name), f"no way leads to {name}", remedy)
+    ends = {name for name, state in states.items() if state.ends}
+    for name in possible if draft.states <= states.keys() else ():
+        if not reached_from(name, possible) & ends:
+            remedy = "lead some state after it to one with end: completed"
+            yield complaint(("states", name), f"from {name} the flow never ends", remedy)
     if not any(place[:1] == ("slots",) for place in draft.mended):
         yield from _restless(draft, likely, doubtful)
 
@@ -106,23 +112,6 @@ def cycle_through(name: str, steps: Steps) -> list[str]:
                 seen.add(step)
                 ways.append([*way, step])
     return []
-
-
-def _unreachable(draft: Draft, steps: Steps) -> Iterator[Complaint]:
-    start = _meant(draft.definition.start, draft.definition.states)
-    if start is None:
-        return
-    for name in steps.keys() - reached_from(start, steps):
-        remedy = "lead some state there, or remove it"
-        yield complaint(("states", name), f"no way leads to {name}", remedy)
-
-
-def _endless(draft: Draft, steps: Steps) -> Iterator[Complaint]:
-    ends = {name for name, state in draft.definition.states.items() if state.ends}
-    for name in steps:
-        if not reached_from(name, steps) & ends:
-            remedy = "lead some state after it to one with end: completed"
-            yield complaint(("states", name), f"from {name} the flow never ends", remedy)
 
 
 def _restless(draft: Draft, steps: Steps, doubtful: AbstractSet[str]) -> Iterator[Complaint]:
