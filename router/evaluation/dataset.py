@@ -26,20 +26,12 @@ from router.domain.records import LogEntry, RecordedTurn
 NONE = "none"
 NAMING: frozenset[RouteKind] = frozenset({"flow", "skill", "tool", "confirm"})
 """Kinds of routes that lead to what they name; a `clarify` only asks whether it is meant."""
-
 TARGETLESS: frozenset[str] = frozenset({*get_args(RouteKind), NONE}) - {"flow", "skill", "tool"}
 """The labels that name no capability."""
 
 
 def label_of(route: Route, labels: Collection[str]) -> str:
-    """The label that `route` amounts to, where these are all the labels of the file.
-
-    >>> ask = Route(kind="clarify", by="retrieval", target="get_leave_balance")
-    >>> label_of(ask, {"leave_request", "none"})
-    'none'
-    >>> label_of(ask, {"leave_request", "clarify"})
-    'clarify'
-    """
+    """The label that `route` amounts to, where these are all the labels of the file."""
     named = route.target if route.kind in NAMING else None
     label = named or route.kind
     if label in labels or NONE not in labels or route.kind == "flow":
@@ -116,10 +108,8 @@ def _options(turn: Turn) -> list[JsonValue]:
 
 LONGEST = 64 * 1024
 """Bytes of a line, as many as the body of a request may have."""
-
 MOST_PROBLEMS = 50
 """More than a person mends at a sitting; the rest are counted."""
-
 SHAPE = 'write one object a line: {"text": "…", "label": "…"}'
 _YEARS = range(1970, 2200)
 

@@ -36,11 +36,7 @@ def _environment() -> Environment:
 
 
 def percent(share: float | None) -> str:
-    """A share as people read it.
-
-    >>> percent(0.92861)
-    '92.9 %'
-    """
+    """A share as people read it."""
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
@@ -123,11 +119,7 @@ class LineResult:
 
 
 def value_at(values: JsonValue | Mapping[str, JsonValue], path: str) -> JsonValue:
-    """The value at a path such as `items.0.amount`; None where there is nothing.
-
-    >>> value_at({"items": [{"amount": "58.00"}]}, "items.0.amount")
-    '58.00'
-    """
+    """The value at a path such as `items.0.amount`; None where there is nothing."""
     found: object = values
     for part in path.split("."):
         if isinstance(found, Mapping):
@@ -270,7 +262,6 @@ def _share(part: int, whole: int) -> float | None:
 
 MOST_WRONG = 20
 """Wrong lines that are printed; the report has all of them."""
-
 _LONGEST_TEXT = 60
 
 

@@ -17,7 +17,6 @@ SMALLEST = 12.0
 """Pixels of a cell: large while there are few labels, at least enough to see which it is."""
 WIDEST = 900.0
 """Pixels that all cells together may take, before they are made smaller."""
-
 LONGEST_NAME = 28
 _NAME_WIDTH = 7.2
 """Pixels of a character of a name, in the font that the template sets."""

@@ -58,11 +58,7 @@ def without_thinking(text: str) -> str:
 
 
 def calls_in(text: str, known: AbstractSet[str], is_json: bool, cut: bool = False) -> TextCalls:
-    """The calls in a text; `is_json` where JSON was asked for, so that all JSON means calls.
-
-    >>> calls_in('<tool_call>{"name": "now"}</tool_call>', {"now"}, is_json=False).calls
-    (RawCall(name='now', arguments=None, id=None, repaired=False),)
-    """
+    """The calls in a text; `is_json` where JSON was asked for, so that all JSON means calls."""
     if _TAGGED.search(text):
         return _tagged(text, cut)
     inner = text.strip()

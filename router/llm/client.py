@@ -84,7 +84,6 @@ _TOO_LONG = re.compile(
 
 _READ = 4000
 """Characters of an error that are looked at; what it is about comes early."""
-
 _REFUSING = {400, 404, 422, 501}
 _BROKEN = 500
 
@@ -95,9 +94,6 @@ def refused_feature(status: int, body: str, sent: AbstractSet[Feature]) -> Featu
     A 500 counts only where the server says that it wasn't started for this, as llama.cpp does
     without `--jinja`, or that it couldn't make sense of its own output, as when a model left
     alone with `auto` strays from the format.
-
-    >>> refused_feature(400, "Unknown parameter: 'parallel_tool_calls'", {"parallel_tool_calls"})
-    'parallel_tool_calls'
     """
     said = body[:_READ]
     if status == _BROKEN and not _UNWILLING.search(said):
@@ -118,10 +114,8 @@ def is_too_long(status: int, body: str) -> bool:
 
 MAX_QUOTED = 300
 """Characters of a server's message that are repeated: it may echo what people wrote."""
-
 LONGEST_WAIT = 86_400.0
 """Seconds: who says longer is not to be waited for but to be looked after."""
-
 _PASSING = {408, 409, 425, 429}
 _ACCESS = {401, 403}
 
@@ -150,12 +144,7 @@ def body_error(endpoint: str, error: object, secret: str) -> Exception:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The seconds of a `Retry-After`, which may be a number or a date; None where it is neither.
-
-    >>> retry_after({"retry-after": "Wed, 18 Nov 2026 10:00:30 GMT"},
-    ...             datetime(2026, 11, 18, 10, 0, 0, tzinfo=UTC))
-    30.0
-    """
+    """The seconds of a `Retry-After`, which may be a number or a date; None where it is neither."""
     value = headers.get("retry-after", "").strip()
     if value.replace(".", "", 1).isdecimal() and value.isascii():
         return min(float(value), LONGEST_WAIT)

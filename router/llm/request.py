@@ -15,13 +15,7 @@ from router.llm.types import AssistantMessage, Function, Message, ToolMessage
 
 
 def signature(schema: dict[str, Any]) -> str:
-    """What to give for a portable schema, as it would be written with types for values.
-
-    >>> signature({"type": "object", "properties": {
-    ...     "kind": {"type": "string", "enum": ["annual", "sick"]},
-    ...     "days": {"type": ["integer", "null"], "description": "How many"}}})
-    '{"kind": "annual"|"sick", "days": integer|null (How many)}'
-    """
+    """What to give for a portable schema, as it would be written with types for values."""
     described = schema.get("description")
     if not described:
         return _type(schema)

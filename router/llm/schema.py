@@ -16,7 +16,6 @@ from router.llm.json_repair import NotJson, read_json
 Schema = Mapping[str, Any]
 Kind = Literal["object", "array", "either", "enum", "scalar", "json"]
 """The portable form that a node takes; `json` is a string that holds JSON."""
-
 MAX_LEVELS = 5
 _SCALARS = {"string", "number", "integer", "boolean", "null"}
 
@@ -222,11 +221,7 @@ def _description(node: Schema, is_text: bool) -> dict[str, str]:
 
 
 def restored(arguments: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """The way back from `portable(schema)`; what doesn't fit the schema is left as it is.
-
-    >>> restored({"days": None}, {"type": "object", "properties": {"days": {"type": "integer"}}})
-    {}
-    """
+    """The way back from `portable(schema)`; what doesn't fit the schema is left as it is."""
     resolver = Resolver(schema)
     return _restored_object(resolver, arguments, resolver.root, 1)
 

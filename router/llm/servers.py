@@ -36,11 +36,7 @@ Refused = frozenset[Feature]
 
 
 def way_of_asking(refused: Refused) -> How:
-    """The best way of offering functions that the server doesn't refuse.
-
-    >>> way_of_asking(frozenset({"tools", "json_schema"}))
-    'json_object'
-    """
+    """The best way of offering functions that the server doesn't refuse."""
     if "tools" not in refused and not {"tool_choice=required", "tool_choice=auto"} <= refused:
         return "functions"
     if "json_schema" not in refused:

@@ -99,7 +99,6 @@ class PartialAnswer(Protocol):
 
 MAX_TOLD = 20_000
 """Characters of an answer that are told early: all is looked at again for every piece of it."""
-
 _ESCAPED = r'\\["\\/bfnrt]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}'
 _WHOLE = re.compile(
     rf'(?:[^"\\\x00-\x1f\ud800-\udfff]|{_ESCAPED}|\\u(?![dD][89a-fA-F])[\da-fA-F]{{4}})*'

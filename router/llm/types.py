@@ -25,7 +25,6 @@ from router.domain.messages import ValueObject
 
 How = Literal["functions", "json_schema", "json_object", "text"]
 """How the functions were put to the model: as such, or as JSON to answer with."""
-
 Finish = Literal["stop", "calls", "length", "filtered", "unknown"]
 
 

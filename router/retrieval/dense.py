@@ -31,16 +31,13 @@ from router.retrieval.statistics import (
 
 CARD_SHARE = 0.1
 """Of the card's cosine where there are examples too: a point of recall@3 on ToolE."""
-
 LEXICAL_SHARE, LEXICAL_SHARE_OF_CARDS = 0.08, 0.3
 """Of words in the sum, where the index knows all words of the message: beside examples, and
 beside a card alone. By development rows: with examples more than 0.1 costs Chinese two to three
 points (pairs of characters that mean nothing are in many sentences) and ToolE's first place one;
 with cards alone 0.3 finds 1.5 points more of ToolE's among the first five than 0.15."""
-
 SETTLE_SHARE = 0.05
 """The share of capabilities that may change before everything is fitted anew."""
-
 _WITH_EXAMPLES, _OF_CARDS = np.float32(LEXICAL_SHARE), np.float32(LEXICAL_SHARE_OF_CARDS)
 _SAMPLE = 512
 _ROOM = 16

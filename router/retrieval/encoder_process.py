@@ -24,7 +24,6 @@ CHARACTERS = 4096
 """More aren't looked at: 512 tokens are seldom more than 2,500."""
 MEMORY = 1 << 30
 """Bytes of address space; the model and 16 texts of 512 tokens take a quarter."""
-
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """One thread: two on busy cores spin for each other and turn 20 ms into a second."""
 

@@ -45,7 +45,6 @@ from router.retrieval.vector_cache import (
 
 LONGEST = 1200
 """Characters of a passage: about what the embedded model reads at once (512 tokens)."""
-
 _DEEPEST = 3
 _TEXTS = ("title", "description")
 _GAP = re.compile(r"[_\s]+|(?<=[a-z0-9])(?=[A-Z])")
@@ -80,11 +79,7 @@ def card(capability: Capability) -> Card:
 
 
 def spoken(name: str) -> str:
-    """An identifier as words.
-
-    >>> spoken("get_leaveBalance")
-    'get leave Balance'
-    """
+    """An identifier as words."""
     return _GAP.sub(" ", name).strip()
 
 
@@ -192,11 +187,9 @@ class Shelf:
 
 TOKENS, MOST = 2500, 12
 """What a selection may take of a prompt, and how many it may be, unless the caller says."""
-
 HEAD, TAIL = 600, 400
 """Characters of a long message that are encoded: what is wanted stands first or last, and the
 time that a model takes grows with the length."""
-
 LEXICAL_ONLY = "lexical only"
 
 _log = logging.getLogger(__name__)

@@ -76,11 +76,7 @@ class Selection:
 
 
 def verdict(signs: Signs, thresholds: Thresholds) -> Verdict:
-    """`none` where nothing here is meant, `clear` where one thing is, else `several`.
-
-    >>> verdict(Signs(known=0.9, needs_tool=0.8, margin=2.5), Thresholds())
-    'clear'
-    """
+    """`none` where nothing here is meant, `clear` where one thing is, else `several`."""
     if signs.known < thresholds.known or signs.needs_tool < thresholds.needs_tool:
         return "none"
     return "clear" if signs.margin >= thresholds.margin else "several"
@@ -122,7 +118,6 @@ def within_budget(ranked: Iterable[Capability], tokens: int, most: int) -> list[
 
 PRECISION = 0.95
 """How often what is called clear should be right."""
-
 LOST = 0.01
 """The share of messages for a capability that the gate may turn away."""
 
@@ -181,7 +176,6 @@ def _margin(rows: Sequence[Judged], default: float) -> float:
 
 MOST = 1000
 """No probability, and no margin in standard deviations, comes near it."""
-
 _NAMES = tuple(field.name for field in fields(Thresholds))
 _REMEDY = "write it anew with `intent-router eval FILE --fit DEV`, or take ROUTER_THRESHOLDS out"
 

@@ -90,11 +90,7 @@ async def encoded_background(encoder: Encoder) -> Background:
 
 
 def sentences(file: str) -> list[str]:
-    """The lines of a file of this package that aren't comments.
-
-    >>> "你好" in sentences("needs_no_tool.txt")
-    True
-    """
+    """The lines of a file of this package that aren't comments."""
     lines = files(__package__).joinpath(file).read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
@@ -168,7 +164,6 @@ def squares(vectors: Floats, matrix: Floats) -> Floats:
 
 OWN_FROM = 30
 """As many capabilities of a kind weigh as much as the background in saying what is usual."""
-
 _SMALLEST = 1e-9
 
 
@@ -216,19 +211,15 @@ def _scaled(scores: NDArray[np.float32], mean: float, deviation: float) -> NDArr
 
 LEAST_EXAMPLES = 8.0
 """Examples per capability, on average, from which it is worth it."""
-
 MOST_WORK = 1_000_000
 """Vectors times capabilities up to which it is done: some four seconds on one core."""
-
 FREEDOM = 20.0
 """How little the rows are held back, in terms of the vectors' own size, so that encoders whose
 vectors lie closer together are held back alike. 5 loses a point with 20 examples of CLINC150's;
 from 10 to 20 neither it nor the Chinese and English desk moves by half a point."""
-
 STEPS = 100
 _PACE = 2.0
 """The loss bends by at most a half; what its vectors' spread makes of that is measured."""
-
 _POWERS = 20
 
 _Single = NDArray[np.float32]
@@ -302,15 +293,12 @@ def _largest(points: _Single) -> float:
 SHRINK = 0.7
 """Of the pooled covariance. Between 0.5 and 0.8 neither ToolE's nor CLINC150's development
 figures move by half a point; where vectors are few, it is more."""
-
 SHRINK_ALL = 0.5
 """Of the covariance of everything. 0.3 is a third of a point of AUROC worse on CLINC150's
 development rows."""
-
 WITHIN = 0.6
 """Variance within a capability as a share of the variance of arbitrary messages: 0.58 on
 CLINC150, 0.72 on ToolE. Stands in, with the weight of `PRIOR` vectors, for what isn't known."""
-
 PRIOR = 50.0
 
 
@@ -365,7 +353,6 @@ def _inverse(covariance: Floats) -> Floats:
 
 RIDGE = 1e-4
 """Of 1e-4 to 3e-2 the best on the development rows."""
-
 MOST_EXAMPLES = 2000
 _NEWTON_STEPS = 12
 
@@ -408,16 +395,12 @@ def fitted_gate(background: Background, examples: Floats) -> Gate:
 
 LEAST_LEFT_OUT = 8
 """Fewer examples than this say too little about how examples score."""
-
 UNFAMILIAR = 0.05
 """The share of left-out examples that score at or below one half."""
-
 _TYPICAL = 3.0
 """The log-odds of the median left-out example: 95 %."""
-
 DEFAULT_LOW, DEFAULT_TYPICAL = -95.0, -57.0
 """Left-out scores on ToolE with two examples a tool: for want of examples to measure."""
-
 STRANGERS = 0.75
 """The share of arbitrary messages whose best card scores at or below one half."""
 

@@ -22,7 +22,6 @@ from router.retrieval.encoders import Encoder, Vectors, unit_rows, well_formed
 
 _DIGEST = 16
 """Bytes of a key."""
-
 Argument = TypeVar("Argument")
 Answer = TypeVar("Answer")
 
@@ -116,7 +115,6 @@ class RememberedEncoder:
 BUSY_SECONDS = 5
 _AT_ONCE = 500
 """SQLite takes a bounded number of values in one statement."""
-
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID"
 
 _log = logging.getLogger(__name__)

@@ -143,7 +143,6 @@ def _offered(
 
 Ask = Callable[[ChatRequest], Awaitable[ChatAnswer]]
 """Puts a question to whatever model answers; raises where none does."""
-
 Widen = Callable[[str], Awaitable[tuple[Offer, Sequence[Capability]]]]
 """What there is for a query of the model's own: a wider offer."""
 

@@ -17,7 +17,6 @@ TEXT: dict[str, Any] = {"type": "string"}
 RESPOND, CLARIFY, HAND_OFF = "respond_message", "ask_clarification", "hand_off"
 FLOW, SKILL, FIND = "dispatch_to_flow", "dispatch_to_skill", "find_capabilities"
 FILL, CANCEL = "fill_slots", "cancel_flow"
-
 MOST_OPTIONS = 6
 """To choose from: as many as a person reads at a glance."""
 

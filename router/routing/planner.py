@@ -47,7 +47,6 @@ from router.skill.plan import (
 PLAN, ACCEPT, RETRY, REPLAN = "plan", "accept", "retry", "replan"
 SPOKEN = {ACCEPT: "result", ASK: "text"}
 """What of a reflection is said to the employee."""
-
 _TEXT = {"type": "string", "maxLength": 4000}
 _WHY = {"type": "string", "maxLength": 400}
 _STEP = {

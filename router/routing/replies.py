@@ -38,7 +38,6 @@ ADDRESSED = Localised(zh="消息指名给这个技能", en="the message is addre
 
 LONGEST = 6000
 """Characters of one result that a model is shown."""
-
 Finding = tuple[str, JsonValue, str | None]
 """A tool's name, what it found, and why it found nothing."""
 

@@ -41,7 +41,6 @@ LONGEST_ANSWER = 2048
 """Tokens of one answer: a page of text."""
 LONGEST_CALLS = 16_000
 """Characters of their arguments together: more than a server writes that keeps to its limit."""
-
 _TEXT = {"type": "string", "maxLength": 4000}
 _ENDINGS = (
     function(ASK_USER, "Ask the employee one question that only they can answer.", text=_TEXT),

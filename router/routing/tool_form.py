@@ -114,11 +114,7 @@ class Askable:
 
 
 def askable(parameters: Schema) -> Askable:
-    """The arguments of a tool as slots.
-
-    >>> askable({"properties": {"file-path": {"type": "string"}}}).arguments
-    {'file_path': 'file-path'}
-    """
+    """The arguments of a tool as slots."""
     found = Askable()
     properties = mapping_in(parameters.get("properties"))
     needed = parameters.get("required") or []
@@ -160,9 +156,6 @@ def slot_of(
     """A property as a slot; `within` is the whole schema, for what it refers to.
 
     Raises `Unaskable` where no form field fits it.
-
-    >>> slot_of("days", {"type": "integer"}, required=True).type
-    'integer'
     """
     whole = within or {}
     schema = resolved(schema, whole)
@@ -184,11 +177,7 @@ def slot_of(
 
 
 def plain(words: str) -> str:
-    """Words that a form's texts may have in them: whoever wrote them, they are no template.
-
-    >>> plain("Reads {{ slots.salary }}")
-    'Reads { { slots.salary }}'
-    """
+    """Words that a form's texts may have in them: whoever wrote them, they are no template."""
     return _TEMPLATE.sub("{ ", words)
 
 
@@ -267,16 +256,12 @@ def _fields(schema: Schema, whole: Schema, depth: int) -> dict[str, Slot]:
 
 UNKNOWN = 'results.error.kind == "unknown"'
 """Holds where a call may have had its effect, and may not."""
-
 AMENDABLE = 'results.error.kind == "arguments"'
 """Holds where other arguments might do."""
-
 _ABOUT = "{{% if results.about %}}{}{{{{ results.about.{} }}}}{{% endif %}}"
 """What the check says that the call is about, behind what the tool is called."""
-
 _FIRST = ("details", "check", "review", "call")
 """The states that a form may begin with, in their order."""
-
 _FOUND, _FAULT = "{{ results.found | told }}", "{{ results.error.message }}"
 _TOLD: dict[str, Any] = {
     "tell": {"say": {"zh": _FOUND, "en": _FOUND}, "end": "completed"},
@@ -403,7 +388,6 @@ def _as_range(slots: dict[str, Slot]) -> dict[str, Slot]:
 
 Form = dict[str, tuple[str, Slot]]
 """By field: the slot's name, and the slot."""
-
 GO_ON = Localised(zh="可以继续吗？", en="Shall it go on?")
 DONE_THERE = Localised(zh="在那里办好了吗？", en="Is it done there?")
 

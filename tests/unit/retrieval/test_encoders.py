@@ -222,6 +222,7 @@ async def test_each_side_gets_its_prompt_and_rows_unit_length(installed: None) -
 )
 def test_prompts_are_those_of_the_models_card(model: str, query: str, document: str) -> None:
     assert model_prompts(model, {}) == ModelPrompts(query, document)
+    assert model_prompts(model, {"query": "q: ", "passage": "p: "}) == ModelPrompts("q: ", "p: ")
 
 
 def test_the_version_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
