@@ -8,7 +8,6 @@ from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.skill.loop import (
     LEAST_TURNS,
-    STOPPED,
     LoopProgress,
     Share,
     Stop,
@@ -111,23 +110,16 @@ def test_nothing_is_begun_on_a_step_without_a_result(fate: str) -> None:
     assert stuck.open == 1
 
 
-def test_a_step_is_told_the_results_it_depends_on_and_no_others() -> None:
-    made = plan("a", "b", "c<a", done="ab")
-    assert made.part(made.steps[2]).results == {"a": "found"}
-
-
-def test_a_step_is_tried_again_with_all_that_was_built_on_it() -> None:
-    made = plan("a", "b<a", "c<b", "d", done="abcd").retrying(RetryStep(step="a", why="no price"))
-    assert set(made.results) == {"d"}
-    assert made.part(made.steps[0]).tries == ("no price",)
-
-
-def test_a_step_is_tried_again_so_often_and_no_more() -> None:
-    made = plan("a", "b", done="ab")
+def test_a_step_is_tried_again_so_often_with_all_that_was_built_on_it() -> None:
+    made = plan("a", "b<a", "c<b", "d", done="abcd")
+    assert made.part(made.steps[2]).results == {"b": "found"}
     for _ in range(MOST_RETRIES):
-        assert made.may_be_retried == ["a", "b"]
-        made = made.retrying(RetryStep(step="a", why="thin")).having("a", DONE)
-    assert made.may_be_retried == ["b"]
+        assert "a" in made.may_be_retried
+        again = made.retrying(RetryStep(step="a", why="thin"))
+        assert set(again.results) == {"d"}
+        made = again.having("a", DONE)
+    assert made.may_be_retried == ["d"]
+    assert made.part(made.steps[0]).tries == ("thin",) * MOST_RETRIES
 
 
 def test_while_it_is_to_be_made_anew_no_step_is_ready() -> None:
@@ -214,12 +206,6 @@ def test_a_retry_drops_whatever_was_built_on_it(first: list[PlanStep], data: st.
     assert not any(set(s.depends_on) - set(left) for s in made.steps if s.id in left)
 
 
-@given(PROPOSED)
-def test_a_plan_comes_back_from_json_as_it_was(proposed: list[PlanStep]) -> None:
-    made = Plan().revised(proposed).replanning(Replan(why="x")).hearing()
-    assert Plan.model_validate_json(made.model_dump_json()) == made
-
-
 def skill(turns: int, tokens: int) -> Skill:
     words = Localised(zh="行程", en="trip")
     named = {"name": "trip", "title": words, "description": words, "instructions": "Plan."}
@@ -250,10 +236,6 @@ def test_only_errors_in_a_row_count() -> None:
     for fruitless in (True, True, False, True):
         progress = progress.after(spent(10), fruitless=fruitless)
     assert progress == LoopProgress(steps=4, usage=Usage(llm_calls=4, prompt_tokens=40), errors=1)
-
-
-def test_every_stop_has_words_in_both_languages() -> None:
-    assert all(words.zh != words.en for words in STOPPED.values())
 
 
 def test_what_is_left_is_shared_and_the_reflection_keeps_its_turn() -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ from router.story_runner.quiescence import Glance, HistoryAccount, at_work
 from router.story_runner.runner import folder_of
 from router.tool.context import Dependencies, ToolContext
 from router.tool.registry import Registry
+from tests.unit.tool import samples
 
 
 async def test_everybody_works_in_every_tenant() -> None:
@@ -43,9 +44,7 @@ async def test_everybody_works_in_every_tenant() -> None:
 
 
 def context(tenant: str) -> ToolContext:
-    caller = Principal(id="alice", name="Alice", tenant=tenant)
-    logger = logging.LoggerAdapter(logging.getLogger(__name__), {})
-    return ToolContext(caller=caller, now=datetime.now(UTC), logger=logger)
+    return samples.context(Principal(id="alice", name="Alice", tenant=tenant))
 
 
 async def test_a_watched_tool_is_the_tool_with_a_book_kept_and_fails_only_in_its_story() -> None:
