@@ -95,29 +95,31 @@ def why_last(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop 
     return "seconds" if seconds_left < LAST_SECONDS else None
 
 
-STOPPED: dict[Stop, Localised] = {
-    "turns": Localised(
-        zh="步数用完了，还没有得出结论。", en="I ran out of steps before I had an answer."
+_TOLD: tuple[tuple[Stop, str, str], ...] = (
+    ("turns", "步数用完了，还没有得出结论。", "I ran out of steps before I had an answer."),
+    (
+        "tokens",
+        "这次能用的额度用完了，还没有得出结论。",
+        "I used up what this may cost before I had an answer.",
     ),
-    "tokens": Localised(
-        zh="这次能用的额度用完了，还没有得出结论。",
-        en="I used up what this may cost before I had an answer.",
+    ("seconds", "时间到了，还没有得出结论。", "I ran out of time before I had an answer."),
+    (
+        "errors",
+        "连续几步都没有进展，先停下了。",
+        "Several steps in a row led nowhere, so I stopped.",
     ),
-    "seconds": Localised(
-        zh="时间到了，还没有得出结论。", en="I ran out of time before I had an answer."
+    (
+        "budget",
+        "这句话能用的模型额度用完了，还没有得出结论。",
+        "This message has used up what it may spend on the model before I had an answer.",
     ),
-    "errors": Localised(
-        zh="连续几步都没有进展，先停下了。", en="Several steps in a row led nowhere, so I stopped."
+    (
+        "repetition",
+        "一直在重复同样的步骤，先停下了。",
+        "I kept doing the same thing over again, so I stopped.",
     ),
-    "budget": Localised(
-        zh="这句话能用的模型额度用完了，还没有得出结论。",
-        en="This message has used up what it may spend on the model before I had an answer.",
-    ),
-    "repetition": Localised(
-        zh="一直在重复同样的步骤，先停下了。",
-        en="I kept doing the same thing over again, so I stopped.",
-    ),
-}
+)
+STOPPED = {stop: Localised(zh=zh, en=en) for stop, zh, en in _TOLD}
 
 _SO_FAR = Localised(zh="到目前为止查到：", en="What I have so far:")
 _LONGEST = 160

@@ -115,9 +115,6 @@ def listed(skill: Skill) -> str:
 
 
 def lines(files: Iterable[SkillFile]) -> str:
-    """A line for each file."""
-    return "\n".join(f"- {file.path} ({_size(file.size)})" for file in files)
-
-
-def _size(size: int) -> str:
-    return f"{size} B" if size < 1000 else f"{size / 1000:.1f} KB"  # noqa: PLR2004
+    """A line for each file, such as `- references/limits.md (3.1 KB)`."""
+    sizes = ((f.path, f"{f.size} B" if f.size < 1000 else f"{f.size / 1000:.1f} KB") for f in files)  # noqa: PLR2004
+    return "\n".join(f"- {path} ({size})" for path, size in sizes)

@@ -6,21 +6,11 @@ nothing has to be recorded for it, and runs of any version of the machine can be
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from router.domain.records import HistoryLine
 from router.flow.definition import FlowDefinition
-
-
-class CoverageLine(Protocol):
-    """A line of a run's history: `router.flow.engine.run.Happening`, or as it was published."""
-
-    @property
-    def state(self) -> str:
-        """Where the run stood after it."""
-
-    @property
-    def event(self) -> str:
-        """What happened, or by which exit it came here."""
+from router.flow.engine.run import Happening
 
 
 class Transition(NamedTuple):
@@ -56,7 +46,9 @@ def transitions_of(definition: FlowDefinition) -> list[Transition]:
     return list(dict.fromkeys(found))
 
 
-def taken_in(definition: FlowDefinition, history: Iterable[CoverageLine]) -> TakenTransitions:
+def taken_in(
+    definition: FlowDefinition, history: Iterable[Happening | HistoryLine]
+) -> TakenTransitions:
     """What one run came through. Moves that no exit stands for (a correction) are none."""
     known = frozenset(transitions_of(definition))
     states: list[str] = []

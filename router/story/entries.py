@@ -190,7 +190,9 @@ Failure = Annotated[
 ]
 Failures = Annotated[dict[ToolName, Failure], _mapping("{record_leave: permanent}")]
 Pattern = Annotated[str, AfterValidator(_pattern), _text("what the bot says")]
-Yes = Annotated[bool, BeforeValidator(_true), Field(json_schema_extra={"const": True})]
+Yes = Annotated[
+    bool, BeforeValidator(_true), Field(exclude=True, json_schema_extra={"const": True})
+]
 
 
 class StepEntry(Entry):
@@ -204,7 +206,8 @@ class StepEntry(Entry):
 
     def content(self) -> Sequence[Any]:
         """What is said of it, in order."""
-        return [getattr(self, name) for name in type(self).model_fields]
+        fields = type(self).model_fields.items()
+        return [getattr(self, name) for name, field in fields if not field.exclude]
 
 
 class UserStep(StepEntry):
@@ -373,20 +376,12 @@ class WithdrawStep(StepEntry):
     comment: Remark | None = None
     """What they say to it."""
 
-    def content(self) -> Sequence[Any]:
-        """What is said of it, in order."""
-        return [self.comment]
-
 
 class NudgeStep(StepEntry):
     """The requester reminds the approvers."""
 
     MEANS = UserNudges
     nudge: Yes
-
-    def content(self) -> Sequence[Any]:
-        """What is said of it, in order."""
-        return []
 
 
 class EventBody(Entry):

@@ -56,11 +56,6 @@ class Seen:
         """Where the newest run stands; None before there is one."""
         return next(iter(self.standings), None)
 
-    def standing_of(self, flow: object) -> Standing | None:
-        """The newest run of this flow, else the newest."""
-        theirs = (standing for standing in self.standings if standing.flow == flow)
-        return next(theirs, self.standing)
-
 
 @dataclass(frozen=True)
 class Mismatch:
@@ -76,7 +71,9 @@ def judge(step: Expectation, seen: Seen) -> Mismatch | None:
         case BotSays():
             return _said(step, seen)
         case RunStands():
-            return _stands(step, seen.standing_of(step.wanted.get("flow")))
+            flow = step.wanted.get("flow")
+            theirs = (standing for standing in seen.standings if standing.flow == flow)
+            return _stands(step, next(theirs, seen.standing))
         case ToolCalled():
             return _called(step, seen.calls)
 

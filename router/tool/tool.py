@@ -213,8 +213,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         timeout: How long one try may take: "500ms", "10s", "2m".
         retries: How often a call is tried again that failed for the moment; None tries until
             it works, as a flow may want that has a promise to keep.
-        cache: For how long a read's result may be given again to the same caller for the same
-            arguments; "0s" never.
+        cache: How long a read's result may be given again, by caller and arguments; "0s" never.
         ephemeral: How many of its last results a sub-agent's model sees whole; 0 all of them.
         return_direct: Its result is the answer as it is, with no model to put it into words.
         client: The front end makes the call: the function is only its signature, and the turn
@@ -223,14 +222,12 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         listed: False where nobody asks for it by itself: people and the router are never offered
             it, and a sub-agent may call it whatever its skill allows.
         request: False where its form isn't among somebody's requests: it is about one of them.
-        undoes: The tool that it takes back a call of: `ctx.undoes` is that call's key, and without
-            one it is refused.
+        undoes: The tool that it takes back a call of, whose key is `ctx.undoes` and required.
         check: An asynchronous function with some of the tool's parameters, by their names, and
             `ToolContext` and `Depends` as it likes. It raises where the call would be refused
             for what the world is like, and is asked before the caller is asked to confirm, and
             again in the call.
-        at_once: How many calls may run at once in a worker, where others wait a while for one of
-            them to end; None is no limit.
+        at_once: How many calls may run at once in a worker; others wait. None is no limit.
         roles: Who may call it, where not everyone may. `["flow"]` is reached by flows alone.
         title: Its name for people; made from the function's name where it is left out.
         description_zh: The docstring's gist in Chinese, for those who are addressed so.
