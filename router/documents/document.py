@@ -6,15 +6,12 @@ been written by hand.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -218,23 +215,3 @@ def read_text(path: Path, largest: int, remedy: str) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise Unreadable(line, Fault("this isn't UTF-8", "save the file as UTF-8")) from None
-
-
-class Dangling(LookupError):
-    """A reference to nothing in the document."""
-
-
-class References:
-    """Follows references within a document, such as a JSON Schema or an OpenAPI description."""
-
-    def __init__(self, document: Any) -> None:
-        root = document if isinstance(document, Mapping) else {}
-        self._resolver = Registry().resolver_with_root(DRAFT202012.create_resource(root))
-
-    def target(self, reference: Any) -> Any:
-        """What it points at; raises `Dangling` where that is nothing, or outside the document."""
-        try:
-            return self._resolver.lookup(reference).contents
-        except (Unresolvable, AttributeError, TypeError, ValueError, RecursionError):
-            # The library stumbles over what is no schema, and no reference.
-            raise Dangling(reference) from None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
-from router.documents.document import Dangling, References
+from router.documents.references import Dangling, References
 from router.domain.errors import Elicitation
 from router.domain.locale import Localised
 from router.entities.dates import Days

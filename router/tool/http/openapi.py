@@ -18,14 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from router.documents.document import (
-    Dangling,
-    Place,
-    References,
-    Unreadable,
-    read_document,
-    read_text,
-)
+from router.documents.document import Place, Unreadable, read_document, read_text
+from router.documents.references import Dangling, References
 from router.documents.strict_json import ANY_DEPTH, strict_json
 from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
