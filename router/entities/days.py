@@ -183,11 +183,7 @@ class MonthEnd:
 
     def on(self, calendar: Calendar) -> date | None:
         """The date; of a month without a year the next such, today included."""
-        if self.month is None:
-            day = calendar.today if self.months is not None else calendar.origin
-            return last_of(in_month(day, self.months or 0, 1))
-        first = month_start(calendar, self.month, self.year, self.years)
-        return last_of(first)
+        return last_of(month_start(calendar, self.month, self.months, self.year, self.years))
 
 
 @dataclass(frozen=True)
@@ -201,10 +197,7 @@ class NthWeekday:
 
     def on(self, calendar: Calendar) -> date | None:
         """The date, if the month has so many; of a month by name the next such."""
-        if self.month is None:
-            first = in_month(calendar.today, self.months, 1)
-        else:
-            first = month_start(calendar, self.month)
+        first = month_start(calendar, self.month, self.months)
         if first is None:
             return None
         days = monthrange(first.year, first.month)[1]
@@ -232,9 +225,15 @@ Day = FixedDay | YearDay | Festival | MonthDay | Weekday | DayShift | MonthEnd |
 
 
 def month_start(
-    calendar: Calendar, month: int, year: int | None = None, years: int | None = None
+    calendar: Calendar,
+    month: int | None,
+    months: int | None = None,
+    year: int | None = None,
+    years: int | None = None,
 ) -> date | None:
-    """The first of a month by name: in the year said, else of the next that isn't over."""
+    """The first of a month by name, of the year said or the next; else of that `months` away."""
+    if month is None:
+        return in_month(calendar.origin if months is None else calendar.today, months or 0, 1)
     if year is None and years is not None:
         year = calendar.today.year + years
     elif year is None:
@@ -319,10 +318,7 @@ class Month:
 
     def across(self, calendar: Calendar) -> Span | None:
         """Its first and last day."""
-        if self.month is None:
-            first = in_month(calendar.today, self.months, 1)
-        else:
-            first = month_start(calendar, self.month, self.year)
+        first = month_start(calendar, self.month, self.months, self.year)
         last = last_of(first)
         return (first, last) if first and last else None
 

@@ -57,8 +57,7 @@ class BlockerWords:
 
     signs: Words = NO_WORDS  # what gives the reason
     excuse: Words = NO_WORDS  # what makes it not count
-    before: Words = NO_WORDS
-    """What gives the reason where it ends directly before the flow's words."""
+    before: Words = NO_WORDS  # what gives it directly before the flow's words
 
 
 @dataclass(frozen=True)
@@ -79,20 +78,15 @@ class Lexicon:
     weekday: Words = NO_WORDS  # from Monday on, each by its place
     month: Words = NO_WORDS
     day: Words = NO_WORDS  # by how many days it is from today
-    holiday: Words = NO_WORDS
-    """By its month and day, or by what it is called in the calendar of `holidays`."""
+    holiday: Words = NO_WORDS  # by its month and day, or its name in `holidays`
     holiday_itself: Words = NO_WORDS  # what is a holiday only where the very day is spoken of
-    of_a_holiday: Words = NO_WORDS
-    """What makes a holiday the kind of a thing: a New Year's party."""
+    of_a_holiday: Words = NO_WORDS  # what it makes the kind of a thing: a New Year's party
     morning: Words = NO_WORDS
     afternoon: Words = NO_WORDS
-    happening: Words = NO_WORDS
-    """What happens to a person, and says nothing of the one who tells it."""
+    happening: Words = NO_WORDS  # to a person, who need not be the one who tells it
     another: Words = NO_WORDS  # whom it happens to besides
-    doubled: Words = NO_WORDS
-    """Words with a letter twice where a careless finger puts it more often."""
-    simplified: Words = NO_WORDS
-    """Words of which one character is simplified only there, as they are typed and as read."""
+    doubled: Words = NO_WORDS  # with a letter twice that is often typed more often
+    simplified: Words = NO_WORDS  # of which a character is only there, as typed and as read
     numbered: Words = NO_WORDS  # what a day of the month may number: 5号楼, the 24th floor
     unit_of_decimal: Words = NO_WORDS  # after 12.24, what shows that it is no day
     after_date: Words = NO_WORDS  # after 12.24, what shows that it is one
@@ -161,8 +155,7 @@ class Lexicon:
     category: Words = NO_WORDS
     date: Words = NO_WORDS
     any_kind: Words = NO_WORDS  # what any request is called, whatever it is for
-    around_request: Words = NO_WORDS
-    """What is said of a request without saying of which kind it is."""
+    around_request: Words = NO_WORDS  # said of one without its kind
 
     # What somebody is off to do
     purpose: Words = NO_WORDS

@@ -101,19 +101,16 @@ NONE_OF_THEM = Localised(zh="好的，都不办。", en="All right, none of them
 OVER = Localised(
     zh="刚才的问题已经结束了，没有任何改变。", en="That question is over; nothing was changed."
 )
-NOTHING_ASKED: dict[str, Localised] = {
-    "confirm": Localised(
-        zh="现在没有要确认的事，没有任何改变。",
-        en="There is nothing to confirm right now; nothing was changed.",
-    ),
-    "form": Localised(
-        zh="现在没有要填的表，没有任何改变。",
-        en="There is nothing to fill in right now; nothing was changed.",
-    ),
-    "choose": Localised(
-        zh="现在没有要选的，没有任何改变。",
-        en="There is nothing to choose from right now; nothing was changed.",
-    ),
+NOTHING_ASKED = {
+    action: Localised(
+        zh=f"现在没有{zh}，没有任何改变。",
+        en=f"There is nothing to {en} right now; nothing was changed.",
+    )
+    for action, zh, en in (
+        ("confirm", "要确认的事", "confirm"),
+        ("form", "要填的表", "fill in"),
+        ("choose", "要选的", "choose from"),
+    )
 }
 """What is said to an answer where nothing was asked, by the action's type."""
 SAY_WHICH_ITEM = Localised(

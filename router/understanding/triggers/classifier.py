@@ -168,17 +168,10 @@ def learned() -> RequestClassifier:
     return RequestClassifier(held["weights"], held["bias"])
 
 
-LIKELY = 0.8
-"""How likely a message must ask for a topic that it names, to start the topic's flow."""
-
-SURE = 0.9
-"""The same where a guard speaks against it: what the guard saw may be why it is asked for."""
-
-UNLIKELY = 0.2
-"""A message that asks for a topic less likely than this starts nothing, whatever its patterns.
-
-All three are measured on sentences that neither patterns nor weights have seen, by
-`bench/understanding.py`.
+LIKELY, SURE, UNLIKELY = 0.8, 0.9, 0.2
+"""How likely a message must ask for a topic that it names to start its flow; the same where a guard
+speaks against it; and what starts nothing, whatever its patterns. All are measured on sentences
+that neither patterns nor weights have seen, by `bench/understanding.py`.
 """
 
 UNASKED = "speaks of it without asking for it"
