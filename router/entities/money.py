@@ -122,8 +122,8 @@ def _suffixed(groups: Groups) -> Money | None:
 
 def _with_small_change(groups: Groups) -> Money | None:
     number = parse_number(groups["n"])
-    tenths = _small(groups.get("jiao"))
-    cents = _small(groups.get("fen"))
+    tenths = parse_number(groups.get("jiao", "0"))
+    cents = parse_number(groups.get("fen", "0"))
     if number is None or tenths is None or cents is None:
         return None
     return Money(number + tenths / 10 + cents / 100)
@@ -142,10 +142,6 @@ def _dollars_and_cents(groups: Groups) -> Money | None:
     if whole is None or cents is None or code is None or cents >= hundred:
         return None
     return Money(whole + cents / hundred, code)
-
-
-def _small(text: str | None) -> Decimal | None:
-    return Decimal(0) if text is None else parse_number(text)
 
 
 _EUROPEAN = r"(?P<whole>\d{1,3}(?:[. ]\d{3})*),(?P<cents>\d\d)"

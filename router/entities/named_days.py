@@ -65,15 +65,10 @@ def _year_end(groups: Groups) -> Day:
     return YearDay(12, 31, WHICH[groups["which"]] if groups.get("which") != "the" else None)
 
 
-def _zh_year_end(groups: Groups) -> Day:
-    return YearDay(12, 31, YEARS[groups["rel"]] if "rel" in groups else None)
-
-
 def _first_day(groups: Groups) -> Day:
     if "month" in groups:
         return YearDay(month_number(groups["month"]), 1)
-    which = groups["which"]
-    return MonthDay(1, WHICH[which])
+    return MonthDay(1, WHICH[groups["which"]])
 
 
 def _nth_weekday(groups: Groups) -> Day:
@@ -101,7 +96,7 @@ ZH_MONTH_ENDS: tuple[Rule[Day], ...] = (
     ),
     Rule(
         "(?:(?P<rel>今|明|去|本)?年底|(?P<it>年(?:末|的最后一天)))",
-        _zh_year_end,
+        lambda g: YearDay(12, 31, YEARS.get(g.get("rel", ""))),
         unless_after=r"[每历往周半\d零一二三四五六七八九十]",
         unless_before=_ZH_KIND,
     ),

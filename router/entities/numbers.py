@@ -125,20 +125,16 @@ def _from_words(text: str) -> Decimal | None:
     return Decimal(total + section)
 
 
-def _standing_alone(groups: dict[str, str]) -> Decimal | None:
-    return parse_number(groups["n"])
-
-
 _RULES = (
     Rule(
         rf"(?P<n>{DIGITS}(?: ?[百千万亿]\d?)?)",
-        _standing_alone,
+        lambda g: parse_number(g["n"]),
         unless_after="[第#/:-]|no\\.? |version |v",
         unless_before="[%/:年月日号楼层路室栋座]| ?(?:am|pm)\\b",
     ),
     Rule(
         f"(?P<n>{_HAN}{{0,6}}[十百千万亿]{_HAN}{{0,6}}(?:点{HAN_DIGIT}{{1,6}})?)",
-        lambda g: _standing_alone(g) if len(g["n"]) > 1 else None,
+        lambda g: parse_number(g["n"]) if len(g["n"]) > 1 else None,
         unless_after="第",
     ),
 )

@@ -104,7 +104,7 @@ def read_action(
     if isinstance(action, ChooseAction):
         return _pressed(action, situation, flows, index)
     if isinstance(action, ConfirmAction | FormAction):
-        view = _asking(situation)
+        view = asking(situation)
         return _answered(action, view, situation) if view else _unasked(action, situation)
     return None
 
@@ -133,7 +133,7 @@ def _pressed(
         return why.PRESSED.of(flow, situation.locale), start_offered(flow, situation, index)
     if way := _way_out(action, situation):
         return way
-    view = _asking(situation)
+    view = asking(situation)
     if view is None or not view.awaiting:
         return _unasked(action, situation)
     path, value = view.awaiting[0], action.value
@@ -172,7 +172,7 @@ def resume_run(run: str, situation: Situation, by: RouteBy) -> Outcome:
 
 def _way_out(action: ChooseAction, situation: Situation) -> Outcome | None:
     """One of the ways on from a question, shown with it or not; None for an answer."""
-    view, way = _asking(situation), way_of(action.value)
+    view, way = asking(situation), way_of(action.value)
     if view is None and situation.offered and way == "cancel":
         return _told(why.NONE_WANTED, why.NONE_OF_THEM, situation)
     if view is None or way is None:
@@ -198,7 +198,7 @@ def _answered(action: ConfirmAction | FormAction, view: FlowView, situation: Sit
 
 
 def _open(situation: Situation) -> list[str]:
-    view = _asking(situation)
+    view = asking(situation)
     asked = [view.shown_question] if view is not None and view.shown_question else []
     offered = [offer_question(situation.offered)] if situation.offered else []
     return [*asked, *offered]
@@ -206,7 +206,7 @@ def _open(situation: Situation) -> list[str]:
 
 def _outdated(situation: Situation) -> Outcome:
     """What an answer to an earlier question comes to."""
-    view, locale = _asking(situation), situation.locale
+    view, locale = asking(situation), situation.locale
     if view is not None:
         # The flow itself says so: it finds that this is no question of its own.
         return why.BY_ACTION.of(view, locale), FillSlots(slots={}, question=OUTDATED)
@@ -218,11 +218,12 @@ def _outdated(situation: Situation) -> Outcome:
 
 def _unasked(action: ChooseAction | ConfirmAction | FormAction, situation: Situation) -> Outcome:
     """What an answer to nothing comes to: the question that is open, or that there is none."""
-    if _asking(situation) is not None or situation.offered:
+    if asking(situation) is not None or situation.offered:
         return _outdated(situation)
     return _told(why.UNASKED, why.NOTHING_ASKED[action.type], situation)
 
 
-def _asking(situation: Situation) -> FlowView | None:
+def asking(situation: Situation) -> FlowView | None:
+    """The run that asks something, if one does."""
     view = situation.active
     return view if view is not None and view.asking else None

@@ -36,6 +36,7 @@ from router.flow.view import FlowView
 from router.understanding import route_reasons as why
 from router.understanding.actions import (
     Outcome,
+    asking,
     may_start,
     outcome_of,
     read_action,
@@ -105,8 +106,7 @@ class _Heard:
     @property
     def asking(self) -> FlowView | None:
         """The run that asks something, if one does."""
-        active = self.situation.active
-        return active if active is not None and active.asking else None
+        return asking(self.situation)
 
     @property
     def slot(self) -> Slot | None:

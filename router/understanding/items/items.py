@@ -232,11 +232,6 @@ class _Hand:
             self.items += [{name: value} for value in values]
             self.open = 1
 
-    def put_right(self, value: ItemValue) -> None:
-        """In place of what was said before."""
-        for item in self.items[-self.open :]:
-            item[value.name] = value.value
-
 
 def dealt(found: Iterable[Found[ItemValue]], text: str) -> list[Item]:
     """The items that these values describe; what is said again after `不对` replaces the first."""
@@ -246,7 +241,8 @@ def dealt(found: Iterable[Found[ItemValue]], text: str) -> list[Item]:
         redoing = _REDONE.search(gap) is not None or (redoing and not _CLAUSE.search(gap))
         reached = row[-1].end
         if redoing:
-            hand.put_right(row[-1].value)
+            for item in hand.items[-hand.open :]:
+                item[row[-1].value.name] = row[-1].value.value
         elif len(row) > 1:
             hand.give_row(row[0].value.name, [f.value.value for f in row])
         else:
