@@ -5,6 +5,7 @@ Names of people, tools and flows are held against the `StoryNames` of the valida
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Self, get_args
 
@@ -114,25 +115,21 @@ def _mapping(example: str) -> BeforeValidator:
 def _duration(value: Any) -> timedelta:
     # A number has no unit.
     if isinstance(value, str) and value.startswith("P"):
-        try:
+        with suppress(ValidationError):
             found = _DURATION.validate_python(value)
-        except ValidationError:
-            found = timedelta()
-        if timedelta() < found <= MOST_TIME:
-            return found
+            if timedelta() < found <= MOST_TIME:
+                return found
     remedy = "write it like PT24H or P3D, ten years at most"
     raise misfit(f"{quoted(value)} is no time that can pass", remedy)
 
 
 def _moment(value: Any) -> datetime:
-    try:
+    with suppress(TypeError, ValueError):
         found = datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        found = None
-    if found is None or found.year not in YEARS:
-        remedy = "write it like 2026-11-18T10:00+08:00"
-        raise misfit(f"{quoted(value)} is no date and time of this century", remedy)
-    return found
+        if found.year in YEARS:
+            return found
+    remedy = "write it like 2026-11-18T10:00+08:00"
+    raise misfit(f"{quoted(value)} is no date and time of this century", remedy)
 
 
 def _pattern(text: str) -> str:

@@ -78,12 +78,9 @@ class HistoryAccount:
             self.timers.add(begun.timer_id)
         self.timers.discard(event.timer_fired_event_attributes.timer_id)
         self.timers.discard(event.timer_canceled_event_attributes.timer_id)
-        self._note_child(event)
-
-    def _note_child(self, event: HistoryEvent) -> None:
-        begun = event.child_workflow_execution_started_event_attributes
-        if begun.workflow_execution.workflow_id:
-            self.children.add(begun.workflow_execution.workflow_id)
+        child = event.child_workflow_execution_started_event_attributes.workflow_execution
+        if child.workflow_id:
+            self.children.add(child.workflow_id)
         for how in _WAYS_OUT:
             ended = getattr(event, f"child_workflow_execution_{how}_event_attributes")
             self.children.discard(ended.workflow_execution.workflow_id)

@@ -41,10 +41,3 @@ async def test_a_kind_needs_a_module_alone(tmp_path: Path, monkeypatch: pytest.M
     async with tools.running():
         assert await tools.look(1) == {"upper": "it is too high"}
     del sys.modules["router.tool.kinds.shelf"]
-
-
-def test_these_are_the_kinds_that_ship() -> None:
-    sources = ToolSources(Settings(), []).each
-    assert [type(each).__name__ for each in sources] == [
-        *("DeclarationSource", "FunctionSource", "McpSource")
-    ]

@@ -265,6 +265,8 @@ async def test_tools_of_one_title_say_which_server_s_they_are(open_house: Open) 
 def test_a_tool_keeps_its_name_whatever_else_there_is() -> None:
     assert names("s", ["read_all", "read/all"])["read_all"] == "s__read_all"
     assert names("s", ["read.all", "read/all", "read_all"])["read_all"] == "s__read_all"
+    # In every process: the order of a set differs from one to the next.
+    assert names("s", ["read/all", "read.all"])["read.all"] == "s__read_all"
 
 
 def test_secrets_of_an_entry_are_not_shown() -> None:
