@@ -66,9 +66,7 @@ def test_hardly_an_answer_is_of_no_use(found: Measured, how: How) -> None:
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_nothing_comes_of_it_that_the_person_may_not_do_or_a_model_may_not(
-    found: Measured, how: How
-) -> None:
+def test_nothing_comes_of_it_that_nobody_may_do(found: Measured, how: How) -> None:
     known = load_capabilities(Settings.load())
     decided = [(known, outcome.caller, c) for outcome in found[how] for c in outcome.commands]
     assert [command for *_, command in decided] != []

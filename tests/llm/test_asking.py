@@ -70,9 +70,7 @@ async def test_either_way_of_asking_brings_a_call_that_can_be_used(asked: Asked)
     assert not answer.usage.estimated
 
 
-async def test_a_server_that_takes_no_functions_is_asked_by_schema_from_then_on(
-    models: None, tmp_path: Path
-) -> None:
+async def test_who_takes_no_functions_is_asked_by_schema(models: None, tmp_path: Path) -> None:
     memory = ServerMemory()
     with LocalModel(SMALL, tmp_path / "server.log", takes_functions=False) as server:
         chat = ChatModel(server.url, server.name, memory=memory)
@@ -105,9 +103,7 @@ def said(answer: ChatAnswer) -> str:
     return str(answer.calls[0].arguments["text"])
 
 
-async def test_a_server_that_dies_over_its_answer_opens_the_breaker_until_it_is_back(
-    models: None, tmp_path: Path
-) -> None:
+async def test_a_death_opens_the_breaker_until_it_is_back(models: None, tmp_path: Path) -> None:
     now = [0.0]
     with LocalModel(SMALL, tmp_path / "server.log") as server:
         chat = ChatModel(server.url, server.name)

@@ -97,9 +97,7 @@ def mortal(small: LocalModel, tmp_path: Path) -> Iterator[LocalModel]:
         asyncio.run(warmed(small, tmp_path))
 
 
-def test_a_model_that_dies_over_its_answer_leaves_the_turn_to_the_rules(
-    frank: Person, mortal: LocalModel
-) -> None:
+def test_a_model_that_dies_leaves_the_turn_to_rules(frank: Person, mortal: LocalModel) -> None:
     chat = frank.chat()
     with ThreadPoolExecutor() as pool:
         before = begun(mortal)
@@ -111,9 +109,7 @@ def test_a_model_that_dies_over_its_answer_leaves_the_turn_to_the_rules(
     assert without["replies"]
 
 
-def test_a_model_that_is_back_is_asked_again(
-    frank: Person, mortal: LocalModel, tmp_path: Path
-) -> None:
+def test_a_model_that_is_back_is_asked(frank: Person, mortal: LocalModel, tmp_path: Path) -> None:
     mortal.kill()
     chat = frank.chat()
     assert said(chat, "Hello?")["route"]["by"] != "llm"

@@ -256,9 +256,7 @@ async def test_a_server_that_does_not_listen_is_out_of_reach() -> None:
 
 
 @pytest.mark.parametrize("script", [hangs(), drips(says("很慢" * 100), 0.01)])
-async def test_who_never_answers_or_drips_costs_the_deadline_and_no_more(
-    script: Behaviour, streaming: bool
-) -> None:
+async def test_a_hang_costs_the_deadline_and_no_more(script: Behaviour, streaming: bool) -> None:
     began = time.monotonic()
     error = await refused(script, streaming, seconds=0.3)
     assert "took longer than 0.3 s" in str(error)
@@ -268,9 +266,7 @@ async def test_who_never_answers_or_drips_costs_the_deadline_and_no_more(
 @pytest.mark.parametrize(
     ("pieces", "streaming"), [(0, False), (1, False), (0, True), (1, True), (3, True)]
 )
-async def test_a_connection_that_drops_in_the_middle_is_no_answer(
-    pieces: int, streaming: bool
-) -> None:
+async def test_a_connection_that_drops_is_no_answer(pieces: int, streaming: bool) -> None:
     error = await refused(drops(says("这句话到不了头"), pieces), streaming)
     assert isinstance(error, ModelUnavailable)
 
@@ -341,9 +337,7 @@ async def test_what_cannot_be_used_is_named(
 
 
 @pytest.mark.parametrize("refusal", [None, "I can't help with that."])
-async def test_null_content_is_no_text_and_a_refusal_stays_the_models_words(
-    refusal: str | None, streaming: bool
-) -> None:
+async def test_a_refusal_is_told_in_the_models_words(refusal: str | None, streaming: bool) -> None:
     answer = await ask(says(None, refusal=refusal), streaming)
     assert (answer.text, answer.calls, answer.refusal) == ("", (), refusal)
 

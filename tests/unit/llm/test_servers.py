@@ -125,9 +125,7 @@ async def test_a_schema_gives_every_text_an_end() -> None:
         (500, "failed to parse grammar", "tool_choice=auto"),
     ],
 )
-def test_messages_of_servers_in_use_are_understood(
-    status: int, message: str, feature: str | None
-) -> None:
+def test_servers_in_use_are_understood(status: int, message: str, feature: str | None) -> None:
     assert refused_feature(status, message, set(FEATURES)) == feature
 
 

@@ -238,9 +238,7 @@ def settings(server: ModelServer, folder: Path) -> Settings:
     )
 
 
-async def test_cards_are_sent_to_a_server_once_and_capabilities_found_by_its_vectors(
-    tmp_path: Path,
-) -> None:
+async def test_cards_are_sent_once_and_found_by_a_servers_vectors(tmp_path: Path) -> None:
     sent: list[int] = []
     async with ModelServer() as server:
         for _ in range(2):

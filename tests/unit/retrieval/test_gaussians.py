@@ -98,9 +98,7 @@ def test_refined_rows_are_on_the_scale_of_those_they_came_from(draw: np.random.G
 
 
 @pytest.mark.parametrize("size", [0.01, 1.0, 30.0])
-def test_refining_does_not_depend_on_how_long_an_encoders_vectors_are(
-    draw: np.random.Generator, size: float
-) -> None:
+def test_refining_works_at_any_length(draw: np.random.Generator, size: float) -> None:
     points = np.repeat(0.5 * np.eye(SIZE)[:4], 10, axis=0) + draw.normal(0, 0.2, (40, SIZE))
     points *= size
     owners = np.repeat(np.arange(4), 10)

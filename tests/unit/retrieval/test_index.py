@@ -105,9 +105,7 @@ async def test_a_change_of_roles_alone_needs_no_encoding_and_counts_at_once(inde
     assert "leave_balance" not in names(await index.select("余额", allowed=lambda roles: not roles))
 
 
-async def test_a_second_start_encodes_messages_alone_each_once(
-    tmp_path: Path,
-) -> None:
+async def test_a_second_start_encodes_messages_alone(tmp_path: Path) -> None:
     memory, encoder = VectorFile(tmp_path / "vectors.db"), PairsEncoder()
     await CapabilityIndex(PairsEncoder(), memory).update(OFFICE)
     for _ in range(2):
@@ -141,9 +139,7 @@ async def test_an_encoder_that_fails_on_an_update_leaves_the_words_until_it_is_b
     assert (await index.select("预订会议室")).notes == ()
 
 
-async def test_what_is_not_encoded_yet_is_found_by_its_words(
-    index: Index,
-) -> None:
+async def test_what_is_not_encoded_is_found_by_its_words(index: Index) -> None:
     index.encoder.broken = True
     await index.update([*OFFICE, capability("printer", "打印机报修", "Report a broken printer")])
     index.encoder.broken = False
@@ -242,9 +238,7 @@ async def test_kinds_may_share_a_name() -> None:
         (capability("get_leaveBalance"), ("get leave Balance: ",)),
     ],
 )
-def test_a_passage_is_made_of_each_language_that_says_something_else(
-    found: Capability, passages: tuple[str, ...]
-) -> None:
+def test_each_language_has_a_passage(found: Capability, passages: tuple[str, ...]) -> None:
     assert card(found).passages == passages
 
 

@@ -69,9 +69,7 @@ async def test_each_side_is_encoded_with_the_prompt_of_the_models_family(folder:
         np.testing.assert_allclose(rows, expected, atol=1e-5)
 
 
-async def test_prompts_that_the_model_brings_win_over_those_of_its_family(
-    folder: Path, tmp_path: Path
-) -> None:
+async def test_prompts_of_the_models_own_win(folder: Path, tmp_path: Path) -> None:
     model = loaded(folder)
     model.prompts = {"query": "请 ", "document": "查 "}
     model.save(str(tmp_path / "own-e5-prompts"))

@@ -63,9 +63,7 @@ def long(steps: int, text: str = "字" * 3000, tool: str = "search") -> AgentMem
 
 
 @given(memories(), budgets)
-def test_what_is_sent_and_what_is_gone_are_the_dialogue_in_its_order_and_shorter(
-    memory: AgentMemory, budget: int
-) -> None:
+def test_the_dialogue_is_kept_in_order_or_gone(memory: AgentMemory, budget: int) -> None:
     fit = fitted(memory, EPHEMERAL, budget)
     assert latest(fit.memory.dialogue) == latest(memory.dialogue)
     assert fit.memory.waiting == memory.waiting
@@ -86,9 +84,7 @@ def test_a_call_and_its_result_are_never_parted(memory: AgentMemory, budget: int
 
 
 @given(memories(), budgets)
-def test_it_is_within_budget_where_what_can_not_go_fits_and_left_as_it_is_from_then_on(
-    memory: AgentMemory, budget: int
-) -> None:
+def test_it_is_within_budget_and_left_as_it_is(memory: AgentMemory, budget: int) -> None:
     once = fitted(memory, EPHEMERAL, budget)
     fits = max(Room.of(memory, budget).tokens, tokens(latest(memory.dialogue)))
     assert tokens(once.memory.dialogue) <= fits
@@ -97,9 +93,7 @@ def test_it_is_within_budget_where_what_can_not_go_fits_and_left_as_it_is_from_t
 
 
 @given(memories(), budgets, budgets)
-def test_a_larger_budget_keeps_all_that_a_smaller_one_does(
-    memory: AgentMemory, one: int, other: int
-) -> None:
+def test_a_larger_budget_keeps_all_of_a_smaller(memory: AgentMemory, one: int, other: int) -> None:
     less, more = (fitted(memory, EPHEMERAL, budget) for budget in sorted((one, other)))
     assert len(less.gone) >= len(more.gone)
     assert whole(less.memory) <= whole(more.memory)

@@ -117,9 +117,7 @@ def test_a_command_is_shown_as_a_route_of_the_models() -> None:
 
 
 @pytest.mark.parametrize(("words", "fits"), [(10, True), (400, False)])
-def test_all_that_is_usable_is_listed_where_it_fits_into_a_prompt_else_what_is_near(
-    words: int, fits: bool
-) -> None:
+def test_all_is_listed_where_it_fits_else_what_is_near(words: int, fits: bool) -> None:
     usable = [capability(f"tool_{number}", "词 " * words, "word " * words) for number in range(20)]
     near = [usable[7], usable[3]]
     candidates = tuple(RetrievedCandidate(one, 0.5) for one in near)

@@ -51,9 +51,7 @@ STARTS = [("dispatch_to_flow", LEAVE | {"slots": {"kind": kind}}) for kind in "a
         (called(("hand_off", {"reason": "not here"})), [HandOff(reason="not here")]),
     ],
 )
-def test_an_answer_becomes_the_commands_that_it_can_mean(
-    answer: ChatAnswer, commands: list[Command]
-) -> None:
+def test_an_answer_becomes_what_it_can_mean(answer: ChatAnswer, commands: list[Command]) -> None:
     read = interpret(answer, offer(ACTIVE))
     assert read.commands == commands
     assert read.is_sound

@@ -57,9 +57,7 @@ def test_traffic_is_shared_and_a_conversation_keeps_its_version(tmp_path: Path) 
         ({"router-1": 0}, "leaves nothing to any version of router"),
     ],
 )
-def test_shares_of_what_is_not_there_or_of_nothing_at_all_are_refused(
-    shares: dict[str, int], said: str
-) -> None:
+def test_shares_of_nothing_are_refused(shares: dict[str, int], said: str) -> None:
     with pytest.raises(MisconfiguredError, match=said):
         Prompts.load(None, shares)
 

@@ -32,9 +32,7 @@ def measured(*counted: int | None) -> float:
         ((2000, None, None), 2.0),
     ],
 )
-def test_the_ratio_follows_what_the_server_counts_within_bounds(
-    counted: tuple[int | None, ...], ratio: float
-) -> None:
+def test_the_ratio_follows_the_servers_count(counted: tuple[int | None, ...], ratio: float) -> None:
     assert measured(*counted) == pytest.approx(ratio)
 
 

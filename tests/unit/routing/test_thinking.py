@@ -53,9 +53,7 @@ def test_what_others_wrote_can_not_end_its_own_section() -> None:
         (called(FINE, ("ask_user", {"text": "Which kind?"})), "Which kind?", True),
     ],
 )
-def test_words_and_an_ending_end_it_whatever_is_called_beside_them(
-    answer: ChatAnswer, text: str, asks: bool
-) -> None:
+def test_an_ending_ends_it_whatever_is_beside(answer: ChatAnswer, text: str, asks: bool) -> None:
     thought = skill_step.read(answer, MEANS)
     assert (thought.text, thought.asks, thought.calls) == (text, asks, ())
 

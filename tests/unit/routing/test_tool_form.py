@@ -176,9 +176,7 @@ def test_a_failed_call_says_so() -> None:
         ("en", ["may or may not have been done", "won't try it again", "look in the system"]),
     ],
 )
-def test_where_nobody_knows_whether_it_was_done_that_is_what_is_said(
-    locale: Locale, words: list[str]
-) -> None:
+def test_a_call_of_unknown_end_is_said_to_be_one(locale: Locale, words: list[str]) -> None:
     run = driver(take_note)
     run.run.locale = locale
     run.begin(text="buy milk").take(CONFIRMED, answer=False)
