@@ -84,7 +84,8 @@ class ChoiceReader:
 
     def _chosen(self, turn: Turn) -> LabelledChoice | None:
         asked, route = self._asked, turn.route
-        if asked is None or not _takes_offer(route) or route.target not in _options(asked.turn):
+        took_offer = route.kind in ("flow", "skill", "tool") and route.by in ("action", "slot")
+        if asked is None or not took_offer or route.target not in _options(asked.turn):
             return None
         return LabelledChoice(str(self._conversation), asked.text, str(route.target), asked.at)
 
@@ -95,10 +96,6 @@ class ChoiceReader:
         if Message(text=text).digest != recorded.digest:
             return None
         return _Asked(text, said.at, recorded.turn)
-
-
-def _takes_offer(route: Route) -> bool:
-    return route.kind in ("flow", "skill", "tool") and route.by in ("action", "slot")
 
 
 def _options(turn: Turn) -> list[JsonValue]:
@@ -179,11 +176,7 @@ class LabelledFile:
 
 
 def read_labelled(content: bytes, file: str, known: KnownLabels) -> LabelledFile:
-    """The labelled lines of a file; blank ones are passed over, a byte order mark too.
-
-    Raises:
-        DefinitionError: with every problem of every line, or that there is no line.
-    """
+    """The labelled lines of a file; raises `DefinitionError` with every problem of every line."""
     reader = _Reader(file, known)
     for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if raw.strip():
@@ -270,8 +263,7 @@ def _wrong(line: LabelledLine, known: KnownLabels) -> Iterator[tuple[str, str]]:
 
 
 def _meant(line: LabelledLine, known: KnownLabels) -> str:
-    close = get_close_matches(line.label or "", [*known.slots, *TARGETLESS], n=1)
-    if close:
+    if close := get_close_matches(line.label or "", [*known.slots, *TARGETLESS], n=1):
         return f"did you mean {close[0]}?"
     return f"there are {_list(known.slots)}, and {_list(TARGETLESS)}"
 

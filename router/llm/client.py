@@ -219,8 +219,7 @@ NO_KEY = "none"
 class ModelConnection:
     """A model at a base URL, with the key for it; on loopback no proxy stands between.
 
-    Raises:
-        MisconfiguredError: it would go through a proxy of the environment that can't be used.
+    Raises `MisconfiguredError` for a proxy of the environment that can't be used.
     """
 
     def __init__(self, base_url: str, model: str, api_key: str | None = None) -> None:
@@ -251,12 +250,7 @@ class ModelConnection:
 
     @asynccontextmanager
     async def failing_as_ours(self, seconds: float) -> AsyncIterator[None]:
-        """Give what is within so many seconds.
-
-        Raises:
-            ModelUnavailable: the server is busy, broken or gone, or took too long.
-            ModelRefused: it won't take the request.
-        """
+        """Give what is within so many seconds; raises `ModelUnavailable` or `ModelRefused`."""
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
@@ -323,12 +317,7 @@ class ChatModel:
     async def answer(
         self, request: ChatRequest, seconds: float = DEFAULT_SECONDS, on_text: OnText | None = None
     ) -> ChatAnswer:
-        """The model's answer, within so many seconds; streamed where `on_text` wants its text.
-
-        Raises:
-            ModelUnavailable: it may answer in a moment.
-            ModelRefused: it won't answer this request.
-        """
+        """Its answer, streamed where `on_text` is set; `ModelUnavailable` or `ModelRefused` for none."""
         with question("chat", self._model, self._base_url) as asked:
             async with (
                 self._slots.taken(seconds) as left,

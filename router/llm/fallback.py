@@ -58,11 +58,7 @@ class CircuitBreaker:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """What is within is a call: how it ends decides what the next one meets.
-
-        Raises:
-            ModelUnavailable: the breaker is open, or another call is trying; with the wait.
-        """
+        """What is within is a call; raises `ModelUnavailable` where none may be, with the wait."""
         state = self.state
         if state == "open" or (state == "half-open" and self._is_tried):
             wait = max(0.0, (self._until or 0.0) - self._clock())
@@ -108,11 +104,7 @@ class ConcurrencyLimiter:
 
     @asynccontextmanager
     async def taken(self, seconds: float) -> AsyncIterator[float]:
-        """A place while within; gives what is left of the seconds.
-
-        Raises:
-            Crowded: none became free in that time.
-        """
+        """A place while within, and what is left of the seconds; raises `Crowded` for none."""
         began = monotonic()
         try:
             await asyncio.wait_for(self._free.acquire(), seconds)
@@ -179,11 +171,7 @@ class FallbackChain:
     async def answer(
         self, request: ChatRequest, seconds: float, on_text: OnText | None = None
     ) -> ChainAnswer:
-        """The first answer that one of them gives, within what is left of a turn's time.
-
-        Raises:
-            NoModelAnswered: none of them did; it lists why.
-        """
+        """The first answer within a turn's seconds; raises `NoModelAnswered`, which lists why."""
         end = self._clock() + seconds
         failures: tuple[Failure, ...] = ()
         before = last = 0

@@ -117,12 +117,7 @@ class EngineProcess:
         return self._running.process.pid if self._running else None
 
     def encode(self, side: Side, texts: Sequence[str]) -> Vectors:
-        """Rows of 384 for these texts; waits for them.
-
-        Raises:
-            EngineDied: it ended over them, or took too long.
-            Unavailable: it can't be started.
-        """
+        """Rows of 384 for these texts; raises `EngineDied` over them, or `Unavailable`."""
         if self._running is None:
             self._running = self._started()
             weakref.finalize(self, self._running.end)
@@ -376,11 +371,7 @@ SENTENCE_TRANSFORMERS = "sentence-transformers:"
 
 
 def local_encoder(setting: str) -> Encoder:
-    """The encoder called `embedded` or `sentence-transformers:<name or path>`.
-
-    Raises:
-        MisconfiguredError: There is none of that name. (`openai:<model>` is `router.llm`'s.)
-    """
+    """The encoder of that name; `openai:<model>` is `router.llm`'s, else `MisconfiguredError`."""
     if setting == "embedded":
         return EmbeddedEncoder()
     if setting.startswith(SENTENCE_TRANSFORMERS) and len(setting) > len(SENTENCE_TRANSFORMERS):

@@ -181,11 +181,7 @@ _REMEDY = "write it anew with `intent-router eval FILE --fit DEV`, or take ROUTE
 
 
 def read_thresholds(path: Path) -> Thresholds:
-    """The thresholds in the file; the default's for those that it leaves out.
-
-    Raises:
-        MisconfiguredError: there is no such file, or it holds anything else.
-    """
+    """Those in the file, else the default's; raises `MisconfiguredError` for all else in it."""
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
@@ -206,11 +202,7 @@ def read_thresholds(path: Path) -> Thresholds:
 
 
 def write_thresholds(path: Path, thresholds: Thresholds) -> None:
-    """Keep them in the file, in place of what it held.
-
-    Raises:
-        MisconfiguredError: the file can't be written.
-    """
+    """Keep them in the file; raises `MisconfiguredError` where it can't be written."""
     bounded = {name: min(value, MOST) for name, value in asdict(thresholds).items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -70,12 +70,7 @@ class Prompts:
 
     @classmethod
     def load(cls, folder: Path | None = None, shares: Mapping[str, int] | None = None) -> Self:
-        """The versions that ship, with those of `folder` beside them.
-
-        Raises:
-            MisconfiguredError: a version lacks a language or can't be read; a share is of a
-                version that isn't there.
-        """
+        """Those that ship and those of `folder`; raises `MisconfiguredError` for one of no use."""
         texts = _read(SHIPPED) | (_read(folder) if folder else {})
         shares = shares or {}
         for version in shares:

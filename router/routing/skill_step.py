@@ -97,8 +97,8 @@ class Thought(BaseModel):
     its answer, or with a question where `asks`; with `flow` it leaves for a form, and where it
     `hands_back` the message was none for it. `complaint` is for the model, where its answer
     was of no use at all, and `aside` where part of it was. `measure` is how large the question
-    was. `spent` says to the employee that no
-    budget paid for an answer; `last` that none pays for another one.
+    was. `spent` says to the employee that no budget paid for an answer; `last` that none pays
+    for another one.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -50,11 +50,7 @@ class ModelProtocol(Protocol):
 
 
 def protocol(name: str) -> ModelProtocol:
-    """The protocol of that name.
-
-    Raises:
-        MisconfiguredError: there is none; lists those that there are.
-    """
+    """The protocol of that name; raises `MisconfiguredError`, with those that there are."""
     names = sorted(found.name for found in pkgutil.iter_modules(__path__))
     if name not in names:
         raise MisconfiguredError(f"there is no protocol {name!r}; there are: {', '.join(names)}")
