@@ -317,7 +317,7 @@ class ChatModel:
     async def answer(
         self, request: ChatRequest, seconds: float = DEFAULT_SECONDS, on_text: OnText | None = None
     ) -> ChatAnswer:
-        """Its answer, streamed where `on_text` is set; `ModelUnavailable` or `ModelRefused` for none."""
+        """Its answer, told to `on_text` as it comes; raises `ModelUnavailable`, `ModelRefused`."""
         with question("chat", self._model, self._base_url) as asked:
             async with (
                 self._slots.taken(seconds) as left,
