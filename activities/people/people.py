@@ -5,6 +5,7 @@ methods of the books here; the tools and the lookup `claimed` use nothing else.
 """
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated
 
 from activities import provided
@@ -13,8 +14,10 @@ from activities.people.leave import AdjustmentBook, LeaveBook
 from activities.people.stock import StockBook
 from activities.people.tables import PEOPLE
 from activities.people.trips import TripBook
+from router.domain.principals import FLOW_ROLE
 from router.store.database import Database
 from router.tool.context import Depends, provider
+from router.tool.tool import tool
 
 
 class PeopleSystem:
@@ -45,3 +48,7 @@ async def human_resources(
 
 HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 """The people system, as tools ask for it."""
+
+approved = partial(tool, permission="write", roles=[FLOW_ROLE], retries=None)
+"""Declares what flows alone may have done, once people have agreed to it: a system that is down for
+a night changes nothing about that."""

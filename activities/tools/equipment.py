@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import HumanResources
+from activities.people.people import HumanResources, approved
 from activities.people.records import EquipmentKind, MoneyAmount, Owner, Reservation, StockRequest
 from router.domain.principals import FLOW_ROLE
 from router.tool.context import ToolContext
@@ -39,12 +39,7 @@ async def value_equipment(
     return Worth(total=hr.stock.value(items))
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    retries=None,
-    title={"zh": "预留设备", "en": "Reserve equipment"},
-)
+@approved(title={"zh": "预留设备", "en": "Reserve equipment"})
 async def reserve_equipment(
     kind: EquipmentKind, quantity: Pieces, ctx: ToolContext, hr: HumanResources, note: Note = None
 ) -> Reservation:
@@ -53,12 +48,8 @@ async def reserve_equipment(
     return await hr.stock.reserve(Owner.of(ctx.caller), ctx.key, wanted, ctx.now)
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    retries=None,
-    undoes="reserve_equipment",
-    title={"zh": "释放预留设备", "en": "Release reserved equipment"},
+@approved(
+    undoes="reserve_equipment", title={"zh": "释放预留设备", "en": "Release reserved equipment"}
 )
 async def release_equipment(
     kind: EquipmentKind, quantity: Pieces, ctx: ToolContext, hr: HumanResources, note: Note = None

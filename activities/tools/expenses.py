@@ -5,12 +5,11 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import HumanResources
+from activities.people.people import HumanResources, approved
 from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
 from activities.phrases import whole
 from activities.policies.limits import Category, ExpenseLimits, Grade, Limit, expense_limits
 from router.domain.locale import Locale
-from router.domain.principals import FLOW_ROLE
 from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
@@ -163,12 +162,7 @@ async def get_my_claims(ctx: ToolContext, hr: HumanResources) -> list[Claim]:
     return await hr.claims.of(Owner.of(ctx.caller))
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    retries=None,
-    title={"zh": "提交报销单", "en": "Submit an expense claim"},
-)
+@approved(title={"zh": "提交报销单", "en": "Submit an expense claim"})
 async def submit_claim(
     items: Items, ctx: ToolContext, hr: HumanResources, reason: Reason = None
 ) -> Submitted:
@@ -177,13 +171,7 @@ async def submit_claim(
     return Submitted(claim=claim.id, total=claim.total)
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    retries=None,
-    undoes="submit_claim",
-    title={"zh": "撤回报销单", "en": "Withdraw an expense claim"},
-)
+@approved(undoes="submit_claim", title={"zh": "撤回报销单", "en": "Withdraw an expense claim"})
 async def withdraw_claim(
     items: Items, ctx: ToolContext, hr: HumanResources, reason: Reason = None
 ) -> ClaimEnded:
@@ -197,24 +185,14 @@ async def withdraw_claim(
     )
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    retries=None,
-    title={"zh": "驳回报销单", "en": "Reject an expense claim"},
-)
+@approved(title={"zh": "驳回报销单", "en": "Reject an expense claim"})
 async def reject_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> ClaimEnded:
     """Refuse a claim of the caller's, as its approvers decided; its invoices are free again."""
     refused = await hr.claims.reject(Owner.of(ctx.caller), claim)
     return ClaimEnded(claim=refused.id, status=refused.status)
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    retries=None,
-    title={"zh": "报销入账", "en": "Settle an expense claim"},
-)
+@approved(title={"zh": "报销入账", "en": "Settle an expense claim"})
 async def settle_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> ClaimEnded:
     """Have a claim of the caller's paid, as its approvers decided."""
     settled = await hr.claims.settle(Owner.of(ctx.caller), claim)

@@ -6,10 +6,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import HumanResources
+from activities.people.people import HumanResources, approved
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
 from activities.phrases import whole
-from router.domain.principals import FLOW_ROLE
 from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import ToolContext
 from router.tool.labels import ChineseLabel
@@ -139,13 +138,7 @@ async def get_my_leave(ctx: ToolContext, hr: HumanResources) -> list[LeaveRecord
     return await hr.leave.of(Owner.of(ctx.caller))
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    # It has been approved; a people system that is down for a night changes nothing about that.
-    retries=None,
-    title={"zh": "登记请假", "en": "Record leave"},
-)
+@approved(title={"zh": "登记请假", "en": "Record leave"})
 async def record_leave(  # noqa: PLR0913 - a tool's parameters are what its callers name
     *,
     leave_type: LeaveType,
@@ -172,13 +165,7 @@ async def record_leave(  # noqa: PLR0913 - a tool's parameters are what its call
     return Recorded(record=record.id, days=record.days)
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    retries=None,
-    undoes="record_leave",
-    title={"zh": "撤销请假登记", "en": "Take leave back"},
-)
+@approved(undoes="record_leave", title={"zh": "撤销请假登记", "en": "Take leave back"})
 async def revert_leave(  # noqa: PLR0913 - an undo takes what the call that it undoes took
     *,
     leave_type: LeaveType,

@@ -5,10 +5,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import HumanResources
+from activities.people.people import HumanResources, approved
 from activities.people.records import MoneyAmount, Owner, Transport, Trip, TripRecord
 from activities.phrases import whole
-from router.domain.principals import FLOW_ROLE
 from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import ToolContext
 from router.tool.tool import tool
@@ -53,14 +52,7 @@ async def _may_be_booked(start: date, end: date, ctx: ToolContext, hr: HumanReso
     await hr.trips.check(Owner.of(ctx.caller), start, end)
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    # It has been approved; a travel desk that is down for a night changes nothing about that.
-    retries=None,
-    title={"zh": "登记出差", "en": "Book a business trip"},
-    check=_may_be_booked,
-)
+@approved(title={"zh": "登记出差", "en": "Book a business trip"}, check=_may_be_booked)
 async def book_trip(  # noqa: PLR0913 - a tool's parameters are what its callers name
     *,
     destination: Place,
@@ -87,13 +79,7 @@ async def book_trip(  # noqa: PLR0913 - a tool's parameters are what its callers
     return Booked(trip=record.id)
 
 
-@tool(
-    permission="write",
-    roles=[FLOW_ROLE],
-    retries=None,
-    undoes="book_trip",
-    title={"zh": "取消出差登记", "en": "Call off a business trip"},
-)
+@approved(undoes="book_trip", title={"zh": "取消出差登记", "en": "Call off a business trip"})
 async def cancel_trip(  # noqa: PLR0913 - an undo takes what the call that it undoes took
     *,
     destination: Place,
