@@ -27,7 +27,6 @@ from router.domain.errors import (
     PermanentToolError,
     RouterError,
 )
-from router.settings import Settings
 from router.tool.context import Provider
 
 Program = Literal["python", "sh", "bash"]
@@ -208,11 +207,9 @@ class Sandbox(Protocol):
         """What the script writes; raises `PermanentToolError` where it fails or uses too much."""
 
 
-def _unset(settings: Settings) -> str:
-    return "" if settings.skill_sandbox else "ROUTER_SKILL_SANDBOX"
-
-
-sandbox: Provider[Sandbox] = Provider("sandbox", unset=_unset)
+sandbox: Provider[Sandbox] = Provider(
+    "sandbox", unset=lambda settings: "" if settings.skill_sandbox else "ROUTER_SKILL_SANDBOX"
+)
 """What tools name it by. They are offered to nobody where there is none."""
 
 

@@ -27,7 +27,6 @@ from router.llm.types import (
 )
 from router.routing.prompts import Job, Prompts, material
 from router.routing.replies import BUDGET_SPENT
-from router.settings import Settings
 from router.tool.context import Provider, ToolContext
 
 
@@ -114,11 +113,9 @@ _NO_MODEL = Localised(
 )
 
 
-def _unset(settings: Settings) -> str:
-    return "" if settings.models else "ROUTER_LLM_MODEL"
-
-
-writer: Provider[Writer] = Provider("writer", unset=_unset)
+writer: Provider[Writer] = Provider(
+    "writer", unset=lambda settings: "" if settings.models else "ROUTER_LLM_MODEL"
+)
 """What tools name it by. They are offered to nobody where there is no model."""
 
 

@@ -152,11 +152,7 @@ def _is_rate(code: str, rate: object) -> bool:
     return usable and bool(_CODE.fullmatch(code))
 
 
-def _unset(settings: Settings) -> str:
-    return "" if settings.rates_url else "ROUTER_RATES_URL"
-
-
-@provider(unset=_unset)
+@provider(unset=lambda settings: "" if settings.rates_url else "ROUTER_RATES_URL")
 async def exchange_rates(
     settings: Annotated[Settings, Depends(provided.settings)],
 ) -> AsyncIterator[ExchangeRates]:

@@ -162,16 +162,11 @@ def unit_called(name: str, field: str) -> Unit:
     if len(meant) == 1:
         return next(iter(meant))
     near = sorted(u.symbol for u in meant) or get_close_matches(written.casefold(), _FOLDED, n=3)
-    raise ArgumentsToolError(_no_unit(name[:40], near, field))
-
-
-def _no_unit(name: str, near: list[str], field: str) -> Localised:
     zh = f"你是指 {' 或 '.join(near)} 吗？" if near else "可以写 km、lb、斤 或 °C 这样的"
     en = f"did you mean {' or '.join(near)}?" if near else "write one like km, lb, 斤 or °C"
-    return Localised(
-        zh=f"{field}：不认识“{name}”这个单位，{zh}",
-        en=f"{field}: {name!r} is no unit known here; {en}",
-    )
+    zh = f"{field}：不认识“{name[:40]}”这个单位，{zh}"
+    en = f"{field}: {name[:40]!r} is no unit known here; {en}"
+    raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 def converted(value: Decimal, source: Unit, target: Unit) -> tuple[Decimal, bool]:

@@ -69,13 +69,14 @@ class ServedFolder:
         """Save a text, whole or not at all; gives its size in bytes."""
         content = _content(text)
         with self._parent(path, make=True) as (folder, name):
-            there = _kind(folder, name)
-            if there is not None and not stat.S_ISREG(there):
-                raise FolderRefused(f"{path} is no plain file: choose another name")
-            if there is not None and not overwrite:
-                raise FolderRefused(
-                    f"{path} is there already: choose another name, or overwrite it"
-                )
+            with suppress(FileNotFoundError):
+                there = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                if not stat.S_ISREG(there.st_mode):
+                    raise FolderRefused(f"{path} is no plain file: choose another name")
+                if not overwrite:
+                    raise FolderRefused(
+                        f"{path} is there already: choose another name, or overwrite it"
+                    )
             _replace(folder, name, content, overwrite=overwrite)
         return len(content)
 
@@ -189,13 +190,6 @@ def _bytes(folder: int, name: str, path: str) -> bytes:
             return file.read(LARGEST)
     finally:
         os.close(opened)
-
-
-def _kind(folder: int, name: str) -> int | None:
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    except FileNotFoundError:
-        return None
 
 
 def _content(text: str) -> bytes:

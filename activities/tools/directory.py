@@ -67,24 +67,15 @@ def _rank(wanted: list[str], person: Principal) -> int | None:
 
 def _why_not(name: str, alike: list[Principal], field: str) -> Localised:
     if not alike:
-        return Localised(
-            zh=f"{field}：这里没有“{name}”这个人，请核对姓名",
-            en=f"{field}: {name!r} is nobody here; check the name",
-        )
-    listed = _listed(alike)
-    return Localised(
-        zh=f"{field}：“{name}”可能是{listed.zh}，请说明是哪一位",
-        en=f"{field}: {name!r} may be {listed.en}; say which",
-    )
-
-
-def _listed(people: list[Principal]) -> Localised:
-    shown, more = people[:_SHOWN], len(people) - _SHOWN
+        zh = f"{field}：这里没有“{name}”这个人，请核对姓名"
+        return Localised(zh=zh, en=f"{field}: {name!r} is nobody here; check the name")
+    shown, more = alike[:_SHOWN], len(alike) - _SHOWN
     zh = "、".join(f"{p.name}（{p.department or '无部门'}）" for p in shown)
     en = ", ".join(f"{p.name} ({p.department or 'no department'})" for p in shown)
-    if more <= 0:
-        return Localised(zh=zh, en=en)
-    return Localised(zh=f"{zh}等，还有 {more} 位", en=f"{en} and {more} more")
+    if more > 0:
+        zh, en = f"{zh}等，还有 {more} 位", f"{en} and {more} more"
+    zh = f"{field}：“{name}”可能是{zh}，请说明是哪一位"
+    return Localised(zh=zh, en=f"{field}: {name!r} may be {en}; say which")
 
 
 MOST_COLLEAGUES = 10

@@ -234,7 +234,12 @@ class EventLog:
             numbers = {number for pair in found for number in pair}
             query = select(_log).where(_log.c.sequence.in_(sorted(numbers)))
             rows = {row.sequence: from_row(LogEntry, row) for row in connection.execute(query)}
-            return {str(rows[a].conversation): _preview(rows[a], rows[z]) for a, z in found}
+            return {
+                str(rows[a].conversation): ConversationPreview(
+                    opening=str(rows[a].data.get("text") or ""), latest=z, latest_at=rows[z].at
+                )
+                for a, z in found
+            }
 
         return await self._database.read(read)
 
@@ -271,8 +276,3 @@ def _said(*, first: bool) -> ScalarSelect[Any]:
         .limit(1)
         .scalar_subquery()
     )
-
-
-def _preview(first: LogEntry, last: LogEntry) -> ConversationPreview:
-    opening = str(first.data.get("text") or "")
-    return ConversationPreview(opening=opening, latest=last.sequence or 0, latest_at=last.at)

@@ -231,9 +231,8 @@ def payloads(progress: Progress) -> Iterator[str]:
     elif progress.type == "text_delta":
         said = str(progress.data["text"])
         middle = len(said) // 2
-        parts = (said[:middle], said[middle:])
-        halves = [progress.model_copy(update={"data": {**progress.data, "text": p}}) for p in parts]
-        for half in halves:
-            yield from payloads(half)
+        for part in (said[:middle], said[middle:]):
+            data = {**progress.data, "text": part}
+            yield from payloads(progress.model_copy(update={"data": data}))
     else:
         _log.warning("%s is too long to be told: %d characters", progress.type, len(payload))

@@ -55,9 +55,15 @@ class PostgresConnections:
                 # The driver's word for a connection that is closed already.
                 raise ConnectionError(str(error)) from error
 
-    def is_given_up(self, error: BaseException | None) -> bool:
-        """True where the driver won't use a connection any more that isn't closed yet."""
-        return _is_given_up(error)
+    @staticmethod
+    def is_given_up(error: BaseException | None) -> bool:
+        """True where the driver won't use a connection any more that isn't closed yet.
+
+        A server that ends says so on connections that nobody reads just then; whoever comes before
+        the end of the stream gets no error of the server's, but the driver's own about its state.
+        """
+        cause = error.__cause__ if isinstance(error, Exception) else None
+        return isinstance(cause, asyncpg.InternalClientError)
 
     def serialise(self, connection: Connection, names: set[str]) -> None:
         """Take a lock for each name, until the transaction ends; always in the same order."""
@@ -69,19 +75,9 @@ class PostgresConnections:
         await self._writer.dispose()
 
 
-def _is_given_up(error: BaseException | None) -> bool:
-    """True where the driver won't use a connection any more that isn't closed yet.
-
-    A server that ends says so on connections that nobody reads just then; whoever comes before
-    the end of the stream gets no error of the server's, but the driver's own about its state.
-    """
-    cause = error.__cause__ if isinstance(error, Exception) else None
-    return isinstance(cause, asyncpg.InternalClientError)
-
-
 def _let_go(context: ExceptionContext) -> None:
     """Have the pool part with such a connection, as it does with one that is closed."""
-    context.is_disconnect |= _is_given_up(context.original_exception)
+    context.is_disconnect |= PostgresConnections.is_given_up(context.original_exception)
 
 
 def _engine(url: URL, **options: Any) -> AsyncEngine:
