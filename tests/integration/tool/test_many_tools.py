@@ -5,33 +5,24 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from temporalio.client import Client
 
 import activities.builtin
 import activities.tools
 from activities.capabilities import Capabilities
-from router.api.dependencies import Services
-from router.directory.file import FileDirectory
-from router.domain.principals import DEFAULT_TENANT, Principal
+from router.api.routes.capabilities import CapabilityView
 from router.flow.catalog import Catalog
 from router.llm.schema import portable
-from router.retrieval.index import CapabilityIndex
 from router.routing.tool_form import form_of, obstacle
-from router.runtime.server import create_app
-from router.settings import Settings
 from router.skill.skill import SkillCatalog
-from router.store.database import Database
-from router.store.store import Store
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
 from router.tool.mcp.file import ServerEntry
 from router.tool.registry import Registry
 from router.tool.tool import Tool
-from router.understanding.reader import Reader
 from tests.integration.tool.mcp.conftest import house_of, program
 from tests.unit.tool.http.declaring import TEXT, Folder, declaration, takes
+from tests.unit.tool.samples import DAVE
 
 KINDS = ("code", "http", "openapi", "mcp")
 SHAPES: Sequence[dict[str, Any]] = (
@@ -121,35 +112,15 @@ def test_each_has_a_form_or_a_reason_why_not_and_asks_before_it_writes(registry:
     assert {form.states["review"].kind for form in asking if form} == {"confirm"}
 
 
-async def test_people_are_shown_all_of_them_in_one_form(registry: Registry, tmp_path: Path) -> None:
+def test_people_are_shown_all_of_them_in_one_form(registry: Registry) -> None:
     offered = Capabilities(Catalog([]), SkillCatalog(), registry)
-    database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate()
-    directory = FileDirectory.load()
-    services = Services(
-        settings=Settings(_env_file=None),
-        temporal=await Client.connect("127.0.0.1:1", lazy=True),
-        store=Store(database),
-        directory=directory,
-        offered=offered,
-        reader=Reader(offered.forms()),
-        index=CapabilityIndex(None),
-    )
-    dave = await directory.find(DEFAULT_TENANT, "dave")
-    assert isinstance(dave, Principal)
-    transport = httpx.ASGITransport(create_app(services))
-    headers = {"Authorization": "Bearer dave"}
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://router.test", headers=headers
-    ) as http:
-        items = (await http.get("/v1/capabilities", params={"kind": "tool"})).json()["items"]
-    await database.dispose()
-    shown = [tool.name for tool in registry.visible_to(dave) if tool.options.listed]
-    assert [item["name"] for item in items] == shown
-    shape = {"kind", "name", "title", "description", "permission", "parameters"}
-    for item in items:
-        assert item.keys() == shape
-        tool = registry[item["name"]]
+    listed = registry.capabilities(DAVE)
+    shown = [tool.name for tool in registry.visible_to(DAVE) if tool.options.listed]
+    assert [each.name for each in listed] == shown
+    assert {registry.group_of(name) for name in shown} == set(KINDS)
+    for each in listed:
+        item = CapabilityView.of(each, offered, DAVE).model_dump(exclude_none=True)
+        tool = registry[each.name]
         assert (item.pop("parameters"), item["permission"]) == (tool.parameters, tool.permission)
+        assert item.keys() == {"kind", "name", "title", "description", "permission"}
         assert all(isinstance(value, str) and value for value in item.values())
-    assert {registry.group_of(item["name"]) for item in items} == set(KINDS)
