@@ -10,28 +10,10 @@ from typing import Any
 
 from router.domain.messages import ASKING, ENDED
 from router.flow.definition import FlowDefinition
-from router.flow.engine import waiting
+from router.flow.engine import events, waiting
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.elicitation import extended
-from router.flow.engine.events import (
-    Answered,
-    AnyEvent,
-    Arrived,
-    AskedBack,
-    Began,
-    Called,
-    Cancelled,
-    Confirmed,
-    Decided,
-    Effect,
-    Failed,
-    Finished,
-    Fired,
-    LookedUp,
-    Puzzled,
-    Skipped,
-    StartedOver,
-)
+from router.flow.engine.events import AnyEvent, Effect
 from router.flow.engine.incidents import WORTH_ANOTHER_TRY
 from router.flow.engine.machine import MOST_MOVES, step
 from router.flow.engine.run import Run, Task
@@ -41,7 +23,6 @@ from router.flow.slot_types.slot import Slot
 
 MOST_TASKS = 100
 """Tasks in a row after which a flow whose every task is answered has to come to rest."""
-OF_THE_WORLD = LookedUp | Called | Failed | AskedBack | Finished
 
 
 class Life:
@@ -98,7 +79,7 @@ class Life:
 
     def is_taken_back(self) -> None:
         """Cancelled, with every task answered, nothing is left of what was done."""
-        self.take(Cancelled(by="alice"))
+        self.take(events.Cancelled(by="alice"))
         self.take_all(_done)
         assert self.run.status != "cancelled" or not self._left, self._left
 
@@ -159,15 +140,15 @@ class Life:
 
     def _loses_nothing(self, before: Run, event: AnyEvent) -> None:
         definition, after = whole(self.definition, self.run), self.run
-        if isinstance(event, Began | StartedOver):
+        if isinstance(event, events.Began | events.StartedOver):
             return
         may = depending(definition, set(_given_up(definition, before, after, event)))
         for name, value in before.slots.items():
             kept = after.slots.get(name)
             assert name in may or kept == value, f"{event!r} made {name} {kept!r}, not {value!r}"
-        if isinstance(event, Skipped) and after.visit == before.visit:
+        if isinstance(event, events.Skipped) and after.visit == before.visit:
             assert before.slots.keys() <= after.slots.keys()
-        if isinstance(event, Puzzled):
+        if isinstance(event, events.Puzzled):
             said_to = ("slots", "state", "misses")
             assert all(getattr(before, name) == getattr(after, name) for name in said_to)
 
@@ -179,12 +160,12 @@ class Life:
         self._left |= kept - {done.key for done in before.done}
 
     def _owes_each_effect_once(self, before: Run, event: AnyEvent) -> None:
-        if isinstance(event, OF_THE_WORLD) and event.task in before.tasks:
+        if isinstance(event, events.CameBack) and event.task in before.tasks:
             done = before.tasks[event.task]
-            sent_again = isinstance(event, Failed) and event.kind in WORTH_ANOTHER_TRY
+            sent_again = isinstance(event, events.Failed) and event.kind in WORTH_ANOTHER_TRY
             over = done.may_change_something and not (done.kind in ("call", "undo") and sent_again)
             self._settled |= {done.key} if over else set()
-            again = isinstance(event, Failed) and event.task in self.run.tasks
+            again = isinstance(event, events.Failed) and event.task in self.run.tasks
             assert not again, f"asks at once for what failed for good: {event.task}"
         for id_, task in self.run.tasks.items():
             assert id_ == task.id
@@ -201,8 +182,8 @@ class Life:
 
 def _done(task: Task) -> AnyEvent:
     if task.kind == "flow":
-        return Finished(task=task.id, status="cancelled")
-    return Called(task=task.id, value=None)
+        return events.Finished(task=task.id, status="cancelled")
+    return events.Called(task=task.id, value=None)
 
 
 def whole(definition: FlowDefinition, run: Run) -> FlowDefinition:
@@ -212,13 +193,13 @@ def whole(definition: FlowDefinition, run: Run) -> FlowDefinition:
 
 def _settles(before: Run, event: AnyEvent) -> bool:
     """True where the event was about something that is over by it."""
-    if isinstance(event, OF_THE_WORLD):
+    if isinstance(event, events.CameBack):
         return event.task in before.tasks
-    if isinstance(event, Fired):
+    if isinstance(event, events.Fired):
         return any(timer.id == event.timer for timer in before.timers.values())
-    if isinstance(event, Arrived):
+    if isinstance(event, events.Arrived):
         return event.word not in before.heard
-    return isinstance(event, Decided) and event.verdict in ("reject", "return", "delegate")
+    return isinstance(event, events.Decided) and event.verdict in ("reject", "return", "delegate")
 
 
 def _given_up(
@@ -226,15 +207,15 @@ def _given_up(
 ) -> Iterator[str]:
     """The slots that this event may empty or change, but for those that depend on them."""
     offered = dict(before.offered)
-    if isinstance(event, Answered | Confirmed):
+    if isinstance(event, events.Answered | events.Confirmed):
         offered |= event.slots
     yield from (path.split(".")[0] for path in offered)
     yield str(offered.get(CHANGE))
     entered = (h.state for h in after.history[len(before.history) :])
     yield from (name for state in entered for name in definition.states[state].forgets)
-    if isinstance(event, Skipped) and before.asked:
+    if isinstance(event, events.Skipped) and before.asked:
         yield before.asked.split(".")[0]
-    if isinstance(event, Failed) and event.task in before.tasks:
+    if isinstance(event, events.Failed) and event.task in before.tasks:
         slot = before.tasks[event.task].slot
         yield slot
         yield from sources(definition.slots[slot]) if slot else ()

@@ -20,6 +20,7 @@ from tests.unit.flow.definitions import ALICE, NOW, flow, text
 ROUNDS = 300
 ITEMS = [{"number": number, "note": f"item {number}"} for number in range(20)]
 ASKED = {"label": text("Slot"), "ask": text("Which?")}
+FIELDS = {"number": {**ASKED, "type": "integer"}, "note": {**ASKED, "type": "text"}}
 POSITIVE = {"that": "slots.last > 0.0", "say": text("More than that, not {{ shown.last }}.")}
 AGAIN = flow(
     {
@@ -30,13 +31,7 @@ AGAIN = flow(
         "slots": {
             "items": {
                 "type": "list",
-                "of": {
-                    "type": "object",
-                    "fields": {
-                        "number": {**ASKED, "type": "integer"},
-                        "note": {**ASKED, "type": "text"},
-                    },
-                },
+                "of": {"type": "object", "fields": FIELDS},
                 "max": 20,
                 "label": text("Items"),
             },
@@ -91,13 +86,7 @@ def work(run: Run, event: AnyEvent) -> int:
 
 @pytest.mark.parametrize(
     "event",
-    [
-        Answered(slots={"last": 7}),
-        Answered(slots={"last": -1}),
-        Answered(slots={"last": 7000}),
-        Unclear(),
-        Cancelled(by="alice"),
-    ],
+    [*(Answered(slots={"last": n}) for n in (7, -1, 7000)), Unclear(), Cancelled(by="alice")],
     ids=["goes round", "is refused", "ends it", "is unclear", "is cancelled"],
 )
 def test_a_step_does_as_much_after_hundreds_of_turns_as_after_the_first(event: AnyEvent) -> None:

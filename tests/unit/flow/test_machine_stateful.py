@@ -24,28 +24,8 @@ from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
 from router.flow.definition import KINDS as STATES
 from router.flow.definition import FlowDefinition
-from router.flow.engine.events import (
-    Answered,
-    AnyEvent,
-    Arrived,
-    AskedBack,
-    Began,
-    Called,
-    Cancelled,
-    Confirmed,
-    Decided,
-    Failed,
-    Finished,
-    Fired,
-    LookedUp,
-    Nudged,
-    Puzzled,
-    Reassigned,
-    Retried,
-    Skipped,
-    StartedOver,
-    Unclear,
-)
+from router.flow.engine import events
+from router.flow.engine.events import AnyEvent
 from router.flow.engine.run import Done, Run, Task
 from router.flow.prompts.question import asked_slot
 from tests.unit.flow.definitions import NOW, text
@@ -94,12 +74,12 @@ ANSWERS: dict[str, list[Any]] = {
 }
 RESULTS: list[Any] = [{"days": 10.0}, None, "done"]
 WORDS: list[Callable[[Run, dict[str, Any]], AnyEvent]] = [
-    lambda _, slots: Answered(by="alice", slots=slots),
-    lambda _, slots: Confirmed(by="alice", value=not slots, slots=slots),
-    lambda _, slots: Unclear(by="alice", count=not slots),
-    lambda _, __: Puzzled(by="alice"),
-    lambda run, __: Skipped(by="alice", question=run.question),
-    lambda run, __: StartedOver(by="alice", question=run.question),
+    lambda _, slots: events.Answered(by="alice", slots=slots),
+    lambda _, slots: events.Confirmed(by="alice", value=not slots, slots=slots),
+    lambda _, slots: events.Unclear(by="alice", count=not slots),
+    lambda _, __: events.Puzzled(by="alice"),
+    lambda run, __: events.Skipped(by="alice", question=run.question),
+    lambda run, __: events.StartedOver(by="alice", question=run.question),
 ]
 """What the requester may say, by itself or at the wrong moment."""
 
@@ -125,7 +105,7 @@ class FlowRuns(RuleBasedStateMachine):
         alice = Principal(id="alice", name="Alice", manager=manager, locale=locale)
         first = Run(id="r1", requester=alice, locale=locale)
         self.life = Life(definition, first, NOW)
-        self.life.take(Began(by="alice", slots=opening))
+        self.life.take(events.Began(by="alice", slots=opening))
         self.inquiries = 0
 
     @property
@@ -160,17 +140,19 @@ class FlowRuns(RuleBasedStateMachine):
         values = [*slot.choices] if slot.type == "choice" else FITTING[slot.type]
         path = f"{asked}.more" if slot.type == "list" else asked
         value = of([False, True], which) if slot.type == "list" else of(values, which)
-        self.life.take(Answered(by="alice", slots={path: value}, question=self.run.question))
+        self.life.take(events.Answered(by="alice", slots={path: value}, question=self.run.question))
 
     @precondition(lambda self: self.listens() and self.run.status == "confirming")
     @rule(value=st.booleans(), slots=st.just({}) | SLOTS)
     def confirms_or_declines(self, value: bool, slots: dict[str, Any]) -> None:
-        self.life.take(Confirmed(by="alice", value=value, slots=slots, question=self.run.question))
+        self.life.take(
+            events.Confirmed(by="alice", value=value, slots=slots, question=self.run.question)
+        )
 
     @precondition(lambda self: self.listens())
     @rule(slots=SLOTS)
     def gives_anything(self, slots: dict[str, Any]) -> None:
-        self.life.take(Answered(by="alice", slots=slots))
+        self.life.take(events.Answered(by="alice", slots=slots))
 
     @precondition(lambda self: self.is_open())
     @rule(word=st.sampled_from(WORDS), slots=SLOTS)
@@ -181,9 +163,9 @@ class FlowRuns(RuleBasedStateMachine):
     @rule(certain=WHICH)
     def cancels(self, certain: int) -> None:
         if certain == 1:
-            self.life.take(Cancelled(by="alice"))
+            self.life.take(events.Cancelled(by="alice"))
         if certain == 2:
-            self.life.take(Cancelled(by="alice", leaving=tuple(self.reads())))
+            self.life.take(events.Cancelled(by="alice", leaving=tuple(self.reads())))
 
     def reads(self) -> list[str]:
         return [task.id for task in self.run.tasks.values() if task.kind == "call"]
@@ -208,7 +190,7 @@ class FlowRuns(RuleBasedStateMachine):
             self.confirms_or_declines(True, {})
         elif run.approval is not None:
             one = of(run.approval.waiting_for(), which)
-            self.life.take(Decided(by=one.person, approval=one.id, verdict="approve"))
+            self.life.take(events.Decided(by=one.person, approval=one.id, verdict="approve"))
         elif run.held is not None or run.owes == "operator":
             self.an_operator_has_it_tried_again()
         elif run.timers:
@@ -231,13 +213,13 @@ class FlowRuns(RuleBasedStateMachine):
     @precondition(lambda self: self.owes())
     @rule(kind=FAILURES)
     def the_world_fails_in_everything(self, kind: Any) -> None:
-        self.life.take_all(lambda task: Failed(task=task.id, error="no", kind=kind))
+        self.life.take_all(lambda task: events.Failed(task=task.id, error="no", kind=kind))
 
     @precondition(lambda self: self.owes())
     @rule(which=WHICH, kind=FAILURES)
     def the_world_fails(self, which: int, kind: Any) -> None:
         task = of(list(self.run.tasks.values()), which)
-        self.life.take(Failed(task=task.id, error="out of order", kind=kind))
+        self.life.take(events.Failed(task=task.id, error="out of order", kind=kind))
 
     @precondition(lambda self: self.calls())
     @rule(plain=st.booleans())
@@ -252,27 +234,27 @@ class FlowRuns(RuleBasedStateMachine):
             slots = {name: {"type": "text"}, f"{name}b": {"type": "boolean", "required": False}}
         fields = {"q": {"f": name, "g": f"{name}b"} if plain else {"": name}}
         inquiry = {"state": self.run.state, "say": text("More?"), "slots": slots, "fields": fields}
-        self.life.take(AskedBack.model_validate({"task": task.id, "inquiry": inquiry}))
+        self.life.take(events.AskedBack.model_validate({"task": task.id, "inquiry": inquiry}))
 
     def answer(self, task: Task, which: int) -> AnyEvent:
         if task.kind == "lookup":
-            return LookedUp(task=task.id, value=of(ANSWERS[task.name], which))
+            return events.LookedUp(task=task.id, value=of(ANSWERS[task.name], which))
         if task.kind == "flow":
             return self.came_to(task, which)
-        return Called(task=task.id, value=of(RESULTS, which), lasts=which > 2)
+        return events.Called(task=task.id, value=of(RESULTS, which), lasts=which > 2)
 
-    def came_to(self, task: Task, which: int) -> Finished:
+    def came_to(self, task: Task, which: int) -> events.Finished:
         """A run that was started ends; one that is completed has done something.
 
         Of one that is detached it is only heard that it has begun.
         """
         if task.detached:
-            return Finished(task=task.id, status="running")
+            return events.Finished(task=task.id, status="running")
         status = "cancelled" if task.stopping else of(ENDS, which)
         made = {"visit": 9, "state": "there", "tool": "pay", "arguments": {}, "undo": "pay_back"}
         done = [Done.model_validate({**made, "key": f"{task.key}:there"})]
         left = done if status == "completed" else []
-        return Finished(task=task.id, status=status, results={"paid": which}, done=left)
+        return events.Finished(task=task.id, status=status, results={"paid": which}, done=left)
 
     # What others say, and what the clock does.
 
@@ -280,12 +262,12 @@ class FlowRuns(RuleBasedStateMachine):
     @rule(which=WHICH, value=st.sampled_from([{"boxes": 3}, {"boxes": "x"}, {}, {"what": 1}]))
     def something_arrives(self, which: int, value: dict[str, Any]) -> None:
         word = f"w{which}:{len(self.life.past)}"
-        self.life.take(Arrived(by="wendy", name="arrived", value=value, word=word))
+        self.life.take(events.Arrived(by="wendy", name="arrived", value=value, word=word))
 
     @precondition(lambda self: self.is_open())
     @rule()
     def an_operator_has_it_tried_again(self) -> None:
-        self.life.take(Retried(by="olga"))
+        self.life.take(events.Retried(by="olga"))
 
     @precondition(lambda self: self.is_decided_on())
     @rule(which=WHICH, to=st.sampled_from(["dave", "gina", "alice"]))
@@ -293,7 +275,7 @@ class FlowRuns(RuleBasedStateMachine):
         approval = self.run.approval
         assert approval is not None
         one = of(approval.assignees, which)
-        self.life.take(Reassigned(by="olga", to=to, instead_of=one.person))
+        self.life.take(events.Reassigned(by="olga", to=to, instead_of=one.person))
 
     @precondition(lambda self: self.is_decided_on())
     @rule(
@@ -309,19 +291,19 @@ class FlowRuns(RuleBasedStateMachine):
         digest = of([approval.digest, None], which)
         decided = {"by": one.person, "approval": one.id, "verdict": verdict, "comment": verdict}
         decided |= {"to": to, "position": position if verdict == "add" else None}
-        self.life.take(Decided.model_validate({**decided, "digest": digest}))
+        self.life.take(events.Decided.model_validate({**decided, "digest": digest}))
 
     @precondition(lambda self: self.is_decided_on())
     @rule()
     def is_nudged(self) -> None:
-        self.life.take(Nudged(by="alice"))
+        self.life.take(events.Nudged(by="alice"))
 
     @precondition(lambda self: self.has_timers())
     @rule(which=WHICH)
     def a_timer_fires(self, which: int) -> None:
         timer = of(list(self.run.timers.values()), which)
         self.life.now = max(self.life.now, timer.due)
-        self.life.take(Fired(timer=timer.id))
+        self.life.take(events.Fired(timer=timer.id))
 
     @rule(hours=st.integers(1, 100))
     def time_passes(self, hours: int) -> None:
@@ -337,14 +319,14 @@ class FlowRuns(RuleBasedStateMachine):
     @rule(which=st.integers(0, 7))
     def something_foreign_comes(self, which: int) -> None:
         foreign: list[AnyEvent] = [
-            LookedUp(task="elsewhere:1:x()", value=1),
-            Called(task="elsewhere:1", value=1),
-            Failed(task="undo:elsewhere:1", error="no"),
-            Finished(task="elsewhere:1:0", status="completed"),
-            Arrived(by="wendy", name="elsewhere", word="w"),
-            Fired(timer="wait:99:2026-11-18T02:00:00+00:00"),
-            Decided(by="mallory", approval="nobodys", verdict="approve"),
-            Answered(by="alice", slots={"note": "x"}, question="elsewhere:1:note"),
+            events.LookedUp(task="elsewhere:1:x()", value=1),
+            events.Called(task="elsewhere:1", value=1),
+            events.Failed(task="undo:elsewhere:1", error="no"),
+            events.Finished(task="elsewhere:1:0", status="completed"),
+            events.Arrived(by="wendy", name="elsewhere", word="w"),
+            events.Fired(timer="wait:99:2026-11-18T02:00:00+00:00"),
+            events.Decided(by="mallory", approval="nobodys", verdict="approve"),
+            events.Answered(by="alice", slots={"note": "x"}, question="elsewhere:1:note"),
         ]
         self.life.take_in_vain(of(foreign, which))
 
@@ -356,7 +338,7 @@ class FlowRuns(RuleBasedStateMachine):
         one = of(approval.assignees, which)
         for by, digest in (("mallory", None), (one.person, "of-something-else")):
             self.life.take_in_vain(
-                Decided(by=by, approval=one.id, verdict="approve", digest=digest)
+                events.Decided(by=by, approval=one.id, verdict="approve", digest=digest)
             )
 
     @rule()
@@ -368,7 +350,7 @@ class FlowRuns(RuleBasedStateMachine):
     def another_run_begins(self, opening: dict[str, Any]) -> None:
         self.life.replays()
         self.life = Life(self.life.definition, self.life.first, NOW)
-        self.life.take(Began(by="alice", slots=opening))
+        self.life.take(events.Began(by="alice", slots=opening))
 
     @invariant()
     def waits_for_something_named_or_has_ended(self) -> None:

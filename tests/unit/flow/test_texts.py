@@ -19,6 +19,7 @@ CATEGORY = {
     "type": "choice",
     "choices": {"transport": {"label": {"zh": "交通", "en": "transport"}}},
 }
+MONEY, TIME = {"type": "money"}, {"type": "datetime"}
 ITEMS = {
     "type": "list",
     "of": {
@@ -58,19 +59,14 @@ def scope(locale: Locale = "zh", **slots: Any) -> dict[str, Any]:
         ({"type": "date"}, "2026-11-23", "2026年11月23日（周一）", "Mon 23 Nov 2026"),
         ({"type": "date"}, "soon", "soon", "soon"),
         (
-            {"type": "datetime"},
+            TIME,
             "2026-11-23T14:30:00+08:00",
             "2026年11月23日（周一）14:30",
             "Mon 23 Nov 2026, 14:30",
         ),
-        ({"type": "money"}, {"amount": "58", "currency": "CNY"}, "¥58.00", "CNY 58.00"),
-        (
-            {"type": "money"},
-            {"amount": "12000.00", "currency": "USD"},
-            "USD 12,000.00",
-            "USD 12,000.00",
-        ),
-        ({"type": "money"}, {"amount": "much"}, "much", "much"),
+        (MONEY, {"amount": "58", "currency": "CNY"}, "¥58.00", "CNY 58.00"),
+        (MONEY, {"amount": "12000.00", "currency": "USD"}, *["USD 12,000.00"] * 2),
+        (MONEY, {"amount": "much"}, "much", "much"),
         ({"type": "duration"}, {"days": 3.5}, "3.5 天", "3.5 days"),
         ({"type": "duration"}, {"days": 1}, "1 天", "1 day"),
         ({"type": "duration"}, {"weeks": 2.0}, "2 周", "2 weeks"),
