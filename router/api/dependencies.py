@@ -257,8 +257,8 @@ Auditor = Annotated[Principal, Depends(_whoever_is(OPERATOR, AUDITOR))]
 async def _own_conversation(
     conversation: str, caller: Caller, request: Request
 ) -> ConversationRecord:
-    ownership = AppState.of(request).ownership
-    return await ownership.owned(caller, known(conversation, "conversation"))
+    id_ = known(conversation, "conversation")
+    return await AppState.of(request).ownership.owned(caller, id_)
 
 
 OwnConversation = Annotated[ConversationRecord, Depends(_own_conversation)]

@@ -49,8 +49,7 @@ async def claim(
 ) -> None:
     """Bind the key, if any, to this very request; `DuplicateKey` where it was another one's."""
     if key is not None:
-        digest = digest_of([what, body])
-        await services.store.keys.claim(caller.tenant, caller.id, key, digest)
+        await services.store.keys.claim(caller.tenant, caller.id, key, digest_of([what, body]))
 
 
 async def claimed(services: Services, caller: Principal, key: str | None) -> bool:

@@ -5,20 +5,15 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
 from router.api import errors, params
 from router.api.openai.request import Completion
 
-
-class LinkedCall(NamedTuple):
-    """A method, in lower case, and the template of a path."""
-
-    method: str
-    path: str
+Call = tuple[str, str]
+"""A method, in lower case, and the template of a path."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +21,10 @@ class OperationLink:
     """From an answer of one call to another one, by OpenAPI's runtime expressions."""
 
     name: str
-    of: LinkedCall
+    of: Call
     status: int
-    to: LinkedCall
-    parameters: MappingProxyType[str, str]
+    to: Call
+    parameters: dict[str, str]
 
 
 CONVERSATION = "/v1/conversations/{conversation}"
@@ -39,33 +34,26 @@ FIRST = "$response.body#/items/0/id"
 IN_PATH = "$request.path.conversation"
 
 
-def _from(
-    of: LinkedCall, status: int, parameter: str, value: str, *to: LinkedCall
-) -> list[OperationLink]:
+def _from(of: Call, status: int, parameter: str, value: str, *to: Call) -> list[OperationLink]:
     """Links from one field of an answer to each call whose parameter it is."""
-    given = MappingProxyType({parameter: value})
-    return [OperationLink(_named(call), of, status, call, given) for call in to]
+    return [OperationLink(_named(call), of, status, call, {parameter: value}) for call in to]
 
 
-def _named(call: LinkedCall) -> str:
+def _named(call: Call) -> str:
     """`("post", "/v1/flow-runs/{run}/withdraw")` as `post_flow_runs_run_withdraw`."""
-    words = call.path.removeprefix("/v1/").replace("-", "_").replace("{", "").replace("}", "")
-    return f"{call.method}_{words.replace('/', '_')}"
+    words = call[1].removeprefix("/v1/").replace("-", "_").replace("{", "").replace("}", "")
+    return f"{call[0]}_{words.replace('/', '_')}"
 
 
 IN_A_CONVERSATION = (
-    LinkedCall("get", CONVERSATION),
-    LinkedCall("post", MESSAGES),
-    LinkedCall("get", MESSAGES),
-    LinkedCall("get", f"{CONVERSATION}/events"),
-    LinkedCall("post", f"{CONVERSATION}/cancel"),
+    ("get", CONVERSATION),
+    ("post", MESSAGES),
+    ("get", MESSAGES),
+    ("get", f"{CONVERSATION}/events"),
+    ("post", f"{CONVERSATION}/cancel"),
 )
-OF_A_RUN = (
-    LinkedCall("get", RUN),
-    LinkedCall("get", f"{RUN}/graph"),
-    *(LinkedCall("post", f"{RUN}/{act}") for act in ("nudge", "withdraw", "retry", "terminate")),
-    LinkedCall("post", f"{RUN}/reassign"),
-)
+OPERATED = ("nudge", "withdraw", "retry", "terminate", "reassign")
+OF_A_RUN = (("get", RUN), ("get", f"{RUN}/graph"), *(("post", f"{RUN}/{act}") for act in OPERATED))
 LISTS = ("/v1/conversations", "/v1/flow-runs", "/v1/approvals", MESSAGES)
 
 
@@ -73,41 +61,29 @@ def _next_page(path: str) -> OperationLink:
     parameters = {"after": "$response.body#/next"}
     if "{conversation}" in path:
         parameters["conversation"] = IN_PATH
-    call = LinkedCall("get", path)
-    return OperationLink("next", call, 200, call, MappingProxyType(parameters))
+    return OperationLink("next", ("get", path), 200, ("get", path), parameters)
 
 
 def _turn_of(status: int) -> OperationLink:
     parameters = {"conversation": IN_PATH, "message_id": "$response.body#/message_id"}
-    sent, asked = LinkedCall("post", MESSAGES), LinkedCall("get", f"{MESSAGES}/{{message_id}}")
-    return OperationLink(_named(asked), sent, status, asked, MappingProxyType(parameters))
+    asked = ("get", f"{MESSAGES}/{{message_id}}")
+    return OperationLink(_named(asked), ("post", MESSAGES), status, asked, parameters)
 
 
+BEGUN, DECISION = "/v1/conversations", ("post", "/v1/approvals/{approval}/decision")
 LINKS: tuple[OperationLink, ...] = (
-    *_from(
-        *(LinkedCall("post", "/v1/conversations"), 201, "conversation", "$response.body#/id"),
-        *IN_A_CONVERSATION,
-    ),
-    *_from(LinkedCall("get", "/v1/conversations"), 200, "conversation", FIRST, *IN_A_CONVERSATION),
+    *_from(("post", BEGUN), 201, "conversation", "$response.body#/id", *IN_A_CONVERSATION),
+    *_from(("get", BEGUN), 200, "conversation", FIRST, *IN_A_CONVERSATION),
     _turn_of(200),
     _turn_of(202),
-    *_from(LinkedCall("post", MESSAGES), 200, "run", "$response.body#/flow/id", *OF_A_RUN),
-    *_from(LinkedCall("get", "/v1/flow-runs"), 200, "run", FIRST, *OF_A_RUN),
+    *_from(("post", MESSAGES), 200, "run", "$response.body#/flow/id", *OF_A_RUN),
+    *_from(("get", "/v1/flow-runs"), 200, "run", FIRST, *OF_A_RUN),
+    *_from(("get", "/v1/approvals"), 200, "approval", FIRST, DECISION),
+    *_from(DECISION, 200, "run", "$response.body#/flow_run/id", ("get", RUN)),
+    *_from(("post", "/v1/files"), 201, "file", "$response.body#/id", ("get", "/v1/files/{file}")),
     *_from(
-        *(LinkedCall("get", "/v1/approvals"), 200, "approval", FIRST),
-        LinkedCall("post", "/v1/approvals/{approval}/decision"),
-    ),
-    *_from(
-        *(LinkedCall("post", "/v1/approvals/{approval}/decision"), 200, "run"),
-        *("$response.body#/flow_run/id", LinkedCall("get", RUN)),
-    ),
-    *_from(
-        *(LinkedCall("post", "/v1/files"), 201, "file", "$response.body#/id"),
-        LinkedCall("get", "/v1/files/{file}"),
-    ),
-    *_from(
-        *(LinkedCall("get", "/v1/models"), 200, "model", "$response.body#/data/0/id"),
-        LinkedCall("get", "/v1/models/{model}"),
+        *(("get", "/v1/models"), 200, "model", "$response.body#/data/0/id"),
+        ("get", "/v1/models/{model}"),
     ),
     *(_next_page(path) for path in LISTS),
 )
@@ -126,11 +102,11 @@ def describe(document: Json) -> Json:
         if params.IS_SCHEMA in schema:
             schema["$ref"] = REF.format(model=schema.pop(params.IS_SCHEMA))
         _require_discriminator(schema, schemas)
-    paths = document["paths"]
     for link in LINKS:
-        answer = paths[link.of.path][link.of.method]["responses"][str(link.status)]
-        operation = paths[link.to.path][link.to.method]["operationId"]
-        shown = {"operationId": operation, "parameters": dict(link.parameters)}
+        (path, method), (to_path, to_method) = link.of[::-1], link.to[::-1]
+        answer = document["paths"][path][method]["responses"][str(link.status)]
+        operation = document["paths"][to_path][to_method]["operationId"]
+        shown = {"operationId": operation, "parameters": link.parameters}
         answer.setdefault("links", {})[link.name] = shown
     return document
 

@@ -236,20 +236,17 @@ def media_type(declared: str) -> str:
 
 
 class BodyLimit:
-    """ASGI middleware: takes in at most `limit` bytes of a body, counted as they arrive.
+    """ASGI middleware: takes in at most `MAX_BODY` bytes of a body, counted as they arrive.
 
     The body is complete before anything behind this runs, so that what is refused was never
     half processed. POSTs to some paths have `others`; None: passed on as it comes, bounded there.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        limit: int = MAX_BODY,
-        others: Mapping[str, int | None] = MappingProxyType({}),
+        self, app: ASGIApp, others: Mapping[str, int | None] = MappingProxyType({})
     ) -> None:
         self._app = app
-        self._limit = limit
+
         self._others = others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -257,14 +254,13 @@ class BodyLimit:
         limit: int | None = None
         if scope["type"] == "http":
             others = self._others if scope["method"] == "POST" else {}
-            limit = others.get(scope["path"], self._limit)
+            limit = others.get(scope["path"], MAX_BODY)
         if limit is None:
             await self._app(scope, receive, send)
             return
         body = None if declared_size(scope) > limit else await _read(receive, limit)
         if body is None:
-            refusal = problem(413, f"The body is larger than {limit} bytes.")
-            await refusal(scope, receive, send)
+            await problem(413, f"The body is larger than {limit} bytes.")(scope, receive, send)
             return
         waiting = iter(body)
 

@@ -77,6 +77,14 @@ class TemporalRun(BaseModel):
     run_id: str
     url: str
 
+    @classmethod
+    def of(cls, record: RunRecord, settings: Settings) -> "TemporalRun":
+        """The workflow of this run."""
+        ids = (settings.temporal_namespace, record.workflow_id, record.run_id)
+        namespace, workflow, run = (quote(part, safe="") for part in ids)
+        url = f"{settings.temporal_ui}/namespaces/{namespace}/workflows/{workflow}/{run}/history"
+        return cls(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
+
 
 class FlowRun(BaseModel):
     """A run of a flow, with everything that happened to it."""
@@ -115,28 +123,22 @@ class FlowRun(BaseModel):
 
     @classmethod
     def of(
-        cls,
-        record: RunRecord,
-        services: Services,
-        reader: Principal,
-        waiting_for: Iterable[str] = (),
+        cls, record: RunRecord, services: Services, reader: Principal, waiting_for: Iterable[str]
     ) -> "FlowRun":
         """The row as this reader sees it."""
         shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
-        url = history_url(services.settings, record.workflow_id, record.run_id)
-        known = todays_definition(record, services.offered)
+        known, locale = todays_definition(record, services.offered), reader.locale
+        summary = known_in(known.slots, record.slots, locale, record.files) if known else {}
+        done_for_good = record.remedy is None or record.withdrawn_by is not None
         return cls(
-            title=record.title.within(reader.locale),
-            summary=known_in(known.slots, record.slots, reader.locale, record.files)
-            if known
-            else {},
+            title=record.title.within(locale),
+            summary=summary,
             conversation=record.conversation if record.requester == reader.id else None,
-            can_be_withdrawn=record.status not in ENDED
-            or (record.remedy is not None and record.withdrawn_by is None),
+            can_be_withdrawn=record.status not in ENDED or not done_for_good,
             held=is_held(record.status, record.history),
             waiting_for=list(waiting_for),
             history=record.history,
-            temporal=TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url),
+            temporal=TemporalRun.of(record, services.settings),
             parent=record.parent.rsplit("/", 1)[-1] if record.parent else None,
             **shown,
         )
@@ -169,11 +171,3 @@ def schema_of_form(fields: Sequence[FormField]) -> dict[str, JsonValue]:
 def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
     """One of these values, each under the words that are shown for it."""
     return {"oneOf": [{"const": option.value, "title": option.label} for option in options]}
-
-
-def history_url(settings: Settings, workflow_id: str, run_id: str) -> str:
-    """Where the Temporal UI shows this run."""
-    namespace, workflow, run = (
-        quote(part, safe="") for part in (settings.temporal_namespace, workflow_id, run_id)
-    )
-    return f"{settings.temporal_ui}/namespaces/{namespace}/workflows/{workflow}/{run}/history"

@@ -82,14 +82,14 @@ FRESH = 300
 BLOCK = 16
 
 
-def check(key: str, headers: Mapping[str, str], body: bytes, now: float | None = None) -> None:
+def check(key: str, headers: Mapping[str, str], body: bytes) -> None:
     """Return where it was signed with the key within five minutes; else `Unauthenticated`."""
     stamp = headers.get("x-lark-request-timestamp", "")
     nonce = headers.get("x-lark-request-nonce", "")
     given = headers.get("x-lark-signature", "")
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):  # noqa: PLR2004
         raise Unauthenticated("The request isn't signed: X-Lark-Request-Timestamp is no time.")
-    if abs((time.time() if now is None else now) - int(stamp)) > FRESH:
+    if abs(time.time() - int(stamp)) > FRESH:
         raise Unauthenticated("The request is more than five minutes old; sign a new one.")
     if not hmac.compare_digest(signature(key, stamp, nonce, body).encode(), given.encode()):
         raise Unauthenticated("The signature isn't that of this body; sign it with the key.")
@@ -386,8 +386,7 @@ def _toast(kind: str, text: str) -> dict[str, Any]:
 
 
 def _mount(settings: FeishuSettings, entering: Entering) -> APIRouter:
-    secret = settings.app_secret.get_secret_value()
-    client = _FeishuClient(settings.url, settings.app_id, secret)
+    client = _FeishuClient(settings.url, settings.app_id, settings.app_secret.get_secret_value())
     return _FeishuRoutes(settings, client, entering(client)).router()
 
 
