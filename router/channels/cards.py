@@ -148,10 +148,11 @@ def title_of(wanted: DecisionRequest) -> str:
     return APPROVAL_OF.within(wanted.locale).format(title=title)
 
 
-def decided_on(wanted: DecisionRequest) -> list[str]:
-    """All that the decision is about, a line each: what its digest stands for."""
+def decided_on(wanted: DecisionRequest) -> str:
+    """The title and all that the decision is about, a line each: what its digest stands for."""
     record, locale = wanted.approval, wanted.locale
-    return lines({REQUESTER.within(locale): wanted.requester, **record.summary_in(locale)})
+    about = {REQUESTER.within(locale): wanted.requester, **record.summary_in(locale)}
+    return "\n".join([title_of(wanted), "", *lines(about)])
 
 
 def lines(summary: Mapping[str, str]) -> list[str]:

@@ -15,7 +15,7 @@ from router.contracts.conversation import CANCEL, PausedFlow, workflow_id
 from router.domain.errors import Conflict, NotFound
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Usage
-from router.domain.records import ConversationPreview, ConversationRecord
+from router.domain.records import ConversationRecord
 from router.gateway.retries import RPC_TIMEOUT, own_errors
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
@@ -61,18 +61,6 @@ class ListedConversation(ConversationView):
     latest: str | None
     """The id of the transcript's last item: higher than the last one seen, there is news."""
     latest_at: datetime | None
-
-    @classmethod
-    def with_preview(
-        cls, record: ConversationRecord, preview: ConversationPreview | None
-    ) -> "ListedConversation":
-        """The row and what was said in it."""
-        return cls(
-            **ConversationView.of(record).model_dump(),
-            title=" ".join(preview.opening.split())[:TITLE] if preview else "",
-            latest=str(preview.latest) if preview else None,
-            latest_at=preview.latest_at if preview else None,
-        )
 
 
 class ConversationPage(BaseModel):
@@ -137,7 +125,16 @@ async def index(services: Given, caller: Caller, page: Paged) -> ConversationPag
         caller.tenant, caller.id, page.after, page.limit
     )
     previews = await services.store.log.previews(caller.tenant, [record.id for record in found])
-    items = [ListedConversation.with_preview(record, previews.get(record.id)) for record in found]
+    items: list[ListedConversation] = []
+    for record in found:
+        preview = previews.get(record.id)
+        listed = ListedConversation(
+            **ConversationView.of(record).model_dump(),
+            title=" ".join(preview.opening.split())[:TITLE] if preview else "",
+            latest=str(preview.latest) if preview else None,
+            latest_at=preview.latest_at if preview else None,
+        )
+        items.append(listed)
     return ConversationPage(items=items, next=following)
 
 

@@ -26,7 +26,7 @@ from router.contracts.conversation import Submission
 from router.domain.errors import FieldProblem, InvalidInput, NotFound, RouterError
 from router.domain.messages import Message, Reply, Route, StartAction, ToolResultAction, Turn
 from router.domain.principals import Principal
-from router.domain.records import ConversationRecord, LogEntry
+from router.domain.records import ConversationRecord
 
 
 def check_start(message: Message, offered: Offers, caller: Principal) -> None:
@@ -106,11 +106,6 @@ class TranscriptItem(BaseModel):
     replies: list[Reply] | None = None
     route: Route | None = None
     message_id: str | None = None
-
-    @classmethod
-    def of(cls, entry: LogEntry) -> "TranscriptItem":
-        """The log's entry as the transcript shows it."""
-        return cls.model_validate({**entry.data, "id": str(entry.sequence), "at": entry.at})
 
 
 _SLOW: dict[int | str, dict[str, Any]] = {
@@ -199,7 +194,8 @@ async def transcript(
 ) -> Response:
     """Read the transcript, oldest first; `next` is the `after` of the next page."""
     entries = await services.store.log.transcript(record.tenant, record.id, after, limit + 1)
-    items = [TranscriptItem.of(entry) for entry in entries[:limit]]
+    shown_ones = ({**e.data, "id": str(e.sequence), "at": e.at} for e in entries[:limit])
+    items = [TranscriptItem.model_validate(each) for each in shown_ones]
     shown = [item.model_dump(mode="json", exclude_none=True) for item in items]
     return JSONResponse({"items": shown, "next": items[-1].id if len(entries) > limit else None})
 

@@ -17,10 +17,9 @@ from router.api.dependencies import Audited, Auditor, Given, Operator, Paged, Se
 from router.api.errors import problems
 from router.api.params import Name, Since, StrictRoute
 from router.domain.errors import NotFound
-from router.domain.locale import Locale
-from router.domain.messages import Candidate, Message, Reply, Route, RouteBy, RouteKind, Usage
+from router.domain.messages import Candidate, Message, Reply, RouteBy, RouteKind, Usage
 from router.domain.principals import Principal
-from router.domain.records import TITLES, Act, AuditEntry, AuditFilter, RoutedTurn, TurnFilter
+from router.domain.records import TITLES, Act, AuditFilter, RoutedTurn, TurnFilter
 from router.flow.paused import Situation
 from router.understanding.reading import PatternHit, Reading
 
@@ -39,12 +38,6 @@ class Went(BaseModel):
     """Of `llm` the model and the fingerprint of its prompt; None where it would quote people."""
     candidates: list[Candidate]
 
-    @classmethod
-    def of(cls, route: Route, *, words: bool) -> "Went":
-        """The route; its reason too where it quotes nobody, or may."""
-        reason = route.reason if words or route.by in WORDLESS else None
-        return cls(**route.model_dump(exclude={"reason"}), reason=reason)
-
 
 class ListedTurn(BaseModel):
     """A turn in a list: whose it was and where it went."""
@@ -58,16 +51,13 @@ class ListedTurn(BaseModel):
 
     @classmethod
     def of(cls, found: RoutedTurn, *, words: bool = False) -> "ListedTurn":
-        """The recorded turn; `words` has reasons that quote people."""
-        routes = found.turn.routes or [found.turn.route]
-        return cls(
-            conversation=found.conversation,
-            message_id=found.message_id,
-            at=found.at,
-            person=found.person,
-            status=found.turn.status,
-            routes=[Went.of(route, words=words) for route in routes],
-        )
+        """The recorded turn; with `words` also reasons that quote people."""
+        turn, routes = found.turn, list[Went]()
+        for route in turn.routes or [turn.route]:
+            reason = route.reason if words or route.by in WORDLESS else None
+            routes.append(Went(**route.model_dump(exclude={"reason"}), reason=reason))
+        place = found.model_dump(include={"conversation", "message_id", "at", "person"})
+        return cls(**place, status=turn.status, routes=routes)
 
 
 class TurnPage(BaseModel):
@@ -152,12 +142,6 @@ class AuditLine(BaseModel):
     request_id: str
     trace_id: str
 
-    @classmethod
-    def of(cls, deed: AuditEntry, locale: Locale) -> "AuditLine":
-        """The line as somebody who speaks this language reads it."""
-        title = TITLES[deed.act].within(locale)
-        return cls(title=title, **deed.model_dump(exclude={"tenant"}))
-
 
 class AuditPage(BaseModel):
     """Lines, newest first."""
@@ -184,7 +168,12 @@ async def index(
     found, following = await services.store.trail.listed(
         caller.tenant, wanted, page.after, page.limit
     )
-    items = [AuditLine.of(deed, caller.locale) for deed in found]
+    items = [
+        AuditLine(
+            title=TITLES[deed.act].within(caller.locale), **deed.model_dump(exclude={"tenant"})
+        )
+        for deed in found
+    ]
     return AuditPage(items=items, next=following)
 
 

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from router.api.dependencies import Given
 from router.api.middleware import page_policy
 from router.flow.view import STATUSES
-from router.settings import Settings
 
 WEB = Path(str(resources.files("router") / "web"))
 
@@ -34,15 +33,6 @@ class PageSettings(BaseModel):
     auth: Literal["dev", "jwt"]
     oidc: IdentityProvider | None
 
-    @classmethod
-    def of(cls, settings: Settings) -> "PageSettings":
-        """The public part of the settings."""
-        issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
-        oidc = None
-        if issuer and client_id:
-            oidc = IdentityProvider(issuer=issuer, client_id=client_id, scope=settings.oidc_scope)
-        return cls(auth=settings.auth, oidc=oidc)
-
 
 @router.api_route("/", methods=["GET", "HEAD"])
 async def chat(services: Given) -> FileResponse:
@@ -60,7 +50,11 @@ async def docs() -> FileResponse:
 @router.get("/web/config.json")
 async def config(services: Given) -> PageSettings:
     """Tell the page how people sign in."""
-    return PageSettings.of(services.settings)
+    settings, oidc = services.settings, None
+    issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
+    if issuer and client_id:
+        oidc = IdentityProvider(issuer=issuer, client_id=client_id, scope=settings.oidc_scope)
+    return PageSettings(auth=settings.auth, oidc=oidc)
 
 
 @router.get("/web/statuses.js")

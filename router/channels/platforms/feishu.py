@@ -43,15 +43,7 @@ from router.channels.base import (
     json_object,
     within,
 )
-from router.channels.cards import (
-    COMMENT,
-    CardButton,
-    answers,
-    decided_on,
-    deciding,
-    text_of,
-    title_of,
-)
+from router.channels.cards import COMMENT, CardButton, answers, decided_on, deciding, text_of
 from router.channels.dispatcher import PATIENCE, Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.documents.strict_json import strict_json
@@ -143,7 +135,7 @@ def _text(text: str) -> Element:
 
 
 def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
-    yield _text("\n".join([title_of(wanted), "", *decided_on(wanted)]))
+    yield _text(decided_on(wanted))
     if wanted.outcome:
         yield {"tag": "note", "elements": [_plain(wanted.outcome)]}
         return

@@ -112,7 +112,7 @@ def _said(said: Statement) -> Iterator[Block]:
 
 
 def _wanted(wanted: DecisionRequest) -> Iterator[Block]:
-    yield from _sections("\n".join([title_of(wanted), "", *decided_on(wanted)]))
+    yield from _sections(decided_on(wanted))
     if wanted.outcome:
         yield {"type": "context", "elements": [_plain(wanted.outcome)]}
         return
