@@ -8,13 +8,7 @@ from temporalio import workflow
 with workflow.unsafe.imports_passed_through():
     from router.contracts import conversation, flow
     from router.contracts.failures import to_failure
-    from router.domain.errors import (
-        ApprovalClosed,
-        Conflict,
-        DuplicateKey,
-        NotFound,
-        TooManyRequests,
-    )
+    from router.domain import errors
     from router.domain.locale import Localised
     from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
     from router.flow.definition import Wait
@@ -22,14 +16,15 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.slot_types.slot import Slot
     from router.flow.view import FlowView
 
-REFUSALS = {"full": TooManyRequests("six wait already"), "busy": Conflict("a turn is running")}
+REFUSALS = {
+    "full": errors.TooManyRequests("six wait already"),
+    "busy": errors.Conflict("a turn is running"),
+}
 
+WITH_LINE_ENDS = "one\r\ntwo\u2028\u2029\x85three\n\ndata: four"
 MUCH = {
     "routes": [Route(kind="tool", by="llm"), Route(kind="flow", by="llm")],
-    "replies": [
-        TextReply(text="one\r\ntwo\u2028\u2029\x85three\n\ndata: four"),
-        TextReply(text="five"),
-    ],
+    "replies": [TextReply(text=text) for text in (WITH_LINE_ENDS, "five")],
     "flow": FlowSummary(id="r", name="leave_request", status="collecting", state="details"),
 }
 """What a turn of several commands has besides."""
@@ -70,7 +65,7 @@ class EchoConversation:
             await workflow.sleep(timedelta(seconds=1))
         self._running.remove(submission.message_id)
         if text == "break":
-            raise to_failure(Conflict("it broke"))
+            raise to_failure(errors.Conflict("it broke"))
         self._closed = text == "close"
         turn = Turn(
             message_id=submission.message_id,
@@ -88,7 +83,7 @@ class EchoConversation:
     def _may_submit(self, submission: conversation.Submission) -> None:
         digest = self._digests.get(submission.message_id, submission.message.digest)
         if digest != submission.message.digest:
-            raise to_failure(DuplicateKey("the message id was used for another message"))
+            raise to_failure(errors.DuplicateKey("the message id was used for another message"))
         refusal = REFUSALS.get(submission.message.text or "")
         if refusal is not None:
             raise to_failure(refusal)
@@ -158,19 +153,10 @@ class OneApprovalFlow:
         if isinstance(told.event, Cancelled):
             self._decided = self._decided or "cancelled"
         status = {None: "waiting_approval", "reject": "rejected"}.get(self._decided, "cancelled")
-        return flow.FlowAnswer(
-            view=FlowView.model_validate(
-                {
-                    "id": "r",
-                    "flow": "leave_request",
-                    "title": Localised(zh="请假", en="Leave"),
-                    "version": 1,
-                    "status": status,
-                    "state": "manager",
-                    "question": f"manager:{len(self._told)}",
-                }
-            )
-        )
+        title = Localised(zh="请假", en="Leave")
+        run = {"id": "r", "flow": "leave_request", "title": title, "version": 1}
+        stands = {"status": status, "state": "manager", "question": f"manager:{len(self._told)}"}
+        return flow.FlowAnswer(view=FlowView.model_validate(run | stands))
 
     @workflow.update(name=flow.OPERATE)
     async def operate(self, operation: flow.OperatorAction) -> flow.DecisionTaken:
@@ -180,14 +166,13 @@ class OneApprovalFlow:
     @operate.validator
     def _may_operate(self, operation: flow.OperatorAction) -> None:
         if operation.event.type in self._told:
-            raise to_failure(Conflict("nothing failed"))
+            raise to_failure(errors.Conflict("nothing failed"))
 
     @workflow.query(name=flow.HEARS)
     def hears(self) -> flow.ExpectedEvents:
         fields = {"boxes": Slot(type="integer"), "note": Slot(type="text", required=False)}
-        return flow.ExpectedEvents(
-            events={"arrived": Wait(event="arrived", roles=("hr",), fields=fields)}
-        )
+        arrived = Wait(event="arrived", roles=("hr",), fields=fields)
+        return flow.ExpectedEvents(events={"arrived": arrived})
 
     @workflow.update(name=flow.HAPPEN)
     async def happen(self, told: flow.ExternalEvent) -> flow.DecisionTaken:
@@ -197,7 +182,7 @@ class OneApprovalFlow:
     @happen.validator
     def _may_happen(self, told: flow.ExternalEvent) -> None:
         if self._words - {told.event.word}:
-            raise to_failure(Conflict("it was told already"))
+            raise to_failure(errors.Conflict("it was told already"))
 
     @workflow.update(name=flow.DECIDE)
     async def decide(self, decision: flow.ApprovalDecision) -> flow.DecisionTaken:
@@ -207,10 +192,10 @@ class OneApprovalFlow:
     @decide.validator
     def _may_decide(self, decision: flow.ApprovalDecision) -> None:
         if decision.event.by != self._person:
-            raise to_failure(NotFound("not for you"))
+            raise to_failure(errors.NotFound("not for you"))
         if workflow.now() < self._opens:
-            raise to_failure(ApprovalClosed("closed meanwhile"))
+            raise to_failure(errors.ApprovalClosed("closed meanwhile"))
         if self._decided is not None:
-            raise to_failure(Conflict("decided already"))
+            raise to_failure(errors.Conflict("decided already"))
         if decision.event.digest != "d1":
-            raise to_failure(Conflict("it has changed since"))
+            raise to_failure(errors.Conflict("it has changed since"))
