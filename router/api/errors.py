@@ -55,11 +55,9 @@ class ProblemDetails(BaseModel):
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """What OpenAPI says of a route's ways to fail, those that every route has included."""
     schema = {"$ref": f"#/components/schemas/{ProblemDetails.__name__}"}
+    content = {MEDIA_TYPE: {"schema": schema}}
     return {
-        status: {
-            "description": HTTPStatus(status).phrase,
-            "content": {MEDIA_TYPE: {"schema": schema}},
-        }
+        status: {"description": HTTPStatus(status).phrase, "content": content}
         for status in sorted({*statuses, *ALWAYS_POSSIBLE})
     }
 
@@ -72,19 +70,12 @@ def problem(
 ) -> Response:
     """The answer to a request that failed."""
     phrase = HTTPStatus(status).phrase
+    type_ = f"urn:intent-router:problem:{phrase.lower().replace(' ', '-')}"
     body = ProblemDetails(
-        type=f"urn:intent-router:problem:{phrase.lower().replace(' ', '-')}",
-        title=phrase,
-        status=status,
-        detail=detail,
-        errors=list(faults) or None,
+        type=type_, title=phrase, status=status, detail=detail, errors=list(faults) or None
     )
-    return JSONResponse(
-        body.model_dump(exclude_none=True),
-        status,
-        headers=dict(headers or {}),
-        media_type=MEDIA_TYPE,
-    )
+    shown = body.model_dump(exclude_none=True)
+    return JSONResponse(shown, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:

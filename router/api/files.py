@@ -30,9 +30,7 @@ class Upload:
 
 
 async def uploaded(request: Request, caller: Caller) -> Upload:
-    """The file in the body's field `file`.
-
-    The caller is known by then: a stranger's ten megabytes aren't even read.
+    """The file in the body's field `file`, of a caller who is known: no stranger's is even read.
 
     Raises:
         HTTPException: 413 as soon as it is too large, 415 and 400 where it is no multipart body.

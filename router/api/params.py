@@ -140,11 +140,7 @@ def check_plain(value: JsonValue) -> JsonValue:
     return value
 
 
-def _schema(name: str) -> WithJsonSchema:
-    return WithJsonSchema({IS_SCHEMA: name})
-
-
-SaidText = Annotated[str, AfterValidator(_said), _schema(SAID_TEXT)]
+SaidText = Annotated[str, AfterValidator(_said), WithJsonSchema({IS_SCHEMA: SAID_TEXT})]
 """What a person says: something visible, at most 8,000 characters."""
 
 PlainText = Annotated[
@@ -160,10 +156,12 @@ Comment = Annotated[
 ]
 """A remark that may be empty."""
 
-PlainJson = Annotated[JsonValue, AfterValidator(check_plain), _schema(PLAIN_JSON)]
+PlainJson = Annotated[
+    JsonValue, AfterValidator(check_plain), WithJsonSchema({IS_SCHEMA: PLAIN_JSON})
+]
 """Any JSON whose strings have no control characters."""
 
-PlainObject = Annotated[dict[PlainText, PlainJson], _schema(PLAIN_OBJECT)]
+PlainObject = Annotated[dict[PlainText, PlainJson], WithJsonSchema({IS_SCHEMA: PLAIN_OBJECT})]
 """The same with named fields. As `dict` alone pydantic describes it wrongly: there a name that
 breaks the pattern would only have a value of any kind."""
 
@@ -222,10 +220,9 @@ class StrictRoute(APIRoute):
 def check_media_type(request: Request) -> None:
     """Return where the body says that it is JSON, or nothing; else raise 415."""
     declared = request.headers.get("content-type")
-    if declared is not None and media_type(declared) != "application/json":
-        raise HTTPException(
-            415, f"The body is {declared[:80]!r}; send the header Content-Type: application/json."
-        )
+    if declared is not None and media_type(declared) != JSON:
+        why = f"The body is {declared[:80]!r}; send the header Content-Type: application/json."
+        raise HTTPException(415, why)
 
 
 def media_type(declared: str) -> str:

@@ -19,26 +19,17 @@ BODIES = {PATH: None}
 
 router = APIRouter(prefix=PATH, tags=["files"])
 
-_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "properties": {FIELD: {"type": "string", "format": "binary"}},
-                    "required": [FIELD],
-                    "additionalProperties": False,
-                },
-                "encoding": {FIELD: {"contentType": ", ".join(k.media_type for k in DOCUMENTS)}},
-            }
-        },
-    }
+_BINARY = {"type": "string", "format": "binary"}
+_FIELDS = {"type": "object", "properties": {FIELD: _BINARY}, "required": [FIELD]}
+_PARTS = {
+    "schema": _FIELDS | {"additionalProperties": False},
+    "encoding": {FIELD: {"contentType": ", ".join(k.media_type for k in DOCUMENTS)}},
 }
+_BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": _PARTS}}}
 _CONTENT: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The content, under the file's own type, as an attachment.",
-        "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {"*/*": {"schema": _BINARY}},
     },
     304: {"description": "It is what `If-None-Match` says; a file never changes."},
 }

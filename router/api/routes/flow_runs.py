@@ -111,14 +111,8 @@ PICTURES: dict[PictureFormat, tuple[str, Callable[[Graph, Journey], str]]] = {
     "mermaid": ("text/vnd.mermaid", mermaid_of),
 }
 """By format: its media type, and what draws it."""
-_DRAWN: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The picture.",
-        "content": {
-            media_type: {"schema": {"type": "string"}} for media_type, _ in PICTURES.values()
-        },
-    }
-}
+_KINDS = {media_type: {"schema": {"type": "string"}} for media_type, _ in PICTURES.values()}
+_DRAWN: dict[int | str, Any] = {200: {"description": "The picture.", "content": _KINDS}}
 
 
 @router.get("/{run}/graph", response_class=Response, responses=_DRAWN | problems(404, 422))
