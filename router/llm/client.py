@@ -319,10 +319,7 @@ class ChatModel:
     ) -> ChatAnswer:
         """Its answer, told to `on_text` as it comes; raises `ModelUnavailable`, `ModelRefused`."""
         with question("chat", self._model, self._base_url) as asked:
-            async with (
-                self._slots.taken(seconds) as left,
-                self._connection.failing_as_ours(left),
-            ):
+            async with self._slots.taken(seconds) as left, self._connection.failing_as_ours(left):
                 answer = await self._ask(request, on_text)
             asked.chat(request, answer)
             return answer

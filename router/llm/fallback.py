@@ -153,10 +153,7 @@ class FallbackChain:
     """
 
     def __init__(
-        self,
-        models: Sequence[Model],
-        try_seconds: float = TRY_SECONDS,
-        clock: Clock = monotonic,
+        self, models: Sequence[Model], try_seconds: float = TRY_SECONDS, clock: Clock = monotonic
     ) -> None:
         self._links = [(model, CircuitBreaker(clock=clock)) for model in models]
         self._try_seconds = try_seconds

@@ -187,9 +187,8 @@ class DenseIndex:
         examples = np.concatenate([np.empty((0, size)), *(held.examples for held in own)])
         clouds = fitted_clouds([held.cloud for held in every], examples, self._background)
         sample = own[:: max(1, len(own) // _SAMPLE)]
-        left_out = left_out_scores(
-            clouds, [held.examples for held in sample], [held.cloud for held in sample]
-        )
+        own_examples = [held.examples for held in sample]
+        left_out = left_out_scores(clouds, own_examples, [held.cloud for held in sample])
         cosines = self._background.around @ self._cards[list(self._held)[:_SAMPLE]].T
         return _Fit(
             clouds=clouds,
@@ -204,12 +203,8 @@ class DenseIndex:
         if not sample:
             return np.empty(0)
         rows, biases = clouds.directions(np.stack([held.cloud.mean for held in sample]))
-        logits: Floats = (
-            self._background.around @ rows.T
-            + biases
-            + clouds.wholly(self._background.around)[:, None]
-        )
-        return logits
+        around = self._background.around
+        return np.asarray(around @ rows.T + biases + clouds.wholly(around)[:, None])
 
     def _refined(self, clouds: Clouds, likely: "_Rows") -> "_Rows":
         """`likely` itself where there are too few examples to do better, or too much to do."""

@@ -440,15 +440,9 @@ def left_out_scores(clouds: Clouds, examples: Sequence[Floats], groups: Sequence
     The best of the other capabilities isn't asked: of examples that a stranger to their own
     capability, few are close to another.
     """
-    scores = [
-        _left_out(clouds, own, one) for own, one in zip(examples, groups, strict=True) if len(own)
-    ]
-    return np.concatenate(scores) if scores else np.empty(0)
-
-
-def _left_out(clouds: Clouds, own: Floats, one: Group) -> Floats:
-    """The mean without one of its vectors needs no second pass over the others."""
-    others = (one.weight * one.mean - own) / max(one.weight - 1, 1e-6)
-    away = own - others
-    apart: Floats = -0.5 * np.einsum("nd,nd->n", away @ clouds.precision, away)
-    return apart - clouds.strange(own)
+    scores = [np.empty(0)]
+    for own, one in zip(examples, groups, strict=True):
+        # The mean without one of its vectors needs no second pass over the others.
+        away = own - (one.weight * one.mean - own) / max(one.weight - 1, 1e-6)
+        scores.append(-0.5 * squares(away, clouds.precision) - clouds.strange(own))
+    return np.concatenate(scores)

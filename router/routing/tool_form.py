@@ -146,12 +146,7 @@ def slot_name(name: str, taken: Collection[str]) -> str:
 
 
 def slot_of(
-    name: str,
-    schema: Any,
-    *,
-    required: bool,
-    within: Schema | None = None,
-    depth: int = 0,
+    name: str, schema: Any, *, required: bool, within: Schema | None = None, depth: int = 0
 ) -> Slot:
     """A property as a slot; `within` is the whole schema, for what it refers to.
 
@@ -200,13 +195,7 @@ def _choices(name: str, schema: Schema) -> dict[str, Choice] | None:
     return {value: Choice(label=label) for value, label in labels.items()}
 
 
-def _list(
-    name: str,
-    schema: Schema,
-    about: dict[str, Any],
-    whole: Schema,
-    depth: int,
-) -> Slot:
+def _list(name: str, schema: Schema, about: dict[str, Any], whole: Schema, depth: int) -> Slot:
     """A list: of plain values, which one answer may name together, or of flat objects."""
     if depth:
         raise Unaskable("a list within something else")

@@ -184,30 +184,30 @@ def test_a_wait_asked_for_has_a_limit(clock: Clock) -> None:
     assert breaker.state == "half-open"
 
 
-def test_one_call_at_a_time_tries_whether_it_is_over(clock: Clock) -> None:
-    breaker = CircuitBreaker(failures=1, clock=clock)
-    fail(breaker, ModelUnavailable("x"))
-    clock.now += 31
-    with breaker.call():
-        fail(breaker, ModelUnavailable("not asked"))
-    assert breaker.state == "closed"
-
-
-def test_a_trial_that_fails_opens_it_again(clock: Clock) -> None:
+@pytest.fixture
+def rested(clock: Clock) -> CircuitBreaker:
+    """A breaker that one failure opened, and that has rested long enough to try again."""
     breaker = CircuitBreaker(failures=3, clock=clock)
     fail(breaker, AccessRefused("x"))
     clock.now += 31
-    fail(breaker, ModelUnavailable("x"))
-    assert breaker.state == "open"
+    return breaker
 
 
-def test_a_trial_that_is_given_up_lets_the_next_one_try(clock: Clock) -> None:
-    breaker = CircuitBreaker(failures=1, clock=clock)
-    fail(breaker, ModelUnavailable("x"))
-    clock.now += 31
-    fail(breaker, asyncio.CancelledError())
-    attempt(breaker)
-    assert breaker.state == "closed"
+def test_one_call_at_a_time_tries_whether_it_is_over(rested: CircuitBreaker) -> None:
+    with rested.call():
+        fail(rested, ModelUnavailable("not asked"))
+    assert rested.state == "closed"
+
+
+def test_a_trial_that_fails_opens_it_again(rested: CircuitBreaker) -> None:
+    fail(rested, ModelUnavailable("x"))
+    assert rested.state == "open"
+
+
+def test_a_trial_that_is_given_up_lets_the_next_one_try(rested: CircuitBreaker) -> None:
+    fail(rested, asyncio.CancelledError())
+    attempt(rested)
+    assert rested.state == "closed"
 
 
 async def asked(chain: FallbackChain | None) -> ChatAnswer:

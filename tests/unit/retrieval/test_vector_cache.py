@@ -11,6 +11,7 @@ from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.statistics import encoded_background, sentences
 from router.retrieval.vector_cache import (
+    FILE,
     RecentVectors,
     RememberedEncoder,
     ShippedVectors,
@@ -157,10 +158,12 @@ async def test_what_is_shipped_is_what_the_encoder_makes_of_the_texts() -> None:
     assert cosines.min() > 0.999
 
 
-@pytest.mark.parametrize("version", ["0.0.1", ""])
-async def test_another_encoder_encodes_for_itself(version: str) -> None:
-    encoder = PairsEncoder(version)
-    await encoded_background(RememberedEncoder(encoder, ShippedVectors()))
+@pytest.mark.parametrize(
+    ("encoder", "file"),
+    [(PairsEncoder("0.0.1"), FILE), (PairsEncoder(""), FILE), (Posing(), Path("none.npz"))],
+)
+async def test_another_encoder_or_file_has_all_encoded(encoder: PairsEncoder, file: Path) -> None:
+    await encoded_background(RememberedEncoder(encoder, ShippedVectors(file)))
     assert set(sentences("needs_a_tool.txt")) <= set(encoder.encoded)
 
 
@@ -170,12 +173,6 @@ async def test_a_changed_sentence_is_encoded_and_remembered_behind() -> None:
     await shipped.queries(["a sentence that nobody shipped"])
     await shipped.queries(["a sentence that nobody shipped"])
     assert encoder.encoded == ["a sentence that nobody shipped"]
-
-
-async def test_without_the_file_everything_is_encoded(tmp_path: Path) -> None:
-    encoder = Posing()
-    await encoded_background(RememberedEncoder(encoder, ShippedVectors(tmp_path / "none.npz")))
-    assert len(encoder.encoded) > len(sentences("needs_a_tool.txt"))
 
 
 def test_what_is_written_is_recalled_whatever_its_order(tmp_path: Path) -> None:

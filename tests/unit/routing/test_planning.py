@@ -155,10 +155,7 @@ def test_a_verdict_is_read_as_it_was_meant(answer: ChatAnswer, verdict: object) 
         ([("accept", {"result": 5})], "result has to be text"),
         ([("accept", {"result": "\x07"})], "result has to be text"),
         ([("ask", {"text": None})], "text has to be text"),
-        (
-            [("retry", {"step": "b"})],
-            "step 'b' can't be tried again; of those that can there ",
-        ),
+        ([("retry", {"step": "b"})], "step 'b' can't be tried again; of those that can there "),
         ([("retry", {"step": ["a"]})], "step '' can't be tried again"),
         ([("retry", {"step": "x" * 9000})], f"step '{'x' * 40}' can't be tried again"),
         ([("delete_everything", {})], "there is no 'delete_everything' here"),
