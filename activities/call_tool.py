@@ -105,7 +105,6 @@ class ToolActivity:
         return result
 
     async def _tried(self, call: ToolCall, make: Callable[[ToolCall], Awaitable[Result]]) -> Result:
-        """What one try comes to, which is the last where the tool was tried often enough."""
         try:
             async with heartbeating():
                 return await make(call)
@@ -117,7 +116,6 @@ class ToolActivity:
 
 
 def _ended_by(error: RouterError) -> ToolStatus:
-    """What is said of a call that came to an error; one that asks back is made anew."""
     if isinstance(error, UnknownOutcome):
         return "unknown"
     return "skipped" if isinstance(error, AnswersNeeded) else "failed"

@@ -1,7 +1,4 @@
-"""What can be done here, in one place for everything that decides, starts or calls it.
-
-A flow is a file, or the form of a tool: what a person may call can also be started as a flow.
-"""
+"""What can be done here, in one place for everything that decides, starts or calls it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta

@@ -47,10 +47,7 @@ class Decider:
     async def decided(
         self, given: activities.Decide, on_failure: OnFailure = lambda _: None
     ) -> activities.RoutingDecision:
-        """The same outside Temporal, where nobody tries again.
-
-        `on_failure` is told why no model answered, and may raise to have nothing decided without.
-        """
+        """The same outside Temporal; `on_failure` may raise to have nothing decided."""
         asking = self.models.asking(self.chain, given.account)
         offered = await within_means(self.capabilities, asking)
         these = replace(self, capabilities=offered)

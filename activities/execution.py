@@ -1,7 +1,4 @@
-"""How an activity runs: how it fails, its heartbeats, and what operators see of it.
-
-Heartbeats are how the cancellation of a turn reaches an activity that waits for something.
-"""
+"""How an activity runs: how it fails, its heartbeats, and what operators see of it."""
 
 import asyncio
 import logging

@@ -74,7 +74,6 @@ def after_working(
 def _shifts(
     calendar: Workdays, person: Principal, since: datetime
 ) -> Iterator[tuple[datetime, datetime]]:
-    """The person's shifts from a moment on, the first one cut where it has begun already."""
     day = since.date()
     while True:
         if calendar.is_workday(day):

@@ -90,10 +90,7 @@ class ModelQuestions:
         self._ends = monotonic() + self.account.seconds - _since_scheduled()
 
     async def __call__(self, request: ChatRequest) -> ChatAnswer:
-        """The first answer that a model gives.
-
-        Raises `BudgetSpent`, `TurnTimeOver`, and what `FallbackChain.answer` raises.
-        """
+        """The first answer that a model gives; or `BudgetSpent`, `TurnTimeOver`, or the chain's."""
         if self.chain is None:
             raise NoModelAnswered(())
         tokens = estimated_prompt_tokens(request.messages, request.functions)
@@ -131,7 +128,6 @@ class ModelQuestions:
 
     @property
     def _daily(self) -> Spending | None:
-        """Where days are counted, where any budget goes by them."""
         return self.models.spending if self.models.budgets.by_the_day else None
 
     @asynccontextmanager

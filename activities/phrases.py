@@ -23,9 +23,5 @@ REQUEST_EN = (
 
 
 def whole(source: str) -> str:
-    """A phrase for a whole message that is this, but for what is said around it.
-
-    >>> whole("tea")[:6], whole("tea")[-1]
-    ('^(?:你好', '$')
-    """
+    """A phrase for a whole message that is this, but for what is said around it."""
     return f"^{_BEFORE}(?:{source}){_AFTER}$"

@@ -112,7 +112,6 @@ def _is_over(error: BaseException) -> bool:
 
 
 async def _heartbeating(telling: Awaitable[T]) -> T:
-    """Await it so that a cancellation of the turn reaches it."""
     try:
         async with heartbeating():
             return await telling

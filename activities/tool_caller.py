@@ -224,7 +224,6 @@ class ToolCaller:
             raise TooManyRequests(Localised(zh=zh, en=f"{en}; wait a minute"), retry_after=60)
 
     async def _note_failure(self, call: ToolCall, error: RouterError, *, admitted: bool) -> None:
-        """With the error, and what nobody foresaw at the bottom of it, which people aren't told."""
         bottom: BaseException = error
         while bottom.__cause__ is not None:
             bottom = bottom.__cause__
@@ -265,10 +264,7 @@ async def let_through(
 async def check_rules(
     admitted: Admitted, call: ToolCall, dependencies: Dependencies
 ) -> Localised | None:
-    """What the call is about, where the tool's own rules say so; nothing is changed.
-
-    Raises what the tool's check raises, and `TransientToolError` where it broke or took too long.
-    """
+    """What the call is about, where the tool's own rules say so; raises what they raise."""
     check, tool = admitted.tool.check, admitted.tool
     if check is None:
         return None

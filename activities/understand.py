@@ -43,10 +43,7 @@ def greeting(
 
 
 class Understander:
-    """Reads messages with the patterns of the flows and tools that are loaded.
-
-    Without a model (`alone`) it greets too, which costs less than an activity that is written down.
-    """
+    """Reads messages by patterns; without a model (`alone`) it greets too, at less cost."""
 
     def __init__(self, reader: Reader, capabilities: Capabilities, *, alone: bool = False) -> None:
         self._reader = reader

@@ -453,7 +453,6 @@ async def _tell(
 
 
 async def _status(ctx: ToolContext, run: RunRecord, runs: Runs) -> FlowStatus:
-    """How it ended, as far as that is published."""
     now = await runs.find(ctx.caller.tenant, run.id)
     return now.status if now is not None else run.status
 

@@ -1,7 +1,4 @@
-"""What is read on demand: the rest of a long result, and files of the skill that calls.
-
-A path is looked up among those that the skill was loaded with, and opens nothing.
-"""
+"""What is read on demand: the rest of a long result, and files of the skill that calls."""
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches

@@ -67,14 +67,7 @@ def _about(parts: Iterable[str], title: str, locale: Locale) -> str:
 
 
 def sums(slots: Slots, locale: Locale) -> str:
-    """What the slots come to in money; where there is none, how many things they ask for.
-
-    A slot that holds what the items come to adds nothing to them.
-
-    >>> rows = [{"amount": {"amount": "58", "currency": "CNY"}}]
-    >>> sums({"items": rows, "total": {"amount": "58.00", "currency": "CNY"}}, "zh")
-    '¥58.00'
-    """
+    """What the slots come to in money, totals counted once; or how many things they ask for."""
     purses = _purses(slots)
     if purses:
         each = purses.items()

@@ -55,11 +55,7 @@ class _Year:
 
 
 class WorkCalendar:
-    """The Chinese working calendar, with what `overrides` change in it.
-
-    Of a year that hasn't been announced it knows weekends and the law's holidays, but no swapped
-    days; `announced` says so, and so does the log, once.
-    """
+    """The Chinese working calendar, with `overrides`; years yet unannounced are guessed."""
 
     def __init__(self, overrides: Overrides | None = None) -> None:
         self._overrides = overrides or Overrides()
@@ -145,14 +141,7 @@ _DAY = timedelta(days=1)
 def workdays(
     calendar: WorkCalendar, start: date, end: date, start_half: str = "", end_half: str = ""
 ) -> Decimal:
-    """Working days from `start` to `end`, both included; 0 where the end comes first.
-
-    `start_half` "pm" begins at noon, `end_half` "am" ends at noon.
-
-    >>> calendar = WorkCalendar.load()
-    >>> workdays(calendar, date(2026, 11, 20), date(2026, 11, 23), "pm", "am")
-    Decimal('1.0')
-    """
+    """Working days from `start` (from noon where "pm") to `end` (to noon where "am"), or 0."""
     if end < start:
         return Decimal(0)
     if end - start > timedelta(days=MOST_DAYS):

@@ -68,11 +68,7 @@ class ExchangeRates:
         self._due = datetime.min.replace(tzinfo=UTC)
 
     async def latest(self, now: datetime) -> DayOfRates:
-        """The rates, a day old at most where newer ones can be had.
-
-        Raises `PermanentToolError` where no source is configured or what it sends are no rates,
-        `TransientToolError` where it can't be reached.
-        """
+        """The rates, a day old at most; raises `PermanentToolError` or `TransientToolError`."""
         if self._address is None:
             raise PermanentToolError(_NO_SOURCE)
         async with self._fetching:

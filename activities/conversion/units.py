@@ -151,10 +151,7 @@ for _unit, _names in _entries():
 
 
 def unit_called(name: str, field: str) -> Unit:
-    """The unit of this symbol or name; case counts only where it tells two apart (Mb, MB).
-
-    Raises `ArgumentsToolError` for `field`, with what may be meant.
-    """
+    """The unit of this name, case apart where it tells no two; raises `ArgumentsToolError`."""
     written = " ".join(name.split())
     if written in _EXACT:
         return _EXACT[written]
@@ -170,10 +167,7 @@ def unit_called(name: str, field: str) -> Unit:
 
 
 def converted(value: Decimal, source: Unit, target: Unit) -> tuple[Decimal, bool]:
-    """So many of one unit in another, and whether that had to be rounded, to 34 digits.
-
-    Raises `ArgumentsToolError` where they measure different things, or nothing can be so cold.
-    """
+    """So many of one unit in another, and whether that had to be rounded, to 34 digits."""
     if source.dimension != target.dimension:
         zh = f"to_unit：{target.symbol} 和 {source.symbol} 量的不是一种东西，请写同类的单位"
         en = (

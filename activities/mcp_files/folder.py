@@ -130,7 +130,6 @@ class ServedFolder:
 
     @contextmanager
     def _parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The folder that a path lies in, open, and the name in it."""
         wrong = _wrong(path)
         if wrong:
             raise FolderRefused(f"the path {path[:80]!r} {wrong}: write one like notes/plan.md")

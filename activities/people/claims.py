@@ -175,7 +175,6 @@ def _item_rows(claim: dict[str, Any], items: Sequence[ClaimItem]) -> list[dict[s
 
 
 def _read(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
-    """The claims that stand in `rows`, each with its items."""
     query = (
         select(_items)
         .where(tuple_(_items.c.tenant, _items.c.claim).in_([(row.tenant, row.id) for row in rows]))

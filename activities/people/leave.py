@@ -52,10 +52,7 @@ class LeaveBook(Book[LeaveRecord]):
         await self._database.write(lambda c: c.execute(self._entitle, row))
 
     async def record(self, owner: Owner, key: str, leave: Leave) -> LeaveRecord:
-        """Record a leave, or give the record that this key has made before.
-
-        Raises `PermanentToolError` where less is left than it takes, as of the transaction.
-        """
+        """Record a leave, or give this key's; or `PermanentToolError` where less is left."""
         if leave.end < leave.start:
             zh = f"end：{leave.end} 早于开始日期 {leave.start}"
             en = f"end: {leave.end} is before the start, {leave.start}"
@@ -94,7 +91,6 @@ class LeaveBook(Book[LeaveRecord]):
 
 
 def _lock(owner: Owner, leave_type: LeaveType, year: int) -> str:
-    """What a transaction that changes this balance locks."""
     return f"leave/{owner.tenant}/{owner.person}/{leave_type}/{year}"
 
 

@@ -38,10 +38,7 @@ class StockBook(Book[Reservation]):
     async def reserve(
         self, owner: Owner, key: str, wanted: StockRequest, at: datetime
     ) -> Reservation:
-        """Set pieces aside at that moment, or give the reservation that this key has made before.
-
-        Raises `PermanentToolError` where fewer are left, as of the transaction.
-        """
+        """Set pieces aside, or give this key's; or `PermanentToolError` where fewer are left."""
         row = {
             **wanted.model_dump(),
             "note": wanted.note or "",

@@ -223,8 +223,6 @@ async def policy_book(
 
 
 class _Shelf:
-    """The passages of one language, the words in them, and what they mean once that is known."""
-
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = passages
         self.meaning: Meaning | None = None

@@ -57,12 +57,7 @@ class Limit(_Closed):
 
 
 class ExpenseLimits(_Closed):
-    """All limits of a file.
-
-    >>> limits = ExpenseLimits.load()
-    >>> [str(limit.amount) for limit in limits.holding("hotel", "上海", "staff")]
-    ['600']
-    """
+    """All limits of a file."""
 
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "CNY"
     places: dict[str, LimitPlace] = {}

@@ -19,22 +19,14 @@ _SHOWN = 5
 
 
 def closest(name: str, people: Iterable[Principal]) -> list[Principal]:
-    """Those whom `name` may mean, the closest first, whatever its width and case.
-
-    >>> people = [Principal(id="u1", name="Anna Li"), Principal(id="u2", name="Anna")]
-    >>> [person.name for person in closest("anna", people)]
-    ['Anna', 'Anna Li']
-    """
+    """Those whom `name` may mean, the closest first, whatever its width and case."""
     ranked = ((_rank(name_words(name), person), person) for person in people)
     fitting = [(rank, person) for rank, person in ranked if rank is not None]
     return [person for _, person in sorted(fitting, key=lambda found: (found[0], found[1].name))]
 
 
 async def the_one(name: str, directory: Directory, tenant: str, field: str) -> Principal:
-    """The one person that `name` means: a user id, or whole words of one person's name only.
-
-    Raises `ArgumentsToolError` for `field` where it means nobody, or several; those are named.
-    """
+    """The one person of this id, or of these whole words of a name; or `ArgumentsToolError`."""
     if (known := await directory.find(tenant, name.strip())) is not None:
         return known
     alike = closest(name, await directory.holding(tenant, EVERYONE)) if name_words(name) else []

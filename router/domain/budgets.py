@@ -11,11 +11,7 @@ Scope = Literal["turn", "user", "tenant", "day"]
 
 
 class Budget(ValueObject):
-    """What may be spent; None is no limit.
-
-    >>> Budget(calls=3, tokens=8000).why_spent(Usage(llm_calls=3, prompt_tokens=500))
-    '3 of 3 calls are spent'
-    """
+    """What may be spent on questions and on tokens sent and received; None is no limit."""
 
     calls: int | None = Field(None, ge=0)
     tokens: int | None = Field(None, ge=0)

@@ -1,31 +1,7 @@
 """Every error this project raises on purpose, in one tree, and what some of them ask back.
 
-    RouterError
-    ├── InvalidInput            a caller sent something unusable; names the fields
-    ├── Unauthenticated         no caller, or one nobody knows
-    ├── Forbidden               a known caller who may not do this
-    ├── NotFound                it isn't there, or it isn't the caller's
-    ├── Conflict                the thing has moved on (decided, running, closed)
-    │   ├── DuplicateKey        a key that was used before with another body
-    │   └── ApprovalClosed      the run asks for no such approval any more, or not yet again
-    ├── TooManyRequests         come back after `retry_after` seconds
-    ├── Unavailable             something this project needs is out of reach
-    │   └── (models: see router.llm.types)
-    ├── MisconfiguredError      a setting, port, file or folder can't be used
-    │   └── UnreadablePayload   what Temporal keeps can't be decrypted with the keys that are set
-    ├── DefinitionError         flow files with problems, all of them at once
-    └── ToolError
-        ├── TransientToolError  try again; nobody has to know
-        ├── ArgumentsToolError  the arguments are at fault
-        │   ├── AnswersNeeded   the tool asks something back first; nothing was done
-        │   └── SeveralFit      they leave open which of several is meant
-        ├── PermanentToolError  trying again can't help
-        │   ├── UnusableResult  it was called and has answered; only the answer is no use
-        │   └── OutOfReach      it was tried as often as it may be; another day it may work
-        └── UnknownOutcome      it may or may not have happened; never tried again
-
-The tree is mapped to HTTP in `router.api.errors` and to Temporal in
-`router.contracts.failures`, once each.
+The tree is mapped to HTTP in `router.api.errors` and to Temporal in `router.contracts.failures`,
+once each; models add theirs under `Unavailable` in `router.llm.types`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,12 +50,7 @@ class ArgumentOffer(BaseModel):
 
 
 class RouterError(Exception):
-    """The root. `str(error)` says in English what is wrong, with which value, and what to do.
-
-    >>> error = RouterError(Localised(zh="它已经结束了", en="it is over"))
-    >>> str(error), error.said.zh
-    ('it is over', '它已经结束了')
-    """
+    """The root. `str(error)` says in English what is wrong, with which value, and what to do."""
 
     _said: Localised | None = None
 

@@ -171,10 +171,7 @@ Reply = Annotated[TextReply | ChoicesReply | ConfirmReply | FormReply, Field(dis
 
 
 def question_in(replies: Sequence[Reply]) -> ChoicesReply | ConfirmReply | FormReply | None:
-    """The question that stands open after these replies; None where there is none with a name.
-
-    The last one named counts. Ways on from a question, which are shown after it, have its name.
-    """
+    """The last question named in these replies, without the ways on that have its name; or None."""
     asking = [r for r in replies if not isinstance(r, TextReply) and r.question is not None]
     return next((r for r in asking if r.question == asking[-1].question), None)
 

@@ -92,11 +92,7 @@ class Principal(BaseModel):
         return any(absence.first <= today <= absence.last for absence in self.away)
 
     def also(self, roles: frozenset[str]) -> Self:
-        """The same person with these roles too, less those that only the directory gives.
-
-        >>> sorted(Principal(id="a", name="A").also(frozenset({"hr", "flow"})).roles)
-        ['employee', 'hr']
-        """
+        """The same person with these roles too, less those that only the directory gives."""
         more = roles - RESERVED_ROLES - self.roles
         return self.model_copy(update={"roles": self.roles | more}) if more else self
 

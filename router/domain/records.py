@@ -256,10 +256,7 @@ class FileRecord(Record):
 
 
 class EffectRecord(Record):
-    """What the ledger knows of one write, by its idempotency key.
-
-    `begun` has no known outcome yet, `done` the result, `failed` the error that came for good.
-    """
+    """What the ledger knows of one write: `begun`, then `done` or for good `failed`."""
 
     key: str
     tool: str
@@ -370,10 +367,7 @@ TITLES: dict[Act, Localised] = {
 
 
 class AuditEntry(Record):
-    """One line of the trail: added before the act is done, and never changed or deleted.
-
-    `who` is a user id, or `SHELL` and an account of the machine.
-    """
+    """A line of the trail, from before the act; `who` is a user id, or `SHELL` and an account."""
 
     id: str
     tenant: str
