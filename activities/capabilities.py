@@ -121,9 +121,8 @@ class Capabilities:
         flow = self.catalog.get(name)
         if flow is not None:
             return flow if person.may(flow.triggers.roles) else None
-        if name not in self.registry or not allows(self.registry[name], person):
-            return None
-        return self._form(self.registry[name])
+        usable = name in self.registry and allows(self.registry[name], person)
+        return self._form(self.registry[name]) if usable else None
 
     def definition(self, name: str) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool, whoever may start it."""

@@ -29,9 +29,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from router.domain.errors import MisconfiguredError, Unavailable
 
-if TYPE_CHECKING:
-    from alembic.config import Config
-
 
 @dataclass(frozen=True)
 class Migrations:
@@ -59,10 +56,16 @@ def is_current(connection: Connection, migrations: Migrations) -> bool:
 def upgrade(connection: Connection, migrations: Migrations) -> None:
     """Run what is missing, within the transaction that `connection` has open."""
     from alembic import command
+    from alembic.config import Config
     from alembic.util import CommandError
 
+    config = Config()
+    config.set_main_option("script_location", str(migrations.folder).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    config.attributes["version_table"] = migrations.version_table
     try:
-        command.upgrade(_config(connection, migrations), "head")
+        command.upgrade(config, "head")
     except CommandError as error:
         raise MisconfiguredError(
             f"the tables noted in {migrations.version_table} can't be brought to revision "
@@ -85,17 +88,6 @@ def run_environment(tables: MetaData) -> None:
         context.run_migrations()
 
 
-def _config(connection: Connection, migrations: Migrations) -> "Config":
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(migrations.folder).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    config.attributes["version_table"] = migrations.version_table
-    return config
-
-
 if TYPE_CHECKING:
     from router.store.postgresql import PostgresConnections
 
@@ -105,14 +97,9 @@ def write_json(value: Any) -> str:
     return to_json(value, inf_nan_mode="null").decode()
 
 
-def read_json(text: str) -> Any:
-    """The value that `write_json` wrote."""
-    return from_json(text)
-
-
 ENGINE_OPTIONS: dict[str, Any] = {
     "json_serializer": write_json,
-    "json_deserializer": read_json,
+    "json_deserializer": from_json,
     # What people wrote has no business in error messages, which travel and are logged.
     "hide_parameters": True,
 }
