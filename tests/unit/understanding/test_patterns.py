@@ -11,7 +11,7 @@ from router.flow.loader import load_flows
 from router.lexicon import EN, ZH
 from router.understanding.triggers.classifier import BLOCKERS, Blocker
 from router.understanding.triggers.patterns import PatternIndex, Rivalry, rivalries
-from tests.unit.entities.tables import phrases
+from tests.unit.entities.tables import typed
 from tests.unit.understanding.flows import EMPLOYEE, FLOWS, SHIPPED
 from tests.unit.understanding.flows import flow as plain_flow
 
@@ -158,24 +158,22 @@ def test_flows_of_roles_that_are_not_held_do_not_match() -> None:
     assert [m.hit.flow for m in index.find(text, frozenset({"manager"}))] == ["overtime"]
 
 
-def test_named_groups_tell_where_they_stand() -> None:
-    index = PatternIndex([flow("tea", patterns=["(?P<kind>green|black) tea"])])
-    (match,) = index.find(normalise("A Black tea"), EMPLOYEE)
-    assert match.groups == {"kind": (2, 7)}
-
-
-def test_a_pattern_without_literals_is_always_tried() -> None:
-    index = PatternIndex([flow("code", patterns=["^[a-z][0-9]$"]), flow("tea", patterns=["tea"])])
-    assert [m.hit.flow for m in index.find(normalise("x7"), EMPLOYEE)] == ["code"]
-
-
-def test_patterns_are_indifferent_to_case() -> None:
-    index = PatternIndex([flow("pto", patterns=["Book PTO"])])
-    assert len(index.find(normalise("book pto"), EMPLOYEE)) == 1
-
-
-def test_no_flows_match_nothing() -> None:
-    assert PatternIndex([]).find(normalise("我要请假"), EMPLOYEE) == []
+@pytest.mark.parametrize(
+    ("patterns", "said", "groups"),
+    [
+        (["(?P<kind>green|black) tea"], "A Black tea", [{"kind": (2, 7)}]),
+        (["^[a-z][0-9]$"], "x7", [{}]),  # without literals it is always tried
+        (["Book PTO"], "book pto", [{}]),
+        ([], "我要请假", []),
+    ],
+)
+def test_patterns_are_found_in_any_case_with_their_groups(
+    patterns: list[str], said: str, groups: list[dict[str, tuple[int, int]]]
+) -> None:
+    index = PatternIndex([flow("one", patterns=patterns), flow("other", patterns=["coffee"])])
+    matches = index.find(normalise(said), EMPLOYEE)
+    assert [(m.hit.flow, m.groups) for m in matches] == [("one", each) for each in groups]
+    assert PatternIndex([]).find(normalise(said), EMPLOYEE) == []
 
 
 def test_an_index_is_built_anew_only_where_patterns_changed() -> None:
@@ -207,28 +205,22 @@ ROOMS = flow(
 )
 
 
-@pytest.mark.parametrize(
-    "text",
-    phrases("""
-        帮我订个会议室，明天下午三点  麻烦给我安排一间会议室，十个人  我想预定周五上午的会议室
-        please book me a meeting room for tomorrow  I need a meeting room for 8 people on Friday
-    """),
-)
-def test_a_request_that_names_a_topic_starts_its_flow_in_words_no_pattern_knows(text: str) -> None:
-    (match,) = PatternIndex([ROOMS]).find(normalise(text), EMPLOYEE)
+@typed("""
+    帮我订个会议室，明天下午三点  麻烦给我安排一间会议室，十个人  我想预定周五上午的会议室
+    please book me a meeting room for tomorrow  I need a meeting room for 8 people on Friday
+""")
+def test_a_request_that_names_a_topic_starts_its_flow_in_words_no_pattern_knows(typed: str) -> None:
+    (match,) = PatternIndex([ROOMS]).find(normalise(typed), EMPLOYEE)
     assert (match.hit.flow, match.hit.blocked_by) == ("book_room", None)
     assert match.hit.pattern in ROOMS.triggers.topics
 
 
-@pytest.mark.parametrize(
-    "text",
-    phrases("""
-        会议室在几楼  会议室的空调坏了  取消明天的会议室  小王昨天订了会议室
-        how do I book a meeting room?  the meeting room was freezing yesterday
-    """),
-)
-def test_talk_about_a_topic_starts_nothing_and_says_so(text: str) -> None:
-    (match,) = PatternIndex([ROOMS]).find(normalise(text), EMPLOYEE)
+@typed("""
+    会议室在几楼  会议室的空调坏了  取消明天的会议室  小王昨天订了会议室
+    how do I book a meeting room?  the meeting room was freezing yesterday
+""")
+def test_talk_about_a_topic_starts_nothing_and_says_so(typed: str) -> None:
+    (match,) = PatternIndex([ROOMS]).find(normalise(typed), EMPLOYEE)
     assert match.hit.blocked_by is not None
 
 
@@ -240,62 +232,54 @@ def test_what_a_flow_excludes_or_someone_quotes_is_no_request_either() -> None:
 
 
 def test_a_pattern_that_is_found_in_mere_talk_starts_nothing_where_topics_are_named() -> None:
-    index = PatternIndex([flow("rooms", patterns=["会议室"], topics=["会议室"])])
-    assert {m.hit.blocked_by is None for m in index.find(normalise("会议室真漂亮"), EMPLOYEE)} == {
-        False
-    }
+    talk = normalise("会议室真漂亮")
+    topical = PatternIndex([flow("rooms", patterns=["会议室"], topics=["会议室"])])
+    assert {m.hit.blocked_by is None for m in topical.find(talk, EMPLOYEE)} == {False}
     bare = PatternIndex([flow("rooms", patterns=["会议室"])])
-    assert [m.hit.blocked_by for m in bare.find(normalise("会议室真漂亮"), EMPLOYEE)] == [None]
-
-
-def found(*flows: FlowDefinition) -> list[Rivalry]:
-    return list(rivalries(flows))
+    assert [m.hit.blocked_by for m in bare.find(talk, EMPLOYEE)] == [None]
 
 
 ROOM = flow("rooms", patterns=["会议室"], examples=["订一个会议室"])
+CURTAIN = "会议室里放投影的那个幕布坏了"
+WHAT_OR_HOW = ["how-or-what", "question"]
 
 
-def test_flows_that_leave_each_others_sentences_alone_are_no_rivals() -> None:
-    cars = flow("cars", patterns=["用车"], examples=["我要用车", "帮我叫个司机"])
-    assert found(ROOM, cars) == []
-
-
-def test_an_example_that_starts_both_is_shared() -> None:
-    booking = flow("booking", patterns=["^订"], examples=["订餐"])
-    assert found(ROOM, booking) == [Rivalry("rooms", 0, "shared", "booking", "^订")]
-
-
-def test_an_example_that_starts_only_another_flow_is_taken() -> None:
-    screens = flow(
-        "screens", patterns=["投影"], examples=["会议室里放投影的那个幕布坏了"], unless=["幕布"]
-    )
-    kinds = [(rivalry.kind, rivalry.by) for rivalry in found(ROOM, screens)]
-    assert kinds == [("taken", "rooms")]
-
-
-def test_what_another_flow_excludes_is_not_its_own() -> None:
-    booking = flow("booking", patterns=["^订"], unless=["会议室"], examples=["订餐"])
-    assert found(ROOM, booking) == []
-
-
-def test_a_guard_that_holds_keeps_a_flow_from_taking_a_sentence() -> None:
-    asking = flow(
-        "faq", patterns=["怎么"], examples=["怎么订会议室"], without=["how-or-what", "question"]
-    )
-    assert found(ROOM, asking) == []
-
-
-def test_a_topic_takes_what_asks_for_it() -> None:
-    topical = flow("topical", topics=["会议室"], examples=["我要会议室"])
-    kinds = {(rivalry.flow, rivalry.kind) for rivalry in found(ROOM, topical)}
-    assert ("topical", "shared") in kinds
-
-
-def test_roles_do_not_hide_a_rival() -> None:
-    hr = flow("hr", patterns=["^订"], roles=["hr"], examples=["订餐"])
-    assert [rivalry.kind for rivalry in found(ROOM, hr)] == ["shared"]
+@pytest.mark.parametrize(
+    ("other", "rivals"),
+    [
+        (flow("cars", patterns=["用车"], examples=["我要用车", "帮我叫个司机"]), []),
+        (
+            flow("booking", patterns=["^订"], examples=["订餐"]),
+            [Rivalry("rooms", 0, "shared", "booking", "^订")],
+        ),
+        (
+            flow("screens", patterns=["投影"], examples=[CURTAIN], unless=["幕布"]),
+            [Rivalry("screens", 0, "taken", "rooms", "会议室")],
+        ),
+        # What another flow excludes is not its own, and a guard that holds keeps it from taking
+        (flow("booking", patterns=["^订"], unless=["会议室"], examples=["订餐"]), []),
+        (flow("faq", patterns=["怎么"], examples=["怎么订会议室"], without=WHAT_OR_HOW), []),
+        # A topic takes what asks for it
+        (
+            flow("topical", topics=["会议室"], examples=["我要会议室"]),
+            [
+                Rivalry("rooms", 0, "shared", "topical", "会议室"),
+                Rivalry("topical", 0, "shared", "rooms", "会议室"),
+            ],
+        ),
+        # Roles do not hide a rival
+        (
+            flow("hr", patterns=["^订"], roles=["hr"], examples=["订餐"]),
+            [Rivalry("rooms", 0, "shared", "hr", "^订")],
+        ),
+    ],
+)
+def test_whose_sentences_are_whose_is_found_by_saying_examples_to_all_flows(
+    other: FlowDefinition, rivals: list[Rivalry]
+) -> None:
+    assert list(rivalries([ROOM, other])) == rivals
 
 
 def test_an_example_that_its_own_guards_refuse_is_blocked() -> None:
     one = flow("rooms", patterns=["会议室"], unless=["取消"], examples=["取消会议室"])
-    assert found(one) == [Rivalry("rooms", 0, "blocked", "取消", "会议室")]
+    assert list(rivalries([one])) == [Rivalry("rooms", 0, "blocked", "取消", "会议室")]
