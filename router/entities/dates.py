@@ -350,9 +350,13 @@ _IN_ENGLISH = (
 )
 
 
+Term = Found[Day | Stretch]
+"""A day or several, as they stand in a text."""
+
+
 def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
     """Every day and range named, in order, none overlapping, none ending before it starts."""
-    terms: list[Found[Day | Stretch]] = find_all(_rules_for(text), text)
+    terms: list[Term] = find_all(_rules_for(text), text)
     found: list[Found[Days]] = []
     reached = 0
     for position, term in enumerate(terms):
@@ -377,9 +381,7 @@ def _rules_for(text: str) -> Iterator[Rule[Any]]:
         yield from _IN_ENGLISH
 
 
-def _in_its_week(
-    text: str, term: Found[Day | Stretch], following: Found[Day | Stretch] | None
-) -> Found[Day | Stretch]:
+def _in_its_week(text: str, term: Term, following: Term | None) -> Term:
     """`Monday to Wednesday of next week`: the week stands at the end and is meant for both."""
     day, end = term.value, following.value if following else None
     if not (isinstance(day, Weekday) and isinstance(end, Weekday) and following):
@@ -393,12 +395,7 @@ def _in_its_week(
     return replace(term, value=replace(day, weeks=end.weeks))
 
 
-def _read(
-    text: str,
-    term: Found[Day | Stretch],
-    following: Found[Day | Stretch] | None,
-    calendar: Calendar,
-) -> Found[Days] | None:
+def _read(text: str, term: Term, following: Term | None, calendar: Calendar) -> Found[Days] | None:
     """What stands at `term`: a stretch, the beginning of a range, or a day on its own."""
     if isinstance(term.value, Stretch):
         span = term.value.across(calendar)
@@ -449,7 +446,7 @@ def _range(start: DayMention, end: DayMention, calendar: Calendar) -> Found[Days
 
 
 def _to_following(
-    text: str, mention: DayMention, following: Found[Day | Stretch] | None, calendar: Calendar
+    text: str, mention: DayMention, following: Term | None, calendar: Calendar
 ) -> Found[Days] | None:
     """`下周一到周三`, `between Monday and Wednesday`."""
     if following is None or isinstance(following.value, Stretch):

@@ -1,16 +1,7 @@
 """How days are written in English: by month, weekday, ordinal, or from today."""
 
 from router.entities.dates_zh import day_of_year
-from router.entities.days import (
-    Day,
-    DaysAhead,
-    DayShift,
-    Month,
-    MonthDay,
-    Stretch,
-    Week,
-    Weekday,
-)
+from router.entities.days import Day, DaysAhead, DayShift, Month, MonthDay, Stretch, Week, Weekday
 from router.entities.grammar import Groups, Rule
 from router.entities.numbers import EN_NUMBER, parse_number
 from router.lexicon import EN

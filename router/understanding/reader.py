@@ -200,25 +200,22 @@ def resume(heard: _Heard, active: FlowView | None = None) -> Outcome | None:
     paused = [(run, heard.known.names_of(run)) for run in situation.resumable]
     if active is not None and resumes(heard.text, heard.known.names_of(active)):
         return None
-    if active is not None and (named := _named_in_between(heard, active, paused)):
-        return resume_run(named, situation, "slot")
+    named = [run.run for run, names in paused if names.is_only(heard.text)]
+    if active is not None and named and not _answers_by_name(heard, active):
+        return resume_run(named[-1], situation, "slot")
     asked = any(run_meant(option.value) is not None for option in situation.offered)
     busy = active is not None or bool(situation.skill)
     run = resumed(heard.text, paused, asked=asked and not busy, busy=busy)
     return None if run is None else resume_run(run, situation, "slot")
 
 
-def _named_in_between(
-    heard: _Heard, active: FlowView, paused: Sequence[tuple[PausedRun, FlowNames]]
-) -> str | None:
-    """The run put aside that the message does no more than name, where a name answers nothing."""
-    own = heard.known.names_of(active)
-    if heard.slot is None or _asks_why(active) or own.is_only(heard.text):
-        return None
-    if heard.slot.kind.made_of == "choices" and read_as(heard.slot, heard.utterance) is not None:
-        return None
-    runs = [run.run for run, names in paused if names.is_only(heard.text)]
-    return runs[-1] if runs else None
+def _answers_by_name(heard: _Heard, active: FlowView) -> bool:
+    """True where what does no more than name a flow may answer what is asked."""
+    if heard.slot is None or heard.known.names_of(active).is_only(heard.text):
+        return True
+    choices = heard.slot.kind.made_of == "choices"
+    chosen = choices and read_as(heard.slot, heard.utterance) is not None
+    return chosen or _asks_why(active)
 
 
 def dialogue_act(heard: _Heard, view: FlowView) -> Outcome | None:

@@ -29,13 +29,7 @@ from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.item_corrections import added
 from router.understanding.items.items import find_items
 from router.understanding.slots.free_text import documents_of, left_over
-from router.understanding.slots.mappings import (
-    Values,
-    fill_days,
-    half_value,
-    parts_of,
-    range_slots,
-)
+from router.understanding.slots.mappings import Values, fill_days, half_value, parts_of, range_slots
 from router.understanding.slots.prefill import find_texts, from_things, reason_slot, without_doubt
 
 _MOST_OF_A_YEAR = timedelta(days=300)

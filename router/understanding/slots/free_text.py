@@ -41,11 +41,11 @@ _SHORTEST_CAUSE = 4
 _REQUESTING = compiled("[a-z]|想|要|需|帮|麻烦|申请|提|能|可以|开始|打算|准备|先|再|安排|用|给|办")
 
 
+Spans = Sequence[Span]
+
+
 def left_over(
-    text: Normalised,
-    used: Sequence[Span],
-    requests: Sequence[Span] = (),
-    hinted: Sequence[Span] = (),
+    text: Normalised, used: Spans, requests: Spans = (), hinted: Spans = ()
 ) -> str | None:
     """The part of the text that nothing was read from, as typed; None where none is sure.
 
@@ -111,7 +111,7 @@ def _clauses(text: str) -> list[Found[str]]:
     return [c for c in (_clause(text, *pair) for pair in pairs) if c.value.strip()]
 
 
-def _says_something(text: Normalised, clause: Found[str], hinted: Sequence[Span] = ()) -> bool:
+def _says_something(text: Normalised, clause: Found[str], hinted: Spans = ()) -> bool:
     said = clause.value
     for start, end in hinted:
         if clause.start <= start and end <= clause.end:
@@ -122,7 +122,7 @@ def _says_something(text: Normalised, clause: Found[str], hinted: Sequence[Span]
 
 
 def _rest_of_a_clause(
-    text: Normalised, clauses: list[Found[str]], used: Sequence[Span], requests: Sequence[Span]
+    text: Normalised, clauses: list[Found[str]], used: Spans, requests: Spans
 ) -> str | None:
     """The cause in a clause that begins with a date: `下周三要带孩子看病`.
 
@@ -144,7 +144,7 @@ def _rest_of_a_clause(
     return None
 
 
-def _purpose(text: Normalised, clauses: list[Found[str]], taken: Sequence[Span]) -> str | None:
+def _purpose(text: Normalised, clauses: list[Found[str]], taken: Spans) -> str | None:
     """What follows the request in its clause and says what for: `请半天假去接孩子`."""
     for clause in clauses:
         ends = [end for start, end in taken if clause.start <= start and end < clause.end]
