@@ -1,7 +1,6 @@
 """`intent-router doctor`: is everything here that the other commands will need?
 
-A check takes the settings and says what it found; it raises a `RouterError` that says what
-is wrong and what to do.
+A check says what it found, or raises a `RouterError` that says what is wrong and what to do.
 """
 
 import asyncio
@@ -59,16 +58,16 @@ async def examine(checks: Mapping[str, Check] = CHECKS) -> list[Diagnosis]:
         settings = Settings.load()
     except RouterError as error:
         return [Diagnosis("settings", fine=False, says=str(error))]
-    return [await _finding(subject, check, settings) for subject, check in checks.items()]
-
-
-async def _finding(subject: str, check: Check, settings: Settings) -> Diagnosis:
-    try:
-        return Diagnosis(subject, fine=True, says=await check(settings))
-    except RouterError as error:
-        return Diagnosis(subject, fine=False, says=str(error))
-    except Exception as error:  # noqa: BLE001 - asked for when things broke as nobody foresaw
-        return Diagnosis(subject, fine=False, says=f"{type(error).__name__}: {error}")
+    findings = []
+    for subject, check in checks.items():
+        try:
+            finding = Diagnosis(subject, fine=True, says=await check(settings))
+        except RouterError as error:
+            finding = Diagnosis(subject, fine=False, says=str(error))
+        except Exception as error:  # noqa: BLE001 - asked for when things broke as nobody foresaw
+            finding = Diagnosis(subject, fine=False, says=f"{type(error).__name__}: {error}")
+        findings.append(finding)
+    return findings
 
 
 def doctor() -> None:
@@ -78,13 +77,11 @@ def doctor() -> None:
     """
     findings = asyncio.run(examine())
     width = max(len(finding.subject) for finding in findings)
+    below = "\n" + " " * (width + 10)
     for finding in findings:
         mark = "ok    " if finding.fine else "FAILED"
-        typer.echo(f"{mark}  {finding.subject:<{width}}  {_indented(finding.says, width + 10)}")
+        says = finding.says.replace("\n", below)
+        typer.echo(f"{mark}  {finding.subject:<{width}}  {says}")
     failed = [finding.subject for finding in findings if not finding.fine]
     if failed:
         raise RouterError(f"{len(failed)} of {len(findings)} checks failed: {', '.join(failed)}")
-
-
-def _indented(text: str, by: int) -> str:
-    return text.replace("\n", "\n" + " " * by)

@@ -1,11 +1,7 @@
-"""What the desk would do with a message, with none of it done.
-
-The rules, the index and the model are those of the product; what is missing is Temporal, the
-database, and every deed.
-"""
+"""What the desk would do with a message, with none of it done: no Temporal, no database."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,7 +15,7 @@ from router.api.params import SaidText
 from router.contracts import activities
 from router.domain.errors import InvalidInput, MisconfiguredError
 from router.domain.messages import Message
-from router.domain.principals import Capability, Principal
+from router.domain.principals import Principal
 from router.evaluation.dataset import KnownLabels
 from router.flow.paused import Situation
 from router.llm.fallback import FallbackChain
@@ -66,9 +62,7 @@ class DryRun:
     ) -> DryRunResult:
         """What `text` would come to if `caller` opened a conversation with it at `now`.
 
-        Raises:
-            InvalidInput: the text can't be a message.
-            RouterError: what `on_failure` raises.
+        Raises `InvalidInput` where it can't be a message, and what `on_failure` raises.
         """
         message, situation = Message(text=said(text)), _opening(caller, now)
         reading = self.reader.read(message, situation)
@@ -101,14 +95,10 @@ class DryRun:
 async def dry_run_of(
     settings: Settings, *, with_model: bool = False, quick: bool = False
 ) -> AsyncIterator[DryRun]:
-    """A dry_run as the settings have it.
+    """A dry run as the settings have it; `MisconfiguredError` without a model that is wanted.
 
-    `quick` is for a single message: it isn't worth the seconds that encoding all capabilities
-    takes, so that words alone are searched unless vectors were kept by an earlier command.
-
-    Raises:
-        MisconfiguredError: a model is wanted and none is configured.
-        RouterError: flows, thresholds or encoder can't be used.
+    `quick` is for a single message: encoding all there is takes seconds, so words alone are
+    searched unless an earlier command has kept vectors.
     """
     if with_model:
         check_model(settings)
@@ -125,11 +115,7 @@ async def dry_run_of(
 
 
 def check_model(settings: Settings) -> None:
-    """Refuse to rehearse with a model where there is none.
-
-    Raises:
-        MisconfiguredError: none is configured.
-    """
+    """Raises `MisconfiguredError` where no model is configured."""
     if not settings.models:
         raise MisconfiguredError(
             "--llm needs a model and none is configured: set ROUTER_LLM_MODEL, and "
@@ -140,27 +126,16 @@ def check_model(settings: Settings) -> None:
 def known_of(settings: Settings, users: frozenset[str]) -> KnownLabels:
     """What labelled lines may name here."""
     offered = load_capabilities(settings)
-    return KnownLabels(
-        slots={
-            one.name: frozenset(_arguments(one)) | frozenset(offered.slots(one.name))
-            for one in offered.everything()
-        },
-        users=users,
-        check_text=said,
-    )
-
-
-def _arguments(capability: Capability) -> Iterable[str]:
-    properties = capability.parameters.get("properties")
-    return properties if isinstance(properties, dict) else ()
+    slots = {}
+    for one in offered.everything():
+        properties = one.parameters.get("properties")
+        arguments = properties if isinstance(properties, dict) else ()
+        slots[one.name] = frozenset(arguments) | frozenset(offered.slots(one.name))
+    return KnownLabels(slots=slots, users=users, check_text=said)
 
 
 def said(text: str) -> str:
-    """The text, where it can be a message.
-
-    Raises:
-        InvalidInput: it is empty, too long, or has characters that no message may have.
-    """
+    """The text; `InvalidInput` where it can't be a message."""
     try:
         text.encode()
         return _SAID.validate_python(text)

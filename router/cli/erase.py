@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
@@ -42,15 +42,11 @@ class Execution:
 async def workflows_of(
     client: Client, tenant: str, person: str, known: Collection[str]
 ) -> list[Execution]:
-    """All runs of the `known` workflows, of what those began, and of all that are the person's.
-
-    Raises:
-        RouterError: Temporal is out of reach.
-    """
+    """All runs of the `known` workflows, of what those began, and of all that are the person's."""
     theirs = f"{REQUESTER.name} = {_quoted(person)} AND {TENANT.name} = {_quoted(tenant)}"
-    queries = [theirs]
-    for some in _batches(sorted(known)):
-        ids = ", ".join(map(_quoted, some))
+    queries, ordered = [theirs], sorted(known)
+    for start in range(0, len(ordered), _AT_ONCE):
+        ids = ", ".join(map(_quoted, ordered[start : start + _AT_ONCE]))
         queries += [f"WorkflowId IN ({ids})", f"RootWorkflowId IN ({ids})"]
     found: dict[tuple[str, str], Execution] = {}
     with own_errors():
@@ -64,11 +60,7 @@ async def workflows_of(
 async def end(
     client: Client, tenant: str, person: str, known: Collection[str], word: str
 ) -> list[Execution]:
-    """Terminate what goes on, with `word` for those who look into why; all that there has been.
-
-    Raises:
-        Unavailable: Temporal is out of reach, or something always goes on.
-    """
+    """Terminate what goes on, as `word` says why; all there was. `Unavailable`: it never ends."""
     for _ in range(_ROUNDS):
         found = await workflows_of(client, tenant, person, known)
         still = [each for each in found if each.open]
@@ -86,11 +78,7 @@ async def end(
 
 
 async def delete_histories(client: Client, executions: Iterable[Execution]) -> None:
-    """Have the server forget them; it does so in its own time, usually within seconds.
-
-    Raises:
-        Unavailable: Temporal is out of reach.
-    """
+    """Have the server forget them; it does so in its own time, usually within seconds."""
     for each in executions:
         execution = WorkflowExecution(workflow_id=each.workflow_id, run_id=each.run_id)
         request = DeleteWorkflowExecutionRequest(
@@ -104,11 +92,6 @@ def _quoted(value: str) -> str:
     """A string as Temporal's list filters want it."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
-
-
-def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(ids), _AT_ONCE):
-        yield ids[start : start + _AT_ONCE]
 
 
 WORD = "erased: an operator had everything of this person deleted"
@@ -126,11 +109,8 @@ class Erased:
 async def erase_person(settings: Settings, tenant: str, person: str, *, confirmed: bool) -> Erased:
     """Erase the person. It may be called again after it was cut short, and goes on.
 
-    Raises:
-        NotFound: nothing is kept of them.
-        Conflict: requests of others wait for their decision.
-        Forbidden: it isn't confirmed; it says what would go.
-        Unavailable: the database or Temporal is out of reach; nothing is done without either.
+    Raises `NotFound` where nothing is kept of them, `Conflict` where others wait for their word,
+    `Forbidden`, with what would go, unless it is confirmed.
     """
     made(settings.data)
     database = Database(settings.database_url)

@@ -9,20 +9,20 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from sqlalchemy.engine import make_url
 
 from router.api.explanation import values_of
 from router.cli.dry_run import DryRun, DryRunResult, check_model, dry_run_of, known_of
-from router.cli.options import moment, noted, person
+from router.cli.options import absent_database, moment, noted, person
 from router.directory.sources import people_of
-from router.domain.commands import Clarify, Command
+from router.domain.commands import Clarify
 from router.domain.errors import InvalidInput, NotFound, RouterError
 from router.domain.principals import Principal
 from router.evaluation.dataset import (
@@ -50,9 +50,6 @@ AT_ONCE = 4
 LONGEST_WAIT = 5.0
 """Seconds; what Temporal waits for a busy model at most, before it does without."""
 
-Tick = Callable[[int, int], None]
-"""Told how many lines are done, and of how many."""
-
 
 @dataclass(frozen=True)
 class Evaluator:
@@ -62,24 +59,19 @@ class Evaluator:
     people: Mapping[str, Principal]
     user: str
     now: str | None
-    labels: frozenset[str]
-    """All labels of the file."""
 
-    async def results(self, lines: Sequence[NumberedLine], tick: Tick) -> list[LineResult]:
-        """What each line came to, in the order of the lines.
-
-        Raises:
-            ModelUnavailable: the model wants another key; it would answer no line.
-        """
+    async def results(self, lines: Sequence[NumberedLine]) -> list[LineResult]:
+        """What each line came to, in their order; `ModelUnavailable` where the key is refused."""
         await self.dry_run.learn()
         free, done = asyncio.Semaphore(AT_ONCE), 0
+        labels = frozenset(one.line.label for one in lines if one.line.label is not None)
 
         async def one(labelled: NumberedLine) -> LineResult:
             nonlocal done
             async with free:
-                result = await self._result(labelled)
+                result = await self._result(labelled, labels)
             done += 1
-            tick(done, len(lines))
+            _tick(done, len(lines))
             return result
 
         try:
@@ -91,19 +83,19 @@ class Evaluator:
 
     async def found(self, labelled: NumberedLine) -> Selection | None:
         """What is searched for the line's text; None where rules take it."""
-        return await self.dry_run.found(labelled.line.text, *self._said(labelled))
+        return await self.dry_run.found(*self._said(labelled))
 
-    async def _result(self, labelled: NumberedLine) -> LineResult:
+    async def _result(self, labelled: NumberedLine, labels: frozenset[str]) -> LineResult:
         began = time.perf_counter()
         routed, unanswered = await self._routed(labelled)
-        decided = routed.decided
-        found = routed.reading.entities
+        decided, found = routed.decided, routed.reading.entities
+        asked = [command for command in decided.commands if isinstance(command, Clarify)]
         return LineResult(
             labelled=labelled,
-            got=label_of(decided.route, self.labels),
+            got=label_of(decided.route, labels),
             by=decided.route.by,
             reason=decided.route.reason,
-            offered=_offered(decided.commands),
+            offered=tuple(str(option.value) for command in asked for option in command.options),
             candidates=tuple(one.name for one in decided.route.candidates),
             values=values_of(decided.commands),
             entities=[LabelledEntity(type=one.type, value=one.value) for one in found],
@@ -114,34 +106,23 @@ class Evaluator:
 
     async def _routed(self, labelled: NumberedLine) -> tuple[DryRunResult, bool]:
         """The line routed, as Temporal would have it: tried again once, then without the model."""
-        said = (labelled.line.text, *self._said(labelled))
+        said = self._said(labelled)
         try:
             return await self.dry_run.routed(*said), False
         except ModelUnavailable as error:
-            _check_access(error)
-            await asyncio.sleep(
-                min(1.0 if error.retry_after is None else error.retry_after, LONGEST_WAIT)
-            )
-        failures: list[ModelUnavailable] = []
-        routed = await self.dry_run.routed(*said, failures.append)
-        return routed, bool(failures)
+            failures = error.failures if isinstance(error, NoModelAnswered) else ()
+            if any(isinstance(failure.error, AccessRefused) for failure in failures):
+                raise  # every other line would fare the same
+            pause = 1.0 if error.retry_after is None else error.retry_after
+        await asyncio.sleep(min(pause, LONGEST_WAIT))
+        unanswered: list[ModelUnavailable] = []
+        routed = await self.dry_run.routed(*said, unanswered.append)
+        return routed, bool(unanswered)
 
-    def _said(self, labelled: NumberedLine) -> tuple[Principal, datetime]:
-        speaker = self.people[labelled.line.user or self.user]
-        return speaker, moment(labelled.line.now or self.now, speaker.timezone)
-
-
-def _check_access(error: ModelUnavailable) -> None:
-    """Go no further where every other line would fare the same."""
-    failures = error.failures if isinstance(error, NoModelAnswered) else ()
-    for failure in failures:
-        if isinstance(failure.error, AccessRefused):
-            raise error
-
-
-def _offered(commands: Sequence[Command]) -> tuple[str, ...]:
-    asked = [command for command in commands if isinstance(command, Clarify)]
-    return tuple(str(option.value) for command in asked for option in command.options)
+    def _said(self, labelled: NumberedLine) -> tuple[str, Principal, datetime]:
+        line = labelled.line
+        speaker = self.people[line.user or self.user]
+        return line.text, speaker, moment(line.now or self.now, speaker.timezone)
 
 
 PAGE = 500
@@ -149,20 +130,21 @@ PAGE = 500
 
 
 async def gather(settings: Settings, tenant: str, file: Path) -> str:
-    """Write what people chose when they were asked, and say how much that is.
-
-    Raises:
-        InvalidInput: the file is there already, or can't be written.
-        NotFound: there is no log, or nobody ever chose.
-    """
-    _check_places(settings, file)
+    """Write what people chose when they were asked into a new file, and say how much that is."""
+    if file.exists():  # noqa: ASYNC240 - once
+        raise InvalidInput(f"{file} is there already, and --from-log writes a new file: name one")
+    if absent := absent_database(settings):
+        raise NotFound(f"there is no log at {absent} yet: set ROUTER_DATABASE_URL or ROUTER_DATA")
     database = Database(settings.database_url)
     try:
         await database.migrate()
         store = Store(database)
         await noted(store.trail, tenant, "conversations.export", detail=f"into {file.name}")
         choices = [choice async for choice in _choices(store, tenant)]
-        owners = {c.conversation: await _owner(store, tenant, c.conversation) for c in choices}
+        owners: dict[str, str] = {}
+        for id_ in {choice.conversation for choice in choices}:
+            record = await store.conversations.find(tenant, id_)
+            owners[id_] = record.owner if record else ""
     finally:
         await database.dispose()
     lines = list(_lines(settings, choices, owners))
@@ -182,14 +164,6 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
     return f"{len(lines)} lines from the log written to {file}{left}\n"
 
 
-def _check_places(settings: Settings, file: Path) -> None:
-    if file.exists():
-        raise InvalidInput(f"{file} is there already, and --from-log writes a new file: name one")
-    path = make_url(settings.database_url).database
-    if settings.uses_sqlite and not Path(path or "").exists():
-        raise NotFound(f"there is no log at {path} yet: set ROUTER_DATABASE_URL or ROUTER_DATA")
-
-
 async def _choices(store: Store, tenant: str) -> AsyncIterator[LabelledChoice]:
     reader, after = ChoiceReader(), None
     while page := await store.log.exchanges(tenant, after, PAGE):
@@ -200,29 +174,19 @@ async def _choices(store: Store, tenant: str) -> AsyncIterator[LabelledChoice]:
         after = (str(page[-1].conversation), page[-1].sequence or 0)
 
 
-async def _owner(store: Store, tenant: str, conversation: str) -> str:
-    record = await store.conversations.find(tenant, conversation)
-    return record.owner if record else ""
-
-
 def _lines(
-    settings: Settings, choices: Iterable[LabelledChoice], owners: dict[str, str]
-) -> Iterable[dict[str, str]]:
+    settings: Settings, choices: Iterable[LabelledChoice], owners: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
     """A line for each choice, less what nobody here could say or do any more, and repetitions."""
     there = {capability.name for capability in load_capabilities(settings).everything()}
     people = {one.id for one in people_of(settings).everyone()}
-    seen: set[tuple[str, str, str]] = set()
+    seen: set[tuple[str, ...]] = set()
     for choice in choices:
-        user = owners[choice.conversation]
-        said = (choice.text, choice.label, user)
-        if user in people and choice.label in there and said not in seen:
+        line = {"text": choice.text, "label": choice.label, "user": owners[choice.conversation]}
+        said = tuple(line.values())
+        if line["user"] in people and choice.label in there and said not in seen:
             seen.add(said)
-            yield {
-                "text": choice.text,
-                "label": choice.label,
-                "user": user,
-                "now": choice.at.isoformat(timespec="microseconds"),
-            }
+            yield {**line, "now": choice.at.isoformat(timespec="microseconds")}
 
 
 def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argument of a call
@@ -277,40 +241,37 @@ class EvaluationOptions:
     """What the command was asked for."""
 
     file: Path
-    report: Path | None = None
-    user: str = "alice"
-    now: str | None = None
-    llm: bool | None = None
+    report: Path | None
+    user: str
+    now: str | None
+    llm: bool | None
     """None: as configured."""
-    split: str | None = None
-    at_least: float | None = None
-    fit: Path | None = None
-    from_log: bool = False
+    split: str | None
+    at_least: float | None
+    fit: Path | None
+    from_log: bool
 
 
 async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
-    """Evaluate as the options say.
-
-    Raises:
-        RouterError: a file or setting can't be used, or the accuracy is too low.
-    """
+    """Evaluate as the options say; `RouterError` also where the accuracy is too low."""
     speaker = person(settings, options.user)
     moment(options.now, speaker.timezone)
     with_model = bool(settings.models) if options.llm is None else options.llm
     if with_model:
         check_model(settings)
-    if options.report:
-        _made(options.report)
+    if options.report:  # before anything is routed: a model's answers may be paid for
+        with _writing(options.report):
+            options.report.mkdir(parents=True, exist_ok=True)
     if options.from_log:
         typer.echo(await gather(settings, speaker.tenant, options.file))
-    reader = _Reader.of(settings)
-    file = reader.read(options.file, options.split)
+    people = {one.id: one for one in people_of(settings).everyone()}
+    known = known_of(settings, frozenset(people))
+    file = _read(options.file, known, options.split)
     if options.fit:
-        settings = await _fitted(settings, options, reader.read(options.fit))
+        settings = await _fitted(settings, options, people, _read(options.fit, known))
     async with dry_run_of(settings, with_model=with_model) as dry_run:
-        results = await _evaluator(settings, options, dry_run, file.lines).results(
-            file.lines, _tick
-        )
+        evaluator = Evaluator(dry_run, people, options.user, options.now)
+        results = await evaluator.results(file.lines)
     figures = figures_of(results)
     typer.echo(printed(figures, results))
     if options.report:
@@ -322,48 +283,34 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     _check(figures, options)
 
 
-def _evaluator(
-    settings: Settings, options: EvaluationOptions, dry_run: DryRun, lines: Sequence[NumberedLine]
-) -> Evaluator:
-    people = {one.id: one for one in people_of(settings).everyone()}
-    labels = frozenset(one.line.label for one in lines if one.line.label is not None)
-    return Evaluator(dry_run, people, options.user, options.now, labels)
+def _read(path: Path, known: KnownLabels, split: str | None = None) -> LabelledFile:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} can't be read ({error.strerror}): name a file of labelled messages"
+        ) from None
+    file = read_labelled(content, str(path), known)
+    if split is None:
+        return file
+    chosen = [one for one in file.lines if one.line.split == split]
+    if not chosen:
+        there = ", ".join(sorted({str(one.line.split) for one in file.lines}))
+        raise InvalidInput(f"--split {split!r} is on no line of {path}: it has {there}")
+    return LabelledFile(chosen, file.repeated)
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Reads labelled files, all before anything is fitted or routed."""
-
-    known: KnownLabels
-
-    @classmethod
-    def of(cls, settings: Settings) -> "_Reader":
-        people = people_of(settings).everyone()
-        return cls(known_of(settings, frozenset(one.id for one in people)))
-
-    def read(self, path: Path, split: str | None = None) -> LabelledFile:
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise InvalidInput(
-                f"{path} can't be read ({error.strerror}): name a file of labelled messages"
-            ) from None
-        file = read_labelled(content, str(path), self.known)
-        if split is None:
-            return file
-        chosen = [one for one in file.lines if one.line.split == split]
-        if not chosen:
-            there = ", ".join(sorted({str(one.line.split) for one in file.lines}))
-            raise InvalidInput(f"--split {split!r} is on no line of {path}: it has {there}")
-        return LabelledFile(chosen, file.repeated)
-
-
-async def _fitted(settings: Settings, options: EvaluationOptions, file: LabelledFile) -> Settings:
+async def _fitted(
+    settings: Settings,
+    options: EvaluationOptions,
+    people: Mapping[str, Principal],
+    file: LabelledFile,
+) -> Settings:
     """The settings with thresholds fitted to these lines, and kept in a file."""
     target = settings.thresholds or settings.data / "thresholds.json"
     plain = settings.model_copy(update={"thresholds": None})
     async with dry_run_of(plain) as dry_run:
-        evaluator = _evaluator(settings, options, dry_run, file.lines)
+        evaluator = Evaluator(dry_run, people, options.user, options.now)
         names = frozenset(capability.name for capability in dry_run.offered.everything())
         found = [(one.line.label, await evaluator.found(one)) for one in file.lines]
         rows = [judged(label, one, names) for label, one in found if label and one]
@@ -382,28 +329,24 @@ async def _fitted(settings: Settings, options: EvaluationOptions, file: Labelled
     return settings.model_copy(update={"thresholds": target})
 
 
-def _made(folder: Path) -> None:
-    """Before anything is routed: a model's answers may be paid for."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(folder, error) from None
-
-
 def _write(
     folder: Path, about: EvaluationContext, figures: Figures, results: Sequence[LineResult]
 ) -> None:
     numbers = json.dumps(report_of(about, figures, results), ensure_ascii=False, indent=2)
-    try:
+    with _writing(folder):
         (folder / "report.html").write_text(page_of(about, figures, results), encoding="utf-8")
         (folder / "report.json").write_text(numbers + "\n", encoding="utf-8")
         (folder / "confusion.svg").write_text(svg_of(figures), encoding="utf-8")
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise _unwritable(folder, error) from None
-
-
-def _unwritable(folder: Path, error: OSError) -> InvalidInput:
-    return InvalidInput(f"--report {folder} can't be written ({error.strerror}): choose another")
+        raise InvalidInput(
+            f"--report {folder} can't be written ({error.strerror}): choose another"
+        ) from None
 
 
 def _check(figures: Figures, options: EvaluationOptions) -> None:

@@ -1,16 +1,14 @@
 """`intent-router flows`: `validate`, `test` and `graph`."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 import typer
-from sqlalchemy.engine import make_url
 
-from router.cli.options import DataFolder, paths_argument, settings_in
+from router.cli.options import DataFolder, absent_database, paths_argument, settings_in
 from router.directory.sources import people_of
 from router.domain.errors import (
     Conflict,
@@ -42,13 +40,7 @@ _WRITERS = {"mermaid": mermaid_of, "svg": svg_of}
 async def drawn(
     settings: Settings, name: str, picture: Format, locale: Locale, run: str | None
 ) -> str:
-    """The picture of a flow; with a run's way, read from the store: no server is needed.
-
-    Raises:
-        NotFound: there is no such flow, or no such run.
-        Conflict: the run is of another flow, or of another version of it.
-        DefinitionError: with every problem of the file.
-    """
+    """The picture of a flow; with a run's way, read from the store: no server is needed."""
     definition = _definition(settings, name)
     graph = graph_of(definition, locale)
     if run is None:
@@ -83,7 +75,10 @@ def _definition(settings: Settings, name: str) -> FlowDefinition:
 
 
 async def _record(settings: Settings, run: str) -> RunRecord:
-    _check_there(settings)
+    if absent := absent_database(settings):
+        raise NotFound(
+            f"there are no runs at {absent} yet: set ROUTER_DATABASE_URL, or name --data"
+        )
     database = Database(settings.database_url)
     try:
         await database.migrate()
@@ -93,13 +88,6 @@ async def _record(settings: Settings, run: str) -> RunRecord:
     if record is None:
         raise NotFound(f"{database} has no flow run {run!r}: see GET /v1/flow-runs for their ids")
     return record
-
-
-def _check_there(settings: Settings) -> None:
-    """Make no database where there is none."""
-    path = make_url(settings.database_url).database
-    if settings.uses_sqlite and not Path(path or "").exists():
-        raise NotFound(f"there are no runs at {path} yet: set ROUTER_DATABASE_URL, or name --data")
 
 
 @dataclass(frozen=True)
@@ -116,34 +104,29 @@ class Validated:
 def validated(settings: Settings, paths: list[Path] | None) -> Validated:
     """The files at these paths, beside the flows in use; without paths, the flows in use.
 
-    What is wrong in a file hides nothing of what is wrong between it and others, unless it is in
-    its triggers.
-
-    Raises:
-        DefinitionError: the declared tools can't be loaded.
+    A fault in a file hides what is wrong between it and others only where it is in its triggers.
     """
     known = load_registry(settings).parameters()
     files, errors = examine_all(paths or [flow_folder(settings)], known)
     sound = [file for file in files if not file.problems]
     neighbours, trouble = ([], []) if paths is None else _neighbours(settings, files, known)
-    roles, nobody = _roles(settings)
-    remarks = (remark for file in sound for remark in file.remarks(roles))
-    warnings = [*trouble, *nobody, *remarks]
-    between = list(_between([f for f in files if f.has_sound_triggers], neighbours))
-    for is_error, problem in between:
-        (errors if is_error else warnings).append(problem)
-    return Validated(sound, errors, warnings, [problem for _, problem in between])
-
-
-def _roles(settings: Settings) -> tuple[frozenset[str] | None, list[Problem]]:
-    """The roles that somebody in the directory holds; what keeps it from being read."""
+    roles = None
     try:
-        return people_of(settings).roles, []
+        roles = people_of(settings).roles
     except DefinitionError as error:
-        return None, error.problems
+        trouble += error.problems
     except RouterError as error:
-        unread = Problem(str(settings.directory), 1, str(error), "roles were not looked at")
-        return None, [unread]
+        trouble.append(Problem(str(settings.directory), 1, str(error), "roles were not looked at"))
+    warnings = [*trouble, *(remark for file in sound for remark in file.remarks(roles))]
+    asked = {file.definition.flow: file for file in files if file.has_sound_triggers}
+    by_name = {**asked, **{file.definition.flow: file for file in neighbours}}
+    between = []
+    for rivalry in rivalries(file.definition for file in by_name.values()):
+        if asked.keys() & {rivalry.flow, rivalry.by}:
+            problem = _problem(by_name[rivalry.flow], rivalry)
+            (errors if rivalry.kind == "taken" else warnings).append(problem)
+            between.append(problem)
+    return Validated(sound, errors, warnings, between)
 
 
 def _neighbours(
@@ -156,15 +139,6 @@ def _neighbours(
     except DefinitionError as error:
         return [], error.problems
     return [file for file in in_use if file.definition.flow not in names], []
-
-
-def _between(files: list[FlowFile], neighbours: list[FlowFile]) -> Iterator[tuple[bool, Problem]]:
-    """What concerns one of the files at least; True where a sentence goes astray."""
-    by_name = {file.definition.flow: file for file in [*files, *neighbours]}
-    asked = {file.definition.flow for file in files}
-    for rivalry in rivalries(file.definition for file in by_name.values()):
-        if asked & {rivalry.flow, rivalry.by}:
-            yield rivalry.kind == "taken", _problem(by_name[rivalry.flow], rivalry)
 
 
 def _problem(file: FlowFile, rivalry: Rivalry) -> Problem:

@@ -1,12 +1,8 @@
 """`intent-router mcp`: the desk for other agents, each flow, skill and tool of it a tool over MCP.
 
-On this process's input and output, or over HTTP on loopback. Nothing here confirms or decides by
-itself. What a flow wants to have confirmed comes back as the turn's `confirm` reply, for whoever
-runs the other agent to show to a person.
-
-A flow or tool takes its own parameters, none of which has to be given: what is missing it asks
-for, in the turn that comes back. Every such call has a conversation of its own, so that no
-call's words are ever the answer to what another one asked.
+Nothing here confirms or decides by itself: what is to be confirmed comes back as a `confirm` reply,
+for a person to see. What a call leaves out is asked for in the turn that comes back. Each call that
+starts something has a conversation of its own: its words never answer what another one asked.
 """
 
 import asyncio
@@ -71,10 +67,9 @@ class OfferedTool:
 
 
 class Session:
-    """A person at the desk, who goes on where their last turn was.
+    """A person at the desk, who goes on where their last turn was; raises what `rest` raises.
 
-    With `keeps` false everybody who names no conversation begins one. Every method raises what
-    `rest` raises: `RestRefused`, with the API's reason, and `Unavailable`.
+    With `keeps` false everybody who names no conversation begins one.
     """
 
     def __init__(self, rest: Rest, *, keeps: bool) -> None:
@@ -398,10 +393,7 @@ def server_of(session: Session) -> Server[Any]:
 
 
 async def over_stdio(url: str, token: str) -> None:
-    """Serve whoever started this process, until its input ends.
-
-    Raises `Unavailable` and `Forbidden` where nobody could be served.
-    """
+    """Serve whoever started this process until its input ends; `Forbidden`: it can't be."""
     async with aclosing(Rest(url, token)) as rest:
         session = Session(rest, keeps=True)
         server = server_of(session)
@@ -411,10 +403,7 @@ async def over_stdio(url: str, token: str) -> None:
 
 
 async def over_http(url: str, token: str, port: int) -> None:
-    """Serve programs of this machine until cancelled; all of them as the same person.
-
-    Raises as `over_stdio` does.
-    """
+    """Serve programs of this machine until cancelled, all as the same person; raises the same."""
     async with aclosing(Rest(url, token)) as rest:
         session = Session(rest, keeps=False)
         app = server_of(session).streamable_http_app(host=LOOPBACK)

@@ -56,8 +56,7 @@ def named(
     >>> named("flow", "parking_permit", "停车证", None)
     Names(name='parking_permit', zh='停车证', en='parking permit')
 
-    Raises:
-        InvalidInput: it can't be called so, or something else is.
+    Raises `InvalidInput`: it can't be called so, or something else is.
     """
     _check_form(what, name)
     if name in RESERVED or keyword.iskeyword(name):
@@ -143,12 +142,7 @@ def check_absent(files: Iterable[NewFile]) -> None:
 
 
 def write_all(files: Sequence[NewFile]) -> None:
-    """Write the files.
-
-    Raises:
-        Conflict: one is there already.
-        MisconfiguredError: one can't be written; then none of them is left.
-    """
+    """Write the files: all, or `Conflict` or `MisconfiguredError` and none of them."""
     check_absent(files)
     written: list[Path] = []
     try:
@@ -245,12 +239,7 @@ MY_FLOW = "my_flow"
 
 
 def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
-    """The files of a flow that loads, starts by its examples, and has no rival among those in use.
-
-    Raises:
-        InvalidInput: by these words it would take another flow's messages, or lose its own.
-        Conflict: one of the files is there already.
-    """
+    """Files of a flow that loads, starts by its examples and has no rival; or `InvalidInput`."""
     own = Path(next(iter(flows.__path__)))
     place = place_for(given, settings.flows, own, "flows")
     folder = folder_at(place.folder)
@@ -312,11 +301,7 @@ _OWN = Path(activities.__path__[0]) / "tools"
 
 
 def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -> ScaffoldResult:
-    """The files of a tool of this kind, with a test of it.
-
-    Raises:
-        MisconfiguredError: the folder is none where tools of the kind are found.
-    """
+    """The files of a tool of this kind, with a test of it, where tools of the kind are found."""
     return _KINDS[kind](settings, names, given)
 
 
@@ -343,11 +328,7 @@ def _python(_: Settings, names: Names, given: Path | None) -> ScaffoldResult:
 
 
 def package_of(folder: Path) -> tuple[Path, str]:
-    """Where the package in `folder` is imported from, and its dotted name.
-
-    Raises:
-        MisconfiguredError: it is no package, so that no module in it would be found.
-    """
+    """Where the package in `folder` is imported from, and its dotted name; it has to be one."""
     root, names = folder.resolve(), list[str]()
     while (root / "__init__.py").is_file():
         names.insert(0, root.name)

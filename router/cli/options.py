@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
+from sqlalchemy.engine import make_url
 
 from router.api.params import fresh_id
 from router.directory.sources import people_of
@@ -33,6 +34,12 @@ def settings_in(data: Path | None) -> Settings:
     return Settings.load(**({} if data is None else {"data": data}))
 
 
+def absent_database(settings: Settings) -> Path | None:
+    """The SQLite file that a first start would make; None where there is a database."""
+    file = Path(make_url(settings.database_url).database or "")
+    return file if settings.uses_sqlite and not file.exists() else None
+
+
 def paths_argument(what: str, otherwise: str) -> Any:
     """The argument for paths: what they are, and what is checked where none is given."""
     return typer.Argument(metavar="[PATH]...", help=what, show_default=otherwise)
@@ -47,11 +54,7 @@ def echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def person(settings: Settings, user: str, tenant: str = DEFAULT_TENANT) -> Principal:
-    """The person with this id, of that tenant.
-
-    Raises:
-        NotFound: the directory has nobody of that id there.
-    """
+    """The person with this id, of that tenant; `NotFound` says who there is."""
     everyone = {one.id: one for one in people_of(settings).everyone(tenant)}
     if user not in everyone:
         close = get_close_matches(user, everyone, n=1)
@@ -65,25 +68,21 @@ async def noted(
     trail: AuditTrail, tenant: str, act: Act, subject: str = "", detail: str = ""
 ) -> None:
     """Add the line; `Unavailable` where it can't be added, and then it may not be done."""
+    number = os.getuid()
+    try:
+        account = pwd.getpwuid(number).pw_name
+    except KeyError:  # a container gave it no name
+        account = str(number)
     deed = AuditEntry(
         id=fresh_id(),
         tenant=tenant,
         at=datetime.now(UTC),
-        who=f"{SHELL}{_account()}",
+        who=f"{SHELL}{account}",
         act=act,
         subject=subject,
         detail=detail,
     )
     await trail.note(deed)
-
-
-def _account() -> str:
-    """The account that the command runs under; its number where a container gave it no name."""
-    number = os.getuid()
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
 
 
 def moment(written: str | None, timezone: str) -> datetime:

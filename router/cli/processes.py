@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import socket
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -34,12 +33,14 @@ log = logging.getLogger(__name__)
 
 
 async def serve_api(settings: Settings, host: str, port: int) -> None:
-    """Serve the API until cancelled.
-
-    Raises:
-        RouterError: an address, file or server that it needs can't be used.
-    """
-    with _opened(host, port) as opened:
+    """Serve the API until cancelled."""
+    try:
+        opened = listening(host, port)
+    except OSError as error:
+        raise MisconfiguredError(
+            f"--host {host} --port {port} can't be opened ({error.strerror}): choose others"
+        ) from None
+    with opened:
         async with _seen(settings, "intent-router-api") as seen, at_work(settings) as parts:
             client = await _connected(settings, seen)
             server = api_server(parts, client, settings.shutdown_seconds)
@@ -52,19 +53,21 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
 
 
 async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
-    """Run workflows and activities until cancelled; what is under way may finish.
+    """Run workflows and activities of these `kinds` until cancelled; what is under way may finish.
 
     What isn't done after `ROUTER_SHUTDOWN_SECONDS` is done anew by the next worker.
-
-    Of several queues those of these `kinds` of work are polled.
-
-    Raises:
-        RouterError: a file or server that it needs can't be used.
     """
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
         seen.circuits_of(parts.chains)
         client = await _connected(settings, seen)
-        await _register_search_attributes(client)
+        try:
+            await register(client)
+        except RPCError as error:
+            log.warning(
+                "search attributes can't be registered (%s); where workflows fail for want of "
+                "them, have an operator run deploy/temporal-namespace.sh",
+                error.message,
+            )
         grace = timedelta(seconds=settings.shutdown_seconds)
         workers = build_workers(client, parts, kinds, grace)
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
@@ -86,26 +89,6 @@ async def _seen(settings: Settings, service: str) -> AsyncIterator[ProcessTeleme
         if seen.metrics:
             log.info("metrics are at %s", seen.metrics)
         yield seen
-
-
-def _opened(host: str, port: int) -> socket.socket:
-    try:
-        return listening(host, port)
-    except OSError as error:
-        raise MisconfiguredError(
-            f"--host {host} --port {port} can't be opened ({error.strerror}): choose others"
-        ) from None
-
-
-async def _register_search_attributes(client: Client) -> None:
-    try:
-        await register(client)
-    except RPCError as error:
-        log.warning(
-            "search attributes can't be registered (%s); where workflows fail for want of them, "
-            "have an operator run deploy/temporal-namespace.sh",
-            error.message,
-        )
 
 
 MAX_PORT = 65535
@@ -155,35 +138,30 @@ def serve(
     settings = Settings.load()
     settings.check_binding(host)
     settings.check_shareable()
-
     configured(settings)
     _log(settings, "info")
     asyncio.run(until_told_to_stop(serve_api(settings, host, port)))
 
 
-WORK = ("turns", "models", "tools")
-
-
 def worker(
     queues: Annotated[
         str, typer.Option(help="The kinds of work that it does, where they have queues.")
-    ] = ",".join(WORK),
+    ] = ",".join(KINDS),
 ) -> None:
     """Run a worker alone. Needs PostgreSQL and a Temporal server."""
-    kinds = [kind.strip() for kind in queues.split(",") if kind.strip()]
-    if not kinds or not set(kinds) <= set(WORK):
-        raise typer.BadParameter(f"{queues!r}: choose among {', '.join(WORK)}, with commas between")
-
+    kinds = {kind.strip() for kind in queues.split(",") if kind.strip()}
+    if not kinds or not kinds <= set(KINDS):
+        raise typer.BadParameter(
+            f"{queues!r}: choose among {', '.join(KINDS)}, with commas between"
+        )
     settings = Settings.load()
     settings.check_shareable()
-
     _log(settings, "info")
     asyncio.run(until_told_to_stop(work(settings, [kind for kind in KINDS if kind in kinds])))
 
 
-def _log(settings: "Settings", level: str) -> None:
-
+def _log(settings: Settings, level: str) -> None:
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
     for slip in slips(others=PREFIXES):
-        logging.getLogger(__name__).warning("%s", slip)
+        log.warning("%s", slip)

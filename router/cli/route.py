@@ -25,11 +25,8 @@ def explainer(
 ) -> Iterator[Explain]:
     """What explains messages as if `user` said them, at `now` or at the time of asking.
 
-    All of them on one event loop, which runs only while a message is explained: in between,
-    waiting for a line of stdin, Ctrl-C works as it does everywhere.
-
-    Raises:
-        RouterError: flows or directory can't be used, or have nobody called `user`.
+    On one event loop, which runs only while a message is explained: in between, waiting for a line,
+     Ctrl-C works as it does everywhere.
     """
     speaker = person(settings, user)
     moment(now, speaker.timezone)
@@ -51,14 +48,14 @@ def explainer(
 
 
 def explain_lines(explain: Explain) -> None:
-    """Answer every line of stdin with one line of JSON, as it comes.
-
-    Raises:
-        InvalidInput: some lines couldn't be explained; the others were all the same.
-    """
+    """Answer each line of stdin with a line of JSON; `InvalidInput` in the end for some."""
     refused = 0
     for raw in sys.stdin.buffer:
-        answer = _answer(explain, raw)
+        line = raw.rstrip(b"\r\n")
+        try:
+            answer = explain(line.decode(errors="surrogateescape"))
+        except RouterError as error:
+            answer = {"text": line.decode(errors="replace"), "error": str(error)}
         refused += "error" in answer
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
         sys.stdout.flush()
@@ -66,43 +63,31 @@ def explain_lines(explain: Explain) -> None:
         raise InvalidInput(f"{refused} of the lines can't be explained: their `error` says why")
 
 
-def _answer(explain: Explain, raw: bytes) -> Explanation:
-    line = raw.rstrip(b"\r\n")
-    try:
-        return explain(line.decode(errors="surrogateescape"))
-    except RouterError as error:
-        return {"text": line.decode(errors="replace"), "error": str(error)}
-
-
 def readable(explanation: Explanation) -> str:
     """The explanation as a person reads it: the decision first, then what led to it."""
     decision = explanation["decision"]
     where = " ".join(filter(None, (decision["kind"], decision.get("target"))))
+    patterns = (
+        f"{hit['flow']}: {hit['pattern']} at {_span(hit)}"
+        + (f", blocked by {hit['blocked_by']}" if hit.get("blocked_by") else "")
+        for hit in explanation["patterns"]
+    )
+    entities = (
+        f"{one['type']} {one['text']!r} at {_span(one)}: {_json(one['value'])}"
+        for one in explanation["entities"]
+    )
+    others = (f"{c['kind']} {c['name']} ({c['score']:.2f})" for c in explanation["candidates"])
+    sections: dict[str, Iterable[str]] = {
+        "because": [decision["reason"]] if decision.get("reason") else [],
+        "slots": (f"{name} = {_json(value)}" for name, value in decision.get("slots", {}).items()),
+        "patterns": patterns,
+        "entities": entities,
+        "others": others,
+    }
     lines = [f"{where}, by {decision['by']} (confidence {decision['confidence']:.2f})"]
-    lines += _section("because", [decision["reason"]] if decision.get("reason") else [])
-    lines += _section("slots", (f"{k} = {_json(v)}" for k, v in decision.get("slots", {}).items()))
-    lines += _section("patterns", map(_pattern, explanation["patterns"]))
-    lines += _section("entities", map(_entity, explanation["entities"]))
-    lines += _section("others", map(_candidate, explanation["candidates"]))
+    for title, items in sections.items():
+        lines += [f"  {'' if n else title:<9} {item}" for n, item in enumerate(items)]
     return "\n".join(lines)
-
-
-def _section(title: str, items: Iterable[str]) -> Iterator[str]:
-    for position, item in enumerate(items):
-        yield f"  {title if position == 0 else '':<9} {item}"
-
-
-def _pattern(hit: Explanation) -> str:
-    blocked = f", blocked by {hit['blocked_by']}" if hit.get("blocked_by") else ""
-    return f"{hit['flow']}: {hit['pattern']} at {_span(hit)}{blocked}"
-
-
-def _entity(entity: Explanation) -> str:
-    return f"{entity['type']} {entity['text']!r} at {_span(entity)}: {_json(entity['value'])}"
-
-
-def _candidate(candidate: Explanation) -> str:
-    return f"{candidate['kind']} {candidate['name']} ({candidate['score']:.2f})"
 
 
 def _span(found: Explanation) -> str:

@@ -26,6 +26,7 @@ Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the audit t
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 
 OPERATOR = "olga"
+Row = tuple[str, ...]
 
 app = typer.Typer(help="Find anybody's runs and put them right, as an operator.")
 
@@ -51,7 +52,13 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
     query: dict[str, Any] = {"status": status, "flow": flow, "requester": requester}
     query |= {"waiting_for": waiting_for, "since": since, "quiet_since": quiet_since}
     query |= {"held": None if held is None else str(held).lower(), "all": "true", "limit": limit}
-    _echo(_got(url, token or user, "/v1/flow-runs", query)["items"], _run_row, as_json=as_json)
+    runs = _got(url, token or user, "/v1/flow-runs", query)["items"]
+    rows = []
+    for run in runs:
+        waits = ",".join(run["waiting_for"]) or ("an operator" if run["held"] else "")
+        about = (run[key] for key in ("flow", "status", "state", "requester"))
+        rows.append((run["id"], str(run["created_at"])[:16], *about, waits))
+    _echo(runs, rows, as_json=as_json)
 
 
 @app.command()
@@ -119,52 +126,35 @@ def audit(  # noqa: PLR0913, PLR0917 - each narrows the list
 ) -> None:
     """Read what operators did and looked at, newest first."""
     query = {"who": who, "act": act, "subject": subject, "whose": whose, "since": since}
-    found = _got(url, token or user, "/v1/audit", {**query, "limit": limit})
-    _echo(found["items"], _audit_row, as_json=as_json)
+    lines = _got(url, token or user, "/v1/audit", {**query, "limit": limit})["items"]
+    rows = []
+    for line in lines:
+        about = [line[key] for key in ("subject", "whose", "detail", "reason") if line[key]]
+        rows.append((str(line["at"])[:19], line["who"], line["act"], " · ".join(about)))
+    _echo(lines, rows, as_json=as_json)
 
 
-def _run_row(run: Mapping[str, Any]) -> tuple[str, ...]:
-    waits = ",".join(run["waiting_for"]) or ("an operator" if run["held"] else "")
-    began = str(run["created_at"])[:16]
-    return run["id"], began, run["flow"], run["status"], run["state"], run["requester"], waits
-
-
-def _audit_row(line: Mapping[str, Any]) -> tuple[str, ...]:
-    about = [line[name] for name in ("subject", "whose", "detail", "reason") if line[name]]
-    return str(line["at"])[:19], line["who"], line["act"], " · ".join(about)
-
-
-def _echo(
-    items: Sequence[Mapping[str, Any]],
-    row_of: Callable[[Mapping[str, Any]], tuple[str, ...]],
-    *,
-    as_json: bool,
-) -> None:
-
+def _echo(items: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False, indent=2))
     elif items:
-        echo_aligned([row_of(item) for item in items])
+        echo_aligned(rows)
     else:
         typer.echo("nothing of the kind", err=True)
 
 
-def _got(url: str, token: str, path: str, query: dict[str, Any]) -> dict[str, Any]:
-    return _asked(url, token, lambda rest: rest.get(path, **query))
-
-
 def _operate(url: str, token: str, run: str, verb: str, body: dict[str, Any]) -> None:
     path = f"/v1/flow-runs/{run}/{verb}"
-    standing = _asked(url, token, lambda rest: rest.post(path, body))
+    standing = asyncio.run(_asked(url, token, lambda rest: rest.post(path, body)))
     typer.echo(f"{standing['id']}  {standing['status']}  {standing['state']}")
 
 
-def _asked(
+def _got(url: str, token: str, path: str, query: dict[str, Any]) -> dict[str, Any]:
+    return asyncio.run(_asked(url, token, lambda rest: rest.get(path, **query)))
+
+
+async def _asked(
     url: str, token: str, question: Callable[[Rest], Awaitable[dict[str, Any]]]
 ) -> dict[str, Any]:
-
-    async def ask() -> dict[str, Any]:
-        async with aclosing(Rest(url, token)) as rest:
-            return await question(rest)
-
-    return asyncio.run(ask())
+    async with aclosing(Rest(url, token)) as rest:
+        return await question(rest)

@@ -20,12 +20,7 @@ def text_of(name: str) -> str:
 
 
 def write_to(folder: Path) -> list[Path]:
-    """Copy every schema into a folder; one that is there already has to be an earlier copy.
-
-    Raises:
-        Conflict: a file there is something else.
-        MisconfiguredError: the folder can't be written to.
-    """
+    """Copy every schema into a folder; `Conflict` where a file there is no earlier copy."""
     copies = {folder / file: text_of(name) for name, file in NAMES.items()}
     try:
         for path in copies:
@@ -59,7 +54,6 @@ def schema(
         raise typer.BadParameter(
             "name one of flow, story, skill, tools, mcp, directory, or --write"
         )
-
     if name is not None:
         typer.echo(text_of(name), nl=False)
         return

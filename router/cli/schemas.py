@@ -90,29 +90,23 @@ def flow_schema() -> JsonSchema:
         for key in [key for key in part.get("properties", {}) if key.startswith("=")]:
             del part["properties"][key]
     parts["Slot"]["properties"]["fields"] |= named
-    parts["Slot"]["properties"] |= _limits(parts["Slot"]["properties"])
+    for key, least in {"min": 0, "max": 1, "max_length": 1}.items():
+        parts["Slot"]["properties"][key]["minimum"] = least
+    # A slot has the part that its type is made of, and no other type's.
     parts["Slot"]["allOf"] = [
-        _part(kind.name, kind.made_of) for kind in SLOT_TYPES.values() if kind.made_of
+        {
+            "if": {"properties": {"type": {"const": kind.name}}, "required": ["type"]},
+            "then": {"required": [kind.made_of]},
+            "else": {"not": {"required": [kind.made_of]}},
+        }
+        for kind in SLOT_TYPES.values()
+        if kind.made_of
     ]
     word = {"pattern": f"^{WORD.pattern[:-2]}$"}
     parts["Triggers"]["properties"]["words"]["propertyNames"] = word
     parts["SayState"]["anyOf"] = [{"required": ["say"]}, {"required": ["end"]}]
     found: JsonSchema = _with_durations(schema)
     return found
-
-
-def _limits(properties: JsonSchema) -> JsonSchema:
-    least = {"min": 0, "max": 1, "max_length": 1}
-    return {key: {**properties[key], "minimum": least[key]} for key in least}
-
-
-def _part(kind: str, part: str) -> JsonSchema:
-    """A slot has the part that its type is made of, and no other type's."""
-    return {
-        "if": {"properties": {"type": {"const": kind}}, "required": ["type"]},
-        "then": {"required": [part]},
-        "else": {"not": {"required": [part]}},
-    }
 
 
 def _with_durations(found: Any) -> Any:
@@ -144,7 +138,9 @@ def mcp_schema() -> JsonSchema:
     """What a file of MCP servers may hold: see docs/tools.md."""
     servers = TypeAdapter(dict[str, ServerEntry]).json_schema(by_alias=True)
     definitions = described(servers, [ServerEntry, ToolEntry]).pop("$defs")
-    one_way = [{"required": [key], "properties": {key: {"type": "string"}}} for key in _WAYS]
+    one_way = [
+        {"required": [key], "properties": {key: {"type": "string"}}} for key in ("command", "url")
+    ]
     definitions["ServerEntry"] |= {"oneOf": one_way}
     by_name = {
         "type": "object",
@@ -172,9 +168,6 @@ def mcp_schema() -> JsonSchema:
     }
 
 
-_WAYS = ("command", "url")
-
-
 def skill_schema() -> JsonSchema:
     """What the head of a SKILL.md may hold: see docs/skills.md."""
     schema = FrontMatter.model_json_schema()
@@ -196,7 +189,7 @@ def tools_schema() -> JsonSchema:
     schema = TypeAdapter(HttpToolEntry | SelectionEntry).json_schema()
     definitions = schema["$defs"]
     for each in ("HttpToolEntry", "SelectionEntry"):
-        definitions[each]["properties"] |= EDITORS_KEY
+        definitions[each]["properties"]["$schema"] = {"type": "string"}
     definitions["entry"] = {
         "if": {"required": ["openapi"]},
         "then": {"$ref": "#/$defs/SelectionEntry"},
@@ -209,9 +202,6 @@ def tools_schema() -> JsonSchema:
         "else": {"$ref": "#/$defs/entry"},
         "$defs": definitions,
     }
-
-
-EDITORS_KEY = {"$schema": {"type": "string"}}
 
 
 def story_schema() -> JsonSchema:
@@ -254,6 +244,9 @@ def built(name: str) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
+NAMING = ("properties", "$defs", "patternProperties")
+
+
 def _worded(found: Any, *, named: bool = False) -> Any:
     """A schema for people: descriptions on one line, and no titles that pydantic makes of names.
 
@@ -269,11 +262,8 @@ def _worded(found: Any, *, named: bool = False) -> Any:
             first = value.partition("\n\n")[0]
             kept[key] = " ".join(first.replace("`", "").split())
         elif named or ((key != "title" or "$defs" in found) and (key, value) != ("default", None)):
-            kept[key] = _worded(value, named=not named and key in _NAMED)
+            kept[key] = _worded(value, named=not named and key in NAMING)
     return kept
-
-
-_NAMED = ("properties", "$defs", "patternProperties")
 
 
 def build() -> None:
@@ -283,4 +273,5 @@ def build() -> None:
         (FOLDER / file).write_text(built(name), encoding="utf-8")
 
 
-build()
+if __name__ == "__main__":
+    build()

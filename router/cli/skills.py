@@ -9,7 +9,7 @@ from router.cli.options import paths_argument
 from router.domain.errors import DefinitionError
 from router.runtime.definitions import skill_folders, skill_remarks
 from router.settings import Settings
-from router.skill.loader import FoundSkill, load_all
+from router.skill.loader import load_all
 
 app = typer.Typer(help="Look after skill folders.")
 
@@ -33,15 +33,11 @@ def validate(
     if loaded.flaws:
         raise DefinitionError(loaded.flaws)
     for found in loaded.found:
-        typer.echo(f"ok  {found.skill.name}: {_summary(found)}")
-
-
-def _summary(found: FoundSkill) -> str:
-    skill = found.skill
-    allowed = skill.allowed_tools
-    tools = "any tool" if allowed is None else _counted(len(allowed), "tool")
-    files = f", {_counted(len(skill.files), 'file')}" if skill.files else ""
-    return f"{_counted(len(skill.instructions.split()), 'word')}, {tools}{files}"
+        skill, allowed = found.skill, found.skill.allowed_tools
+        words = _counted(len(skill.instructions.split()), "word")
+        tools = "any tool" if allowed is None else _counted(len(allowed), "tool")
+        files = f", {_counted(len(skill.files), 'file')}" if skill.files else ""
+        typer.echo(f"ok  {skill.name}: {words}, {tools}{files}")
 
 
 def _counted(number: int, noun: str) -> str:

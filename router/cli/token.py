@@ -24,7 +24,6 @@ def token(
     Where ROUTER_AUTH=jwt, and ROUTER_JWT_SECRET is what API and issuer share.
     """
     seconds = int(lifetime(ttl).total_seconds())
-
     settings = Settings.load()
     if settings.auth == "dev":
         raise MisconfiguredError(
@@ -40,8 +39,7 @@ def lifetime(written: str) -> timedelta:
     >>> lifetime("30m")
     datetime.timedelta(seconds=1800)
 
-    Raises:
-        BadParameter: it isn't one.
+    Raises `BadParameter`: it isn't one.
     """
     found = re.fullmatch(r"([1-9][0-9]{0,3})([smhd])", written)
     if found is None:

@@ -7,7 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from router.contracts.activities import ToolCall
 from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, UnusableResult
 from router.domain.principals import FLOW_ROLE
-from router.runtime.composition import Parts, assembled
+from router.runtime.composition import assembled
 from router.runtime.data_folder import made
 from router.runtime.definitions import declared_tools, load_tools
 from router.settings import Settings
@@ -33,14 +33,12 @@ from router.tool.tool import Tool
 async def call(
     settings: Settings, name: str, arguments: dict[str, JsonValue], *, user: str, confirmed: bool
 ) -> JsonValue:
-    """The tool's result; each call of a write has a key of its own, so that two are two.
-
-    Raises:
-        RouterError: what refused the call, or what the tool came to.
-    """
+    """The tool's result; each call of a write has a key of its own, so that two are two."""
     caller = person(settings, user)
     made(settings.data)
-    async with assembled(settings) as parts, _reached(parts, name):
+    async with assembled(settings) as parts, AsyncExitStack() as reached:
+        if name not in parts.offered.registry:  # of an MCP server: starting them takes a while
+            await reached.enter_async_context(parts.tools.running())
         tool = parts.offered.registry[name]
         given = ToolCall(
             tool=name,
@@ -55,19 +53,10 @@ async def call(
         try:
             return await parts.caller.call(given, confirmed)
         except UnusableResult as error:
-            raise UnusableResult(f"{name}: {error}; {_remedy(error)}") from error
-
-
-def _reached(parts: Parts, name: str) -> AbstractAsyncContextManager[object]:
-    """The MCP servers, where the tool isn't one of ours: starting them takes a while."""
-    return nullcontext() if name in parts.offered.registry else parts.tools.running()
-
-
-def _remedy(error: UnusableResult) -> str:
-    """What whoever wrote the tool does about its result."""
-    expected = re.search(r"Expected `([^`]+)`", str(error.__cause__))
-    declared = f" ({expected[1]} was expected)" if expected else ""
-    return f"mend what it returns, or the type that it declares{declared}"
+            expected = re.search(r"Expected `([^`]+)`", str(error.__cause__))
+            declared = f" ({expected[1]} was expected)" if expected else ""
+            remedy = f"mend what it returns, or the type that it declares{declared}"
+            raise UnusableResult(f"{name}: {error}; {remedy}") from error
 
 
 LOOKED_WITHIN = 10.0
@@ -90,11 +79,7 @@ class Listed:
 
 
 async def every_tool(settings: Settings) -> Listed:
-    """The tools of code, files and MCP servers, which are asked all at once.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-    """
+    """The tools of code, files and MCP servers, which are asked all at once."""
     tools = load_tools(settings)
     away, registry = await tools.look(LOOKED_WITHIN), tools.registry
     return Listed(registry, away, tools.absent, withheld(settings, registry))
@@ -129,6 +114,15 @@ def row_of(tool: Tool, kind: str) -> Row:
     )
 
 
+LEAST: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {},
+    "required": [],
+    "additionalProperties": False,
+}
+"""What a schema of arguments always says: files and servers may leave it out."""
+
+
 def object_of(tool: Tool, kind: str, lacks: str | None) -> dict[str, Any]:
     """The same for programs, with its arguments' schema and the setting that it lacks, if any."""
     return {
@@ -141,7 +135,7 @@ def object_of(tool: Tool, kind: str, lacks: str | None) -> dict[str, Any]:
         "permission": tool.permission,
         "asks_first": tool.asks_first,
         "roles": sorted(tool.roles),
-        "parameters": schema_of(tool),
+        "parameters": {**LEAST, **tool.parameters},
         "in_english_only": tool.in_english_only,
         "lacks": lacks,
     }
@@ -158,21 +152,6 @@ def in_english_only(tools: Iterable[Tool]) -> str | None:
         return None
     remedy = "give title, description_zh and labels where they are declared (docs/tools.md)"
     return f"read in English by all, in part at least: {', '.join(foreign)}; {remedy}"
-
-
-def schema_of(tool: Tool) -> dict[str, JsonValue]:
-    """The JSON Schema of its arguments, which says the same things whoever wrote it.
-
-    Type, properties, which are required and whether others are taken are always there, for
-    files and servers leave out what goes without saying.
-    """
-    always: dict[str, JsonValue] = {
-        "type": "object",
-        "properties": {},
-        "required": [],
-        "additionalProperties": False,
-    }
-    return {**always, **tool.parameters}
 
 
 app = typer.Typer(help="List tools, check their files, and call one.")
@@ -237,7 +216,6 @@ def call_tool(
         raise typer.BadParameter(f"JSON {arguments!r} isn't JSON: {error}") from None
     if not isinstance(given, dict):
         raise typer.BadParameter(f'JSON {arguments!r} is no object: write {{"name": value}}')
-
     settings = settings_in(data)
     result = asyncio.run(call(settings, name, given, user=user, confirmed=yes))
     typer.echo(json.dumps(result, ensure_ascii=False))

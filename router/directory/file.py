@@ -1,7 +1,7 @@
 """People from a YAML file, or from JSON of the same shape.
 
-What is read is checked whole and held in memory: a directory that could fail in the middle of
-an approval would be worse than one that refuses to start. `router.directory.sources` follows it.
+It is checked whole and held in memory: a directory that could fail in the middle of an approval
+would be worse than one that refuses to start.
 """
 
 import json
@@ -111,12 +111,7 @@ class FileDirectory:
 
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
-        """The directory in the file at `path`, or the sample.
-
-        Raises:
-            MisconfiguredError: the file can't be read.
-            DefinitionError: it can, and these are all its problems.
-        """
+        """The directory in the file at `path`, or the sample; `DefinitionError` has all faults."""
         file = path or SAMPLE
         return cls._of(_yaml(_text(file), str(file)), str(file))
 
@@ -124,9 +119,7 @@ class FileDirectory:
     def read(cls, text: str, source: str) -> Self:
         """The directory that was fetched as this text, JSON or YAML, from `source`.
 
-        Raises:
-            DefinitionError: these are all its problems. In JSON a problem's line is which person
-                it is, counted from 1: machines write all of it on one.
+        In JSON a problem's line is which person it is, from 1: machines write all of it on one.
         """
         try:
             document = json.loads(text)

@@ -1,9 +1,4 @@
-"""Where a directory comes from, and people as their source has them by now.
-
-Where a directory comes from: a file that somebody edits, or an address that serves it.
-
-People as their source has them by now: edited, hired and gone without a restart.
-"""
+"""Where people come from, a file or an address, and people as they are there by now."""
 
 import asyncio
 import logging
@@ -38,11 +33,7 @@ class DirectorySource(Protocol):
     def read(self) -> FileDirectory | None:
         """The people; None where they are as they were when this was last asked.
 
-        Blocks: call it in a thread.
-
-        Raises:
-            DefinitionError: what it gives can't be used; these are all problems.
-            Unavailable, MisconfiguredError: it gives nothing.
+        Blocks: call it in a thread. Raises `DefinitionError` with all problems, or `RouterError`.
         """
 
 
@@ -58,11 +49,7 @@ def source_of(settings: Settings) -> DirectorySource:
 
 
 def people_of(settings: Settings) -> FileDirectory:
-    """The people as they are right now: for a command that ends soon.
-
-    Raises:
-        RouterError: as `Source.read` does.
-    """
+    """The people as they are right now: for a command that ends soon."""
     return source_of(settings).read() or FileDirectory([])
 
 
@@ -155,11 +142,10 @@ _log = logging.getLogger("router.directory")
 
 
 class LiveDirectory:
-    """A `router.domain.principals.Directory` that is asked in memory and follows its source.
+    """A directory that is asked in memory and follows its source.
 
-    What can't be used or fetched is logged, and everybody stays as they were; but not for longer
-    than the source's `stale_seconds`, or who has left the house would stay in here for ever.
-    From then on every method raises `Unavailable`.
+    What can't be used or fetched is logged, and everybody stays as they were, but not beyond the
+    source's `stale_seconds`, or who has left stayed for ever: then each method is `Unavailable`.
     """
 
     def __init__(

@@ -85,11 +85,7 @@ class Parts:
 
 
 def encoder(settings: Settings) -> Encoder:
-    """What turns texts into vectors.
-
-    Raises:
-        MisconfiguredError: there is no such encoder.
-    """
+    """What turns texts into vectors. Raises `MisconfiguredError`: there is no such encoder."""
     name = settings.embedder.removeprefix(OPENAI_EMBEDDER)
     if name == settings.embedder:
         return local_encoder(settings.embedder)
@@ -103,11 +99,7 @@ def encoder(settings: Settings) -> Encoder:
 async def index_of(
     settings: Settings, *, words_only: bool = False
 ) -> AsyncIterator[CapabilityIndex]:
-    """An index that knows nothing yet; with `words_only` it never needs an encoder.
-
-    Raises:
-        MisconfiguredError: there is no such encoder, or the thresholds can't be read.
-    """
+    """An index that knows nothing yet; with `words_only` it never needs an encoder."""
     thresholds = read_thresholds(settings.thresholds) if settings.thresholds else None
     wanted = None if words_only else encoder(settings)
     try:
@@ -188,12 +180,7 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
 
 @asynccontextmanager
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
-    """The parts, with the database migrated; it is let go of on leaving.
-
-    Raises:
-        DefinitionError: a flow or directory file can't be used.
-        Unavailable: the database can't be reached.
-    """
+    """The parts, with the database migrated; it is let go of on leaving."""
     tools = load_tools(settings)
     registry = tools.registry
     folders = skill_folders(settings)

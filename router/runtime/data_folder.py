@@ -35,11 +35,7 @@ class DataFolder:
 
 @contextmanager
 def claimed(path: Path, patience: float = PATIENCE) -> Iterator[DataFolder]:
-    """Make the folder where there is none, and hold it.
-
-    Raises:
-        MisconfiguredError: it can't be written, or another process holds it.
-    """
+    """Make the folder where there is none, and hold it; `MisconfiguredError` where another does."""
     lock = _opened(path)
     try:
         _hold(lock, path, patience)
@@ -51,11 +47,7 @@ def claimed(path: Path, patience: float = PATIENCE) -> Iterator[DataFolder]:
 
 
 def made(path: Path) -> Path:
-    """The folder, made where there is none.
-
-    Raises:
-        MisconfiguredError: it can't be.
-    """
+    """The folder, made where there is none. Raises `MisconfiguredError`: it can't be."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

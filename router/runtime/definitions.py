@@ -30,11 +30,7 @@ PACKAGES = ("activities.builtin", "activities.tools", "activities.lookups")
 
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:
-    """The flows of the settings' folder, checked against the tools there are.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-    """
+    """The flows of the settings' folder, checked against the tools there are."""
     return load_flows(flow_folder(settings), registry.parameters())
 
 
@@ -44,11 +40,7 @@ def watched_flows(settings: Settings, registry: Registry) -> WatchedFlows:
 
 
 def flow_folder(settings: Settings) -> Path:
-    """The folder of flow files: the settings', or the project's own.
-
-    Raises:
-        MisconfiguredError: the settings' isn't there.
-    """
+    """The folder of flow files: the settings', which has to be there, or the project's own."""
     if settings.flows is not None and not settings.flows.exists():
         raise MisconfiguredError(
             f"ROUTER_FLOWS={settings.flows} is no folder here: name one that has flow files in it"
@@ -59,13 +51,10 @@ def flow_folder(settings: Settings) -> Path:
 async def check_versions(
     settings: Settings, catalog: Catalog, versions: FlowVersions, *, editing: bool
 ) -> None:
-    """Hold every flow to what its version did when it was first run here.
+    """Hold every flow to what its version did when it was first run here; else `DefinitionError`.
 
-    Where the author is `editing`, a version that has come to do something else is only warned
-    of, once, and does that from now on.
-
-    Raises:
-        DefinitionError: with every flow that has changed under its version.
+    Where the author is `editing`, a version that has come to do something else is only warned of,
+    once, and does that from now on.
     """
     changed = await _changed_under_version(settings, catalog, versions, editing=editing)
     if changed:
@@ -83,10 +72,7 @@ async def taken_up(
     """What is offered from now on: the flows of these files, as far as their versions allow.
 
     One that has changed under its version is logged and stays as it is in `current`, unless its
-    author is `editing`.
-
-    Raises:
-        DefinitionError: the flows that start each other don't fit together.
+    author is `editing`. Raises `DefinitionError` where flows that start each other don't fit.
     """
     flows = {file.path: file.definition for file in files}
     _fit(flows)
@@ -142,11 +128,7 @@ def load_capabilities(
     skills: SkillCatalog | None = None,
     catalog: Catalog | None = None,
 ) -> Capabilities:
-    """Everything that can be done here: flows, skills and tools, loaded where none are given.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-    """
+    """Everything that can be done here: flows, skills and tools, loaded where none are given."""
     registry = load_registry(settings) if registry is None else registry
     for provider in registry.lacking(settings):
         registry.withhold(provider)
@@ -156,11 +138,7 @@ def load_capabilities(
 
 
 def load_prompts(settings: Settings) -> Prompts:
-    """The prompts that ship, those of the settings' folder, and their shares.
-
-    Raises:
-        MisconfiguredError: one can't be used.
-    """
+    """The prompts that ship, those of the settings' folder, and their shares."""
     return Prompts.load(settings.prompts, settings.prompt_shares)
 
 
@@ -175,38 +153,26 @@ def skill_folders(settings: Settings) -> WatchedSkills:
 
 
 def skill_remarks(settings: Settings, loaded: LoadedSkills) -> list[Problem]:
-    """What might be better about these skills, given the tools and flows there are.
-
-    Raises:
-        DefinitionError: with every problem of flows and declared tools.
-    """
+    """What might be better about these skills, given the tools and flows there are."""
     registry = load_registry(settings)
     names = registry.names | {flow.flow for flow in load_catalog(settings, registry)}
     return list(remarks(loaded, names, registry.prefixes))
 
 
 def load_registry(settings: Settings) -> Registry:
-    """Every tool of the packages that there are, and those that files declare.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-    """
+    """Every tool of the packages that there are, and those that files declare."""
     return load_tools(settings).registry
 
 
 def load_tools(settings: Settings) -> ToolSources:
-    """The same, with where they come from. Raises as `load_registry`."""
+    """The same, with where they come from."""
     sources = ToolSources(settings, _packages())
     sources.load()
     return sources
 
 
 def declared_tools(settings: Settings) -> LoadedTools:
-    """The tools that the files of the settings' folder declare, by themselves.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-    """
+    """The tools that the files of the settings' folder declare, by themselves."""
     watched = DeclarationSource(settings, Registry(), _packages()).watched
     return watched.load() if watched else LoadedTools()
 

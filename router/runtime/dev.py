@@ -43,20 +43,12 @@ async def temporal(settings: Settings, seen: ProcessTelemetry) -> Client:
 
 
 async def everything(ports: Ports) -> None:
-    """Return as soon as API and Temporal UI answer, and the API says that its parts work.
-
-    Raises:
-        Unavailable: they still don't after `PATIENCE`.
-    """
+    """Return as soon as API and Temporal UI answer, and the API says that its parts work."""
     await asyncio.gather(success(f"{ports.api_url}/readyz"), success(ports.ui_url))
 
 
 async def success(url: str) -> None:
-    """Return as soon as the address answers with success.
-
-    Raises:
-        Unavailable: it still doesn't after `PATIENCE`.
-    """
+    """Return as soon as the address answers with success; `Unavailable` after `PATIENCE`."""
     last = "nothing"
     async with _browser() as browser:
         async for _ in _tries():
@@ -86,11 +78,7 @@ async def _tries() -> AsyncIterator[None]:
 
 
 def run(ports: Ports, data: Path | None = None) -> None:
-    """Serve until a signal comes. Prints the addresses, then `ready` once all answer.
-
-    Raises:
-        RouterError: something can't be used or didn't start, or a part ended by itself.
-    """
+    """Serve until a signal comes. Prints the addresses, then `ready` once all answer."""
     given: dict[str, Any] = {} if data is None else {"data": data}
     settings = Settings.load(
         **given,
@@ -147,11 +135,7 @@ WORKER_GRACE = 3.0
 async def worker_and_api(
     settings: Settings, server: process.Task, listening: socket.socket, seen: ProcessTelemetry
 ) -> AsyncIterator[list[process.Task]]:
-    """Run both beside the Temporal server; gives all three tasks.
-
-    Raises:
-        RouterError: flows, directory or database can't be used, or Temporal doesn't answer.
-    """
+    """Run both beside the Temporal server; gives all three tasks."""
     async with at_work(settings, editing=True) as parts:
         client = await process.unless_one_ends([server], temporal(settings, seen))
         seen.circuits_of(parts.chains)

@@ -83,12 +83,7 @@ async def running(
 
 
 async def unless_one_ends(tasks: Collection[Task], waiting: Awaitable[Out]) -> Out:
-    """What `waiting` gives.
-
-    Raises:
-        Exception: what a task failed with, if one ended first.
-        Unavailable: a task ended first without saying why.
-    """
+    """What `waiting` gives; raises what a task failed with that ended first, or `Unavailable`."""
     goal = asyncio.ensure_future(waiting)
     try:
         await asyncio.wait({goal, *tasks}, return_when=asyncio.FIRST_COMPLETED)
@@ -127,9 +122,6 @@ def observed(settings: Settings, service: str) -> Iterator[ProcessTelemetry]:
     """Trace and measure while within, as far as the settings want it.
 
     `service` is what traces call this process, unless `OTEL_SERVICE_NAME` says.
-
-    Raises:
-        MisconfiguredError: the metrics' port can't be opened.
     """
     with ExitStack() as closing:
         tracing = traced(service, os.environ, with_content=settings.trace_content)

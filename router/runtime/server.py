@@ -51,11 +51,7 @@ async def keep_counting(temporal: Client, runs: Runs) -> None:
 
 
 async def count(temporal: Client, runs: Runs) -> None:
-    """Count open conversations, and approvals that wait.
-
-    Raises:
-        RouterError, RPCError: the database or Temporal doesn't answer.
-    """
+    """Count open conversations, and approvals that wait."""
     waiting = await runs.waiting()
     oldest = (datetime.now(UTC) - waiting.since).total_seconds() if waiting.since else 0.0
     APPROVALS.set(waiting.count)
@@ -173,12 +169,10 @@ class Ports:
 def listening(host: str, port: int) -> socket.socket:
     """A socket for an HTTP server, listening from now on, that sends what it has at once.
 
-    asyncio switches Nagle's algorithm off for sockets that name their protocol only, and one
-    of `create_server` doesn't: the last piece of an answer would wait up to 40 ms, until the
-    client acknowledges the first. Connections inherit it.
-
-    Raises:
-        OSError: the port is in use, or isn't ours to open.
+    asyncio switches Nagle's algorithm off for sockets that name their protocol only, and one of
+    `create_server` doesn't: the last piece of an answer would wait up to 40 ms, until the client
+    acknowledges the first. Connections inherit it. Raises `OSError`: the port is in use, or isn't
+    ours to open.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     opened = socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -190,11 +184,8 @@ def listening(host: str, port: int) -> socket.socket:
 def opened(ports: Ports) -> Iterator[socket.socket]:
     """The API's socket, listening from now on; the other two ports are free as it is opened.
 
-    Temporal opens its ports itself, so those can only be tried. The API's is kept: the ports
-    that Temporal picks for its inner parts can't fall on it.
-
-    Raises:
-        MisconfiguredError: one of them is in use, or isn't ours to open.
+    Temporal opens its ports itself, so those can only be tried. The API's is kept: the ports that
+    Temporal picks for its inner parts can't fall on it.
     """
     with _opened(ports.api, "the API", "--port") as api:
         with ExitStack() as tried:

@@ -26,13 +26,9 @@ _CLIENT_RETRIES = RetryConfig(max_elapsed_time_millis=2000)
 async def connect(
     settings: Settings, plugins: Sequence[Plugin] = (), runtime: Runtime | None = None
 ) -> Client:
-    """A client for the Temporal server that the settings name.
+    """A client for the Temporal server that the settings name; `Unavailable`: it doesn't answer.
 
-    `plugins` carry traces along, `runtime` shows Temporal's own metrics: see
-    `router.runtime.process`.
-
-    Raises:
-        Unavailable: it doesn't answer.
+    `plugins` carry traces along, `runtime` shows Temporal's own metrics: `router.runtime.process`.
     """
     try:
         return await Client.connect(
@@ -51,10 +47,7 @@ async def connect(
 
 
 class TemporalConnection:
-    """A client that is made when it is first asked for, and kept.
-
-    For those who may never need one: a command that calls one tool, say.
-    """
+    """A client that is made when it is first asked for, and kept: most commands never need one."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -77,12 +70,7 @@ _TYPES: dict[str, IndexedValueType.ValueType] = {
 
 @contextmanager
 def temporal_says(absent: str = "") -> Iterator[None]:
-    """What Temporal answers instead of an answer, as an error that says what to do.
-
-    Raises:
-        MisconfiguredError: `absent`, where it doesn't know what it was asked for.
-        Unavailable: it doesn't tell.
-    """
+    """What Temporal says instead of an answer, as an error; `absent` where it has no such thing."""
     try:
         yield
     except RPCError as error:
@@ -92,12 +80,7 @@ def temporal_says(absent: str = "") -> Iterator[None]:
 
 
 async def check_namespace(client: Client) -> None:
-    """Nothing, where the client's namespace is there.
-
-    Raises:
-        MisconfiguredError: it isn't.
-        Unavailable: the server doesn't tell.
-    """
+    """Raises `MisconfiguredError` where the client's namespace isn't there."""
     absent = (
         f"ROUTER_TEMPORAL_NAMESPACE={client.namespace} isn't there: correct it, or run "
         f"`temporal operator namespace create --namespace {client.namespace}`"
@@ -109,33 +92,21 @@ async def check_namespace(client: Client) -> None:
 
 
 async def missing_from(client: Client) -> list[str]:
-    """Those that the client's namespace doesn't have, or has with another type.
-
-    Raises:
-        RPCError: the server doesn't tell.
-    """
+    """Those that the client's namespace doesn't have, or has with another type."""
     request = ListSearchAttributesRequest(namespace=client.namespace)
     known = (await client.operator_service.list_search_attributes(request)).custom_attributes
     return [name for name, kind in SEARCH_ATTRIBUTES.items() if known.get(name) != _TYPES[kind]]
 
 
 async def register(client: Client) -> None:
-    """Add the missing ones to the client's namespace.
-
-    Raises:
-        RPCError: the server doesn't let us, as hosted ones don't.
-    """
+    """Add the missing ones to its namespace; `RPCError`: we aren't let, as by hosted servers."""
     missing = await missing_from(client)
     if missing:
         await add(client, missing)
 
 
 async def add(client: Client, names: Iterable[str] = SEARCH_ATTRIBUTES) -> None:
-    """Add these, all by default, to a namespace that has none of them.
-
-    Raises:
-        RPCError: the server doesn't let us.
-    """
+    """Add these, all by default, to a namespace that has none of them."""
     wanted = {name: _TYPES[SEARCH_ATTRIBUTES[name]] for name in names}
     await client.operator_service.add_search_attributes(
         AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)

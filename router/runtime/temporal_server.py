@@ -30,11 +30,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def binary() -> Path:
-    """The Temporal command: the one installed beside this Python, else one on the PATH.
-
-    Raises:
-        MisconfiguredError: there is none.
-    """
+    """The Temporal command: the one installed beside this Python, else one on the PATH."""
     beside = Path(sys.executable).with_name("temporal")
     found = beside if os.access(beside, os.X_OK) else shutil.which("temporal")
     if found is None:

@@ -37,13 +37,8 @@ class Learning(Protocol):
 async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator[Parts]:
     """The parts of a process that stays, whose index learns meanwhile what there is.
 
-    Beside the start, not before it: until cards are encoded, words alone are searched. One
-    command that ends at once does without, and never waits for an encoder to be loaded.
-
-    Raises:
-        DefinitionError: a file can't be used, or a flow has changed under its version; the
-            latter is let pass with a warning where its author is `editing`.
-        Unavailable: the database can't be reached.
+    Beside the start, not before it: until cards are encoded, words alone are searched. A flow that
+    has changed under its version is refused, or warned of where its author is `editing`.
     """
     async with assembled(settings) as parts, parts.tools.running():
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
@@ -76,10 +71,7 @@ async def learn(parts: Parts) -> None:
 
 
 async def opened(parts: Parts) -> list[object]:
-    """What tools need of what can be had here, each thing once, made if it wasn't yet.
-
-    Raises what its maker raises: a process that stays notices at its start.
-    """
+    """What tools need of what can be had here, each thing once, made if it wasn't yet."""
     registry, dependencies = parts.offered.registry, parts.dependencies
     needed = registry.providers() - registry.lacking(parts.settings).keys()
     ordered = sorted(needed, key=lambda each: each.name)
@@ -94,10 +86,7 @@ async def _tools_kept_up(parts: Parts, source: ToolSource) -> None:
 
 
 def warn_of_misfits(parts: Parts) -> None:
-    """Say in the log which flows call a tool that isn't there any more, or not with those names.
-
-    What is deleted is deleted: a run that gets there hears that the tool is gone.
-    """
+    """Say in the log which flows call a tool that isn't there any more, or not with those names."""
     try:
         load_catalog(parts.settings, parts.offered.registry)
     except DefinitionError as error:

@@ -1,12 +1,8 @@
 """The worker's composition root: which workflows and activities run, on which queues.
 
-One worker runs everything on one task queue: activities then start eagerly, in the answer to the
-workflow task that asked for them, which halves the latency of a turn. Models and tools may have
-queues of their own; workflows don't know, for the queue isn't compared on replay.
-
-Before each payload Temporal's worker asks the workflow which of its activities or children it is
-for, in case a converter or a store of large payloads would like to know. Ours doesn't, and each
-question means entering the sandbox, a tenth of a worker's Python: `ContextFreeRunner` answers it.
+One worker runs all on one task queue: activities then start eagerly, in the answer to the workflow
+task that asked for them, which halves the latency of a turn. Models and tools may have queues of
+their own; workflows don't know, for the queue isn't compared on replay.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -58,7 +54,10 @@ _NOWHERE = StorageDriverStoreContext()
 
 
 class ContextFreeRunner(WorkflowRunner):
-    """Runs workflows as another runner does, and answers for them that no payload has a context."""
+    """Runs workflows as another runner does, and answers for them that no payload has a context.
+
+    Temporal's worker asks before each payload; answered in the sandbox it is a tenth of its Python.
+    """
 
     def __init__(self, runner: WorkflowRunner) -> None:
         self._runner = runner
@@ -200,8 +199,7 @@ def sandbox() -> WorkflowRunner:
 def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     """How the worker takes part in Temporal's worker versioning; None where it doesn't.
 
-    Runs of flows and skills end on the version that they began with. Conversations move:
-    `workflows.conversation`.
+    Runs of flows and skills end on their version. Conversations move: `workflows.conversation`.
     """
     if settings.worker_version is None:
         return None
@@ -222,11 +220,7 @@ def build_workers(
 ) -> dict[str, Worker]:
     """The workers of these kinds of work, by the queue that each polls.
 
-    Where models or tools have no queue of their own, the worker of turns does their work. What is
-    under way when they are told to stop has `grace` to end.
-
-    Raises:
-        MisconfiguredError: a kind is wanted that has no queue of its own.
+    Where models or tools have no queue of their own, the worker of turns does their work.
     """
     settings = parts.settings
     work = _work(client, parts, settings.task_queue)
@@ -261,8 +255,8 @@ def build_worker(
 ) -> Worker:
     """A worker that runs all of this project; `await worker.run()` until it is shut down.
 
-    Workflows run in `runner`: the sandbox, unless there is another. It does every kind of
-    work, also where some have queues of their own: what was scheduled before they had is here.
+    It does every kind of work, also where some have queues of their own: what was scheduled before
+    they had is here.
     """
     work = work or _work(client, parts, task_queue)
     settings = parts.settings

@@ -49,11 +49,7 @@ class EncryptingCodec(PayloadCodec):
         return [self._encrypted(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Each of them as it was before it was encrypted.
-
-        Raises:
-            UnreadablePayload: its key isn't among ours, or it isn't what was encrypted.
-        """
+        """Each as it was before; `UnreadablePayload`: its key isn't ours, or it was changed."""
         return [self._decrypted(payload) for payload in payloads]
 
     def _encrypted(self, payload: Payload) -> Payload:
@@ -85,8 +81,7 @@ class EncryptingCodec(PayloadCodec):
 class SharedConverter(PydanticPayloadConverter):
     """Pydantic's JSON, one for the whole process however often Temporal makes it.
 
-    It makes one for each step of each workflow, which took a twentieth of a worker's Python, and
-    with it went what had been worked out about the types: that is kept in here.
+    It makes one for each step of each workflow: a twentieth of a worker's Python.
     """
 
     _shared: ClassVar["SharedConverter | None"] = None
@@ -104,10 +99,7 @@ class SharedConverter(PydanticPayloadConverter):
 
 
 def data_converter(keys: PayloadKeys) -> DataConverter:
-    """How this project's values become payloads: pydantic's JSON, encrypted where there are keys.
-
-    Messages and stack traces of failures are payloads too then.
-    """
+    """How values are payloads: pydantic's JSON, encrypted where there are keys, as are failures."""
     failures = DefaultFailureConverterWithEncodedAttributes
     plain = pydantic_data_converter
     return DataConverter(

@@ -90,8 +90,7 @@ def redact(text: str) -> str:
 class Redacting(logging.Filter):
     """Put on a handler, it redacts whatever that writes: message, traceback and all.
 
-    What Temporal's library logs of a failure that was raised on purpose keeps its type alone:
-    its words are for the person whom they are said to, and may quote theirs.
+    Of a failure that was raised on purpose the type alone is kept: its words may quote a person's.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -1,9 +1,8 @@
 """The settings of every process: the only place that reads the environment.
 
-Each field is the variable `ROUTER_<FIELD>`; a `.env` file in the working directory is read
-too, and the environment wins over it. A secret may be in a file instead, which
-`ROUTER_<FIELD>_FILE` names. Whoever composes a process loads this once and hands
-the values on; nothing else looks at `os.environ`.
+Each field is the variable `ROUTER_<FIELD>`, also in a `.env` file of the working directory. A
+secret may be in a file instead, which `ROUTER_<FIELD>_FILE` names. Whoever composes a process loads
+this once and hands the values on.
 """
 
 from router.settings.environment import OF_CLIENTS, PREFIX, TESTS_PREFIX, TOOL_PREFIX

@@ -1,8 +1,7 @@
 """Where settings come from: variables, `.env`, secrets in files; and how a refusal is said.
 
-An environment is shown by `docker inspect`, by `/proc` and in crash reports; a file that a secret
-store mounts is not. So whatever no terminal may show can be said by its file's name:
-`ROUTER_JWT_SECRET_FILE=/run/secrets/jwt`.
+An environment is shown by `docker inspect`, by `/proc` and in crash reports; a mounted file is not.
+So what no terminal may show can be said by its name: `ROUTER_JWT_SECRET_FILE=/run/secrets/jwt`.
 """
 
 import os
@@ -44,12 +43,7 @@ def is_secret(field: FieldInfo) -> bool:
 
 
 def read_secret(path: Path, variable: str) -> str:
-    """What is in the file, less the line breaks that editors leave at its end.
-
-    Raises:
-        MisconfiguredError: it can't be read or is empty; says so with the variable and the path,
-            and never with what is in it.
-    """
+    """What is in the file, less the line breaks at its end; no error has any of it."""
     try:
         with path.open("rb") as file:
             raw = file.read(MOST + 1)

@@ -164,11 +164,7 @@ class Section(BaseSettings):
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:
-        """What is set for this process; `overrides` (a command's options) win.
-
-        Raises:
-            MisconfiguredError: with one line for each variable that can't be used.
-        """
+        """What is set, `overrides` before all; `MisconfiguredError` names every fault."""
         try:
             return cls(**overrides)
         except ValidationError as error:
@@ -369,11 +365,7 @@ class Settings(Section):
         return self
 
     def section(self, kind: type[Known]) -> Known:
-        """What is set of this kind: what `having` was given, else what this process has.
-
-        Raises:
-            MisconfiguredError: as `load`.
-        """
+        """What is set of this kind: what `having` was given, else what this process has."""
         given = self._sections.get(kind)
         return given if isinstance(given, kind) else kind.load()
 
@@ -419,11 +411,7 @@ class Settings(Section):
         return self.database_url.startswith("sqlite")
 
     def check_binding(self, host: str) -> None:
-        """Refuse to trust bearer tokens that are mere user ids where others could send them.
-
-        Raises:
-            MisconfiguredError: `dev` authentication, and `host` is no loopback address.
-        """
+        """Refuse to trust bearer tokens that are mere user ids where others could send them."""
         if self.auth == "dev" and not is_loopback(host):
             raise MisconfiguredError(
                 f"ROUTER_AUTH=dev lets anyone be anyone and is refused on {host}: "
@@ -431,11 +419,7 @@ class Settings(Section):
             )
 
     def check_shareable(self) -> None:
-        """Refuse a database that several processes can't share.
-
-        Raises:
-            MisconfiguredError: the database is SQLite.
-        """
+        """Refuse a database that several processes can't share."""
         if self.uses_sqlite:
             raise MisconfiguredError(
                 "ROUTER_DATABASE_URL is SQLite, which serves one process alone: "
@@ -444,10 +428,7 @@ class Settings(Section):
 
 
 def slips(sections: Iterable[type[Section]] = (), others: Iterable[str] = ()) -> list[str]:
-    """What to say of each variable of `unknown_variables`: that it means nothing, and the nearest.
-
-    They are no errors: another version may know them.
-    """
+    """What to say of each of `unknown_variables`: no errors, for another version may know them."""
     sections = list(sections)
     known = Settings.variables().union(*(each.variables() for each in sections))
     said = []

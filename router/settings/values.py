@@ -1,10 +1,8 @@
 """What a variable may hold: types of settings, each with a refusal that says what to write.
 
-The keys that payloads are encrypted with, as they are written in a setting. Pure.
-
-One line of `id:base64`, separated by commas: the first encrypts, all of them decrypt. So a key is
-replaced without a moment in which something can't be read: the new one is put last everywhere,
-then first, and the old one goes when nothing is left that it encrypted.
+Keys of payloads are `id:base64`, separated by commas: the first encrypts, all decrypt. A key is
+replaced with no gap: the new one is put last everywhere, then first, and the old one goes when
+nothing is left that it encrypted.
 """
 
 import base64
@@ -46,8 +44,7 @@ class PayloadKeys:
         >>> PayloadKeys.read("k1:" + "A" * 43 + "=").current
         'k1'
 
-        Raises:
-            ValueError: an id or a key can't be used, or an id is there twice.
+        Raises `ValueError`: an id or a key can't be used, or an id is there twice.
         """
         keys: dict[str, bytes] = {}
         for position, entry in enumerate(written.split(","), start=1):

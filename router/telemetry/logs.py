@@ -1,10 +1,7 @@
 """Log lines for people, or as JSON for machines: with trace, conversation and turn in them.
 
-Which conversation and turn the current task works for: what each line of the log is about.
-
-Neither has what people wrote. Python's own exceptions quote their input more often than not
-(a validation error prints the value at fault), so JSON has the type and the place of a failure,
-and the message only of errors of this project, which are written to be read.
+None has what people wrote. Python's exceptions quote their input more often than not, so JSON has
+the type and place of a failure, and the message only of errors of this project.
 """
 
 import json

@@ -1,11 +1,7 @@
-"""Every metric of the project, in one place, and the port that shows them.
-
-Every metric of the project, in one place, with what its labels may be.
+"""Every metric of the project, and the port that shows them, which the API's callers never reach.
 
 No label ever holds an id or anything that a person wrote: what it can be is bounded by the code
 or by configuration. The GenAI names are OpenTelemetry's, as its Prometheus exporter writes them.
-
-`/metrics` on a port of its own, which the API's callers never reach.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -113,11 +109,7 @@ class Circuits(Collector):
 
 @contextmanager
 def exposed(host: str, port: int) -> Iterator[str]:
-    """Serve this process's metrics; gives the address. Port 0 is any that is free.
-
-    Raises:
-        MisconfiguredError: the port can't be opened.
-    """
+    """Serve this process's metrics; gives the address. Port 0 is any that is free."""
     from prometheus_client import start_http_server
 
     try:

@@ -1,14 +1,8 @@
-"""Spans, for whoever does something worth one, and where they go.
+"""Spans, for whoever does something worth one; they cost next to nothing where nobody traces.
 
-Spans, for whoever does something worth one; they cost next to nothing where nobody traces.
-
-GenAI names are written out: the conventions are still "Development", and a library's constants
-would change under dashboards.
-
-Where spans go: to the collector that OpenTelemetry's own variables name, or nowhere.
-
-`OTEL_EXPORTER_OTLP_ENDPOINT` (or `…_TRACES_ENDPOINT`) switches tracing on. Sampler, resource,
-headers and batching are the standard `OTEL_*` variables, which the SDK reads by itself.
+`OTEL_EXPORTER_OTLP_ENDPOINT` (or `…_TRACES_ENDPOINT`) switches tracing on; the SDK reads the other
+`OTEL_*` variables by itself. GenAI names are written out: the conventions are still "Development",
+and a library's constants would change under dashboards.
 """
 
 import json
@@ -127,9 +121,8 @@ def traced(
 ) -> Iterator[list[Plugin]]:
     """Export spans while within, and on leaving what is left of them, as far as that is quick.
 
-    Gives what Temporal's client needs to carry the trace through workflows: nothing where
-    nobody traces. A replay emits nothing, for workflows have no spans of their own: it is the
-    turn, the activities, the models and the tools that do.
+    Gives what Temporal's client needs to carry the trace through workflows, if anybody traces. They
+    have no spans of their own: a replay emits nothing.
     """
     if not is_wanted(environment):
         yield []

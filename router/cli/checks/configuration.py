@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -49,29 +50,37 @@ async def authentication(settings: Settings) -> str:
         return "dev: a bearer token is a user id; good on loopback alone"
     if settings.jwt_jwks_url is None:
         return "jwt, with a shared secret"
-    keys = await _keys(settings.jwt_jwks_url)
+    url = settings.jwt_jwks_url
+    try:
+        async with httpx2.AsyncClient(timeout=SECONDS, trust_env=may_be_proxied(url)) as client:
+            keys = (await client.get(url)).raise_for_status().json()["keys"]
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
+        raise MisconfiguredError(
+            f"ROUTER_JWT_JWKS_URL={url} gives no key set ({type(error).__name__}): "
+            "see that it is right and can be reached from here"
+        ) from None
     if settings.jwt_issuer is None or settings.jwt_audience is None:
         raise MisconfiguredError(
             "an identity provider signs tokens for every application of the house, and all of "
             "them are taken: set ROUTER_JWT_ISSUER and ROUTER_JWT_AUDIENCE"
         )
-    return f"jwt, with {keys} keys from {settings.jwt_jwks_url}"
+    return f"jwt, with {len(keys)} keys from {url}"
 
 
 async def directory(settings: Settings) -> str:
-    """The people can be loaded."""
-    people = people_of(settings)
+    """The people can be loaded, and tokens can name their tenants."""
+    people, where = people_of(settings), settings.directory or SAMPLE
     tenants = people.tenants
-    where = settings.directory or SAMPLE
     nameable = settings.auth == "dev" or settings.jwt_tenant_claim is not None
     if not nameable and set(tenants) - {DEFAULT_TENANT}:
         raise MisconfiguredError(
             f"{where} has the tenants {', '.join(tenants)}, and no token can name one: "
             "set ROUTER_JWT_TENANT_CLAIM, or take `tenant` out"
         )
-    found = [f"{len(people.everyone(tenant))} people of {tenant}" for tenant in tenants]
-    alone = f"{len(people.everyone())} people"
-    return f"{alone if tenants == [DEFAULT_TENANT] else ', '.join(found)} in {where}"
+    if tenants == [DEFAULT_TENANT]:
+        return f"{len(people.everyone())} people in {where}"
+    found = (f"{len(people.everyone(tenant))} people of {tenant}" for tenant in tenants)
+    return f"{', '.join(found)} in {where}"
 
 
 async def flows(settings: Settings) -> str:
@@ -139,25 +148,10 @@ async def embedder(settings: Settings) -> str:
 
 async def thresholds(settings: Settings) -> str:
     """The thresholds of pre-selection can be read."""
-    if settings.thresholds is None:
-        return f"the default: {_shown(Thresholds())}"
-    return f"{_shown(read_thresholds(settings.thresholds))}, from {settings.thresholds}"
-
-
-def _shown(these: Thresholds) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in asdict(these).items())
-
-
-async def _keys(url: str) -> int:
-    try:
-        async with httpx2.AsyncClient(timeout=SECONDS, trust_env=may_be_proxied(url)) as client:
-            found = (await client.get(url)).raise_for_status().json()["keys"]
-    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
-        raise MisconfiguredError(
-            f"ROUTER_JWT_JWKS_URL={url} gives no key set ({type(error).__name__}): "
-            "see that it is right and can be reached from here"
-        ) from None
-    return len(found)
+    path = settings.thresholds
+    found = asdict(Thresholds() if path is None else read_thresholds(path))
+    shown = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
+    return f"the default: {shown}" if path is None else f"{shown}, from {path}"
 
 
 MACHINE_SECONDS = 3.0
@@ -179,13 +173,14 @@ async def temporal_binary(_settings: Settings) -> str:
 
 async def data_folder(settings: Settings) -> str:
     """The data folder can be written, or made."""
-    there = next(path for path in _upwards(settings.data) if path.exists())
+    folder = settings.data.absolute()
+    there = next(path for path in (folder, *folder.parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise MisconfiguredError(
             f"ROUTER_DATA={settings.data} can't be used, {there} isn't a folder that can be "
             "written: choose another, or correct its permissions"
         )
-    return str(settings.data.absolute())
+    return str(folder)
 
 
 async def api_port(_settings: Settings) -> str:
@@ -198,33 +193,15 @@ async def ui_port(settings: Settings) -> str:
     return await _free_or_ours(Ports().ui, settings.temporal_ui, "--ui-port")
 
 
-def _upwards(path: Path) -> list[Path]:
-    absolute = path.absolute()
-    return [absolute, *absolute.parents]
-
-
 async def _free_or_ours(port: int, url: str, option: str) -> str:
-    if _free(port):
+    with suppress(OSError):
+        socket.create_server((LOOPBACK, port)).close()
         return f"{LOOPBACK}:{port} is free"
-    if await _answers(url):
-        return f"answers at {url}"
+    with suppress(httpx2.HTTPError):
+        async with httpx2.AsyncClient(timeout=MACHINE_SECONDS, trust_env=False) as client:
+            if (await client.get(url, follow_redirects=True)).is_success:
+                return f"answers at {url}"
     raise MisconfiguredError(
         f"port {port} is in use by another program: stop that, or give `intent-router dev` "
         f"another with {option}"
     )
-
-
-def _free(port: int) -> bool:
-    try:
-        socket.create_server((LOOPBACK, port)).close()
-    except OSError:
-        return False
-    return True
-
-
-async def _answers(url: str) -> bool:
-    try:
-        async with httpx2.AsyncClient(timeout=MACHINE_SECONDS, trust_env=False) as client:
-            return (await client.get(url, follow_redirects=True)).is_success
-    except httpx2.HTTPError:
-        return False

@@ -1,29 +1,18 @@
-"""Checks of what runs elsewhere: the database, Temporal, MCP servers, and models.
-
-Asking a model is the only place that probes in which way it can be asked.
-"""
+"""Checks of what runs elsewhere: the database, Temporal, MCP servers, and models."""
 
 import asyncio
-from pathlib import Path
 
-from sqlalchemy.engine import make_url
 from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
 
+from router.cli.options import absent_database
 from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.gateway.retries import is_polled
 from router.llm.client import ChatModel
 from router.llm.servers import ServerMemory
-from router.llm.types import (
-    AccessRefused,
-    ChatAnswer,
-    ChatRequest,
-    Function,
-    ModelRefused,
-    UserMessage,
-)
+from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused, UserMessage
 from router.runtime.composition import SERVERS
 from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
 from router.settings import ModelAccess, Settings
@@ -41,8 +30,8 @@ MCP_SECONDS = 30.0
 
 async def database(settings: Settings) -> str:
     """The database answers, and its tables are those of this version."""
-    if settings.uses_sqlite and not _file(settings.database_url).exists():
-        return f"{_file(settings.database_url)} will be made by the first start"
+    if absent := absent_database(settings):
+        return f"{absent} will be made by the first start"
     database = Database(settings.database_url)
     try:
         async with asyncio.timeout(SECONDS):
@@ -128,22 +117,23 @@ async def worker_version(settings: Settings) -> str:
 async def mcp(settings: Settings) -> str:
     """Every MCP server is there, and lists what it has."""
     entries = servers_of(settings)
-    found = await asyncio.gather(*(_looked(settings, *entry) for entry in entries.items()))
+
+    async def looked(name: str, entry: ServerEntry) -> tuple[bool, str]:
+        try:
+            listing = await look(name, entry, settings.environment, MCP_SECONDS)
+        except Away as away:
+            return False, f"{name} isn't there: {away}"
+        there = f"{name}: {', '.join(tool.name for tool in listing.tools) or 'no tools'}"
+        source = SourceLine(str(settings.mcp_servers), 1)
+        foreign = in_english_only(ServerOffer(name, entry, listing, (), source).tools())
+        return True, f"{there}\n{foreign}" if foreign else there
+
+    found = await asyncio.gather(*(looked(*entry) for entry in entries.items()))
+    said = [words for _, words in found]
     if not all(fine for fine, _ in found):
         remedy = f"correct {settings.mcp_servers}, or mend the server; the others are used"
-        raise MisconfiguredError("\n".join([*(said for _, said in found), remedy]))
-    return "\n".join(said for _, said in found) or "none named by ROUTER_MCP_SERVERS"
-
-
-async def _looked(settings: Settings, name: str, entry: ServerEntry) -> tuple[bool, str]:
-    try:
-        listing = await look(name, entry, settings.environment, MCP_SECONDS)
-    except Away as away:
-        return False, f"{name} isn't there: {away}"
-    there = f"{name}: {', '.join(tool.name for tool in listing.tools) or 'no tools'}"
-    source = SourceLine(str(settings.mcp_servers), 1)
-    foreign = in_english_only(ServerOffer(name, entry, listing, (), source).tools())
-    return True, f"{there}\n{foreign}" if foreign else there
+        raise MisconfiguredError("\n".join([*said, remedy]))
+    return "\n".join(said) or "none named by ROUTER_MCP_SERVERS"
 
 
 async def _client(settings: Settings) -> Client:
@@ -155,10 +145,6 @@ async def _client(settings: Settings) -> Client:
             f"no Temporal server answers at ROUTER_TEMPORAL_ADDRESS={settings.temporal_address}: "
             "correct it, or start one (`intent-router dev` brings its own)"
         ) from None
-
-
-def _file(url: str) -> Path:
-    return Path(make_url(url).database or "")
 
 
 MODEL_SECONDS = 30.0
@@ -216,23 +202,14 @@ async def _probed(access: ModelAccess, memory: ServerMemory) -> str:
     try:
         answer = await chat.answer(probe, MODEL_SECONDS)
     except ModelRefused as error:
-        raise MisconfiguredError(f"{error}; {_remedy(error)}") from error
+        remedy = "correct ROUTER_LLM_MODEL and ROUTER_LLM_BASE_URL, which mostly ends with /v1"
+        if isinstance(error, AccessRefused):
+            remedy = "correct ROUTER_LLM_API_KEY, or see that it may use this model"
+        raise MisconfiguredError(f"{error}; {remedy}") from error
     finally:
         await chat.aclose()
+    said = f"{chat.endpoint} answers as {answer.model}, asked by {_WAYS[answer.how]}"
+    if not any(call.known for call in answer.calls):
+        said += ", but it called nothing: expect it to decide little"
     refused = ", ".join(sorted(memory.refused(chat.endpoint)))
-    return f"{chat.endpoint} answers as {answer.model}, {_asked_by(answer)}" + (
-        f"; it refuses {refused}" if refused else ""
-    )
-
-
-def _remedy(error: ModelRefused) -> str:
-    if isinstance(error, AccessRefused):
-        return "correct ROUTER_LLM_API_KEY, or see that it may use this model"
-    return "correct ROUTER_LLM_MODEL and ROUTER_LLM_BASE_URL, which mostly ends with /v1"
-
-
-def _asked_by(answer: ChatAnswer) -> str:
-    way = f"asked by {_WAYS[answer.how]}"
-    if any(call.known for call in answer.calls):
-        return way
-    return f"{way}, but it called nothing: expect it to decide little"
+    return f"{said}; it refuses {refused}" if refused else said

@@ -217,10 +217,7 @@ def above_the_prompt() -> Iterator[None]:
 
 
 def own(file: Path) -> Path:
-    """The file, which is there and is nobody else's to read: people type confidential things.
-
-    Raises OSError where it can't be.
-    """
+    """The file, made if need be, which nobody else may read: people type confidential things."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_CREAT, OWN)
     try:

@@ -63,12 +63,7 @@ class Commands:
         return self.talk.rest
 
     async def run(self, line: str) -> None:
-        """Do what the line says.
-
-        Raises:
-            Left: it says goodbye.
-            RouterError: the API refuses it, or isn't there.
-        """
+        """Do what the line says; raises `Left` where it says goodbye."""
         name, _, rest = line.partition(" ")
         known = self._known().get(name)
         if known is None:
@@ -229,10 +224,7 @@ async def _value(talk: ChatConversation, field: FormField, prompt: LinePrompt) -
 
 
 async def _read(talk: ChatConversation, field: FormField, typed: str) -> object:
-    """The field's value as it is sent; None, and said why, where it can't be one.
-
-    The desk reads days and amounts as they are typed.
-    """
+    """The field's value as it is sent; None, and said why, where it can't be one."""
     if field.type == "file":
         return await handed_in(talk, typed)
     if not field.options:
@@ -248,11 +240,7 @@ async def _read(talk: ChatConversation, field: FormField, typed: str) -> object:
 async def converse(
     url: str, token: str, wanted: str | None, *, new: bool, screen: Screen, state: Path
 ) -> None:
-    """Chat until whoever does so leaves, or the pipe ends.
-
-    Raises:
-        RouterError: the API isn't there, or refuses; at a terminal only before the chat begins.
-    """
+    """Chat until whoever does so leaves, or the pipe ends."""
     async with aclosing(Rest(url, token)) as rest:
         talk = ChatConversation(rest, screen, await _opened(rest, wanted, new=new))
         if screen.interactive:
