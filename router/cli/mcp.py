@@ -11,7 +11,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, get_args
 from urllib.parse import quote
 
@@ -61,9 +61,20 @@ class OfferedTool:
 
     name: str
     description: str
-    schema: ArgumentSchema
+    properties: Mapping[str, JsonValue]
     annotations: ToolAnnotations
     run: Run
+    required: tuple[str, ...] | None = ()
+    shared: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What the properties refer to."""
+
+    @property
+    def schema(self) -> ArgumentSchema:
+        """Of its arguments."""
+        whole = {"type": "object", "properties": dict(self.properties), **self.shared}
+        if self.required is not None:
+            whole["required"] = list(self.required)
+        return ArgumentSchema(whole)
 
 
 class Session:
@@ -100,9 +111,10 @@ class Session:
         return self._told(conversation, await self.rest.get(path))
 
     async def _sent(self, named: Any, message: dict[str, Any]) -> dict[str, Any]:
-        conversation = named or (await self.rest.post("/v1/conversations", {}))["id"]
-        turn = await self.rest.post(_messages(str(conversation)), message, wait=SECONDS)
-        return self._told(str(conversation), turn)
+        conversation = str(named or (await self.rest.post("/v1/conversations", {}))["id"])
+        return self._told(
+            conversation, await self.rest.post(_messages(conversation), message, wait=SECONDS)
+        )
 
     def _told(self, conversation: str, turn: dict[str, Any]) -> dict[str, Any]:
         # Only now: a message that was refused leaves everything as it was.
@@ -118,12 +130,6 @@ def _messages(conversation: str) -> str:
     return f"/v1/conversations/{quote(conversation, safe='')}/messages"
 
 
-def _schema(required: tuple[str, ...] = (), **properties: JsonValue) -> ArgumentSchema:
-    return ArgumentSchema(
-        {"type": "object", "properties": dict(properties), "required": list(required)}
-    )
-
-
 def _answer(kind: str, argument: str) -> Run:
     """Answers with an action of this kind, to the question that the other agent names, if any."""
 
@@ -132,6 +138,10 @@ def _answer(kind: str, argument: str) -> Run:
         return await session.act(given, type=kind, **{argument: given[argument]}, **named)
 
     return run
+
+
+WORDS: dict[str, JsonValue] = {"type": "string", "minLength": 1, "maxLength": 8000}
+_ID: JsonValue = {"type": "string", "minLength": 1, "maxLength": 128}
 
 
 async def _list(session: Session, given: Arguments) -> dict[str, Any]:
@@ -144,14 +154,13 @@ async def _decide(session: Session, given: Arguments) -> dict[str, Any]:
     return await session.rest.post(path, decision)
 
 
-WORDS: dict[str, JsonValue] = {"type": "string", "minLength": 1, "maxLength": 8000}
-_ID: JsonValue = {"type": "string", "minLength": 1, "maxLength": 128}
+_ANSWERED: dict[str, JsonValue] = {"question": QUESTION, "conversation": CONVERSATION}
 
 ALWAYS = (
     OfferedTool(
         "list_capabilities",
         "Lists the flows, skills and tools that this person may use, by name.",
-        _schema(kind={"type": "string", "enum": ["flow", "skill", "tool"]}),
+        {"kind": {"type": "string", "enum": ["flow", "skill", "tool"]}},
         LOOKS,
         _list,
     ),
@@ -160,54 +169,55 @@ ALWAYS = (
         "Says something to the desk, in Chinese or English, and gives the turn that answers. Its "
         "`replies` may ask: answer `choices` by choose, a `form` by fill or in words, `confirm` "
         "by confirm once the person has agreed.",
-        _schema(("text",), text=WORDS, conversation=CONVERSATION),
+        {"text": WORDS, "conversation": CONVERSATION},
         ACTS,
         lambda session, given: session.send(given, {"text": given["text"]}),
+        ("text",),
     ),
     OfferedTool(
         "choose",
         "Picks one of the options that the last turn offered, by its value.",
-        _schema(("value",), value={}, question=QUESTION, conversation=CONVERSATION),
+        {"value": {}, **_ANSWERED},
         ACTS,
         _answer("choose", "value"),
+        ("value",),
     ),
     OfferedTool(
         "fill",
         "Fills in the form that the last turn asked for: values by the names of its fields.",
-        _schema(
-            ("values",), values={"type": "object"}, question=QUESTION, conversation=CONVERSATION
-        ),
+        {"values": {"type": "object"}, **_ANSWERED},
         ACTS,
         _answer("form", "values"),
+        ("values",),
     ),
     OfferedTool(
         "confirm",
         "Answers what the last turn wants confirmed. Say true only where the person has seen the "
         "summary and agreed to it: it is then done in their name.",
-        _schema(
-            ("value",), value={"type": "boolean"}, question=QUESTION, conversation=CONVERSATION
-        ),
+        {"value": {"type": "boolean"}, **_ANSWERED},
         COMMITS,
         _answer("confirm", "value"),
+        ("value",),
     ),
     OfferedTool(
         "turn",
         "Gives the turn that answered an earlier message, for one that was still running.",
-        _schema(("conversation", "message_id"), conversation=CONVERSATION, message_id=_ID),
+        {"conversation": CONVERSATION, "message_id": _ID},
         LOOKS,
         Session.turn,
+        ("conversation", "message_id"),
     ),
     OfferedTool(
         "flow_runs",
         "Lists what this person has asked for, newest first, and how it stands.",
-        _schema(status={"type": "string", "enum": list(get_args(FlowStatus))}),
+        {"status": {"type": "string", "enum": list(get_args(FlowStatus))}},
         LOOKS,
         lambda session, given: session.rest.get("/v1/flow-runs", status=given.get("status")),
     ),
     OfferedTool(
         "approvals",
         "Lists what waits for this person's decision, each with the digest of what it shows.",
-        _schema(),
+        {},
         LOOKS,
         lambda session, _: session.rest.get("/v1/approvals"),
     ),
@@ -215,16 +225,16 @@ ALWAYS = (
         "decide",
         "Gives this person's decision on an approval. Only where the person has seen it and "
         "decided: send its digest back, so that nothing else is decided.",
-        _schema(
-            ("approval", "decision", "digest"),
-            approval=_ID,
-            decision={"type": "string", "enum": list(get_args(Verdict))},
-            digest=_ID,
-            comment={"type": "string", "maxLength": 2000},
-            to={"type": "string", "maxLength": 64, "description": "For delegate and add"},
-        ),
+        {
+            "approval": _ID,
+            "decision": {"type": "string", "enum": list(get_args(Verdict))},
+            "digest": _ID,
+            "comment": {"type": "string", "maxLength": 2000},
+            "to": {"type": "string", "maxLength": 64, "description": "For delegate and add"},
+        },
         COMMITS,
         _decide,
+        ("approval", "decision", "digest"),
     ),
 )
 
@@ -232,90 +242,50 @@ ALWAYS = (
 Listed = Mapping[str, Any]
 """A capability as `/v1/capabilities` lists it."""
 
-_SHARED = ("$defs", "definitions")
-"""What a schema's properties refer to."""
-
 
 def by_name(capability: Listed) -> OfferedTool:
-    """A flow, skill or tool as a tool that starts it."""
-    return _skill(capability) if capability["kind"] == "skill" else _startable(capability)
+    """A flow, skill or tool as a tool that starts it.
 
+    Skills have no parameters: they are asked for in words, and chosen where that is asked.
+    """
+    name, about, title = (capability[key] for key in ("name", "description", "title"))
+    parameters = capability.get("parameters") or {}
+    own = dict(parameters.get("properties") or {})
+    is_skill = capability["kind"] == "skill"
+    said = "What is wanted" if is_skill else "Said to it"
+    said += f" in one sentence that says all that is known: {title}, …"
+    ours: dict[str, JsonValue] = {
+        "request": {**WORDS, "description": said},
+        "conversation": CONVERSATION,
+    }
 
-def _startable(capability: Listed) -> OfferedTool:
-    name, own = capability["name"], _properties(capability)
-    schema = capability.get("parameters") or {}
-    ours = {"request": _request(capability, "Said to it"), "conversation": CONVERSATION}
+    async def ask(session: Session, given: Arguments) -> dict[str, Any]:
+        turn = await session.send_apart(given, {"text": given.get("request") or title})
+        choices = [reply for reply in turn.get("replies", []) if reply["type"] == "choices"]
+        if name in [option["value"] for reply in choices for option in reply["options"]]:
+            return await session.act(turn, type="choose", value=name)
+        return turn
 
-    async def run(session: Session, given: Arguments) -> dict[str, Any]:
+    async def start(session: Session, given: Arguments) -> dict[str, Any]:
         mine = {key: value for key, value in given.items() if key in ours and key not in own}
         slots = {key: value for key, value in given.items() if key in own and value is not None}
         action = {"type": "start", "flow": name, "slots": slots}
         turn = await session.send_apart(mine, {"action": action})
-        if mine.get("request") and _asks(turn, name):
-            there = {"conversation": turn["conversation"]}
-            return await session.send(there, {"text": mine["request"]})
+        flow = turn.get("flow") or {}
+        # Only where it wants to know more: no words of an agent's are a yes.
+        if mine.get("request") and (flow.get("name"), flow.get("status")) == (name, "collecting"):
+            return await session.send(turn, {"text": mine["request"]})
         return turn
 
-    return OfferedTool(
-        name,
-        f"{capability['description']} Gives the turn that answers. What is left out it asks for: "
-        "answer by fill, choose or confirm, with the turn's conversation.",
-        ArgumentSchema(
-            {
-                "type": "object",
-                "properties": {**ours, **own},
-                **{key: schema[key] for key in _SHARED if key in schema},
-            }
-        ),
-        ACTS,
-        run,
+    if is_skill:
+        about = f"{about} Asks the desk for it and gives the turn that answers."
+        return OfferedTool(name, about, ours, ACTS, ask, None)
+    about = (
+        f"{about} Gives the turn that answers. What is left out it asks for: "
+        "answer by fill, choose or confirm, with the turn's conversation."
     )
-
-
-def _skill(capability: Listed) -> OfferedTool:
-    """Skills have no parameters: they are asked for in words, and chosen where that is asked."""
-    name, title = capability["name"], capability["title"]
-
-    async def run(session: Session, given: Arguments) -> dict[str, Any]:
-        turn = await session.send_apart(given, {"text": given.get("request") or title})
-        if name in _options(turn):
-            there = {"conversation": turn["conversation"]}
-            return await session.act(there, type="choose", value=name)
-        return turn
-
-    properties: dict[str, JsonValue] = {
-        "request": _request(capability, "What is wanted"),
-        "conversation": CONVERSATION,
-    }
-    return OfferedTool(
-        name,
-        f"{capability['description']} Asks the desk for it and gives the turn that answers.",
-        ArgumentSchema({"type": "object", "properties": properties}),
-        ACTS,
-        run,
-    )
-
-
-def _properties(capability: Listed) -> dict[str, JsonValue]:
-    return dict((capability.get("parameters") or {}).get("properties") or {})
-
-
-def _request(capability: Listed, what: str) -> dict[str, JsonValue]:
-    about = f"{what} in one sentence that says all that is known: {capability['title']}, …"
-    return {**WORDS, "description": about}
-
-
-def _asks(turn: Listed, name: str) -> bool:
-    """True where it wants to know more. Where it wants a yes, no words of an agent's are one."""
-    flow = turn.get("flow") or {}
-    return (flow.get("name"), flow.get("status")) == (name, "collecting")
-
-
-def _options(turn: Listed) -> set[Any]:
-    """What can be chosen now."""
-    choices = [reply for reply in turn.get("replies", []) if reply["type"] == "choices"]
-    values = [option["value"] for reply in choices for option in reply["options"]]
-    return {value for value in values if isinstance(value, str)}
+    shared = {key: parameters[key] for key in ("$defs", "definitions") if key in parameters}
+    return OfferedTool(name, about, {**ours, **own}, ACTS, start, None, shared)
 
 
 LOOPBACK = "127.0.0.1"
@@ -363,22 +333,19 @@ class McpTools:
     ) -> types.CallToolResult:
         """What a tool comes to; a refusal is a result too, for whoever asked to read."""
         try:
-            answer = await self._run(params.name, params.arguments or {})
+            offered, arguments = await self.offered(), params.arguments or {}
+            if params.name not in offered:
+                raise NotFound(f"there is no tool {params.name[:80]!r} here; list the tools")
+            tool = offered[params.name]
+            if problems := tool.schema.problems(arguments):
+                raise InvalidInput("; ".join(problems[:10]))
+            answer = await tool.run(self._session, arguments)
         except RouterError as error:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
         text = json.dumps(answer, ensure_ascii=False)
         return types.CallToolResult(
             content=[types.TextContent(text=text)], structured_content=answer
         )
-
-    async def _run(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        offered = await self.offered()
-        if name not in offered:
-            raise NotFound(f"there is no tool {name[:80]!r} here; list the tools")
-        problems = offered[name].schema.problems(arguments)
-        if problems:
-            raise InvalidInput("; ".join(problems[:10]))
-        return await offered[name].run(self._session, arguments)
 
 
 def server_of(session: Session) -> Server[Any]:
@@ -463,5 +430,4 @@ def mcp(
         raise typer.BadParameter("name one of --user and --token (or ROUTER_TOKEN)")
     if not url.startswith(("http://", "https://")):
         raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
-
     asyncio.run(over_stdio(url, bearer) if http is None else over_http(url, bearer, http))

@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -68,20 +68,20 @@ def named(
 
 
 def _check_form(what: What, name: str) -> None:
-    form, written = (
-        (_KEBAB, "small letters, digits and single hyphens, as in policy-advisor")
+    form, joint, written = (
+        (_KEBAB, "-", "small letters, digits and single hyphens, as in policy-advisor")
         if what == "skill"
-        else (_SNAKE, "small letters, digits and single _, a letter first, as in desk_lamp")
+        else (_SNAKE, "_", "small letters, digits and single _, a letter first, as in desk_lamp")
     )
-    if not form.fullmatch(name) or len(name) > LONGEST[what]:
-        remedy = f"write up to {LONGEST[what]} {written}"
+    most = LONGEST[what]
+    if not form.fullmatch(name) or len(name) > most:
         # What might be meant by a name of another form: `Desk Lamp` is desk_lamp.
         parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name) if name.isascii() else []
-        near = ("-" if what == "skill" else "_").join(part.lower() for part in parts)[
-            : LONGEST[what]
-        ]
+        near = joint.join(part.lower() for part in parts)[:most]
         meant = f", such as {near}" if near and form.fullmatch(near) else ""
-        raise InvalidInput(f"a {what} can't be called {name[:80]!r}: {remedy}{meant}")
+        raise InvalidInput(
+            f"a {what} can't be called {name[:80]!r}: write up to {most} {written}{meant}"
+        )
 
 
 def _words(option: str, written: str) -> str:
@@ -111,23 +111,19 @@ def about(text: str, names: Names, stand_in: str) -> str:
 
     Lines that are patterns get the words in small letters, which messages are searched in.
     """
-    return "".join(
-        _line_about(line, names, stand_in, small=line.lstrip().startswith("- '"))
-        for line in text.splitlines(keepends=True)
-    )
-
-
-def _line_about(line: str, names: Names, stand_in: str, *, small: bool) -> str:
-    zh, en = (names.zh.lower(), names.en.lower()) if small else (names.zh, names.en)
-    for stands, means in (
-        (stand_in.upper(), names.name.upper()),
-        (stand_in, names.name),
-        ("示例事项", zh),
-        ("sample request", en),
-        ("Sample request", names.en[0].upper() + names.en[1:]),
-    ):
-        line = line.replace(stands, means)
-    return line
+    lines = []
+    for line in text.splitlines(keepends=True):
+        small = line.lstrip().startswith("- '")
+        for stands, means in (
+            (stand_in.upper(), names.name.upper()),
+            (stand_in, names.name),
+            ("示例事项", names.zh.lower() if small else names.zh),
+            ("sample request", names.en.lower() if small else names.en),
+            ("Sample request", names.en[0].upper() + names.en[1:]),
+        ):
+            line = line.replace(stands, means)  # noqa: PLW2901
+        lines.append(line)
+    return "".join(lines)
 
 
 def check_absent(files: Iterable[NewFile]) -> None:
@@ -235,9 +231,6 @@ def schema_for(folder: Path, name: str, top: Path | None = None) -> tuple[str, l
     return Path(os.path.relpath(copies, folder)).as_posix(), missing
 
 
-MY_FLOW = "my_flow"
-
-
 def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """Files of a flow that loads, starts by its examples and has no rival; or `InvalidInput`."""
     own = Path(next(iter(flows.__path__)))
@@ -245,8 +238,8 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
     folder = folder_at(place.folder)
     near, copies = schema_for(folder, "flow")
     near_story, story_copies = schema_for(folder / "tests", "story", folder)
-    flow = about(template("my_flow.yaml"), names, MY_FLOW).replace("../../schemas", near)
-    story = about(template("my_flow_story.yaml"), names, MY_FLOW)
+    flow = about(template("my_flow.yaml"), names, "my_flow").replace("../../schemas", near)
+    story = about(template("my_flow_story.yaml"), names, "my_flow")
     files = [
         NewFile(folder / f"{names.name}.yaml", flow),
         NewFile(
@@ -254,7 +247,15 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
         ),
     ]
     check_absent(files)
-    _check_alone(settings, names, flow)
+    with TemporaryDirectory() as aside:
+        path = Path(aside) / f"{names.name}.yaml"
+        path.write_text(flow, encoding="utf-8")
+        rivals = validated(settings, [path]).between
+    if rivals:
+        raise InvalidInput(
+            f"by the words {names.zh!r} and {names.en!r} it would be in another flow's way "
+            f"({rivals[0].what}): choose other words with --zh and --en"
+        )
     command = f'intent-router route "我要申请{names.zh}"'
     test = f"intent-router flows test {files[1].path}"
     setting = None if place.in_use else ("ROUTER_FLOWS", folder)
@@ -263,29 +264,14 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
     )
 
 
-def _check_alone(settings: Settings, names: Names, text: str) -> None:
-    with TemporaryDirectory() as aside:
-        path = Path(aside) / f"{names.name}.yaml"
-        path.write_text(text, encoding="utf-8")
-        rivals = validated(settings, [path]).between
-    if rivals:
-        raise InvalidInput(
-            f"by the words {names.zh!r} and {names.en!r} it would be in another flow's way "
-            f"({rivals[0].what}): choose other words with --zh and --en"
-        )
-
-
-MY_SKILL = "my-skill"
-
-
 def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """The files of a skill in the Agent Skills format."""
     place = place_for(given, settings.skills, Path(next(iter(skills.__path__))), "skills")
     folder = folder_at(place.folder)
     lines = folder / "tests" / f"{names.name}.jsonl"
     files = [
-        NewFile(folder / names.name / "SKILL.md", about(template("SKILL.md"), names, MY_SKILL)),
-        NewFile(lines, about(template("my_skill_lines.jsonl"), names, MY_SKILL)),
+        NewFile(folder / names.name / "SKILL.md", about(template("SKILL.md"), names, "my-skill")),
+        NewFile(lines, about(template("my_skill_lines.jsonl"), names, "my-skill")),
     ]
     setting = None if place.in_use else ("ROUTER_SKILLS", folder)
     commands = (
@@ -296,20 +282,29 @@ def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldR
 
 
 Kind = Literal["python", "http", "openapi", "mcp"]
-MY_TOOL = "my_tool"
 _OWN = Path(activities.__path__[0]) / "tools"
 
 
 def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -> ScaffoldResult:
     """The files of a tool of this kind, with a test of it, where tools of the kind are found."""
-    return _KINDS[kind](settings, names, given)
+    if kind == "python":
+        return _python(names, given)
+    if kind == "mcp":
+        return _mcp(settings, names, given)
+    if kind == "http":
+        return _requesting(settings, names, given, "my_tool.json", "my_tool_http_test.py")
+    begun = _requesting(settings, names, given, "my_tool_openapi.json", "my_tool_openapi_test.py")
+    document = begun.files[0].path.with_suffix(".openapi.yaml")
+    described = NewFile(document, _text("my_tool.openapi.yaml", names))
+    remark = f"put your system's document into {document}, and its address: {_variable(names)}"
+    return ScaffoldResult([described, *begun.files], begun.commands, remark)
 
 
 def _text(name: str, names: Names) -> str:
-    return about(template(name), names, MY_TOOL)
+    return about(template(name), names, "my_tool")
 
 
-def _python(_: Settings, names: Names, given: Path | None) -> ScaffoldResult:
+def _python(names: Names, given: Path | None) -> ScaffoldResult:
     """A function of a package of tools: that is how code is found."""
     place = place_for(given, None, _OWN, "activities/tools")
     root, package = package_of(folder_at(place.folder))
@@ -339,20 +334,6 @@ def package_of(folder: Path) -> tuple[Path, str]:
             "run this in a checkout of the project, or choose --kind http, openapi or mcp"
         )
     return root, ".".join(names)
-
-
-def _http(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
-    """A file that declares the request itself."""
-    return _requesting(settings, names, given, "my_tool.json", "my_tool_http_test.py")
-
-
-def _openapi(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
-    """A document of operations, and a file beside it that selects one of them."""
-    begun = _requesting(settings, names, given, "my_tool_openapi.json", "my_tool_openapi_test.py")
-    document = begun.files[0].path.with_suffix(".openapi.yaml")
-    described = NewFile(document, _text("my_tool.openapi.yaml", names))
-    remark = f"put your system's document into {document}, and its address: {_variable(names)}"
-    return ScaffoldResult([described, *begun.files], begun.commands, remark)
 
 
 def _requesting(
@@ -390,8 +371,11 @@ def _mcp(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult
     near, copies = schema_for(folder, "mcp")
     file, program = folder / f"{names.name}.json", folder / f"{names.name}_server.py"
     test = _beside(folder) / f"test_{names.name}.py"
+    python = Path(sys.executable)  # not resolved: it is the environment's own
+    if python.is_relative_to(Path.cwd()):
+        python = python.relative_to(Path.cwd())
     entry = _text("my_tool_mcp.json", names).replace("../../schemas", near)
-    entry = entry.replace('"python"', f'"{_python_here()}"')
+    entry = entry.replace('"python"', f'"{python.as_posix()}"')
     entry = entry.replace(f'["{program.name}"]', f'["{program.as_posix()}"]')
     text = _text("my_tool_mcp_test.py", names).replace(f"{names.name}_mcp.json", file.name)
     files = [
@@ -408,12 +392,6 @@ def _mcp(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult
     return ScaffoldResult([*files, *copies], [listing, f"python -m pytest {test}"], remark)
 
 
-def _python_here() -> str:
-    """The interpreter that has this project, as it is typed from here."""
-    here = Path(sys.executable)
-    return (here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here).as_posix()
-
-
 def _beside(folder: Path) -> Path:
     """Where tests of what is in `folder` go: with the project's own, or into `tests` in it."""
     checkout = _OWN.parents[1]
@@ -427,14 +405,6 @@ def _pointing(text: str, test: Path, file: Path) -> str:
     way = Path(os.path.relpath(file.resolve().parent, test.resolve().parent))
     steps = "".join(".parent" if part == ".." else f' / "{part}"' for part in way.parts)
     return text.replace("Path(__file__).parent", f"Path(__file__).parent{steps}")
-
-
-_KINDS: Mapping[Kind, Callable[[Settings, Names, Path | None], ScaffoldResult]] = {
-    "python": _python,
-    "http": _http,
-    "openapi": _openapi,
-    "mcp": _mcp,
-}
 
 
 app = typer.Typer(help="Begin a flow, a skill or a tool with files that work at once.")
@@ -474,7 +444,7 @@ def skill(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> No
 def tool(
     name: Name,
     kind: Annotated[
-        Literal["python", "http", "openapi", "mcp"],
+        Kind,
         typer.Option(
             help="A function here, a declared request, an operation of an OpenAPI document, "
             "or a program of its own."
@@ -490,8 +460,7 @@ def tool(
     _write(new_tool(settings, names, kind, folder))
 
 
-def _write(written: "ScaffoldResult") -> None:
-
+def _write(written: ScaffoldResult) -> None:
     write_all(written.files)
     for file in written.files:
         typer.echo(f"wrote {file.path}")

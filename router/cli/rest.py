@@ -27,19 +27,6 @@ class RestRefused(RouterError):
         self.status = status
 
 
-def _client(url: str, headers: dict[str, str], timeout: httpx2.Timeout) -> httpx2.AsyncClient:
-    try:
-        return httpx2.AsyncClient(
-            base_url=url, headers=headers, timeout=timeout, trust_env=may_be_proxied(url)
-        )
-    except (ImportError, ValueError) as error:
-        raise MisconfiguredError(
-            f"the API at {url} can't be reached through the proxy that the environment names in "
-            f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY: {str(error).partition('. ')[0]}; name one that "
-            "begins with http://, or unset it"
-        ) from None
-
-
 @dataclass(frozen=True)
 class ServerSentEvent:
     """A server-sent event: its name, its data, and where it stands in what can be resumed."""
@@ -64,7 +51,16 @@ class Rest:
         self._url = url
         timeout = httpx2.Timeout(SECONDS, connect=CONNECTED_WITHIN)
         headers = {"Authorization": f"Bearer {token}"}
-        self._http = _client(url, headers, timeout)
+        try:
+            self._http = httpx2.AsyncClient(
+                base_url=url, headers=headers, timeout=timeout, trust_env=may_be_proxied(url)
+            )
+        except (ImportError, ValueError) as error:
+            raise MisconfiguredError(
+                f"the API at {url} can't be reached through the proxy that the environment names "
+                f"in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY: {str(error).partition('. ')[0]}; name "
+                "one that begins with http://, or unset it"
+            ) from None
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -85,11 +81,7 @@ class Rest:
         return await self._answer(self._http.build_request("POST", path, files=files))
 
     async def events(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, JsonValue] | None = None,
-        after: str | None = None,
+        self, method: str, path: str, body: dict[str, JsonValue] | None = None, after: str = ""
     ) -> AsyncGenerator[ServerSentEvent]:
         """The events of a stream until it ends; `after` is the id of the last one seen before."""
         headers = {"Accept": EVENTS} | ({"Last-Event-ID": after} if after else {})

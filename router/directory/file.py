@@ -5,7 +5,6 @@ would be worse than one that refuses to start.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from itertools import pairwise
@@ -113,7 +112,13 @@ class FileDirectory:
     def load(cls, path: Path | None = None) -> Self:
         """The directory in the file at `path`, or the sample; `DefinitionError` has all faults."""
         file = path or SAMPLE
-        return cls._of(_yaml(_text(file), str(file)), str(file))
+        try:
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise MisconfiguredError(
+                f"ROUTER_DIRECTORY={file} can't be read ({error}): name a readable YAML file"
+            ) from error
+        return cls._of(_yaml(text, str(file)), str(file))
 
     @classmethod
     def read(cls, text: str, source: str) -> Self:
@@ -129,8 +134,12 @@ class FileDirectory:
 
     @classmethod
     def _of(cls, document: Any, source: str) -> Self:
-        entries, problems = _entries(document, source)
-        problems += _broken_links(entries, source, _listed(document))
+        users = document.get("users") if isinstance(document, dict) else None
+        if not isinstance(users, list) or not users:
+            remedy = "write `users:` and a list of people"
+            raise DefinitionError([Problem(source, 1, "it lists nobody", remedy)])
+        entries, problems = _entries(users, source)
+        problems += _broken_links(entries, source, users)
         if problems:
             raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
         people = [(entry, entry.principal) for _, entry in entries]
@@ -169,45 +178,31 @@ class FileDirectory:
         return [(one, name) for (where, name), one in self._accounts.items() if where == platform]
 
 
-def _text(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise MisconfiguredError(
-            f"ROUTER_DIRECTORY={file} can't be read ({error}): name a readable YAML file"
-        ) from error
-
-
 def _yaml(text: str, source: str) -> Any:
     too_deep = Problem(source, 1, "it is nested too deep", "a directory needs less than ten")
     if opens_too_many(text):
         raise DefinitionError([too_deep])
     try:
         return YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what, remedy = error.problem or "it is no YAML", "write YAML 1.2"
+        if "'\\t'" in what:
+            what, remedy = "a line is indented with a tab", "indent with spaces"
+        problem = Problem(source, mark.line + 1 if mark else 1, what, remedy)
+        raise DefinitionError([problem]) from error
     except YAMLError as error:
-        raise DefinitionError([_unreadable(error, source)]) from error
+        problem = Problem(source, 1, f"it is no YAML: {error}", "write YAML 1.2")
+        raise DefinitionError([problem]) from error
     except RecursionError:
         raise DefinitionError([too_deep]) from None
-
-
-def _unreadable(error: YAMLError, file: str) -> Problem:
-    if isinstance(error, MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        if "'\\t'" in str(error.problem):
-            return Problem(file, line, "a line is indented with a tab", "indent with spaces")
-        return Problem(file, line, error.problem or "it is no YAML", "write YAML 1.2")
-    return Problem(file, 1, f"it is no YAML: {error}", "write YAML 1.2")
 
 
 _Entries = list[tuple[int, PersonEntry]]
 
 
-def _entries(document: Any, file: str) -> tuple[_Entries, list[Problem]]:
+def _entries(users: list[Any], file: str) -> tuple[_Entries, list[Problem]]:
     """The people that can be read, each with its line, and what is wrong with the others."""
-    users = document.get("users") if isinstance(document, dict) else None
-    if not isinstance(users, list) or not users:
-        return [], [Problem(file, 1, "it lists nobody", "write `users:` and a list of people")]
     good: _Entries = []
     problems: list[Problem] = []
     for index, raw in enumerate(users):
@@ -221,62 +216,59 @@ def _entries(document: Any, file: str) -> tuple[_Entries, list[Problem]]:
 
 def _field_problems(error: ValidationError, raw: Any, line: int, file: str) -> Iterator[Problem]:
     for fault in error.errors():
-        name = ".".join(map(str, fault["loc"])) or "user"
+        place = fault["loc"]
+        name = ".".join(map(str, place)) or "user"
         given = f"={fault['input']!r}" if fault["type"] not in {"missing", "model_type"} else ""
-        where = _line_of(raw, fault["loc"], line)
+        where = line
+        if isinstance(raw, CommentedMap) and place and place[0] in raw:
+            where = int(raw.lc.key(place[0])[0]) + 1
+        what, remedy = f"{name}{given} can't be used", fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             known = PersonEntry.model_fields
+            what = f"there is no key {name}"
             remedy = nearest(name, known) or f"there are {', '.join(known)}"
-            yield Problem(file, where, f"there is no key {name}", remedy)
-            continue
-        yield Problem(
-            file, where, f"{name}{given} can't be used", fault["msg"].removeprefix("Value error, ")
-        )
-
-
-def _line_of(raw: Any, loc: tuple[int | str, ...], otherwise: int) -> int:
-    if isinstance(raw, CommentedMap) and loc and loc[0] in raw:
-        return int(raw.lc.key(loc[0])[0]) + 1
-    return otherwise
+        yield Problem(file, where, what, remedy)
 
 
 _Ids = set[tuple[Any, Any]]
+_Managers = Mapping[tuple[str, str], str | None]
 
 
-def _listed(document: Any) -> _Ids:
-    """Whoever is there, with tenant, those included of whom something else is wrong."""
-    users = document.get("users") if isinstance(document, dict) else None
-    people = [one for one in users if isinstance(one, dict)] if isinstance(users, list) else []
-    ids = [(one.get("tenant", DEFAULT_TENANT), one.get("id")) for one in people]
-    return {each for each in ids if all(isinstance(part, str) for part in each)}
-
-
-def _broken_links(entries: _Entries, file: str, known: _Ids) -> list[Problem]:
+def _broken_links(entries: _Entries, file: str, users: list[Any]) -> list[Problem]:
     """What only shows when all people are known: doubles, strangers, circles, reserved roles."""
-    lines: dict[tuple[str, str], list[int]] = defaultdict(list)
+    people = (one for one in users if isinstance(one, dict))
+    ids = [(one.get("tenant", DEFAULT_TENANT), one.get("id")) for one in people]
+    # Those included of whom something else is wrong.
+    known = {each for each in ids if all(isinstance(part, str) for part in each)}
+    managers = {(entry.tenant, entry.id): entry.manager for _, entry in entries}
+    lines: dict[tuple[str, str], int] = {}
+    owners: dict[tuple[str, str], PersonEntry] = {}
     problems: list[Problem] = []
     for line, entry in entries:
-        problems += (Problem(file, line, *fault) for fault in _faults(entry, known))
-        lines[entry.tenant, entry.id].append(line)
-    for (_, user), found in lines.items():
-        problems += (
-            Problem(file, line, f"id={user} is there twice", f"it is on line {found[0]} already")
-            for line in found[1:]
-        )
-    return problems + _shared_accounts(entries, file) + _circles(entries, file)
-
-
-def _shared_accounts(entries: _Entries, file: str) -> list[Problem]:
-    """Accounts of two people: one would act as the other."""
-    owners: dict[tuple[str, str], tuple[str, str]] = {}
-    problems = []
-    for line, entry in entries:
+        faults = [*_faults(entry, known)]
+        if first := lines.get((entry.tenant, entry.id)):
+            faults.append((f"id={entry.id} is there twice", f"it is on line {first} already"))
+        lines.setdefault((entry.tenant, entry.id), line)
         for platform, account in entry.accounts.items():
-            owner = owners.setdefault((platform, account), (entry.tenant, entry.id))
-            if owner != (entry.tenant, entry.id):
-                what = f"{entry.id}'s account {platform}: {account} is {owner[1]}'s too"
-                problems.append(Problem(file, line, what, "give it to one of them"))
+            owner = owners.setdefault((platform, account), entry)
+            # One would act as the other.
+            if (owner.tenant, owner.id) != (entry.tenant, entry.id):
+                what = f"{entry.id}'s account {platform}: {account} is {owner.id}'s too"
+                faults.append((what, "give it to one of them"))
+        if _over_themselves(entry, managers):
+            what = f"{entry.id} is, over others, their own manager"
+            faults.append((what, "break the circle"))
+        problems += (Problem(file, line, *fault) for fault in faults)
     return problems
+
+
+def _over_themselves(entry: PersonEntry, managers: _Managers) -> bool:
+    """True for who is, over some steps, their own manager: approvals would never rise."""
+    above, seen = entry.manager, {entry.id}
+    while above is not None and above not in seen:
+        seen.add(above)
+        above = managers.get((entry.tenant, above))
+    return above == entry.id != entry.manager
 
 
 def _faults(entry: PersonEntry, known: _Ids) -> Iterator[tuple[str, str]]:
@@ -291,18 +283,3 @@ def _faults(entry: PersonEntry, known: _Ids) -> Iterator[tuple[str, str]]:
         yield f"{entry.id} is away and nobody stands in", "name a delegate"
     if FLOW_ROLE in entry.roles:
         yield f"{entry.id} has the role {FLOW_ROLE}", "take it out: only running flows hold it"
-
-
-def _circles(entries: _Entries, file: str) -> list[Problem]:
-    """People who are, over some steps, their own manager: approvals would never rise."""
-    managers = {(entry.tenant, entry.id): entry.manager for _, entry in entries}
-    problems = []
-    for line, entry in entries:
-        above, seen = entry.manager, {entry.id}
-        while above is not None and above not in seen:
-            seen.add(above)
-            above = managers.get((entry.tenant, above))
-        if above == entry.id and entry.manager != entry.id:
-            what = f"{entry.id} is, over others, their own manager"
-            problems.append(Problem(file, line, what, "break the circle"))
-    return problems

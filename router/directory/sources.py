@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -75,10 +75,8 @@ class DirectoryAddress:
     def __init__(
         self, url: str, token: str | None, seconds: float = 60.0, stale_seconds: float = 86_400.0
     ) -> None:
-        self.seconds = seconds
-        self.stale_seconds = stale_seconds
-        self._url = url
-        self._token = token
+        self.seconds, self.stale_seconds = seconds, stale_seconds
+        self._url, self._token = url, token
         self._etag: str | None = None
 
     def read(self) -> FileDirectory | None:
@@ -94,29 +92,31 @@ class DirectoryAddress:
             ) from error
 
     def _asked(self, client: httpx2.Client) -> FileDirectory | None:
-        with client.stream("GET", self._url, headers=self._headers()) as answer:
+        headers = {"Accept": "application/json, application/yaml;q=0.9"}
+        headers |= {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        headers |= {"If-None-Match": self._etag} if self._etag else {}
+        here = f"ROUTER_DIRECTORY={self._url}"
+        with client.stream("GET", self._url, headers=headers) as answer:
             if answer.status_code == httpx2.codes.NOT_MODIFIED and self._etag:
                 return None
+            if answer.status_code in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
+                raise MisconfiguredError(
+                    f"{here} answers {answer.status_code}: "
+                    "set ROUTER_DIRECTORY_TOKEN to a token that it takes"
+                )
             if answer.status_code != httpx2.codes.OK:
-                raise self._refused(answer.status_code)
-            people = self._people(self._body(answer))
+                raise Unavailable(
+                    f"{here} answers {answer.status_code}: "
+                    "it should answer 200 with the people, without a redirect"
+                )
+            body = self._body(answer)
+        try:
+            people = FileDirectory.read(body, self._url)
+        except RecursionError:
+            raise Unavailable(f"{here} is nested without end") from None
         # Only now: what can't be used is to be fetched again, and complained of again.
         self._etag = answer.headers.get("etag")
         return people
-
-    def _people(self, text: str) -> FileDirectory:
-        try:
-            return FileDirectory.read(text, self._url)
-        except RecursionError:
-            raise Unavailable(f"ROUTER_DIRECTORY={self._url} is nested without end") from None
-
-    def _headers(self) -> Mapping[str, str]:
-        headers = {"Accept": "application/json, application/yaml;q=0.9"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        if self._etag:
-            headers["If-None-Match"] = self._etag
-        return headers
 
     def _body(self, answer: httpx2.Response) -> str:
         body = bytearray()
@@ -128,14 +128,6 @@ class DirectoryAddress:
             return body.decode("utf-8")
         except UnicodeDecodeError:
             raise Unavailable(f"ROUTER_DIRECTORY={self._url} gives no UTF-8 text") from None
-
-    def _refused(self, status: int) -> RouterError:
-        what = f"ROUTER_DIRECTORY={self._url} answers {status}"
-        if status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
-            return MisconfiguredError(
-                f"{what}: set ROUTER_DIRECTORY_TOKEN to a token that it takes"
-            )
-        return Unavailable(f"{what}: it should answer 200 with the people, without a redirect")
 
 
 _log = logging.getLogger("router.directory")
@@ -155,9 +147,7 @@ class LiveDirectory:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`people` are what the source gave just now."""
-        self._people = people
-        self._source = source
-        self._now = now
+        self._people, self._source, self._now = people, source, now
         self._confirmed = now()
 
     @classmethod

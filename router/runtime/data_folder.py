@@ -36,14 +36,33 @@ class DataFolder:
 @contextmanager
 def claimed(path: Path, patience: float = PATIENCE) -> Iterator[DataFolder]:
     """Make the folder where there is none, and hold it; `MisconfiguredError` where another does."""
-    lock = _opened(path)
     try:
-        _hold(lock, path, patience)
+        lock = os.open(made(path) / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        deadline = time.monotonic() + patience
+        while not _held(lock):
+            if time.monotonic() > deadline:
+                holder = os.pread(lock, 20, 0).decode() or "unknown"
+                raise MisconfiguredError(
+                    f"the data folder {path} is in use by process {holder}: "
+                    "stop that one, or choose another folder with --data"
+                )
+            time.sleep(0.05)
         os.truncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
         yield DataFolder(path.resolve(), lock)
     finally:
         os.close(lock)
+
+
+def _held(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def made(path: Path) -> Path:
@@ -55,33 +74,9 @@ def made(path: Path) -> Path:
     return path
 
 
-def _opened(path: Path) -> int:
-    try:
-        return os.open(made(path) / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-
-
 def _unwritable(path: Path, error: OSError) -> MisconfiguredError:
     # The system's own word for a file in a folder's place is that it exists.
     why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
     return MisconfiguredError(
         f"the data folder {path} can't be written ({why}): choose another with --data"
     )
-
-
-def _hold(lock: int, path: Path, patience: float) -> None:
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                holder = os.pread(lock, 20, 0).decode() or "unknown"
-                raise MisconfiguredError(
-                    f"the data folder {path} is in use by process {holder}: "
-                    "stop that one, or choose another folder with --data"
-                ) from None
-            time.sleep(0.05)
-        else:
-            return

@@ -103,23 +103,19 @@ async def _changed_under_version(
         now = behaviour(flow)
         if await versions.keep(flow.flow, flow.version, now) == now:
             continue
-        problem = _changed(settings, flow)
+        problem = read_flow(flow_folder(settings) / f"{flow.flow}.yaml").problem(
+            ("version",),
+            f"{flow.flow} does something else than version {flow.version} did when it was first "
+            "run",
+            f"raise version to {flow.version + 1} (runs of version {flow.version} keep theirs), or "
+            "bring back what it was",
+        )
         if editing:
             await versions.replace(flow.flow, flow.version, now)
             _log.warning("%s", problem)
         else:
             changed[flow.flow] = problem
     return changed
-
-
-def _changed(settings: Settings, flow: FlowDefinition) -> Problem:
-    file = read_flow(flow_folder(settings) / f"{flow.flow}.yaml")
-    return file.problem(
-        ("version",),
-        f"{flow.flow} does something else than version {flow.version} did when it was first run",
-        f"raise version to {flow.version + 1} (runs of version {flow.version} keep theirs), or "
-        "bring back what it was",
-    )
 
 
 def load_capabilities(

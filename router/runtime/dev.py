@@ -7,14 +7,13 @@ ends with status 1: its state is on disk, and starting again is safer than half 
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx2
 from temporalio.client import Client
-from temporalio.worker import Worker
 
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import Unavailable
@@ -35,39 +34,22 @@ INTERVAL = 0.05
 async def temporal(settings: Settings, seen: ProcessTelemetry) -> Client:
     """A client of the server, as soon as it takes one."""
     async for _ in _tries():
-        try:
+        with suppress(Unavailable):
             return await connect(settings, seen.plugins, seen.runtime)
-        except Unavailable:
-            continue
     raise Unavailable(f"Temporal didn't answer at {settings.temporal_address} in {PATIENCE:.0f} s")
-
-
-async def everything(ports: Ports) -> None:
-    """Return as soon as API and Temporal UI answer, and the API says that its parts work."""
-    await asyncio.gather(success(f"{ports.api_url}/readyz"), success(ports.ui_url))
 
 
 async def success(url: str) -> None:
     """Return as soon as the address answers with success; `Unavailable` after `PATIENCE`."""
     last = "nothing"
-    async with _browser() as browser:
+    async with httpx2.AsyncClient(timeout=5, follow_redirects=True, trust_env=False) as browser:
         async for _ in _tries():
-            answer = await _got(browser, url)
-            if answer is not None and answer.is_success:
-                return
-            last = answer.text if answer is not None else last
+            with suppress(httpx2.HTTPError):
+                answer = await browser.get(url)
+                if answer.is_success:
+                    return
+                last = answer.text
     raise Unavailable(f"{url} wasn't ready in {PATIENCE:.0f} s; it last said {last}")
-
-
-def _browser() -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(timeout=5, follow_redirects=True, trust_env=False)
-
-
-async def _got(browser: httpx2.AsyncClient, url: str) -> httpx2.Response | None:
-    try:
-        return await browser.get(url)
-    except httpx2.HTTPError:
-        return None
 
 
 async def _tries() -> AsyncIterator[None]:
@@ -80,11 +62,12 @@ async def _tries() -> AsyncIterator[None]:
 def run(ports: Ports, data: Path | None = None) -> None:
     """Serve until a signal comes. Prints the addresses, then `ready` once all answer."""
     given: dict[str, Any] = {} if data is None else {"data": data}
+    if Settings.load().metrics_port is None:
+        given["metrics_port"] = 0  # any that is free: several `dev` never meet
     settings = Settings.load(
         **given,
         temporal_address=ports.temporal_address,
         temporal_ui=ports.ui_url,
-        **_open_metrics(),
         worker_version=None,  # nobody would make it current, and then nothing runs
     )
     temporal_server.binary()
@@ -102,28 +85,24 @@ async def _serve(
 
         with observed(settings, "intent-router") as seen:
             async with worker_and_api(settings, server, listening, seen) as running:
-                await process.unless_one_ends(running, everything(ports))
+                # The API says so only where all of its parts work.
+                answering = asyncio.gather(
+                    success(f"{ports.api_url}/readyz"), success(ports.ui_url)
+                )
+                await process.unless_one_ends(running, answering)
                 settle()
-                print(_welcome(ports, folder, seen.metrics), "ready", sep="\n", flush=True)
+                addresses = {
+                    "chat page": f"{ports.api_url}/",
+                    "REST API": f"{ports.api_url}/v1",
+                    "API docs": f"{ports.api_url}/docs",
+                    "Temporal UI": ports.ui_url,
+                    "Temporal": ports.temporal_address,
+                    "metrics": seen.metrics or "nowhere",
+                    "state": folder.path,
+                }
+                lines = [f"{name:<12} {where}" for name, where in addresses.items()]
+                print(*lines, "ready", sep="\n", flush=True)
                 await process.forever(running)
-
-
-def _open_metrics() -> dict[str, int]:
-    """Where nobody says which port, any that is free: several `dev` never meet."""
-    return {"metrics_port": 0} if Settings.load().metrics_port is None else {}
-
-
-def _welcome(ports: Ports, folder: DataFolder, metrics: str | None) -> str:
-    addresses = {
-        "chat page": f"{ports.api_url}/",
-        "REST API": f"{ports.api_url}/v1",
-        "API docs": f"{ports.api_url}/docs",
-        "Temporal UI": ports.ui_url,
-        "Temporal": ports.temporal_address,
-        "metrics": metrics or "nowhere",
-        "state": str(folder.path),
-    }
-    return "\n".join(f"{name:<12} {where}" for name, where in addresses.items())
 
 
 API_GRACE = 2.5
@@ -141,12 +120,12 @@ async def worker_and_api(
         seen.circuits_of(parts.chains)
         workers = build_workers(client, parts).values()
         api = api_server(parts, client)
+
+        async def working_all() -> None:
+            await asyncio.gather(*(worker.run() for worker in workers))
+
         async with (
-            process.running("the worker", _run(workers), WORKER_GRACE) as working,
+            process.running("the worker", working_all(), WORKER_GRACE) as working,
             process.running("the API", api.serve([listening]), API_GRACE, stop=api.stop) as serving,
         ):
             yield [server, working, serving]
-
-
-async def _run(workers: Iterable[Worker]) -> None:
-    await asyncio.gather(*(worker.run() for worker in workers))

@@ -7,8 +7,8 @@ such a reader would keep a socket and its buffers for as long as it cares to.
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -26,7 +26,7 @@ from router.api.dependencies import AppState, Services
 from router.api.middleware import CodecOrigin, ObservabilityMiddleware, SafeHeaders
 from router.api.params import BodyLimit
 from router.api.routes import codec, page, people
-from router.channels.registry import MountedPlatforms, mounted
+from router.channels.registry import mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.runtime.composition import Parts
@@ -83,12 +83,23 @@ def create_app(services: Services) -> FastAPI:
     """The API over these services, ready for any ASGI server."""
     state = AppState.beginning(services)
     platforms = mounted(state)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        counting = asyncio.create_task(
+            keep_counting(services.temporal, services.store.runs), name="counting for the metrics"
+        )
+        async with platforms.at_work():
+            yield
+        counting.cancel()
+        await state.turns.close()
+
     app = _api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         strict_content_type=False,
-        lifespan=_lifespan(state, platforms),
+        lifespan=lifespan,
         # FastAPI's own would be a second span and a second metric of each request, and export
         # what exceptions say.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -119,23 +130,6 @@ def _api(**options: Any) -> Api:
     for router in routes.routers():
         app.include_router(router)
     return app
-
-
-def _lifespan(
-    state: AppState, platforms: MountedPlatforms
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        temporal, kept = state.services.temporal, state.services.store.runs
-        counting = asyncio.create_task(
-            keep_counting(temporal, kept), name="counting for the metrics"
-        )
-        async with platforms.at_work():
-            yield
-        counting.cancel()
-        await state.turns.close()
-
-    return lifespan
 
 
 LOOPBACK = "127.0.0.1"
@@ -169,10 +163,8 @@ class Ports:
 def listening(host: str, port: int) -> socket.socket:
     """A socket for an HTTP server, listening from now on, that sends what it has at once.
 
-    asyncio switches Nagle's algorithm off for sockets that name their protocol only, and one of
-    `create_server` doesn't: the last piece of an answer would wait up to 40 ms, until the client
-    acknowledges the first. Connections inherit it. Raises `OSError`: the port is in use, or isn't
-    ours to open.
+    asyncio switches Nagle's algorithm off only for sockets that name their protocol: the last
+    piece of an answer would wait up to 40 ms for an acknowledgement. Connections inherit it.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     opened = socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -188,9 +180,11 @@ def opened(ports: Ports) -> Iterator[socket.socket]:
     Temporal picks for its inner parts can't fall on it.
     """
     with _opened(ports.api, "the API", "--port") as api:
-        with ExitStack() as tried:
-            tried.enter_context(_opened(ports.temporal, "Temporal", "--temporal-port"))
-            tried.enter_context(_opened(ports.ui, "the Temporal UI", "--ui-port"))
+        with (
+            _opened(ports.temporal, "Temporal", "--temporal-port"),
+            _opened(ports.ui, "the Temporal UI", "--ui-port"),
+        ):
+            pass
         yield api
 
 
@@ -198,14 +192,10 @@ def _opened(port: int, whose: str, option: str) -> socket.socket:
     try:
         return listening(LOOPBACK, port)
     except OSError as error:
+        reason = str(error.strerror or error).partition(" (")[0].lower()
         raise MisconfiguredError(
-            f"port {port} for {whose} can't be opened ({_reason(error)}): "
-            f"choose another with {option}"
+            f"port {port} for {whose} can't be opened ({reason}): choose another with {option}"
         ) from None
-
-
-def _reason(error: OSError) -> str:
-    return str(error.strerror or error).partition(" (")[0].lower()
 
 
 PATIENCE = 30.0

@@ -47,19 +47,30 @@ async def running(
 ) -> AsyncIterator[Task]:
     """Start the server; on leaving, stop it and wait until it is gone.
 
-    The task raises `Unavailable` where the server ends by itself. The server inherits the
-    claim on the folder, so that nobody opens `temporal.db` before one that was left behind
-    is really dead.
+    The task raises `Unavailable` where the server ends by itself. It inherits the claim on the
+    folder: nobody opens `temporal.db` before one that was left behind is really dead.
     """
-    arguments = _arguments(folder, ports, namespace, attributes)
+    options = {
+        "--ip": LOOPBACK,
+        "--port": str(ports.temporal),
+        "--ui-port": str(ports.ui),
+        "--db-filename": str(folder.temporal_db),
+        "--namespace": namespace,
+        "--log-level": "error",
+    }
+    flat = ["server", "start-dev", "--ui-disable-news-fetch"]
+    flat += [word for option in options.items() for word in option]
+    flat += [f"--dynamic-config-value={name}={value}" for name, value in DYNAMIC.items()]
+    flat += [f"--search-attribute={name}={kind}" for name, kind in attributes.items()]
     with folder.temporal_log.open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             binary(),
-            *arguments,
+            *flat,
             stdin=DEVNULL,
             stdout=DEVNULL,
             stderr=log,
-            env=_environment(),
+            # The command would read `TEMPORAL_*` as options of its own.
+            env={k: v for k, v in os.environ.items() if not k.startswith("TEMPORAL_")},
             pass_fds=(folder.lock,),
             # A Ctrl-C in the terminal goes to the whole process group; this one stops last.
             start_new_session=True,
@@ -73,6 +84,17 @@ async def running(
         await _stopped(process)
 
 
+async def _stopped(process: Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+    try:
+        async with asyncio.timeout(GRACE):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
 async def _watched(process: Process, folder: DataFolder) -> None:
     status = await process.wait()
     lines = folder.temporal_log.read_text(errors="replace").strip().splitlines()
@@ -81,28 +103,6 @@ async def _watched(process: Process, folder: DataFolder) -> None:
         f"the Temporal server ended with status {status}{said}; see {folder.temporal_log}, "
         "and start again: what it had accepted is kept"
     )
-
-
-def _arguments(
-    folder: DataFolder, ports: Ports, namespace: str, attributes: Mapping[str, str]
-) -> list[str]:
-    options = {
-        "--ip": LOOPBACK,
-        "--port": str(ports.temporal),
-        "--ui-port": str(ports.ui),
-        "--db-filename": str(folder.temporal_db),
-        "--namespace": namespace,
-        "--log-level": "error",
-    }
-    flat = [word for option in options.items() for word in option]
-    configured = [f"--dynamic-config-value={name}={value}" for name, value in DYNAMIC.items()]
-    registered = [f"--search-attribute={name}={kind}" for name, kind in attributes.items()]
-    return ["server", "start-dev", "--ui-disable-news-fetch", *flat, *configured, *registered]
-
-
-def _environment() -> dict[str, str]:
-    """Ours without `TEMPORAL_*`, which the command would read as options of its own."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("TEMPORAL_")}
 
 
 def _dying_with(parent: int) -> Callable[[], None]:
@@ -117,14 +117,3 @@ def _dying_with(parent: int) -> Callable[[], None]:
             os._exit(1)
 
     return ask
-
-
-async def _stopped(process: Process) -> None:
-    if process.returncode is None:
-        process.terminate()
-    try:
-        async with asyncio.timeout(GRACE):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()

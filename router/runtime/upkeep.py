@@ -44,16 +44,17 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
         await check_versions(settings, catalog, versions, editing=editing)
         await opened(parts)
-        tasks = [
-            asyncio.create_task(learn(parts)),
-            *(asyncio.create_task(_tools_kept_up(parts, each)) for each in parts.tools.each),
-            asyncio.create_task(_skills_kept_up(parts)),
-            asyncio.create_task(_flows_kept_up(parts, editing=editing)),
-            asyncio.create_task(_skill_files_tidied(parts)),
-            asyncio.create_task(_expired(parts)),
+        work = [
+            learn(parts),
+            *(_tools_kept_up(parts, each) for each in parts.tools.each),
+            _skills_kept_up(parts),
+            _flows_kept_up(parts, editing=editing),
+            _skill_files_tidied(parts),
+            _expired(parts),
         ]
         if isinstance(parts.directory, LiveDirectory):
-            tasks.append(asyncio.create_task(parts.directory.kept_up()))
+            work.append(parts.directory.kept_up())
+        tasks = [asyncio.create_task(each) for each in work]
         try:
             yield parts
         finally:

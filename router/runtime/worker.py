@@ -147,7 +147,11 @@ class Diverting(Interceptor):
 
         class Outbound(WorkflowOutboundInterceptor):
             def start_activity(self, input: StartActivityInput) -> ActivityHandle[Any]:  # noqa: A002
-                divert(input, queues)
+                queue = queues.of(input.activity)
+                if queue is not None:
+                    input.task_queue = queue
+                    if input.activity in OF_MODELS:
+                        input.schedule_to_start_timeout = MODELS_WAIT
                 return super().start_activity(input)
 
         class Inbound(WorkflowInboundInterceptor):
@@ -155,16 +159,6 @@ class Diverting(Interceptor):
                 super().init(Outbound(outbound))
 
         return Inbound
-
-
-def divert(started: StartActivityInput, queues: Queues) -> None:
-    """Have the activity go where its kind of work is done."""
-    queue = queues.of(started.activity)
-    if queue is None:
-        return
-    started.task_queue = queue
-    if started.activity in OF_MODELS:
-        started.schedule_to_start_timeout = MODELS_WAIT
 
 
 MISSED_AFTER = timedelta(seconds=1)
@@ -178,13 +172,7 @@ GRACE = timedelta(seconds=5)
 """For activities that are under way when the worker is told to stop, where nobody says more."""
 
 PASSED_THROUGH = (
-    "router",
-    "workflows",
-    "pydantic",
-    "annotated_types",
-    "cel",
-    "jinja2",
-    "markupsafe",
+    *("router", "workflows", "pydantic", "annotated_types", "cel", "jinja2", "markupsafe"),
 )
 """Loaded once, not once per workflow run: 10 ms of CPU instead of 120. They do no I/O, which
 import-linter holds them to."""
@@ -236,7 +224,16 @@ def build_workers(
         if kind not in kinds:
             continue
         if its_own is not None:
-            made[its_own] = _worker_of(client, settings, its_own, work[kind], rate, grace)
+            made[its_own] = Worker(
+                client,
+                task_queue=its_own,
+                activities=work[kind],
+                interceptors=[Observing()],
+                max_task_queue_activities_per_second=rate,
+                max_heartbeat_throttle_interval=HEARD_WITHIN,
+                graceful_shutdown_timeout=grace,
+                deployment_config=deployment(settings),
+            )
         elif "turns" not in kinds:
             raise MisconfiguredError(
                 f"--queues {kind}: it has no queue of its own; "
@@ -272,31 +269,11 @@ def build_worker(
         activities=[activity for kind in KINDS for activity in work[kind]],
         interceptors=[Observing(), Diverting(Queues(settings.model_queue, settings.tool_queue))],
         workflow_runner=runner or sandbox(),
-        max_cached_workflows=parts.settings.cached_workflows,
+        max_cached_workflows=settings.cached_workflows,
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
         max_heartbeat_throttle_interval=HEARD_WITHIN,
         graceful_shutdown_timeout=grace,
         deployment_config=versioned,
-    )
-
-
-def _worker_of(
-    client: Client,
-    settings: Settings,
-    queue: str,
-    work: Sequence[Activity],
-    rate: float | None,
-    grace: timedelta,
-) -> Worker:
-    return Worker(
-        client,
-        task_queue=queue,
-        activities=work,
-        interceptors=[Observing()],
-        max_task_queue_activities_per_second=rate,
-        max_heartbeat_throttle_interval=HEARD_WITHIN,
-        graceful_shutdown_timeout=grace,
-        deployment_config=deployment(settings),
     )
 
 

@@ -1,11 +1,10 @@
 """One person's conversation: what is sent, what comes back, and what is asked right now."""
 
 import asyncio
-import itertools
 import re
 import unicodedata
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from itertools import chain, repeat
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -128,9 +127,8 @@ class ChatConversation:
                 if event.name == "turn":
                     return showing.end(Turn.model_validate(event.data))
                 if event.name == "error":
-                    raise RestRefused(
-                        str(event.data.get("detail")), int(event.data.get("status", 0))
-                    )
+                    status = int(event.data.get("status", 0))
+                    raise RestRefused(str(event.data.get("detail")), status)
                 showing.take(event)
         raise Unavailable(self.say(screen.LOST))
 
@@ -170,20 +168,15 @@ class ChatConversation:
 
     async def follow(self) -> None:
         """Show what happens in the conversation without being asked for here; never ends."""
-        news, pauses = (
-            _News(self, self._seen),
-            itertools.chain(PAUSES, itertools.repeat(PAUSES[-1])),
-        )
+        news, pauses = _News(self, self._seen), chain(PAUSES, repeat(PAUSES[-1]))
         while True:
             try:
-                async with aclosing(self._happening(news.last)) as events:
+                path = f"{self.path}/events"
+                async with aclosing(self.rest.events("GET", path, after=news.last)) as events:
                     async for event in events:
                         news.take(event)
             except (Unavailable, RestRefused):
                 await asyncio.sleep(next(pauses))
-
-    def _happening(self, after: str) -> AsyncGenerator[ServerSentEvent]:
-        return self.rest.events("GET", f"{self.path}/events", after=after)
 
     def mine(self, message_id: object) -> bool:
         """True for a message that was sent from here."""
@@ -202,7 +195,12 @@ class _Showing:
         if not self._talk.screen.interactive:
             return
         if event.name == "text_delta":
-            self._write(event.data["attempt"], event.data["text"])
+            if event.data["attempt"] != self._attempt and self._written:
+                self._note(self._talk.say(screen.ANEW))
+                self._written = ""
+            self._attempt = event.data["attempt"]
+            self._written += event.data["text"]
+            self._talk.screen.flow(event.data["text"])
         elif event.name == "tool_started":
             self._note(f"… {event.data['name']} {event.data.get('progress', '')}")
         elif event.name == "tool_finished":
@@ -215,14 +213,6 @@ class _Showing:
         talk.route = turn.route
         shown = bool(written) and bool(turn.replies) and turn.replies[0].text.strip() == written
         talk.hear(turn.replies[1:] if shown else turn.replies)
-
-    def _write(self, attempt: int, text: str) -> None:
-        if attempt != self._attempt and self._written:
-            self._note(self._talk.say(screen.ANEW))
-            self._written = ""
-        self._attempt = attempt
-        self._written += text
-        self._talk.screen.flow(text)
 
     def _note(self, text: str) -> None:
         self._break()

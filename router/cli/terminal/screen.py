@@ -1,6 +1,5 @@
 """What a chat shows: the terminal's own words, the API's answers as lines, and where they go."""
 
-import os
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -114,28 +113,25 @@ def why(route: Route, locale: Locale) -> str:
 
 def conversations(items: Sequence[Item], current: str, locale: Locale) -> str:
     """The person's conversations, numbered; the one that is open is marked."""
-    return _numbered(
-        [f"{_when(i['created_at'])}  {i['id']}{' *' * (i['id'] == current)}" for i in items], locale
-    )
+    marked = ((item, " *" * (item["id"] == current)) for item in items)
+    lines = [f"{_when(i['created_at'])}  {i['id']}{mark}" for i, mark in marked]
+    return _numbered(lines, locale)
 
 
 def approvals(items: Sequence[Item], locale: Locale) -> str:
     """What waits for a decision, numbered, with all that is decided on."""
-    return _numbered([_approval(item, locale) for item in items], locale)
+    lines = []
+    for item in items:
+        about = f"{REQUESTER.within(locale)} {item['requester']}, {_when(item['since'])}"
+        summary = [f"     {label}: {value}" for label, value in item["summary"].items()]
+        lines.append("\n".join([f"{item['title']} ({about})", *summary]))
+    return _numbered(lines, locale)
 
 
 def requests(items: Sequence[Item], locale: Locale) -> str:
     """Runs that the person asked for, numbered, with how they stand."""
-    return _numbered(
-        [f"{_when(i['created_at'])}  {i['title']}  {i['status']} ({i['state']})" for i in items],
-        locale,
-    )
-
-
-def _approval(item: Item, locale: Locale) -> str:
-    about = f"{REQUESTER.within(locale)} {item['requester']}, {_when(item['since'])}"
-    summary = [f"     {label}: {value}" for label, value in item["summary"].items()]
-    return "\n".join([f"{item['title']} ({about})", *summary])
+    lines = [f"{_when(i['created_at'])}  {i['title']}  {i['status']} ({i['state']})" for i in items]
+    return _numbered(lines, locale)
 
 
 def _numbered(lines: Sequence[str], locale: Locale) -> str:
@@ -193,7 +189,6 @@ class TerminalPrompt:
     """Line editing, with a history that is kept from one chat to the next."""
 
     def __init__(self, history: Path) -> None:
-
         self._session: PromptSession[str] = PromptSession(history=FileHistory(str(own(history))))
         self._fields: PromptSession[str] = PromptSession(history=InMemoryHistory())
 
@@ -219,11 +214,8 @@ def above_the_prompt() -> Iterator[None]:
 def own(file: Path) -> Path:
     """The file, made if need be, which nobody else may read: people type confidential things."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(file, os.O_RDWR | os.O_CREAT, OWN)
-    try:
-        os.fchmod(handle, OWN)
-    finally:
-        os.close(handle)
+    file.touch(OWN)
+    file.chmod(OWN)
     return file
 
 

@@ -9,6 +9,7 @@ import sys
 from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -54,25 +55,14 @@ class Commands:
         self, talk: ChatConversation, opens: Callable[[ChatConversation], Awaitable[None]]
     ) -> None:
         self.talk = talk
+        self._rest = talk.rest
         self._opens = opens
         self._conversations: Items = []
         self._approvals: Items = []
 
-    @property
-    def _rest(self) -> Rest:
-        return self.talk.rest
-
     async def run(self, line: str) -> None:
         """Do what the line says; raises `Left` where it says goodbye."""
-        name, _, rest = line.partition(" ")
-        known = self._known().get(name)
-        if known is None:
-            self._print(screen.UNKNOWN_COMMAND, name=name)
-        else:
-            await known(rest.strip())
-
-    def _known(self) -> dict[str, Command]:
-        return {
+        known: dict[str, Command] = {
             "/help": self._help,
             "/new": self._new,
             "/list": self._list,
@@ -80,12 +70,17 @@ class Commands:
             "/file": self._file,
             "/why": self._why,
             "/approvals": self._list_approvals,
-            "/approve": self._deciding("approve"),
-            "/reject": self._deciding("reject"),
-            "/return": self._deciding("return"),
+            "/approve": partial(self._decide, "approve"),
+            "/reject": partial(self._decide, "reject"),
+            "/return": partial(self._decide, "return"),
             "/requests": self._requests,
             "/quit": self._quit,
         }
+        name, _, rest = line.partition(" ")
+        if name in known:
+            await known[name](rest.strip())
+        else:
+            self._print(screen.UNKNOWN_COMMAND, name=name)
 
     def _print(self, text: Any, **values: Any) -> None:
         self.talk.screen.line(self.talk.say(text, **values))
@@ -127,21 +122,17 @@ class Commands:
         self._approvals = (await self._rest.get("/v1/approvals", limit=MOST_LISTED))["items"]
         self.talk.screen.line(screen.approvals(self._approvals, self.talk.locale))
 
-    def _deciding(self, decision: str) -> Command:
-        async def decide(rest: str) -> None:
-            number, _, comment = rest.partition(" ")
-            item = self._of(self._approvals, number, "/approvals")
-            if item is None:
-                return
-            # With the digest of what was listed: nothing is decided that nobody has seen.
-            body = {"decision": decision, "digest": item["digest"]}
-            body |= {"comment": comment.strip()} if comment.strip() else {}
-            path = f"/v1/approvals/{quote(item['id'], safe='')}/decision"
-            answer = await self._rest.post(path, body)
-            status = answer["flow_run"]["status"]
-            self._print(screen.DECIDED, decision=decision, status=status)
-
-        return decide
+    async def _decide(self, decision: str, rest: str) -> None:
+        number, _, comment = rest.partition(" ")
+        item = self._of(self._approvals, number, "/approvals")
+        if item is None:
+            return
+        # With the digest of what was listed: nothing is decided that nobody has seen.
+        body = {"decision": decision, "digest": item["digest"]}
+        body |= {"comment": comment.strip()} if comment.strip() else {}
+        path = f"/v1/approvals/{quote(item['id'], safe='')}/decision"
+        answer = await self._rest.post(path, body)
+        self._print(screen.DECIDED, decision=decision, status=answer["flow_run"]["status"])
 
     def _of(self, items: Items, number: str, command: str) -> dict[str, Any] | None:
         """The item of this number as it was listed last; says so where there is none."""
@@ -166,8 +157,8 @@ class Commands:
 async def handed_in(talk: ChatConversation, path: str) -> dict[str, Any] | None:
     """The file at `path` as the API took it in; says so and gives None where it won't be."""
     try:
-        name, content = await asyncio.to_thread(_content, path)
-    except (OSError, ValueError, RuntimeError) as error:
+        name, content = await asyncio.to_thread(_read_file, path)
+    except (OSError, ValueError, RuntimeError) as error:  # the last where `~` is nobody's
         why = getattr(error, "strerror", None) or error
         talk.screen.line(talk.say(screen.UNREADABLE, path=path, why=why))
         return None
@@ -178,8 +169,7 @@ async def handed_in(talk: ChatConversation, path: str) -> dict[str, Any] | None:
         return None
 
 
-def _content(path: str) -> tuple[str, bytes]:
-    """Name and content of a file; RuntimeError where `~` is nobody's."""
+def _read_file(path: str) -> tuple[str, bytes]:
     file = Path(path.strip("'\"")).expanduser()
     return file.name, file.read_bytes()
 
@@ -200,27 +190,21 @@ async def filled(talk: ChatConversation, form: FormReply, prompt: LinePrompt) ->
     values: Body = {}
     try:
         for field in form.fields:
-            value = await _value(talk, field, prompt)
-            if value is not None:
-                values[field.name] = value
+            for number, option in enumerate(field.options or [], 1):
+                talk.screen.line(f"  {number}. {option.label}")
+            mark = f" ({talk.say(screen.REQUIRED)})" if field.required else ""
+            label = printable(f"{field.label}{mark}: ")
+            while (typed := (await prompt.line(label)).strip()) or field.required:
+                value = await _read(talk, field, typed) if typed else None
+                if value is not None:
+                    values[field.name] = value
+                    break
     except (EOFError, KeyboardInterrupt):
         values = {}
     if not values:
         talk.screen.line(talk.say(screen.FORM_DROPPED))
         return None
     return form_body(form, values)
-
-
-async def _value(talk: ChatConversation, field: FormField, prompt: LinePrompt) -> object:
-    """What the field is given; None where it may be left out, and is."""
-    for number, option in enumerate(field.options or [], 1):
-        talk.screen.line(f"  {number}. {option.label}")
-    mark = f" ({talk.say(screen.REQUIRED)})" if field.required else ""
-    while True:
-        typed = (await prompt.line(printable(f"{field.label}{mark}: "))).strip()
-        value = await _read(talk, field, typed) if typed else None
-        if value is not None or (not typed and not field.required):
-            return value
 
 
 async def _read(talk: ChatConversation, field: FormField, typed: str) -> object:
@@ -247,7 +231,12 @@ async def converse(
             with above_the_prompt():
                 await _Interactive(talk, TerminalPrompt(state / "history")).run()
         else:
-            await _piped(talk)
+            # What was asked before is asked still: a pipe goes on where the last one ended.
+            talk.asked = await talk.last_question()
+            commands = Commands(talk, opens=_silently)
+            while line := await asyncio.to_thread(sys.stdin.readline):
+                with suppress(Left):
+                    await _taken(commands, line.rstrip("\r\n"))
 
 
 async def _opened(rest: Rest, wanted: str | None, *, new: bool) -> dict[str, Any]:
@@ -266,18 +255,8 @@ async def _opened(rest: Rest, wanted: str | None, *, new: bool) -> dict[str, Any
         ) from None
 
 
-async def _piped(talk: ChatConversation) -> None:
-    """Each line of stdin is a message or a command; what the desk says goes to stdout."""
-
-    async def ready(_: ChatConversation) -> None:
-        return
-
-    # What was asked before is asked still: a pipe goes on where the last one ended.
-    talk.asked = await talk.last_question()
-    commands = Commands(talk, ready)
-    while line := await asyncio.to_thread(sys.stdin.readline):
-        with suppress(Left):
-            await _taken(commands, line.rstrip("\r\n"))
+async def _silently(_: ChatConversation) -> None:
+    """A pipe shows nothing of a conversation that it goes to."""
 
 
 async def _taken(commands: Commands, line: str) -> None:
@@ -327,15 +306,14 @@ class _Interactive:
                 return
             except Discarded:
                 warned = False
-                continue
             except KeyboardInterrupt:
                 if warned:
                     return
                 warned = True
                 self._aside(screen.LEAVE_HINT)
-                continue
-            warned = False
-            await self._answered(line)
+            else:
+                warned = False
+                await self._answered(line)
 
     async def _answered(self, line: str) -> None:
         """Whatever becomes of one line, the chat goes on."""
@@ -356,18 +334,15 @@ class _Interactive:
         try:
             if await _pressed(presses, task):
                 self._aside(screen.STOPPING)
-                await self._cancel()
+                talk = self._commands.talk
+                with suppress(RestRefused):  # nothing runs any more, which is what was wanted
+                    await talk.rest.post(f"{talk.path}/cancel", {})
                 if await _pressed(presses, task):
                     raise Left
             await task
         finally:
             task.cancel()
             loop.remove_signal_handler(signal.SIGINT)
-
-    async def _cancel(self) -> None:
-        talk = self._commands.talk
-        with suppress(RestRefused):  # nothing runs any more, which is what was wanted
-            await talk.rest.post(f"{talk.path}/cancel", {})
 
     def _aside(self, text: Any) -> None:
         talk = self._commands.talk
@@ -414,14 +389,12 @@ def chat(
     bearer = token or user
     if not (bearer.isascii() and bearer.isprintable()):
         raise typer.BadParameter(f"{bearer!r} is no user id, nor a token: write visible ASCII")
-
     try:
         valid = httpx2.URL(url).scheme in {"http", "https"} and bool(httpx2.URL(url).host)
     except httpx2.InvalidURL:
         valid = False
     if not valid:
         raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
-
     kept = (state or Path.home() / ".local" / "state") / "intent-router"
     screen = screen_of(plain=no_colour is not None)
     asyncio.run(converse(url, bearer, conversation, new=new, screen=screen, state=kept))
