@@ -5,7 +5,7 @@ import os
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,24 +109,20 @@ async def ready(url: str, *processes: Process) -> None:
     Raises:
         AssertionError: one of the processes has ended, with what it said.
     """
-    answers = asyncio.create_task(_ready(url))
+
+    async def answers() -> None:
+        for _ in range(PATIENCE - 1):
+            with suppress(Unavailable):
+                return await dev.success(url)
+        return await dev.success(url)
+
+    answering = asyncio.create_task(answers())
     ends = [asyncio.create_task(process.wait()) for process in processes]
-    await asyncio.wait([answers, *ends], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([answering, *ends], return_when=asyncio.FIRST_COMPLETED)
     for process, end in zip(processes, ends, strict=True):
         if end.done():
-            answers.cancel()
+            answering.cancel()
             assert process.stderr is not None
             raise AssertionError((await process.stderr.read()).decode())
         end.cancel()
-    await answers
-
-
-async def _ready(url: str) -> None:
-    for further in reversed(range(PATIENCE)):
-        try:
-            await dev.success(url)
-        except Unavailable:
-            if not further:
-                raise
-        else:
-            break
+    await answering

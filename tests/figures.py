@@ -2,16 +2,9 @@
 
     python -m tests.figures
 
-`make check` runs it. A bound is what the tree holds today or better: where a figure gets lower,
-lower its bound; where one is over, mend what is named rather than the bound. Complexity and
-statements are ruff's to count and imports are grimp's (which import-linter brings along); the
-lengths are read from the syntax trees.
-
-Of the whole tree it is counted how many modules there are, how small they are, how they are named,
-and what stands in them that shouldn't, beside what there was before it was redrawn.
-
-A function's length is that of its body: neither its signature, which is as long as its options
-are many, nor its docstring counts. A module's is all of its lines.
+A bound is what the tree holds today or better: where a figure gets lower, lower its bound; where
+one is over, mend what is named. A function's length is that of its body, without its docstring; a
+module's is all of its lines.
 """
 
 import ast
@@ -24,7 +17,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import grimp
 
@@ -220,19 +212,13 @@ def _by_ruff(rule: str, setting: str, folders: Iterable[str]) -> list[Named]:
         check=True,
         cwd=ROOT,
     )
-    return [
-        Named(_first_number(one["message"]), f"{_place(one)} {one['message']}")
-        for one in json.loads(run.stdout)
-    ]
-
-
-def _place(found: dict[str, Any]) -> str:
-    return f"{Path(found['filename']).relative_to(ROOT)}:{found['location']['row']}"
-
-
-def _first_number(message: str) -> int:
-    found = re.search(r"\((\d+) >", message)
-    return int(found[1]) if found else 1
+    found = []
+    for one in json.loads(run.stdout):
+        said, path = one["message"], Path(one["filename"]).relative_to(ROOT)
+        number = re.search(r"\((\d+) >", said)
+        where = f"{path}:{one['location']['row']} {said}"
+        found.append(Named(int(number[1]) if number else 1, where))
+    return found
 
 
 def _sources(folders: Iterable[str]) -> dict[str, str]:

@@ -42,19 +42,22 @@ def postgres_server() -> Iterator[str]:
 async def make_database(server: str, name: str, template: str | None = None) -> str:
     """Make a database, empty or a copy of the one called `template`, and give its URL."""
     copied = f' TEMPLATE "{template}"' if template else ""
-    await _order(server, f'CREATE DATABASE "{name}"{copied}')
+    await order(f"{server}/postgres", f'CREATE DATABASE "{name}"{copied}')
     return f"{server}/{name}"
 
 
 async def drop_database(server: str, name: str) -> None:
     """Remove a database, and whoever is still connected to it."""
-    await _order(server, f'DROP DATABASE "{name}" WITH (FORCE)')
+    await order(f"{server}/postgres", f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-async def _order(server: str, statement: str) -> None:
-    connection = await asyncpg.connect(f"{server}/postgres")
-    await connection.execute(statement)
-    await connection.close()
+async def order(database: str, statement: str) -> None:
+    """Have it done in the database at this URL."""
+    connection = await asyncpg.connect(database)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
 
 
 def binaries() -> Path | None:
@@ -64,31 +67,33 @@ def binaries() -> Path | None:
     return path.resolve().parent if path else None
 
 
-@contextmanager
-def _running(binaries: Path, folder: Path) -> Iterator[str]:
+def cluster(binaries: Path, folder: Path) -> str:
+    """Make one in `folder/data`; gives the user that its server has to run as."""
     # The server refuses to run as root, which is who runs tests in a container.
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
     if os.geteuid() == 0:
         shutil.chown(folder, user)
-    data, port = folder / "data", _free_port()
-    subprocess.run(
-        [binaries / "initdb", "-D", data, "-U", "router", "-A", "trust", "-E", "UTF8", "--no-sync"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        user=user,
-        cwd=folder,
-    )
-    settings = ["fsync=off", "synchronous_commit=off", "listen_addresses=127.0.0.1"]
-    settings += ["autovacuum=off"]  # it would visit every test's database, over and over
-    settings += [f"unix_socket_directories={folder}", "max_connections=200"]
-    options = [part for setting in settings for part in ("-c", setting)]
-    server = subprocess.Popen(
-        [binaries / "postgres", "-D", data, "-p", str(port), *options],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        user=user,
-        cwd=folder,
-    )
+    options = ["-U", "router", "-A", "trust", "-E", "UTF8", "--no-sync"]
+    make: list[str | Path] = [binaries / "initdb", "-D", folder / "data", *options]
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, user=user, cwd=folder)
+    return user
+
+
+def command(binaries: Path, folder: Path, port: int, *settings: str) -> list[str]:
+    """What serves the cluster there, durable through any kill but that of the machine."""
+    always = ("fsync=off", "listen_addresses=127.0.0.1", "max_connections=200")
+    every = (*always, f"unix_socket_directories={folder}", *settings)
+    options = [part for setting in every for part in ("-c", setting)]
+    return [str(binaries / "postgres"), "-D", str(folder / "data"), "-p", str(port), *options]
+
+
+@contextmanager
+def _running(binaries: Path, folder: Path) -> Iterator[str]:
+    user, port = cluster(binaries, folder), _free_port()
+    # autovacuum would visit every test's database, over and over
+    serve = command(binaries, folder, port, "synchronous_commit=off", "autovacuum=off")
+    quiet = subprocess.DEVNULL
+    server = subprocess.Popen(serve, stdout=quiet, stderr=quiet, user=user, cwd=folder)
     try:
         _wait_until_it_answers(binaries / "pg_isready", port)
         yield f"postgresql://router@127.0.0.1:{port}"

@@ -38,8 +38,14 @@ _SHELL = frozenset({"echo", "mkdir"})
 
 def slips(script: str) -> Iterator[str]:
     """What is wrong with it, a line each."""
-    for words in _commands(script):
-        yield from _slips_of(words)
+    for command in _commands(script):
+        words = command[1:] if command[0] == "export" else command
+        while words and (assigned := _ASSIGNED.fullmatch(words[0])):
+            yield from _variable_slips(assigned[1])
+            words = words[1:]
+        if words:
+            redirected = (n for n, word in enumerate(words) if word in {">", ">>", "<", "2>"})
+            yield from _command_slips(words[0], words[1 : next(redirected, None)])
 
 
 def _commands(script: str) -> Iterator[list[str]]:
@@ -57,21 +63,6 @@ def _commands(script: str) -> Iterator[list[str]]:
             command = []
         else:
             command.append(word)
-
-
-def _slips_of(words: list[str]) -> Iterator[str]:
-    if words[0] == "export":
-        words = words[1:]
-    while words and (assigned := _ASSIGNED.fullmatch(words[0])):
-        yield from _variable_slips(assigned[1])
-        words = words[1:]
-    if words:
-        yield from _command_slips(words[0], _without_redirections(words[1:]))
-
-
-def _without_redirections(words: list[str]) -> list[str]:
-    at = next((n for n, word in enumerate(words) if word in {">", ">>", "<", "2>"}), len(words))
-    return words[:at]
 
 
 def _variable_slips(name: str) -> Iterator[str]:
@@ -151,7 +142,8 @@ class Walk:
         elif snippet.language == "sh":
             self._type(snippet.text)
         elif snippet.language == "text":
-            assert _pattern(snippet.text).search(self.printed), f"{snippet}: {self.printed}"
+            shown = re.escape(snippet.text.rstrip("\n")).replace("…", ".*?")
+            assert re.search(shown, self.printed, re.DOTALL), f"{snippet}: {self.printed}"
         elif snippet.language == "dialogue":
             self._talk(snippet)
         else:
@@ -172,18 +164,17 @@ class Walk:
 
     def _save(self, name: str, text: str) -> None:
         path = self.folder / name
-        taken_up = self._taken_up()
+        taken_up = self._log().count("flows now")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self._here(text), encoding="utf-8")
         if self.house is not None and path.parent == self.folder / "flows":
             deadline = time.monotonic() + TAKEN_UP_WITHIN
-            while self._taken_up() == taken_up:
+            while self._log().count("flows now") == taken_up:
                 assert time.monotonic() < deadline, f"{name} isn't taken up: {self.house.log()}"
                 time.sleep(0.1)
 
-    def _taken_up(self) -> int:
-        """How often the house has said that it has other flows now."""
-        return self.house.log().count("flows now") if self.house else 0
+    def _log(self) -> str:
+        return self.house.log() if self.house else ""
 
     def _type(self, text: str) -> None:
         typed = self._here(text)
@@ -195,11 +186,13 @@ class Walk:
             self.printed = self._run(typed)
         if starts:
             self._stop()
-            self.house = House(
-                self.folder / ".data",
-                variables={**self._variables(), "ROUTER_LOG_LEVEL": "info"},
-                folder=self.folder,
-            ).start()
+            exported = ["bash", "-c", f". {self.folder / _KEPT}; env -0"]
+            shown = subprocess.check_output(exported, cwd=self.folder, text=True)
+            pairs = (line.partition("=") for line in shown.split("\0") if "=" in line)
+            variables = {name: value for name, _, value in pairs if name != "_"}
+            variables["ROUTER_LOG_LEVEL"] = "info"
+            self.house = House(self.folder / ".data", variables=variables, folder=self.folder)
+            self.house.start()
 
     def _run(self, script: str) -> str:
         kept = self.folder / _KEPT
@@ -221,18 +214,6 @@ class Walk:
         )
         return printed
 
-    def _variables(self) -> dict[str, str]:
-        """What was exported in the terminal."""
-        shown = subprocess.run(
-            ["bash", "-c", f". {self.folder / _KEPT}; env -0"],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        pairs = (line.partition("=") for line in shown.stdout.split("\0") if "=" in line)
-        return {name: value for name, _, value in pairs if name != "_"}
-
     def _stop(self) -> None:
         if self.house is not None:
             assert self.house.stop() == 0
@@ -245,9 +226,12 @@ class Walk:
         for who, what in lines_of(snippet):
             if who == DESK:
                 assert chat is not None, f"{snippet}: the desk doesn't speak first"
-                seen = _hear(chat, what, seen)
+                seen = int(chat.heard(what, after=seen)["id"])  # behind what was heard before
             elif what.startswith("("):
-                _decide(Person(self.house, who), what.strip("()"))
+                approver = Person(self.house, who)
+                (waiting,) = approver.approvals()
+                answer = approver.decide(waiting["id"], what.strip("()"))
+                assert answer.status_code == 200, answer.text
             else:
                 chat = chat or Person(self.house, who).chat()
                 assert chat.person.user == who, f"{snippet}: one conversation, one person"
@@ -259,23 +243,6 @@ def lines_of(snippet: Snippet) -> list[tuple[str, str]]:
     found = [_SPOKEN.fullmatch(line) for line in snippet.text.splitlines()]
     assert all(found), f"{snippet}: write `who   what`, a line each"
     return [(line["who"], line["what"]) for line in found if line]
-
-
-def _hear(chat: Chat, text: str, after: int) -> int:
-    """Wait until the desk has said this behind the item so numbered; gives the item's number."""
-    line = chat.heard(text, after=after)
-    return int(line["id"])
-
-
-def _decide(person: Person, decision: str) -> None:
-    (waiting,) = person.approvals()
-    answer = person.decide(waiting["id"], decision)
-    assert answer.status_code == 200, answer.text
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    """The lines in order, with anything where `…` stands."""
-    return re.compile(".*?".join(map(re.escape, text.rstrip("\n").split("…"))), re.DOTALL)
 
 
 TUTORIALS = ROOT / "docs" / "tutorials"

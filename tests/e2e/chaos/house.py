@@ -2,29 +2,24 @@
 
 import asyncio
 import os
-import pwd
-import shutil
 import signal
-import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
-import asyncpg  # type: ignore[import-untyped]
 import httpx
 import psutil
 
 from tests.e2e.house import free_ports
 from tests.e2e.storm.requests import until
 from tests.e2e.storm.rules import ENTITLED, MANAGERS
-from tests.postgres import binaries
+from tests.postgres import binaries, cluster, command, order
 
 ROOT = Path(__file__).parents[3]
 REBORN_AFTER = 0.3
@@ -201,7 +196,11 @@ class Wire:
                 for way in ways:
                     way.cancel()
                 await asyncio.gather(*ways, return_exceptions=True)
-            await _flushed(writer)
+            # What the far side said last still arrives, where the near one is there to take it.
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(1):
+                    writer.close()
+                    await writer.wait_closed()
         finally:
             self._ends.discard(far_writer)
             far_writer.transport.abort()
@@ -213,18 +212,9 @@ class Wire:
             await writer.drain()
 
 
-async def _flushed(writer: asyncio.StreamWriter) -> None:
-    """What the far side said last still arrives, where the near one is there to take it."""
-    with suppress(OSError, TimeoutError):
-        async with asyncio.timeout(1):
-            writer.close()
-            await writer.wait_closed()
-
-
 NEEDED = ("temporal", "worker", "database")
 """Of what the API checks: it does without a model."""
 APIS, WORKERS = 2, 2
-_PYTHON = [sys.executable, "-m", "router"]
 
 
 @dataclass(frozen=True)
@@ -291,54 +281,32 @@ def _processes(folder: Path, wires: dict[str, list[Wire]]) -> dict[str, list[Kep
     server = [str(Path(sys.executable).with_name("temporal")), "server", "start-dev"]
     server += ["--headless", "--port", str(temporal.to), "--log-level", "error"]
     server += ["--db-filename", str(folder / "temporal.db")]
+
+    def ours(name: str, sign: str, *words: str) -> Kept:
+        log = folder / f"{name.replace(' ', '')}.log"
+        return Kept(name, [sys.executable, "-m", "router", *words], log, sign, told)
+
+    apis = enumerate(wires["api"])
     return {
         "database": [_postgres(folder, database.to)],
         "temporal": [Kept("temporal", server, folder / "temporal.log")],
-        "api": [
-            _ours(f"api {n}", ["serve", "--port", str(wire.to)], folder, "the API listens", told)
-            for n, wire in enumerate(wires["api"])
-        ],
-        "worker": [_ours(f"worker {n}", ["worker"], folder, "polls", told) for n in range(WORKERS)],
+        "api": [ours(f"api {n}", "the API listens", "serve", "--port", f"{w.to}") for n, w in apis],
+        "worker": [ours(f"worker {n}", "polls", "worker") for n in range(WORKERS)],
     }
-
-
-def _ours(name: str, words: list[str], folder: Path, sign: str, told: dict[str, str]) -> Kept:
-    return Kept(name, [*_PYTHON, *words], folder / f"{name.replace(' ', '')}.log", sign, told)
 
 
 def _postgres(folder: Path, port: int) -> Kept:
     """A server that keeps what it has committed through any kill, if not through a power cut."""
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o755)  # its user is another one
     found = binaries()
     if found is None:
         raise SystemExit("chaos needs PostgreSQL's server: install Debian's package postgresql")
-    # The server refuses to run as root, which is who runs this in a container.
-    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
     home = folder / "postgres"
-    home.mkdir(exist_ok=True)
-    if os.geteuid() == 0:
-        shutil.chown(home, user)
-    data = home / "data"
-    make: list[str | Path] = [
-        found / "initdb",
-        "-D",
-        data,
-        "-U",
-        "router",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--no-sync",
-    ]
-    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, user=user, cwd=home)
-    settings = ("fsync=off", "listen_addresses=127.0.0.1", "max_connections=200")
-    options = [part for one in settings for part in ("-c", one)]
-    options += ["-c", f"unix_socket_directories={home}"]
-    command = [str(found / "postgres"), "-D", str(data), "-p", str(port), *options]
+    home.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)  # its user is another one
+    user = cluster(found, home)
+    serve = command(found, home, port)
     sign = "ready to accept connections"
-    return Kept("database", command, folder / "postgres.log", sign, user=user)
+    return Kept("database", serve, folder / "postgres.log", sign, user=user)
 
 
 async def _started(built: House) -> None:
@@ -348,27 +316,17 @@ async def _started(built: House) -> None:
     temporal.start()
     await database.serves()
     server = built.database.rsplit("/", 1)[0]
-    await _told(f"{server}/postgres", "CREATE DATABASE chaos")
+    await order(f"{server}/postgres", "CREATE DATABASE chaos")
     await answers(int(built.temporal.split(":")[1]))
     for one in (*built.processes["api"], *built.processes["worker"]):
         one.start()
         await one.serves()
     await ready(built)
-    rows = ", ".join(
-        f"('default', '{person}', 'annual', {year}, {ENTITLED * 2})"
-        for person in MANAGERS
-        for year in (datetime.now(UTC).year, datetime.now(UTC).year + 1)
-    )
+    years = (datetime.now(UTC).year, datetime.now(UTC).year + 1)
+    everybody = ((person, year) for person in MANAGERS for year in years)
+    rows = ", ".join(f"('default', '{p}', 'annual', {y}, {ENTITLED * 2})" for p, y in everybody)
     columns = "(tenant, person, leave_type, year, half_days)"
-    await _told(built.database, f"INSERT INTO people_entitlements {columns} VALUES {rows}")
-
-
-async def _told(address: str, statement: str) -> None:
-    connection = await asyncpg.connect(address)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
+    await order(built.database, f"INSERT INTO people_entitlements {columns} VALUES {rows}")
 
 
 async def answers(port: int) -> None:
@@ -389,12 +347,11 @@ async def ready(built: House) -> None:
     """Return once each API says that it and all that it needs can be used."""
     for url in built.urls:
         async with httpx.AsyncClient(base_url=url, timeout=10, trust_env=False) as client:
-            await until(f"the API at {url} to be ready", partial(_is_ready, client))
 
+            async def ask(client: httpx.AsyncClient = client) -> bool | None:
+                with suppress(httpx.TransportError):
+                    checks = (await client.get("/readyz")).json()["checks"]
+                    return all(checks[name]["status"] == "ready" for name in NEEDED) or None
+                return None
 
-async def _is_ready(client: httpx.AsyncClient) -> bool | None:
-    try:
-        checks = (await client.get("/readyz")).json()["checks"]
-    except httpx.TransportError:
-        return None
-    return all(checks[name]["status"] == "ready" for name in NEEDED) or None
+            await until(f"the API at {url} to be ready", ask)

@@ -148,36 +148,25 @@ class Witness(Desk):
         The first text of a chat has to be one that nobody else says: only by that can the
         conversation be found among the user's.
         """
-        key = uuid4().hex
-        told = [await self._completion(user, chat, text, key)]
-        if self._draws.random() < SENT_AGAIN:
-            told.append(await self._completion(user, chat, text, key))
-        conversation = self.chats.get(chat) or await self._begun(user, chat, text)
-        path = f"{OPENING}/{conversation}/messages/{key}"
-        turn: dict[str, Any] = await self.get(user, path)
+        key, told = uuid4().hex, []
+        said = [{"role": "user", "content": text}]
+        body = {"model": "intent-router", "messages": said, "metadata": {"conversation_id": chat}}
+        for _ in range(1 + (self._draws.random() < SENT_AGAIN)):
+            answer = await self._answered("POST", user, COMPLETIONS, body, key)
+            assert answer.status_code == 200, answer.text
+            told.append(str(answer.json()["choices"][0]["message"]["content"]))
+        if chat not in self.chats:
+            listed = (await self.get(user, f"{OPENING}?limit=200"))["items"]
+            title = " ".join(text.split())[:80]
+            (self.chats[chat],) = (one["id"] for one in listed if one["title"] == title)
+            self._opened(user, self.chats[chat])
+        conversation = self.chats[chat]
+        turn: dict[str, Any] = await self.get(user, f"{OPENING}/{conversation}/messages/{key}")
         self.said[key] = Said(user, conversation, key, [200] * len(told), [turn])
         spoken = [reply["text"] for reply in turn["replies"]]
         if len({*told}) > 1 or not all(words.strip() in told[0] for words in spoken):
             self.strange.append(f"{user} was told {told} of {spoken}: {text} ({key})")
         return turn
-
-    async def _completion(self, user: str, chat: str, text: str, key: str) -> str:
-        body = {
-            "model": "intent-router",
-            "messages": [{"role": "user", "content": text}],
-            "metadata": {"conversation_id": chat},
-        }
-        answer = await self._answered("POST", user, COMPLETIONS, body, key)
-        assert answer.status_code == 200, answer.text
-        return str(answer.json()["choices"][0]["message"]["content"])
-
-    async def _begun(self, user: str, chat: str, text: str) -> str:
-        """The conversation that the chat's first text has begun."""
-        listed = (await self.get(user, f"{OPENING}?limit=200"))["items"]
-        (found,) = (one["id"] for one in listed if one["title"] == " ".join(text.split())[:80])
-        self.chats[chat] = str(found)
-        self._opened(user, found)
-        return self.chats[chat]
 
     async def close(self) -> None:
         """Nobody listens any more."""
@@ -228,6 +217,7 @@ HR, OTHERS = "dave", ("alice", "bob", "erin", "frank", "gina", "olga")
 CHATS = 0.4
 """The share of conversations without writes that clients of OpenAI's hold."""
 LONGEST = 4
+ADJUST = "adjust_leave_balance"
 ATTEMPTS = 4
 """How often somebody asks for a write until they do without."""
 
@@ -301,16 +291,13 @@ class Visit:
             turn = await self._say(text)
             question = next((r for r in turn["replies"] if r["type"] == "confirm"), None)
             if question is not None:
-                await self._confirm(text.split()[-1], question)
+                action = {"type": "confirm", "value": True, "question": question["question"]}
+                turn = await self.desk.say(self.user, self.conversation, {"action": action})
+                calls = [c["status"] for c in turn["tool_calls"] if c["name"] == ADJUST]
+                run = turn.get("flow", {}).get("id", "")
+                self.writes.append(Write(text.split()[-1], "done" in calls, run))
                 return
             await self._tidy()
-
-    async def _confirm(self, mark: str, question: dict[str, Any]) -> None:
-        action = {"type": "confirm", "value": True, "question": question["question"]}
-        turn = await self._act(action)
-        called = [c["status"] for c in turn["tool_calls"] if c["name"] == "adjust_leave_balance"]
-        run = turn.get("flow", {}).get("id", "")
-        self.writes.append(Write(mark, "done" in called, run))
 
     async def _tidy(self) -> None:
         """Give up whatever is asked, and wait for what is at work."""
@@ -338,6 +325,3 @@ class Visit:
             self.conversation = self.desk.chats[self.chat]
             return turn
         return await self.desk.say(self.user, self.conversation, {"text": text})
-
-    async def _act(self, action: dict[str, Any]) -> dict[str, Any]:
-        return await self.desk.say(self.user, self.conversation, {"action": action})

@@ -8,7 +8,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ import httpx
 
 from tests.e2e.chaos import checker
 from tests.e2e.chaos.checker import Finding, Records, of_temporal
-from tests.e2e.chaos.house import House, Kept, answers, house, ready
+from tests.e2e.chaos.house import House, answers, house, ready
 from tests.e2e.chaos.model import Wayward
 from tests.e2e.chaos.people import ANY, Either, Follower, Visit, Witness, Write
 from tests.e2e.storm.requests import Request, full_week, until
@@ -81,31 +81,24 @@ async def rage(
 
 async def strike(house: House, blow: Blow, draws: random.Random) -> None:
     """Strike, and return when it is mended; what broke of it may take longer."""
-    if blow.kind in {"kill", "freeze"}:
+    if blow.kind == "kill":
         unlucky = draws.choice(house.processes[blow.target])
-        await (_kill(house, unlucky) if blow.kind == "kill" else _freeze(unlucky, blow.seconds))
+        unlucky.kill()
+        await unlucky.serves()
+        if unlucky.name == "temporal":
+            await answers(int(house.temporal.split(":")[1]))
         return
-    wire = draws.choice(house.wires[blow.target])
-    (wire.cut if blow.kind == "cut" else wire.stall)()
+    if blow.kind == "freeze":
+        frozen = draws.choice(house.processes[blow.target])
+        begin, end = frozen.freeze, frozen.thaw
+    else:
+        wire = draws.choice(house.wires[blow.target])
+        begin, end = (wire.cut if blow.kind == "cut" else wire.stall), wire.mend
+    begin()
     try:
         await asyncio.sleep(blow.seconds)
     finally:
-        wire.mend()
-
-
-async def _freeze(unlucky: Kept, seconds: float) -> None:
-    unlucky.freeze()
-    try:
-        await asyncio.sleep(seconds)
-    finally:
-        unlucky.thaw()
-
-
-async def _kill(house: House, unlucky: Kept) -> None:
-    unlucky.kill()
-    await unlucky.serves()
-    if unlucky.name == "temporal":
-        await answers(int(house.temporal.split(":")[1]))
+        end()
 
 
 REQUESTS = 0.4
@@ -195,6 +188,11 @@ class Outcome:
         assert records is not None
         said = desk.said.values()
         acknowledged = [one for one in said if one.acknowledged]
+        least = sum(sum((+one.expected.calls).values()) for one in crowd.requests)
+        least += sum(write.told_done for write in crowd.writes)
+        # How many more at most, where a race left it open.
+        perhaps = sum(one.expected.perhaps.total() for one in crowd.requests)
+        perhaps += sum(not write.told_done for write in crowd.writes)
         turns = {(r["conversation"], r["message_id"]) for r in records.log if r["kind"] == "turn"}
         self.rows = {
             "conversations": len(desk.opened),
@@ -207,9 +205,9 @@ class Outcome:
             "requests without an answer": desk.retries,
             "turns that failed": desk.failed_turns,
             "  runs begun in them": unheard,
-            "effects expected": _expected(crowd),
+            "effects expected": f"{least} to {least + perhaps}" if perhaps else str(least),
             "effects found": len(records.effects),
-            "runs by end": _plainly(Counter(row["status"] for row in records.runs)),
+            "runs by end": Counter(row["status"] for row in records.runs),
             "listeners": len(desk.followers),
             "  events heard": sum(len(one.heard) for one in desk.followers),
             "model: right answers": model.right,
@@ -221,9 +219,9 @@ class Outcome:
         """Two columns, then what was found, one a line."""
         kinds = Counter(finding.kind for finding in self.findings)
         kills = Counter({k: n for k, n in self.blows.items() if k.startswith("kill")})
-        rows = {
-            "kills": _plainly(kills),
-            "cut-offs": _plainly(self.blows - kills),
+        rows: dict[str, object] = {
+            "kills": kills,
+            "cut-offs": self.blows - kills,
             **self.rows,
             "lost": kinds["lost"],
             "doubled": kinds["doubled"],
@@ -231,22 +229,13 @@ class Outcome:
             "orphans": kinds["orphan"],
             "seconds": f"{self.seconds:.0f}, {self.storm_seconds:.0f} of them the storm",
         }
-        lines = [f"{name:30}{value}" for name, value in rows.items()]
+        lines = []
+        for name, value in rows.items():
+            if isinstance(value, Counter):
+                listed = ", ".join(f"{kind} {count}" for kind, count in sorted(value.items()))
+                value = f"{value.total()}: {listed}" if value else "0"  # noqa: PLW2901
+            lines.append(f"{name:30}{value}")
         return "\n".join(lines + [f"{finding}"[:SHOWN] for finding in self.findings])
-
-
-def _expected(crowd: Crowd) -> str:
-    """How many at least, and how many at most, where a race left it open."""
-    least = sum(sum((+one.expected.calls).values()) for one in crowd.requests)
-    least += sum(write.told_done for write in crowd.writes)
-    perhaps = sum(one.expected.perhaps.total() for one in crowd.requests)
-    perhaps += sum(not write.told_done for write in crowd.writes)
-    return f"{least} to {least + perhaps}" if perhaps else str(least)
-
-
-def _plainly(counts: Counter[str]) -> str:
-    listed = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
-    return f"{counts.total()}: {listed}" if counts else "0"
 
 
 HEARD_WITHIN = 30.0
@@ -260,12 +249,17 @@ async def chaos(
     async with (
         ModelServer(model) as server,
         house(folder, server.url) as at,
-        _client(at, random.Random(f"{plan.seed}/api")) as http,
+        # Whoever was answered by one API may be by the other the next time.
+        httpx.AsyncClient(
+            base_url=ANY, timeout=20, transport=Either(at.urls, random.Random(f"{plan.seed}/api"))
+        ) as http,
         _witness(plan, http) as desk,
     ):
         crowd, stormed = Crowd(plan, desk), time.monotonic()
         blows = drawn(plan.kills, plan.conversations, random.Random(plan.seed))
-        await _raged(crowd, rage(at, blows, lambda: crowd.over, random.Random(plan.seed), say))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(crowd.come())
+            group.create_task(rage(at, blows, lambda: crowd.over, random.Random(plan.seed), say))
         outcome = Outcome(Counter(blow.name for blow in blows), time.monotonic() - stormed)
         await ready(at)
         unheard = len(await desk.give_up_unheard())
@@ -273,22 +267,6 @@ async def chaos(
     outcome.count(crowd, unheard, model, [one.false_starts for one in at.kept])
     outcome.seconds = time.monotonic() - began
     return outcome
-
-
-def _client(at: House, draws: random.Random) -> httpx.AsyncClient:
-    """Of both APIs: whoever was answered by one may be by the other the next time."""
-    return httpx.AsyncClient(base_url=ANY, timeout=20, transport=Either(at.urls, draws))
-
-
-async def _raged(crowd: Crowd, storm: Awaitable[None]) -> None:
-    """Everybody comes and goes, and every blow is struck."""
-    async with asyncio.TaskGroup() as group:
-        group.create_task(crowd.come())
-        group.create_task(_awaited(storm))
-
-
-async def _awaited(storm: Awaitable[None]) -> None:
-    await storm
 
 
 @asynccontextmanager

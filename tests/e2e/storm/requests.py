@@ -170,7 +170,8 @@ SIZES: dict[Flow, tuple[int, ...]] = {
     "reimbursement": (58, 1200, 12000),
 }
 DETOURS = {"return": 10, "delegate": 10, "add": 10}
-DECISIVE = {"approve": 52, "reject": 8, "withdraw": 5, "give up": 5, "clash": 6, "race": 6}
+DECISIVE = {"approve": 52, "reject": 8, "withdraw": 5, "give_up": 5, "clash": 6, "race": 6}
+"""Words by their methods, and how likely each is."""
 GIVEN_UP_UNSENT, TAKEN_BACK_LATER = 0.04, 0.2
 
 
@@ -214,21 +215,18 @@ class Request:
             words = DECISIVE if detours >= MOST_DETOURS else {**DECISIVE, **DETOURS}
             (word,) = self.draws.choices([*words], [*words.values()])
             detours += word in DETOURS
-            await self._in_turn(self._ways[word])
+            await self._in_turn(getattr(self, f"_{word}"))
         wanted_back = self.draws.random() < TAKEN_BACK_LATER
         if self.expected.holds and wanted_back and not self.withdrawal:
             await self._in_turn(self._take_back)
         if self.withdrawal:
             await self._in_turn(self._decide_withdrawal)
-        await self._in_turn(self._settled)
+        await self._in_turn(lambda: self.stands(self.expected.status))
 
-    async def _in_turn(self, word: Callable[[], Awaitable[None]]) -> None:
+    async def _in_turn(self, word: Callable[[], Awaitable[object]]) -> None:
         """Say it when there is a place; whoever has spoken goes to the end of the queue."""
         async with self.desk.places:
             await word()
-
-    async def _settled(self) -> None:
-        await self.stands(self.expected.status)
 
     async def shown(self, run: str = "") -> dict[str, Any]:
         found: dict[str, Any] = await self.desk.get(self.me, f"/v1/flow-runs/{run or self.run}")
@@ -244,20 +242,6 @@ class Request:
             return shown if shown["status"] in statuses else None
 
         return await until(f"run {run or self.run} of {self.me} to be {statuses}", ask)
-
-    @property
-    def _ways(self) -> dict[str, Callable[[], Awaitable[None]]]:
-        return {
-            "approve": self._approve,
-            "reject": self._reject,
-            "return": self._return,
-            "delegate": self._delegate,
-            "add": self._add,
-            "withdraw": self._withdraw,
-            "give up": self._give_up,
-            "clash": self._clash,
-            "race": self._race,
-        }
 
     async def _open(self) -> None:
         opened = await self.desk.post(self.me, "/v1/conversations", {"locale": self.locale})
@@ -340,21 +324,22 @@ class Request:
 
         await until(f"{self.me} to be asked what to change in {self.run}", ask)
 
+    def _passing_on(self) -> tuple[str, str]:
+        others = [one for one in COLLEAGUES if self.expected.may_be_asked(one)]
+        return self.expected.asked[0], self.draws.choice(others)
+
     async def _delegate(self) -> None:
-        by, to = self.expected.asked[0], self._colleague()
+        by, to = self._passing_on()
         await self._accepted("delegate", to=to)
         self.expected.delegated(by, to)
 
     async def _add(self) -> None:
-        by, to = self.expected.asked[0], self._colleague()
+        by, to = self._passing_on()
         position = self.draws.choice(("before", "after"))
         approval = await self._accepted("add", to=to, position=position)
         self.expected.added(by, to, position)
         if position == "before":
             self._decided.discard(approval)  # whoever adds somebody before them is asked again
-
-    def _colleague(self) -> str:
-        return self.draws.choice([one for one in COLLEAGUES if self.expected.may_be_asked(one)])
 
     async def _withdraw(self) -> None:
         comment = self._comment()
@@ -389,8 +374,9 @@ class Request:
         )
         assert sorted((yes.status_code, no.status_code)) == [200, 409], (yes.text, no.text)
         said_yes = yes.status_code == 200
-        self._noted(comments[0], taken=said_yes)
-        self._noted(comments[1], taken=not said_yes)
+        taken, late = comments if said_yes else comments[::-1]
+        self.accepted.append(taken)
+        self.refused.append(late)
         (self.expected.approved if said_yes else self.expected.rejected)(by)
 
     async def _race(self) -> None:
@@ -402,15 +388,16 @@ class Request:
             self._decision(by, approval, "approve", agreeing), self._withdrawing(taking)
         )
         assert 200 in (agreed.status_code, taken.status_code), (agreed.text, taken.text)
-        self._noted(agreeing, taken=agreed.status_code == 200)
-        if agreed.status_code == 200:
+        was_agreed, was_taken = agreed.status_code == 200, taken.status_code == 200
+        (self.accepted if was_agreed else self.refused).append(agreeing)
+        if was_agreed:
             self.expected.approved(by)
-        if taken.status_code == 200 and taken.json()["id"] != self.run:
+        if was_taken and taken.json()["id"] != self.run:
             self._withdrawal_begun(taken)
         else:
-            self._noted(taking, taken=taken.status_code == 200)
-            if taken.status_code == 200:
-                self.expected.withdrawn(self.me, at_once=agreed.status_code == 200)
+            (self.accepted if was_taken else self.refused).append(taking)
+            if was_taken:
+                self.expected.withdrawn(self.me, at_once=was_agreed)
 
     async def _take_back(self) -> None:
         await self.stands("completed")
@@ -438,7 +425,7 @@ class Request:
         answer = await self._decision(by, approval, verdict, comment, **more)
         refused = f"{by} can't {verdict} {self.run} by {approval}: {answer.text}"
         assert answer.status_code == 200, (refused, self.expected, await self.shown())
-        self._noted(comment, taken=True)
+        self.accepted.append(comment)
         return approval
 
     async def _awaited(self, by: str) -> str:
@@ -456,6 +443,3 @@ class Request:
     def _comment(self) -> str:
         self._words += 1
         return f"{self.number}/{self._words}"
-
-    def _noted(self, comment: str, *, taken: bool) -> None:
-        (self.accepted if taken else self.refused).append(comment)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,25 +74,44 @@ PROGRAMS: dict[str, Any] = {
 
 
 @pytest.fixture
-def servers(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    file = elsewhere / "servers.json"
-    file.write_text(json.dumps(PROGRAMS))
-    monkeypatch.setenv("ROUTER_MCP_SERVERS", str(file))
-    return file
+def servers(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> "Servers":
+    monkeypatch.setenv("ROUTER_MCP_SERVERS", str(elsewhere / "servers.json"))
+    found = Servers(elsewhere / "servers.json")
+    found.are(**PROGRAMS)
+    return found
+
+
+@dataclass(frozen=True)
+class Servers:
+    """The file of MCP servers."""
+
+    file: Path
+
+    def are(self, **entries: Any) -> None:
+        self.file.write_text(json.dumps(entries))
+
+
+GONE = {"command": "no-such-program-here"}
 
 
 @pytest.mark.usefixtures("servers")
 def test_a_tool_of_a_server_is_called_through_the_gate(run: Run) -> None:
     outcome = run("tools", "call", "it__echo", '{"text": "hi"}', "--user", "alice")
     assert (outcome.status, outcome.out) == (0, '"{\\"text\\": \\"hi\\"}"\n')
+    for call, line in (
+        (["it__read_it", "{}"], "asks before it is called"),
+        (["it__hang", "{}"], "it is for hr"),
+        (["it__echo", '{"text": 3}'], "text: 3 is not of type 'string'"),
+        (["it__nothing", "{}"], "there is no tool named 'it__nothing'"),
+    ):
+        assert line in run.refused("tools", "call", *call, "--user", "alice")
 
 
 def test_a_file_that_it_gives_is_kept_and_printed_as_json(
-    run: Run, servers: Path, elsewhere: Path
+    run: Run, servers: Servers, elsewhere: Path
 ) -> None:
-    told = json.loads(servers.read_text())
-    told["it"]["tools"]["picture"] = {"permission": "read"}
-    servers.write_text(json.dumps(told))
+    entry = PROGRAMS["it"]
+    servers.are(it={**entry, "tools": {**entry["tools"], "picture": {"permission": "read"}}})
     call = ("tools", "call", "it__picture", "{}", "--user", "alice", "--data", "there")
     outcome = run(*call)
     assert outcome.status == 0
@@ -110,30 +130,15 @@ async def found(data: Path, file: str) -> FileRecord | None:
         await database.dispose()
 
 
-@pytest.mark.usefixtures("servers")
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["it__read_it", "{}", "--user", "alice"], "asks before it is called"),
-        (["it__hang", "{}", "--user", "alice"], "it is for hr"),
-        (["it__echo", '{"text": 3}', "--user", "alice"], "text: 3 is not of type 'string'"),
-        (["it__nothing", "{}", "--user", "alice"], "there is no tool named 'it__nothing'"),
-    ],
-)
-def test_the_gate_holds_for_it(run: Run, words: list[str], line: str) -> None:
-    outcome = run("tools", "call", *words)
-    assert (outcome.status, outcome.out) == (1, "")
-    assert line in outcome.err
+def test_a_bad_file_is_refused_with_its_line(run: Run, servers: Servers) -> None:
+    servers.file.write_text('{"it": {"command": "x",\n"tmeout": "1s"}}')
+    told = run.refused("tools", "list")
+    assert "servers.json:2: there is no key tmeout; did you mean timeout?" in told
 
 
-def test_a_bad_file_is_refused_with_its_line(run: Run, servers: Path) -> None:
-    servers.write_text('{"it": {"command": "x",\n"tmeout": "1s"}}')
-    outcome = run("tools", "list")
-    assert outcome.status == 1
-    assert "servers.json:2: there is no key tmeout; did you mean timeout?" in outcome.first_line
-
-
-def test_a_flow_may_call_what_a_server_will_bring(run: Run, servers: Path, elsewhere: Path) -> None:
+def test_a_flow_may_call_what_a_server_will_bring(
+    run: Run, servers: Servers, elsewhere: Path
+) -> None:
     flow = elsewhere / "notes.yaml"
     flow.write_text(
         """
@@ -153,70 +158,16 @@ states:
 """
     )
     assert run("flows", "validate", str(flow)).status == 0
-    servers.write_text("{}")
-    outcome = run("flows", "validate", str(flow))
-    assert outcome.status == 1
-    assert "there is no tool it__echo" in outcome.err
+    servers.are()
+    assert "there is no tool it__echo" in run.refused("flows", "validate", str(flow))
 
 
 @pytest.mark.usefixtures("servers")
-def test_list_shows_what_servers_have(run: Run) -> None:
-    outcome = run("tools", "list")
-    assert outcome.status == 0
-    lines = {line.split()[0]: line for line in outcome.out.splitlines()}
+def test_list_shows_what_servers_have_like_every_other_kind(run: Run) -> None:
+    lines = {line.split()[0]: line for line in run("tools", "list").out.splitlines()}
     assert re.match(r"it__echo +read +everyone +mcp +servers\.json ", lines["it__echo"])
     assert re.match(r"it__hang +read +hr +mcp ", lines["it__hang"])
     assert re.match(r"get_leave_balance +read +everyone +code ", lines["get_leave_balance"])
-
-
-def test_list_names_a_server_that_is_away_and_lists_the_others(run: Run, servers: Path) -> None:
-    away = {"gone": {"command": "no-such-program-here"}}
-    servers.write_text(json.dumps({**away, **PROGRAMS}))
-    outcome = run("tools", "list")
-    assert outcome.status == 0
-    assert "it__echo" in outcome.out
-    assert outcome.err.startswith("the MCP server gone isn't there: there is no program")
-    assert f"correct {servers}" in outcome.err
-    assert outcome.err.count("isn't there") == 1
-
-
-def test_list_tells_which_tools_are_read_in_english_by_all(run: Run, servers: Path) -> None:
-    assert run("tools", "list").err.startswith("read in English by all, in part at least: it__a_b")
-    in_chinese = {
-        "title": {"zh": "回声", "en": "Echo"},
-        "description_zh": "说什么就回什么。",
-        "labels": {"text": "说什么"},
-        "permission": "read",
-    }
-    only = {**PROGRAMS["it"], "only": ["echo"], "tools": {"echo": in_chinese}}
-    only["except"] = ["list_resources", "read_resource", "list_prompts", "get_prompt"]
-    servers.write_text(json.dumps({"it": only}))
-    outcome = run("tools", "list", "--json")
-    (echo,) = [each for each in json.loads(outcome.out) if each["name"] == "it__echo"]
-    assert (outcome.err, echo["in_english_only"]) == ("", [])
-    assert echo["description"]["zh"] == "说什么就回什么。"
-    assert echo["parameters"]["properties"]["text"]["x-zh"] == "说什么"
-
-
-def test_list_shows_what_stands_in_for_a_server(run: Run, servers: Path) -> None:
-    away = {"gone": {"command": "no-such-program-here", "fallback": "it"}}
-    servers.write_text(json.dumps({**away, **PROGRAMS}))
-    assert "gone__echo" in run("tools", "list").out
-
-
-def test_list_waits_only_so_long_for_a_server(
-    run: Run, servers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tools, "LOOKED_WITHIN", 0.5)
-    silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    servers.write_text(json.dumps({"mute": {"command": silent[0], "args": silent[1:]}}))
-    outcome = run("tools", "list")
-    assert outcome.status == 0
-    assert outcome.err.startswith("the MCP server mute isn't there: it doesn't answer within 0.5 s")
-
-
-@pytest.mark.usefixtures("servers")
-def test_every_kind_of_tool_is_listed_in_one_form(run: Run) -> None:
     found = {tool["name"]: tool for tool in json.loads(run("tools", "list", "--json").out)}
     code, http, served = (found[n] for n in ("get_leave_balance", "get_weather", "it__echo"))
     assert [tool["kind"] for tool in (code, http, served)] == ["code", "http", "mcp"]
@@ -227,32 +178,63 @@ def test_every_kind_of_tool_is_listed_in_one_form(run: Run) -> None:
     assert http["title"]["zh"] != http["title"]["en"]
 
 
-def test_a_call_of_a_server_that_is_away_says_so(run: Run, servers: Path) -> None:
-    servers.write_text(json.dumps({"gone": {"command": "no-such-program-here"}}))
-    outcome = run("tools", "call", "gone__echo", "{}", "--user", "alice")
-    assert (outcome.status, outcome.out) == (1, "")
-    assert "the MCP server gone" in outcome.err
-
-
-def test_doctor_looks_at_every_server(servers: Path) -> None:
-    said = asyncio.run(services.mcp(Settings()))
-    assert said.startswith("it: echo, strict, read_it, ")
-    assert "\nread in English by all, in part at least: it__echo, " in said
-    servers.write_text(json.dumps({**PROGRAMS, "gone": {"command": "no-such-program-here"}}))
+def test_a_server_that_is_away_is_named_and_the_others_are_listed(
+    run: Run, servers: Servers
+) -> None:
+    servers.are(gone=GONE, crm={"url": "https://{env.NOT_THERE}/mcp"}, **PROGRAMS)
+    outcome = run("tools", "list")
+    assert (outcome.status, "it__echo" in outcome.out) == (0, True)
+    assert "the MCP server gone isn't there: there is no program" in outcome.err
+    assert "the MCP server crm isn't there: NOT_THERE isn't set; set it" in outcome.err
+    assert f"correct {servers.file}" in outcome.err
+    assert outcome.err.count("isn't there") == 2
+    assert "the MCP server gone" in run.refused(
+        "tools", "call", "gone__echo", "{}", "--user", "bob"
+    )
     with pytest.raises(MisconfiguredError, match="gone isn't there: there is no program") as found:
         asyncio.run(services.mcp(Settings()))
+    assert "crm isn't there: NOT_THERE isn't set" in str(found.value)
     assert "it: echo, " in str(found.value)
     assert str(found.value).endswith("or mend the server; the others are used")
 
 
-async def test_doctor_minds_no_servers() -> None:
-    assert await services.mcp(Settings()) == "none named by ROUTER_MCP_SERVERS"
+def test_list_tells_which_tools_are_read_in_english_by_all(run: Run, servers: Servers) -> None:
+    assert run("tools", "list").err.startswith("read in English by all, in part at least: it__a_b")
+    in_chinese = {
+        "title": {"zh": "回声", "en": "Echo"},
+        "description_zh": "说什么就回什么。",
+        "labels": {"text": "说什么"},
+        "permission": "read",
+    }
+    only = {**PROGRAMS["it"], "only": ["echo"], "tools": {"echo": in_chinese}}
+    only["except"] = ["list_resources", "read_resource", "list_prompts", "get_prompt"]
+    servers.are(it=only)
+    outcome = run("tools", "list", "--json")
+    (echo,) = [each for each in json.loads(outcome.out) if each["name"] == "it__echo"]
+    assert (outcome.err, echo["in_english_only"]) == ("", [])
+    assert echo["description"]["zh"] == "说什么就回什么。"
+    assert echo["parameters"]["properties"]["text"]["x-zh"] == "说什么"
 
 
-def test_a_variable_that_is_not_set_is_named_with_its_server(run: Run, servers: Path) -> None:
-    servers.write_text(json.dumps({**PROGRAMS, "crm": {"url": "https://{env.NOT_THERE}/mcp"}}))
+def test_list_shows_what_stands_in_for_a_server(run: Run, servers: Servers) -> None:
+    servers.are(gone={**GONE, "fallback": "it"}, **PROGRAMS)
+    assert "gone__echo" in run("tools", "list").out
+
+
+def test_list_waits_only_so_long_for_a_server(
+    run: Run, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools, "LOOKED_WITHIN", 0.5)
+    silent = ["-c", "import sys; sys.stdin.read()"]
+    servers.are(mute={"command": sys.executable, "args": silent})
     outcome = run("tools", "list")
-    assert (outcome.status, "it__echo" in outcome.out) == (0, True)
-    assert outcome.err.startswith("the MCP server crm isn't there: NOT_THERE isn't set; set it")
-    with pytest.raises(MisconfiguredError, match="crm isn't there: NOT_THERE isn't set"):
-        asyncio.run(services.mcp(Settings()))
+    assert outcome.status == 0
+    assert outcome.err.startswith("the MCP server mute isn't there: it doesn't answer within 0.5 s")
+
+
+def test_doctor_looks_at_every_server_and_minds_none(servers: Servers) -> None:
+    said = asyncio.run(services.mcp(Settings()))
+    assert said.startswith("it: echo, strict, read_it, ")
+    assert "\nread in English by all, in part at least: it__echo, " in said
+    servers.are()
+    assert asyncio.run(services.mcp(Settings())) == "none named by ROUTER_MCP_SERVERS"

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -80,11 +80,19 @@ def ports() -> Ports:
     return free_ports()
 
 
+Start = Callable[..., Dev]
+
+
 @pytest.fixture
-def started() -> Iterator[list[Dev]]:
-    """Whatever is put in here is killed at the end."""
+def start(tmp_path: Path, ports: Ports) -> Iterator[Start]:
+    """Starts one with the data folder of the test; all are killed at the end."""
     every: list[Dev] = []
-    yield every
+
+    def started(ports: Ports = ports, **environment: str) -> Dev:
+        every.append(Dev(tmp_path / "data", ports, **environment))
+        return every[-1]
+
+    yield started
     for dev in every:
         dev.process.kill()
         dev.process.wait()
@@ -96,18 +104,16 @@ def gone(processes: list[psutil.Process], seconds: float) -> bool:
 
 
 def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
-    tmp_path: Path, ports: Ports, started: list[Dev]
+    tmp_path: Path, ports: Ports, start: Start
 ) -> None:
-    dev = Dev(tmp_path / "data", ports)
-    started.append(dev)
+    dev = start()
     lines = dev.until_ready()
     assert any(ports.api_url in line for line in lines)
     assert any(ports.ui_url in line for line in lines)
     assert httpx.get(f"{ports.api_url}/readyz").status_code == 200
     assert httpx.get(ports.ui_url, follow_redirects=True).status_code == 200
     assert {"temporal.db", "router.db"} <= {path.name for path in (tmp_path / "data").iterdir()}
-    second = Dev(tmp_path / "data", free_ports())
-    started.append(second)
+    second = start(free_ports())
     assert second.ended() == 1
     assert f"is in use by process {dev.process.pid}: " in second.errors
     children = dev.children()
@@ -120,18 +126,14 @@ def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
     assert dev.errors == ""
 
 
-def test_goes_on_after_kill_9_and_says_when_temporal_dies(
-    tmp_path: Path, ports: Ports, started: list[Dev]
-) -> None:
-    killed = Dev(tmp_path / "data", ports)
-    started.append(killed)
+def test_goes_on_after_kill_9_and_says_when_temporal_dies(ports: Ports, start: Start) -> None:
+    killed = start()
     killed.until_ready()
     mine = {"Authorization": "Bearer alice"}
     made = httpx.post(f"{ports.api_url}/v1/conversations", headers=mine, json={}).json()
     children = killed.children()
     os.killpg(killed.process.pid, signal.SIGKILL)
-    again = Dev(tmp_path / "data", ports)
-    started.append(again)
+    again = start()
     again.until_ready()
     assert gone(children, 0)
     kept = httpx.get(f"{ports.api_url}/v1/conversations", headers=mine).json()["items"]
@@ -143,11 +145,10 @@ def test_goes_on_after_kill_9_and_says_when_temporal_dies(
 
 
 def test_a_port_in_use_is_one_line_and_nothing_is_started(
-    tmp_path: Path, ports: Ports, started: list[Dev]
+    tmp_path: Path, ports: Ports, start: Start
 ) -> None:
     with socket.create_server((LOOPBACK, ports.ui)):
-        dev = Dev(tmp_path / "data", ports)
-        started.append(dev)
+        dev = start()
         assert dev.ended() == 1
     assert dev.errors == (
         f"error: port {ports.ui} for the Temporal UI can't be opened (address already in use): "
@@ -156,25 +157,21 @@ def test_a_port_in_use_is_one_line_and_nothing_is_started(
     assert not (tmp_path / "data" / "temporal.db").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(
-    tmp_path: Path, ports: Ports, started: list[Dev]
-) -> None:
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, start: Start) -> None:
     (tmp_path / "data").touch()
-    dev = Dev(tmp_path / "data", ports)
-    started.append(dev)
+    dev = start()
     assert dev.ended() == 1
     assert dev.errors.startswith("error: the data folder ")
     assert dev.errors.count("\n") == 1
 
 
 def test_a_bad_flow_is_refused_with_its_line_and_temporal_is_stopped(
-    tmp_path: Path, ports: Ports, started: list[Dev]
+    tmp_path: Path, ports: Ports, start: Start
 ) -> None:
     flows = tmp_path / "flows"
     flows.mkdir()
     (flows / "broken.yaml").write_text("flow: broken\n")
-    dev = Dev(tmp_path / "data", ports, ROUTER_FLOWS=str(flows))
-    started.append(dev)
+    dev = start(ROUTER_FLOWS=str(flows))
     assert dev.ended() == 1
     assert dev.errors.startswith(f"error: {flows}/broken.yaml:1: ")
     assert "Traceback" not in dev.errors
