@@ -97,10 +97,7 @@ async def _in_postgres(url: str) -> Keep:
 
 async def _taken(client: Client, workflow: str, update: str, id_: str, word: str) -> str:
     start: WithStartWorkflowOperation = WithStartWorkflowOperation(
-        workflow,
-        id=id_,
-        task_queue=QUEUE,
-        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+        workflow, id=id_, task_queue=QUEUE, id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING
     )
     said: str = await client.execute_update_with_start_workflow(
         update, word, start_workflow_operation=start, id=uuid4().hex, result_type=str

@@ -40,7 +40,7 @@ from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
 from router.retrieval.vector_cache import VectorFile
-from router.runtime.definitions import load_prompts
+from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.skill.skill import SkillCatalog
 from router.tool.registry import Registry
@@ -101,7 +101,8 @@ async def sizes_of(
         registry.add(one)
     model = ChatModel(server.url, "scripted", "-")
     offered = Capabilities(Catalog([]), SkillCatalog(), registry)
-    prompts = load_prompts(Settings.load())
+    settings = Settings.load()
+    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
     decider = Decider(offered, index, FallbackChain([model]), prompts, Models(UNBOUNDED))
     await index.update(offered.everything())
     counted, right = [], []

@@ -24,7 +24,7 @@ from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
 from router.routing.prompts import Prompts
 from router.runtime.composition import VECTORS, chains_of, index_of
-from router.runtime.definitions import load_capabilities, load_prompts
+from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
@@ -40,11 +40,6 @@ class DryRunResult:
     decided: activities.RoutingDecision
 
 
-def insist(error: ModelUnavailable) -> None:
-    """Have no decision made without the model that was asked for."""
-    raise error
-
-
 @dataclass
 class DryRun:
     """A desk that only says what it would do. Make one with `dry_run_of`."""
@@ -58,13 +53,14 @@ class DryRun:
     _learnt: bool = False
 
     async def routed(
-        self, text: str, caller: Principal, now: datetime, on_failure: OnFailure = insist
+        self, text: str, caller: Principal, now: datetime, on_failure: OnFailure | None = None
     ) -> DryRunResult:
         """What `text` would come to if `caller` opened a conversation with it at `now`.
 
-        Raises `InvalidInput` where it can't be a message, and what `on_failure` raises.
+        Raises `InvalidInput` where it can't be a message, and what `on_failure` raises; the failure
+        of a model where there is none.
         """
-        message, situation = Message(text=said(text)), _opening(caller, now)
+        message, situation = _said(text, caller, now)
         reading = self.reader.read(message, situation)
         if reading.route is not None:
             decided = activities.RoutingDecision(route=reading.route, commands=reading.commands)
@@ -73,11 +69,15 @@ class DryRun:
         account = activities.Account(caller=caller, now=now)
         given = activities.Decide(message=message, situation=situation, account=account)
         decider = Decider(self.offered, self.index, self.chain, self.prompts)
-        return DryRunResult(reading, await decider.decided(given, on_failure))
+
+        def insist(error: ModelUnavailable) -> None:
+            raise error
+
+        return DryRunResult(reading, await decider.decided(given, on_failure or insist))
 
     async def found(self, text: str, caller: Principal, now: datetime) -> Selection | None:
         """What is searched for the text; None where rules take it and nothing is."""
-        if self.reader.read(Message(text=said(text)), _opening(caller, now)).route is not None:
+        if self.reader.read(*_said(text, caller, now)).route is not None:
             return None
         await self.learn()
         usable = [capability.name for capability in self.offered.visible_to(caller)]
@@ -110,7 +110,7 @@ async def dry_run_of(
             offered=offered,
             index=index,
             chain=chains.usual if with_model else None,
-            prompts=load_prompts(settings),
+            prompts=Prompts.load(settings.prompts, settings.prompt_shares),
         )
 
 
@@ -146,6 +146,6 @@ def said(text: str) -> str:
         raise InvalidInput(f"the text can't be a message: {reason}") from None
 
 
-def _opening(caller: Principal, now: datetime) -> Situation:
-    """Where nothing was said before."""
-    return Situation(now=now, locale=caller.locale, roles=caller.roles)
+def _said(text: str, caller: Principal, now: datetime) -> tuple[Message, Situation]:
+    """The message where nothing was said before."""
+    return Message(text=said(text)), Situation(now=now, locale=caller.locale, roles=caller.roles)

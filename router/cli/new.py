@@ -137,26 +137,6 @@ def check_absent(files: Iterable[NewFile]) -> None:
         )
 
 
-def write_all(files: Sequence[NewFile]) -> None:
-    """Write the files: all, or `Conflict` or `MisconfiguredError` and none of them."""
-    check_absent(files)
-    written: list[Path] = []
-    try:
-        for file in files:
-            file.path.parent.mkdir(parents=True, exist_ok=True)
-            with file.path.open("x", encoding="utf-8", newline="\n") as out:
-                written.append(file.path)
-                out.write(file.text)
-    except OSError as error:
-        for path in written:
-            with suppress(OSError):
-                path.unlink()
-        raise MisconfiguredError(
-            f"{error.filename or files[0].path} can't be written ({error.strerror}): "
-            "name a folder that you may write to with --folder"
-        ) from None
-
-
 @dataclass(frozen=True)
 class ScaffoldResult:
     """New files, and the commands to go on with."""
@@ -461,7 +441,22 @@ def tool(
 
 
 def _write(written: ScaffoldResult) -> None:
-    write_all(written.files)
+    check_absent(written.files)
+    begun: list[Path] = []
+    try:
+        for file in written.files:
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+            with file.path.open("x", encoding="utf-8", newline="\n") as out:
+                begun.append(file.path)
+                out.write(file.text)
+    except OSError as error:
+        for path in begun:
+            with suppress(OSError):
+                path.unlink()
+        raise MisconfiguredError(
+            f"{error.filename or written.files[0].path} can't be written ({error.strerror}): "
+            "name a folder that you may write to with --folder"
+        ) from None
     for file in written.files:
         typer.echo(f"wrote {file.path}")
     if written.remark:

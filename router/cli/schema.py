@@ -2,41 +2,20 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import typer
 
 from router.domain.errors import Conflict, MisconfiguredError
 
+Name = Literal["flow", "story", "skill", "tools", "mcp", "directory"]
 FOLDER = Path(__file__).parents[1] / "schemas"
-NAMES: Mapping[str, str] = {
-    name: f"{name}.json" for name in ("flow", "story", "skill", "tools", "mcp", "directory")
-}
+NAMES: Mapping[str, str] = {name: f"{name}.json" for name in get_args(Name)}
 
 
 def text_of(name: str) -> str:
     """The schema of this name, as JSON."""
     return (FOLDER / NAMES[name]).read_text("utf-8")
-
-
-def write_to(folder: Path) -> list[Path]:
-    """Copy every schema into a folder; `Conflict` where a file there is no earlier copy."""
-    copies = {folder / file: text_of(name) for name, file in NAMES.items()}
-    try:
-        for path in copies:
-            if path.exists() and '"$schema"' not in path.read_text("utf-8", "replace")[:200]:
-                raise Conflict(f"{path} is there and no schema: name another folder for --write")
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in copies.items():
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise MisconfiguredError(
-            f"--write {folder} can't be written to ({error.strerror}): name another folder"
-        ) from None
-    return list(copies)
-
-
-Name = Literal["flow", "story", "skill", "tools", "mcp", "directory"]
 
 
 def schema(
@@ -51,11 +30,21 @@ def schema(
     # yaml-language-server: $schema=.schemas/flow.json
     """
     if (name is None) == (write is None):
-        raise typer.BadParameter(
-            "name one of flow, story, skill, tools, mcp, directory, or --write"
-        )
+        raise typer.BadParameter(f"name one of {', '.join(NAMES)}, or --write")
     if name is not None:
         typer.echo(text_of(name), nl=False)
         return
-    for path in write_to(write or Path()):
-        typer.echo(f"wrote {path}")
+    folder = write or Path()
+    copies = {folder / file: text_of(name) for name, file in NAMES.items()}
+    try:
+        for path in copies:
+            if path.exists() and '"$schema"' not in path.read_text("utf-8", "replace")[:200]:
+                raise Conflict(f"{path} is there and no schema: name another folder for --write")
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in copies.items():
+            path.write_text(text, encoding="utf-8")
+            typer.echo(f"wrote {path}")
+    except OSError as error:
+        raise MisconfiguredError(
+            f"--write {folder} can't be written to ({error.strerror}): name another folder"
+        ) from None

@@ -6,9 +6,8 @@ It is called through the same gate and ledger as flows do.
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,28 +61,6 @@ async def call(
 LOOKED_WITHIN = 10.0
 """Seconds for all MCP servers together; a package runner may need more, as `doctor` allows."""
 
-Row = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Every tool there is, and what isn't there or not offered for want of something."""
-
-    registry: Registry
-    away: Mapping[str, str]
-    """By MCP server, why it isn't there."""
-    absent: Mapping[str, str]
-    """By file of declared tools, the variable without which there is nothing of it."""
-    withheld: Mapping[str, str]
-    """By tool, the setting without which nobody is offered it."""
-
-
-async def every_tool(settings: Settings) -> Listed:
-    """The tools of code, files and MCP servers, which are asked all at once."""
-    tools = load_tools(settings)
-    away, registry = await tools.look(LOOKED_WITHIN), tools.registry
-    return Listed(registry, away, tools.absent, withheld(settings, registry))
-
 
 def withheld(settings: Settings, registry: Registry) -> dict[str, str]:
     """The tools that nobody is offered, each with the setting that would give it."""
@@ -93,27 +70,6 @@ def withheld(settings: Settings, registry: Registry) -> dict[str, str]:
     }
 
 
-def unoffered(listed: Listed) -> Iterator[str]:
-    """What is withheld or absent, a sentence for each setting."""
-    for setting in dict.fromkeys(listed.withheld.values()):
-        names = ", ".join(name for name, lacks in listed.withheld.items() if lacks == setting)
-        yield f"not offered to anybody: {names}; set {setting}"
-    for path, variable in listed.absent.items():
-        yield f"nothing of {Path(path).name}: {variable} isn't set; set it"
-
-
-def row_of(tool: Tool, kind: str) -> Row:
-    """What a line says of the tool: its name, how it is called, where it is, what it does."""
-    return (
-        tool.name,
-        tool.permission,
-        " or ".join(sorted(tool.roles)) or "everyone",
-        kind,
-        Path(tool.source.file).name,
-        tool.description.partition("\n")[0],
-    )
-
-
 LEAST: dict[str, JsonValue] = {
     "type": "object",
     "properties": {},
@@ -121,24 +77,6 @@ LEAST: dict[str, JsonValue] = {
     "additionalProperties": False,
 }
 """What a schema of arguments always says: files and servers may leave it out."""
-
-
-def object_of(tool: Tool, kind: str, lacks: str | None) -> dict[str, Any]:
-    """The same for programs, with its arguments' schema and the setting that it lacks, if any."""
-    return {
-        "name": tool.name,
-        "kind": kind,
-        "file": tool.source.file,
-        "line": tool.source.line,
-        "title": tool.title.model_dump(),
-        "description": tool.about.model_dump(),
-        "permission": tool.permission,
-        "asks_first": tool.asks_first,
-        "roles": sorted(tool.roles),
-        "parameters": {**LEAST, **tool.parameters},
-        "in_english_only": tool.in_english_only,
-        "lacks": lacks,
-    }
 
 
 def in_english_only(tools: Iterable[Tool]) -> str | None:
@@ -168,20 +106,50 @@ def list_tools(
     nobody is offered, with the setting that would give them.
     """
     settings = Settings.load()
-    listed = asyncio.run(every_tool(settings))
-    kinds = [(tool, tool.implementation.kind) for tool in listed.registry]
+    tools = load_tools(settings)
+    away = asyncio.run(tools.look(LOOKED_WITHIN))
+    lacking = withheld(settings, tools.registry)
     if as_json:
-        found = [object_of(t, kind, listed.withheld.get(t.name)) for t, kind in kinds]
+        found = [_object_of(tool, lacking.get(tool.name)) for tool in tools.registry]
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
-        echo_aligned([row_of(*each) for each in kinds])
-    for name, why in listed.away.items():
+        rows = []
+        for tool in tools.registry:
+            who = " or ".join(sorted(tool.roles)) or "everyone"
+            kind, file = tool.implementation.kind, Path(tool.source.file).name
+            about = tool.description.partition("\n")[0]
+            rows.append((tool.name, tool.permission, who, kind, file, about))
+        echo_aligned(rows)
+    for name, why in away.items():
         remedy = f"mend it, or correct {settings.mcp_servers}; `intent-router doctor` says more"
         typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
-    if foreign := in_english_only(listed.registry):
+    if foreign := in_english_only(tools.registry):
         typer.echo(foreign, err=True)
-    for said in [] if as_json else unoffered(listed):
-        typer.echo(said, err=True)
+    if as_json:
+        return
+    for setting in dict.fromkeys(lacking.values()):
+        names = ", ".join(name for name, lacks in lacking.items() if lacks == setting)
+        typer.echo(f"not offered to anybody: {names}; set {setting}", err=True)
+    for path, variable in tools.absent.items():
+        typer.echo(f"nothing of {Path(path).name}: {variable} isn't set; set it", err=True)
+
+
+def _object_of(tool: Tool, lacks: str | None) -> dict[str, Any]:
+    """The tool for programs, with its arguments' schema and the setting that it lacks, if any."""
+    return {
+        "name": tool.name,
+        "kind": tool.implementation.kind,
+        "file": tool.source.file,
+        "line": tool.source.line,
+        "title": tool.title.model_dump(),
+        "description": tool.about.model_dump(),
+        "permission": tool.permission,
+        "asks_first": tool.asks_first,
+        "roles": sorted(tool.roles),
+        "parameters": {**LEAST, **tool.parameters},
+        "in_english_only": tool.in_english_only,
+        "lacks": lacks,
+    }
 
 
 @app.command()

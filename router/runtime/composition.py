@@ -27,13 +27,7 @@ from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import read_thresholds
 from router.retrieval.vector_cache import VectorFile
 from router.routing.prompts import Prompts
-from router.runtime.definitions import (
-    load_capabilities,
-    load_prompts,
-    load_tools,
-    skill_folders,
-    watched_flows,
-)
+from router.runtime.definitions import flow_folder, load_capabilities, load_tools, skill_folders
 from router.runtime.temporal import TemporalConnection
 from router.settings import OPENAI, ModelAccess, Settings
 from router.skill.loader import WatchedSkills
@@ -136,20 +130,6 @@ async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
         await chains.aclose()
 
 
-async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
-    """Where scripts of skills run. Where none can be had nobody is offered to have them run."""
-    if settings.skill_sandbox is None:
-        return NoSandbox()
-    box = Bubblewrap()
-    try:
-        await box.probe()
-    except MisconfiguredError as error:
-        _log.error("%s", error)
-        registry.withhold(sandbox)
-        return NoSandbox()
-    return box
-
-
 def _provided(
     settings: Settings, store: Store, offered: Capabilities, directory: LiveDirectory
 ) -> Dependencies:
@@ -164,6 +144,19 @@ def _provided(
     dependencies.provide(provided.temporal, TemporalConnection(settings))
     dependencies.provide(provided.task_queue, settings.task_queue)
     return dependencies
+
+
+async def _sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
+    """Where scripts of skills run. Where none can be had nobody is offered to have them run."""
+    box = Bubblewrap()
+    try:
+        if settings.skill_sandbox:
+            await box.probe()
+            return box
+    except MisconfiguredError as error:
+        _log.error("%s", error)
+        registry.withhold(sandbox)
+    return NoSandbox()
 
 
 @asynccontextmanager
@@ -185,9 +178,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     registry = tools.registry
     folders = skill_folders(settings)
     loaded = folders.load()
-    flow_files = watched_flows(settings, registry)
+    flow_files = WatchedFlows(flow_folder(settings), registry.parameters)
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
-    prompts = load_prompts(settings)
+    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
     directory = LiveDirectory.load(source_of(settings))
     async with (
         _stored(settings) as (database, store),
@@ -199,7 +192,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         models = Models(settings.llm_budgets, store.spending)
         dependencies.provide(provided.database, database)
         dependencies.provide(provided.encoder, index.messages)
-        dependencies.provide(sandbox, await sandbox_of(settings, registry))
+        dependencies.provide(sandbox, await _sandbox_of(settings, registry))
         dependencies.provide(writer, Writer(models, chains.usual, prompts))
         books = (store.ledger, store.audit, store.results)
         yield Parts(

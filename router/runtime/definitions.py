@@ -13,8 +13,7 @@ from activities.capabilities import Capabilities
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
-from router.flow.loader import FlowFile, WatchedFlows, load_flows, read_flow, sub_flow_problems
-from router.routing.prompts import Prompts
+from router.flow.loader import FlowFile, load_flows, read_flow, sub_flow_problems
 from router.settings import Settings
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
@@ -32,11 +31,6 @@ PACKAGES = ("activities.builtin", "activities.tools", "activities.lookups")
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     """The flows of the settings' folder, checked against the tools there are."""
     return load_flows(flow_folder(settings), registry.parameters())
-
-
-def watched_flows(settings: Settings, registry: Registry) -> WatchedFlows:
-    """The flows of the settings' folder, to be loaded, checked against the tools there are."""
-    return WatchedFlows(flow_folder(settings), registry.parameters)
 
 
 def flow_folder(settings: Settings) -> Path:
@@ -131,11 +125,6 @@ def load_capabilities(
     skills = skill_folders(settings).load().catalog if skills is None else skills
     catalog = load_catalog(settings, registry) if catalog is None else catalog
     return Capabilities(catalog, skills, registry)
-
-
-def load_prompts(settings: Settings) -> Prompts:
-    """The prompts that ship, those of the settings' folder, and their shares."""
-    return Prompts.load(settings.prompts, settings.prompt_shares)
 
 
 def skill_folders(settings: Settings) -> WatchedSkills:
