@@ -1,4 +1,8 @@
-"""What newcomers get wrong, each as a sentence: what they did, and what has to be in the answer."""
+"""What newcomers get wrong, each as a sentence: what they did, and what has to be in the answer.
+
+Every fault of a file's kind stands with its remedy in the tests of that kind's room; here is how
+the commands tell of some of each.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,31 +61,11 @@ FLOWS = {
     "A key of the file is misspelt": flow(
         "description:", "descripton:", "badge.yaml:4: descripton:", "did you mean description?"
     ),
-    "A key of a slot is misspelt": flow("ask:", "aks:", "slots.why.aks:", "did you mean ask?"),
-    "A key of a state is misspelt": flow("collect:", "colect:", "did you mean collect?"),
-    "A state that a way leads to is misspelt": flow(
-        "next: record", "next: recrod", "badge.yaml:12: there is no state recrod", "mean record?"
-    ),
-    "The first state is misspelt": flow("start: details", "start: detials", "mean details?"),
-    "A slot to collect is misspelt": flow("[why]", "[wyh]", "no slot wyh; did you mean why?"),
-    "A slot in an expression is misspelt": flow('"slots.why"', '"slots.wyh"', "slots.wyh", "why?"),
     "A slot in a text is misspelt": flow(
         DONE, "Done {{ slots.wyh }}", "badge.yaml:14:", "slots.wyh", "did you mean why?"
     ),
-    "A tool is misspelt": flow("find_colleague", "find_coleague", "mean find_colleague?"),
-    "A parameter of a tool is misspelt": flow("with: {name:", "with: {nmae:", "nmae", "mean name?"),
-    "A template isn't shut": flow(DONE, "Done {{ slots.why }", "isn't a template", "write values"),
     "A template's filter is misspelt": flow(DONE, "{{ slots.why | uper }}", "filter named 'uper'"),
     "An expression isn't CEL": flow('"slots.why"', '"slots.why ==="', "column 13", "cel.dev"),
-    "An expression's function is misspelt": flow('"slots.why"', '"manger(requester)"', "manager?"),
-    "The English text is missing": flow(', en: "Why?"', "", "English text is missing", 'en: "…"'),
-    "A text is in no language": flow(
-        'title: {zh: "工牌", en: "Badge"}', "title: Badge", "both languages", 'write {zh: "…"'
-    ),
-    "A type of slot is misspelt": flow("type: text", "type: string", "no 'string'", "choice, text"),
-    "The flow is called otherwise than its file": flow(
-        "flow: badge", "flow: bagde", "call the file bagde.yaml, or the flow badge"
-    ),
     "The file ends in .yml": Mistake(
         "flows validate .", ("badge.yml:1: it isn't read; call it .yaml",), {"badge.yml": FLOW}
     ),
@@ -91,11 +75,6 @@ FLOWS = {
         {"a/badge.yaml": FLOW, "b/badge.yaml": FLOW},
     ),
     "A key comes twice": flow("version: 1", "version: 1\nversion: 2", "version comes twice"),
-    "A pattern has a bracket too many": flow("'new badge'", "'new badge)'", "isn't RE2", "Syntax"),
-    "A pattern looks behind, which RE2 doesn't": flow(
-        "'new badge'", "'(?<=my )badge'", "looks around", "put what must not be there into unless"
-    ),
-    "A pattern has a back reference": flow("'new badge'", r"'(a)\1'", "write the alternatives out"),
     "A pattern with a backslash stands in double quotes": flow(
         "'new badge'", r'"\bnew badge\b"', "a backspace", r"single quotes: '\b…'"
     ),
@@ -105,9 +84,6 @@ FLOWS = {
     "A state does two things": flow(
         "{collect: [why]", '{say: {zh: "a", en: "b"}, collect: [why]', "has collect and say"
     ),
-    "No way leads to a state": flow("next: record", "next: bye", "no way leads to record"),
-    "A flow never ends": flow(", end: completed", ", next: details", "one with end: completed"),
-    "There is no such end": flow("end: completed", "end: done", "no 'done'; it may be completed"),
     "A text with a colon isn't in quotes": flow(
         "title: {", "title: a: {", "badge.yaml:3:", "put a text that has a colon in quotes"
     ),
@@ -118,12 +94,7 @@ FLOWS = {
         'en: "Why?"', "en: “Why? Or, not”", "curly", 'write "…", with plain quotes'
     ),
     "A bracket is left open": flow("[why]", "[why", "badge.yaml:12: this isn't YAML", "brackets"),
-    "A number is a word": flow("version: 1", "version: one", "is 'one'; write it in digits"),
-    "A choice has no choices": flow("type: text", "type: choice", "add choices: …"),
     "An example is another flow's": flow('"我要补办工牌"', '"我要请年假"', "starts leave_request"),
-    "A guard is misspelt": flow(
-        "  patterns:", "  without: [questoin]\n  patterns:", "did you mean question?"
-    ),
     "The file is empty": Mistake(
         "flows validate badge.yaml", ("is empty; begin with flow: <name>",), {"badge.yaml": ""}
     ),
@@ -158,12 +129,7 @@ STORIES = {
         {"mine/badge.yaml": FLOW},
         {"ROUTER_FLOWS": "mine"},
     ),
-    "A step is misspelt": story(STORY.replace("user", "usr"), "s.yaml:3:", "did you mean user?"),
     "A story's user is nobody": story(f"{STORY}  user: alcie\n", "'alcie'", "did you mean alice?"),
-    "A story expects a state that there isn't": story(
-        f"{STORY}    - expect: {{flow: leave_request, state: revew}}\n", "did you mean review?"
-    ),
-    "A story's tool is misspelt": story(f"{STORY}    - tool: record_leav\n", "mean record_leave?"),
 }
 SKILL = "---\nname: notes\ndescription: Takes notes.\n---\nTake notes.\n"
 
@@ -173,23 +139,11 @@ def skill(text: str, *says: str, at: str = "notes/SKILL.md") -> Mistake:
 
 
 SKILLS = {
-    "A skill's name isn't its folder's": skill(
-        SKILL.replace("notes", "note", 1), "'note' and the folder 'notes'; give both the same name"
-    ),
     "A skill's name has capitals": skill(
         SKILL.replace("name: notes", "name: Notes"), "'Notes' isn't in kebab-case; write lower-case"
     ),
-    "A SKILL.md has no front matter": skill("Take notes.\n", "SKILL.md:1:", "write --- on line 1"),
-    "A SKILL.md's front matter isn't closed": skill(SKILL.replace("---\nTake", "Take"), "no end"),
-    "A skill has no description": skill(
-        SKILL.replace("description: Takes notes.\n", ""), "write a line description: …"
-    ),
     "A description has a colon": skill(
         SKILL.replace("Takes notes.", "Takes: notes: all"), "SKILL.md:3:", "in quotes"
-    ),
-    "A key of ours is misspelt": skill(
-        SKILL.replace("notes.\n---", "notes.\nmetadata: {router.max-turn: 3}\n---"),
-        "did you mean router.max-turns?",
     ),
     "The folder has no SKILL.md": skill("x", "notes/SKILL.md:1: there is no", at="notes/README.md"),
     "The folder of skills isn't there": Mistake(
@@ -218,10 +172,6 @@ def servers(text: str, *says: str, status: int = 1) -> Mistake:
 
 DECLARED = {
     "JSON has a comma too many": declared("}\n}", "},\n}", "t.json:6: this isn't JSON", "commas"),
-    "JSON has a comment": declared("{\n", "{ // mine\n", "t.json:1: this isn't JSON"),
-    "A key of a declared tool is misspelt": declared(
-        '"description"', '"desription"', "t.json:3:", "did you mean description?"
-    ),
     "A hole has no parameter": declared("{id}", "{number}", "no parameter number; declare it"),
     "A parameter is used nowhere": declared("/{id}", "", "id is used nowhere; put {id} into url"),
     "A tool's name has a space": declared("get_ticket", "get ticket", "'get ticket'", "letters"),
@@ -232,7 +182,6 @@ DECLARED = {
     "An address is a cloud's metadata": declared(
         "desk.example.com", "169.254.169.254", "where no tool may go; name the system's own"
     ),
-    "A method is misspelt": declared('"url"', '"method": "GTE", "url"', "'GTE'; write one of"),
     "A variable doesn't begin as it must": declared(
         "desk.example.com", "{env.DESK_HOST}", "'DESK_HOST'", "begins with ROUTER_TOOL_"
     ),
@@ -243,7 +192,6 @@ DECLARED = {
         "tools list", ("ROUTER_MCP_SERVERS=m.json", "name a"), env={"ROUTER_MCP_SERVERS": "m.json"}
     ),
     "An MCP server is neither started nor called": servers('{"a": {}}', '"command" to start it'),
-    "A key of an MCP server is misspelt": servers('{"a": {"comand": "x"}}', "mean command?"),
     "An MCP server can't be started": servers(
         '{"a": {"command": "no-such-program"}}', "a isn't there", "'no-such-program'", status=0
     ),
@@ -268,12 +216,8 @@ def code(old: str, new: str, *says: str, words: str = "tools list") -> Mistake:
 
 CALL = "tools call newcomer {} --user alice"
 CODE = {
-    "A tool isn't asynchronous": code("async def", "def", "newcomer.py:3:", "write `async def`"),
     "A tool has no docstring": code('    """Say it."""\n', "", "no docstring; say in one"),
-    "A tool's parameter has no type": code("word: str", "word", "'word'", "as in `word: str`"),
-    "A tool doesn't say what it gives": code(" -> str", "", "annotate its result"),
     "A tool says no permission": code('permission="read"', "", "newcomer.py:3:", "'permission'"),
-    "A tool's permission is misspelt": code('"read"', '"raed"', "'raed'; read, write or admin"),
     "A tool's option is misspelt": code('"read"', '"read", timeot="3s"', "'timeot'", "mend that"),
     "A tool's file doesn't parse": code("(word", "((word", "newcomer.py:4:", "SyntaxError"),
     "A tool's file needs a library that isn't there": code(
