@@ -146,40 +146,40 @@ class ScaffoldResult:
     remark: str = ""
 
 
-def with_setting(command: str, setting: tuple[str, Path] | None) -> str:
-    """The command, with the setting before it without which it wouldn't find the new files.
-
-    >>> with_setting("intent-router route hello", ("ROUTER_FLOWS", Path("flows")))
-    'ROUTER_FLOWS=flows intent-router route hello'
-    """
-    if setting is None:
-        return command
-    name, value = setting
-    return f"{name}={shlex.quote(str(value))} {command}"
-
-
 @dataclass(frozen=True)
 class ScaffoldPlace:
-    """A folder for something new; `in_use` where what is in it is found without further ado."""
+    """A folder for something new, and the `setting` without which what is in it isn't found.
+
+    >>> ScaffoldPlace(Path("flows"), "ROUTER_FLOWS").command("route hello")
+    'ROUTER_FLOWS=flows intent-router route hello'
+    """
 
     folder: Path
-    in_use: bool
+    setting: str | None
+
+    def command(self, words: str) -> str:
+        """A command as it has to be typed to find the new files."""
+        before = f"{self.setting}={shlex.quote(str(self.folder))} " if self.setting else ""
+        return f"{before}intent-router {words}"
 
 
 def place_for(
-    given: Path | None, configured: Path | None, own: Path, otherwise: str
+    given: Path | None, configured: Path | None, own: Path, otherwise: str, setting: str
 ) -> ScaffoldPlace:
     """The folder that was asked for, or else the settings', or else the project's `own`.
 
     Where the project is installed rather than checked out here, its own is no place to write to:
-    then it is the folder `otherwise` of the working directory.
+    then it is the folder `otherwise` of the working directory. It has to be a folder, or none yet.
     """
     in_use = configured or own
+    place = ScaffoldPlace(Path(otherwise), setting)
     if given is not None:
-        return ScaffoldPlace(given, given.resolve() == in_use.resolve())
-    if configured is not None or own.resolve().is_relative_to(Path.cwd()):
-        return ScaffoldPlace(shortened(in_use), in_use=True)
-    return ScaffoldPlace(Path(otherwise), in_use=False)
+        found = given.resolve() == in_use.resolve()
+        place = ScaffoldPlace(given, None if found else setting)
+    elif configured is not None or own.resolve().is_relative_to(Path.cwd()):
+        place = ScaffoldPlace(shortened(in_use), None)
+    folder_at(place.folder)
+    return place
 
 
 def shortened(path: Path) -> Path:
@@ -214,8 +214,8 @@ def schema_for(folder: Path, name: str, top: Path | None = None) -> tuple[str, l
 def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """Files of a flow that loads, starts by its examples and has no rival; or `InvalidInput`."""
     own = Path(next(iter(flows.__path__)))
-    place = place_for(given, settings.flows, own, "flows")
-    folder = folder_at(place.folder)
+    place = place_for(given, settings.flows, own, "flows", "ROUTER_FLOWS")
+    folder = place.folder
     near, copies = schema_for(folder, "flow")
     near_story, story_copies = schema_for(folder / "tests", "story", folder)
     flow = about(template("my_flow.yaml"), names, "my_flow").replace("../../schemas", near)
@@ -236,29 +236,23 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
             f"by the words {names.zh!r} and {names.en!r} it would be in another flow's way "
             f"({rivals[0].what}): choose other words with --zh and --en"
         )
-    command = f'intent-router route "我要申请{names.zh}"'
-    test = f"intent-router flows test {files[1].path}"
-    setting = None if place.in_use else ("ROUTER_FLOWS", folder)
-    return ScaffoldResult(
-        [*files, *copies, *story_copies], [with_setting(each, setting) for each in (command, test)]
-    )
+    tests = f"flows test {files[1].path}"
+    commands = [place.command(each) for each in (f'route "我要申请{names.zh}"', tests)]
+    return ScaffoldResult([*files, *copies, *story_copies], commands)
 
 
 def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """The files of a skill in the Agent Skills format."""
-    place = place_for(given, settings.skills, Path(next(iter(skills.__path__))), "skills")
-    folder = folder_at(place.folder)
+    own = Path(next(iter(skills.__path__)))
+    place = place_for(given, settings.skills, own, "skills", "ROUTER_SKILLS")
+    folder = place.folder
     lines = folder / "tests" / f"{names.name}.jsonl"
     files = [
         NewFile(folder / names.name / "SKILL.md", about(template("SKILL.md"), names, "my-skill")),
         NewFile(lines, about(template("my_skill_lines.jsonl"), names, "my-skill")),
     ]
-    setting = None if place.in_use else ("ROUTER_SKILLS", folder)
-    commands = (
-        f"intent-router skills validate {files[0].path.parent}",
-        f"intent-router eval {lines}",
-    )
-    return ScaffoldResult(files, [with_setting(each, setting) for each in commands])
+    commands = (f"skills validate {files[0].path.parent}", f"eval {lines}")
+    return ScaffoldResult(files, [place.command(each) for each in commands])
 
 
 Kind = Literal["python", "http", "openapi", "mcp"]
@@ -286,8 +280,8 @@ def _text(name: str, names: Names) -> str:
 
 def _python(names: Names, given: Path | None) -> ScaffoldResult:
     """A function of a package of tools: that is how code is found."""
-    place = place_for(given, None, _OWN, "activities/tools")
-    root, package = package_of(folder_at(place.folder))
+    place = place_for(given, None, _OWN, "activities/tools", "PYTHONPATH")
+    root, package = package_of(place.folder)
     module = f"{package}.{names.name}"
     test = _text("my_tool_python_test.py", names).replace(
         f"router.cli.templates.{names.name}", module
@@ -299,7 +293,7 @@ def _python(names: Names, given: Path | None) -> ScaffoldResult:
     ]
     call = f'intent-router tools call {names.name} \'{{"topic": "one two"}}\' --user alice'
     commands = [f"python -m pytest {files[1].path}"]
-    return ScaffoldResult(files, [call, *commands] if place.in_use else commands)
+    return ScaffoldResult(files, commands if place.setting else [call, *commands])
 
 
 def package_of(folder: Path) -> tuple[Path, str]:
@@ -323,8 +317,8 @@ def _requesting(
     configured = (
         settings.http_tools if settings.http_tools and settings.http_tools.is_dir() else None
     )
-    place = place_for(given, configured, _OWN / "http", "http_tools")
-    folder = folder_at(place.folder)
+    place = place_for(given, configured, _OWN / "http", "http_tools", "ROUTER_HTTP_TOOLS")
+    folder = place.folder
     near, copies = schema_for(folder, "tools")
     file = folder / f"{names.name}.json"
     test = _beside(folder) / f"test_{names.name}.py"
@@ -333,11 +327,10 @@ def _requesting(
         NewFile(file, _text(file_from, names).replace("../../schemas", near)),
         NewFile(test, _pointing(text, test, file)),
     ]
-    setting = None if place.in_use else ("ROUTER_HTTP_TOOLS", folder)
-    commands = (f"intent-router tools validate {file}", "intent-router tools list")
+    validate = f"intent-router tools validate {file}"
     return ScaffoldResult(
         [*files, *copies],
-        [commands[0], with_setting(commands[1], setting), f"python -m pytest {test}"],
+        [validate, place.command("tools list"), f"python -m pytest {test}"],
         f"put the address of your system into {file}, or into {_variable(names)}",
     )
 
@@ -368,7 +361,7 @@ def _mcp(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult
         if settings.mcp_servers
         else f"set ROUTER_MCP_SERVERS={file} to have it in use"
     )
-    listing = with_setting("intent-router tools list", ("ROUTER_MCP_SERVERS", file))
+    listing = ScaffoldPlace(file, "ROUTER_MCP_SERVERS").command("tools list")
     return ScaffoldResult([*files, *copies], [listing, f"python -m pytest {test}"], remark)
 
 

@@ -67,7 +67,11 @@ class EncryptingCodec(PayloadCodec):
             return payload
         id_ = payload.metadata.get(KEY_ID, b"").decode(errors="replace")
         if id_ not in self._ciphers:
-            raise UnreadablePayload(_without(id_, self._ciphers))
+            there = f"it has {', '.join(self._ciphers)}" if self._ciphers else "it isn't set"
+            raise UnreadablePayload(
+                f"a payload was encrypted with the key {id_[:64]!r}, which ROUTER_PAYLOAD_KEYS "
+                f"doesn't have ({there}): add that key behind the others, as id:base64"
+            )
         nonce, sealed = payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:]
         if len(sealed) < _TAG_BYTES:
             raise _changed(id_)
@@ -113,14 +117,6 @@ def _bound(metadata: Mapping[str, bytes]) -> bytes:
     """The metadata, whole and in one order: nobody can add to it or change it unnoticed."""
     parts = [part for name in sorted(metadata) for part in (name.encode(), metadata[name])]
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
-
-
-def _without(id_: str, known: Mapping[str, AESGCM]) -> str:
-    there = f"it has {', '.join(known)}" if known else "it isn't set"
-    return (
-        f"a payload was encrypted with the key {id_[:64]!r}, which ROUTER_PAYLOAD_KEYS doesn't "
-        f"have ({there}): add that key behind the others, as id:base64"
-    )
 
 
 def _changed(id_: str) -> UnreadablePayload:

@@ -86,36 +86,28 @@ class SecretFiles(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         """All that are in files, by the name that wins over a field's other ones."""
-        found = {
-            _strongest(name, field): self.get_field_value(field, name)[0]
-            for name, field in self.settings_cls.model_fields.items()
-        }
-        return {name: value for name, value in found.items() if value is not None}
-
-
-def _strongest(name: str, field: FieldInfo) -> str:
-    choices = field.validation_alias
-    return str(choices.choices[0]) if isinstance(choices, AliasChoices) else name
+        found = {}
+        for name, field in self.settings_cls.model_fields.items():
+            value, choices = self.get_field_value(field, name)[0], field.validation_alias
+            if value is not None:
+                strongest = choices.choices[0] if isinstance(choices, AliasChoices) else name
+                found[str(strongest)] = value
+        return found
 
 
 def lines(error: ValidationError, prefix: str) -> list[str]:
-    """One line a problem: variable, value (unless secret), remedy."""
-    return [_line(problem["loc"], problem["msg"], prefix) for problem in error.errors()]
-
-
-def _line(where: tuple[int | str, ...], message: str, prefix: str) -> str:
-    message = message.removeprefix("Value error, ")
-    if not where:
-        return message
-    name = str(where[0]).upper()
-    name = name if name.startswith((PREFIX, "OPENAI_")) else f"{prefix}{name}"
-    within = ".".join(map(str, where[1:])) if any(isinstance(p, int) for p in where) else ""
-    return f"{name}{_shown(name)} can't be used: {within and f'{within}: '}{message}"
-
-
-def _shown(name: str) -> str:
-    """`=value` as it was set; secrets, and URLs that may hold one, stay out of terminals."""
-    value = {k.upper(): v for k, v in environment().items()}.get(name)
-    if value is None or re.search("SECRET|KEY|TOKEN", name) or re.search("[@?]", value):
-        return ""
-    return f"={value}"
+    """One line a problem: variable, value, remedy; values that may be secret stay out of it."""
+    given, found = {k.upper(): v for k, v in environment().items()}, []
+    for problem in error.errors():
+        where, message = problem["loc"], problem["msg"].removeprefix("Value error, ")
+        if where:
+            name = str(where[0]).upper()
+            name = name if name.startswith((PREFIX, "OPENAI_")) else f"{prefix}{name}"
+            value = given.get(name, "@")
+            hidden = re.search("SECRET|KEY|TOKEN", name) or re.search("[@?]", value)
+            shown = "" if hidden else f"={value}"
+            if any(isinstance(part, int) for part in where):
+                message = f"{'.'.join(map(str, where[1:]))}: {message}"
+            message = f"{name}{shown} can't be used: {message}"
+        found.append(message)
+    return found

@@ -5,7 +5,7 @@ platform, declares a `Section` of its own and is asked for it by `Settings.secti
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -60,57 +60,7 @@ from router.settings.values import (
     to_keys,
 )
 
-
-def _one_way_to_verify_tokens(settings: "Settings") -> None:
-    if settings.auth == "jwt" and (settings.jwt_secret is None) == (settings.jwt_jwks_url is None):
-        raise ValueError(
-            "ROUTER_AUTH=jwt needs one way to check a token: "
-            "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
-        )
-
-
-def _queues_of_their_own(settings: "Settings") -> None:
-    if len(set(settings.queues)) < len(settings.queues):
-        raise ValueError(
-            "ROUTER_TASK_QUEUE, ROUTER_MODEL_QUEUE and ROUTER_TOOL_QUEUE have to differ: "
-            "name each of its own, or leave out those that shall share the first"
-        )
-    for kind in ("model", "tool"):
-        if getattr(settings, f"{kind}_calls_per_second") and not getattr(settings, f"{kind}_queue"):
-            name = f"{PREFIX}{kind.upper()}"
-            raise ValueError(
-                f"{name}_CALLS_PER_SECOND is the rate of a queue of its own: set {name}_QUEUE too"
-            )
-
-
-def _whole_oidc(settings: "Settings") -> None:
-    if (settings.oidc_issuer is None) != (settings.oidc_client_id is None):
-        raise ValueError(
-            "signing in by OpenID Connect needs both: "
-            "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID, or neither"
-        )
-    if settings.oidc_issuer is not None and settings.auth == "dev":
-        raise ValueError(
-            "ROUTER_OIDC_ISSUER is of no use with ROUTER_AUTH=dev, where tokens are user ids: "
-            "set ROUTER_AUTH=jwt, or leave ROUTER_OIDC_ISSUER out"
-        )
-    if "openid" not in settings.oidc_scope.split():
-        raise ValueError("ROUTER_OIDC_SCOPE has to name openid, as in `openid profile`")
-
-
-RULES: tuple[Callable[["Settings"], None], ...] = (
-    _one_way_to_verify_tokens,
-    _queues_of_their_own,
-    _whole_oidc,
-)
-"""In the order in which they are told."""
-
-
 OPENAI = "https://api.openai.com/v1"
-
-
-def _sqlite_in(known: dict[str, Any]) -> str:
-    return f"sqlite:///{known['data']}/router.db"
 
 
 class Fallback(BaseModel):
@@ -191,7 +141,9 @@ class Settings(Section):
 
     data: Path = Path(".data")
     """The folder that `dev` keeps its state in."""
-    database_url: DatabaseUrl = Field(default_factory=_sqlite_in, repr=False)
+    database_url: DatabaseUrl = Field(
+        default_factory=lambda known: f"sqlite:///{known['data']}/router.db", repr=False
+    )
     """Where the database is, as a SQLAlchemy URL. Hidden from `repr`: it may hold a password."""
     database_connections: Annotated[int, Field(ge=2, le=1000)] = 20
     """How many connections to PostgreSQL this process keeps for its work, at most. An API has one
@@ -359,9 +311,44 @@ class Settings(Section):
     _sections: dict[type[Section], Section] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
-    def _fitting_together(self) -> Self:
-        for rule in RULES:
-            rule(self)
+    def _one_way_to_verify_tokens(self) -> Self:
+        if self.auth == "jwt" and (self.jwt_secret is None) == (self.jwt_jwks_url is None):
+            raise ValueError(
+                "ROUTER_AUTH=jwt needs one way to check a token: "
+                "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _queues_of_their_own(self) -> Self:
+        if len(set(self.queues)) < len(self.queues):
+            raise ValueError(
+                "ROUTER_TASK_QUEUE, ROUTER_MODEL_QUEUE and ROUTER_TOOL_QUEUE have to differ: "
+                "name each of its own, or leave out those that shall share the first"
+            )
+        for kind in ("model", "tool"):
+            if getattr(self, f"{kind}_calls_per_second") and not getattr(self, f"{kind}_queue"):
+                name = f"{PREFIX}{kind.upper()}"
+                raise ValueError(
+                    f"{name}_CALLS_PER_SECOND is the rate of a queue of its own: "
+                    f"set {name}_QUEUE too"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _whole_oidc(self) -> Self:
+        if (self.oidc_issuer is None) != (self.oidc_client_id is None):
+            raise ValueError(
+                "signing in by OpenID Connect needs both: "
+                "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID, or neither"
+            )
+        if self.oidc_issuer is not None and self.auth == "dev":
+            raise ValueError(
+                "ROUTER_OIDC_ISSUER is of no use with ROUTER_AUTH=dev, where tokens are user ids: "
+                "set ROUTER_AUTH=jwt, or leave ROUTER_OIDC_ISSUER out"
+            )
+        if "openid" not in self.oidc_scope.split():
+            raise ValueError("ROUTER_OIDC_SCOPE has to name openid, as in `openid profile`")
         return self
 
     def section(self, kind: type[Known]) -> Known:

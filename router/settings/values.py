@@ -83,24 +83,6 @@ def _address(value: str) -> str:
     return value
 
 
-def _web_url(value: str) -> str:
-    if not re.match(r"https?://[^/\s]+", value):
-        raise ValueError("write a URL that begins with http:// or https://")
-    return value.rstrip("/")
-
-
-def _database_url(value: str) -> str:
-    if not re.match(r"[a-z0-9+]+://", value):
-        raise ValueError("write a SQLAlchemy URL, such as postgresql+asyncpg://user@host/name")
-    return value
-
-
-def _claim(value: str) -> str:
-    if not re.fullmatch(r"[!-~]{1,200}", value):
-        raise ValueError("name a claim, or a path to one such as realm_access.roles")
-    return value
-
-
 def grantable(roles: dict[str, str]) -> dict[str, str]:
     """Roles that a token may give."""
     for role in roles.values():
@@ -127,12 +109,6 @@ def _people(value: Any) -> Any:
     return value
 
 
-def _origin(value: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/?#@\\]+/?", value):
-        raise ValueError("write origins alone, such as https://api.example.com")
-    return value.rstrip("/")
-
-
 def from_json(value: Any) -> Any:
     """A variable's text as the JSON it has to be."""
     if not isinstance(value, str):
@@ -143,15 +119,26 @@ def from_json(value: Any) -> Any:
         raise ValueError(f"write it as JSON ({error})") from None
 
 
+def to_keys(value: Any) -> Any:
+    """A variable's text as the keys it has to be."""
+    return PayloadKeys.read(value) if isinstance(value, str) else value
+
+
 def _secret(value: SecretStr) -> SecretStr:
     if len(value.get_secret_value().encode()) < MIN_SECRET:
         raise ValueError(f"write at least {MIN_SECRET} bytes, such as `openssl rand -hex 32` gives")
     return value
 
 
-def to_keys(value: Any) -> Any:
-    """A variable's text as the keys it has to be."""
-    return PayloadKeys.read(value) if isinstance(value, str) else value
+def _written(pattern: str, remedy: str, *, bare: bool = False) -> AfterValidator:
+    """Refuses what isn't written so; what is `bare` has no slash at its end."""
+
+    def check(value: str) -> str:
+        if not re.match(pattern, value):
+            raise ValueError(remedy)
+        return value.rstrip("/") if bare else value
+
+    return AfterValidator(check)
 
 
 Build = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
@@ -159,12 +146,29 @@ Queue = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$")]
 Deployment = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
 MailDomain = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]{1,253}$")]
 Address = Annotated[str, AfterValidator(_address)]
-WebUrl = Annotated[str, AfterValidator(_web_url)]
-DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
+WebUrl = Annotated[
+    str,
+    _written(r"https?://[^/\s]+", "write a URL that begins with http:// or https://", bare=True),
+]
+HttpOrigin = Annotated[
+    str,
+    _written(
+        r"https?://[^\s/?#@\\]+/?\Z",
+        "write origins alone, such as https://api.example.com",
+        bare=True,
+    ),
+]
+DatabaseUrl = Annotated[
+    str,
+    _written(
+        r"[a-z0-9+]+://", "write a SQLAlchemy URL, such as postgresql+asyncpg://user@host/name"
+    ),
+]
+Claim = Annotated[
+    str, _written(r"[!-~]{1,200}\Z", "name a claim, or a path to one such as realm_access.roles")
+]
 LongSecret = Annotated[SecretStr, AfterValidator(_secret)]
 People = Annotated[str | Path | None, BeforeValidator(_people)]
-Claim = Annotated[str, AfterValidator(_claim)]
-HttpOrigin = Annotated[str, AfterValidator(_origin)]
 Share = Annotated[int, Field(ge=0, le=1_000_000)]
 Weight = Annotated[float, Field(ge=0.001, le=1000)]
 """What Temporal takes."""

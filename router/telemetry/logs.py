@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any
 
 from router.domain.errors import RouterError
@@ -38,7 +37,6 @@ def current() -> dict[str, str]:
 
 
 TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-_Failure = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 class JsonLines(logging.Formatter):
@@ -59,14 +57,11 @@ class JsonLines(logging.Formatter):
             **current(),
         }
         if record.exc_info and record.exc_info[0]:
-            line |= _failure(record.exc_info)
+            kind, error, trace = record.exc_info
+            line |= {"error.type": kind.__name__}
+            line |= {"error.stack": "".join(traceback.format_tb(trace))}
+            line |= {"error.message": str(error)} if isinstance(error, RouterError) else {}
         return json.dumps(line, ensure_ascii=False)
-
-
-def _failure(info: _Failure) -> dict[str, Any]:
-    kind, error, trace = info
-    told = {"error.type": kind.__name__, "error.stack": "".join(traceback.format_tb(trace))}
-    return {**told, "error.message": str(error)} if isinstance(error, RouterError) else told
 
 
 def configure(form: str, level: str) -> None:
