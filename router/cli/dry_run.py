@@ -32,14 +32,6 @@ from router.understanding.reading import Reading
 _SAID: TypeAdapter[str] = TypeAdapter(SaidText)
 
 
-@dataclass(frozen=True)
-class DryRunResult:
-    """What was read in a message, and what would be done with it."""
-
-    reading: Reading
-    decided: activities.RoutingDecision
-
-
 @dataclass
 class DryRun:
     """A desk that only says what it would do. Make one with `dry_run_of`."""
@@ -54,8 +46,8 @@ class DryRun:
 
     async def routed(
         self, text: str, caller: Principal, now: datetime, on_failure: OnFailure | None = None
-    ) -> DryRunResult:
-        """What `text` would come to if `caller` opened a conversation with it at `now`.
+    ) -> tuple[Reading, activities.RoutingDecision]:
+        """What is read in `text`, and what would come of it as a conversation's first at `now`.
 
         Raises `InvalidInput` where it can't be a message, and what `on_failure` raises; the failure
         of a model where there is none.
@@ -63,8 +55,9 @@ class DryRun:
         message, situation = _said(text, caller, now)
         reading = self.reader.read(message, situation)
         if reading.route is not None:
-            decided = activities.RoutingDecision(route=reading.route, commands=reading.commands)
-            return DryRunResult(reading, decided)
+            return reading, activities.RoutingDecision(
+                route=reading.route, commands=reading.commands
+            )
         await self.learn()
         account = activities.Account(caller=caller, now=now)
         given = activities.Decide(message=message, situation=situation, account=account)
@@ -73,7 +66,7 @@ class DryRun:
         def insist(error: ModelUnavailable) -> None:
             raise error
 
-        return DryRunResult(reading, await decider.decided(given, on_failure or insist))
+        return reading, await decider.decided(given, on_failure or insist)
 
     async def found(self, text: str, caller: Principal, now: datetime) -> Selection | None:
         """What is searched for the text; None where rules take it and nothing is."""

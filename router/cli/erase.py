@@ -97,17 +97,10 @@ def _quoted(value: str) -> str:
 WORD = "erased: an operator had everything of this person deleted"
 
 
-@dataclass(frozen=True)
-class Erased:
-    """What there was of a person, and who stands in the records in their place."""
-
-    pseudonym: str
-    holdings: Holdings
-    executions: int
-
-
-async def erase_person(settings: Settings, tenant: str, person: str, *, confirmed: bool) -> Erased:
-    """Erase the person. It may be called again after it was cut short, and goes on.
+async def erase_person(
+    settings: Settings, tenant: str, person: str, *, confirmed: bool
+) -> tuple[str, Holdings, int]:
+    """Erase the person; their pseudonym, what there was, and how many executions. May be resumed.
 
     Raises `NotFound` where nothing is kept of them, `Conflict` where others wait for their word,
     `Forbidden`, with what would go, unless it is confirmed.
@@ -130,7 +123,7 @@ async def erase_person(settings: Settings, tenant: str, person: str, *, confirme
         await erasing.erase(pseudonym)
     finally:
         await database.dispose()
-    return Erased(pseudonym, there, len(executions))
+    return pseudonym, there, len(executions)
 
 
 def _check(tenant: str, person: str, there: Holdings, executions: int, *, confirmed: bool) -> None:
@@ -171,10 +164,11 @@ def erase(
     Decisions stay on record under a pseudonym. Take them out of the directory first.
     """
     settings = settings_in(data)
-    erased = asyncio.run(erase_person(settings, tenant, user, confirmed=yes))
-    typer.echo(f"erased: {in_short(erased.holdings, erased.executions)}")
-    typer.echo(f"what stays on record is of {erased.pseudonym}")
-    if runs := erased.holdings.named:
+    done = asyncio.run(erase_person(settings, tenant, user, confirmed=yes))
+    pseudonym, holdings, executions = done
+    typer.echo(f"erased: {in_short(holdings, executions)}")
+    typer.echo(f"what stays on record is of {pseudonym}")
+    if runs := holdings.named:
         typer.echo(
             f"{len(runs)} requests of others go on and know them ({', '.join(runs)}): "
             "erase again once those have ended"

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -19,8 +19,9 @@ from typing import Annotated
 import typer
 
 from router.api.explanation import values_of
-from router.cli.dry_run import DryRun, DryRunResult, check_model, dry_run_of, known_of
+from router.cli.dry_run import DryRun, check_model, dry_run_of, known_of
 from router.cli.options import absent_database, moment, noted, person
+from router.contracts.activities import RoutingDecision
 from router.directory.sources import people_of
 from router.domain.commands import Clarify
 from router.domain.errors import InvalidInput, NotFound, RouterError
@@ -43,6 +44,7 @@ from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
+from router.understanding.reading import Reading
 
 AT_ONCE = 4
 """Lines that are routed at the same time: enough to keep a model busy, and no flood."""
@@ -87,8 +89,7 @@ class Evaluator:
 
     async def _result(self, labelled: NumberedLine, labels: frozenset[str]) -> LineResult:
         began = time.perf_counter()
-        routed, unanswered = await self._routed(labelled)
-        decided, found = routed.decided, routed.reading.entities
+        reading, decided, unanswered = await self._routed(labelled)
         asked = [command for command in decided.commands if isinstance(command, Clarify)]
         return LineResult(
             labelled=labelled,
@@ -98,17 +99,17 @@ class Evaluator:
             offered=tuple(str(option.value) for command in asked for option in command.options),
             candidates=tuple(one.name for one in decided.route.candidates),
             values=values_of(decided.commands),
-            entities=[LabelledEntity(type=one.type, value=one.value) for one in found],
+            entities=[LabelledEntity(type=one.type, value=one.value) for one in reading.entities],
             usage=decided.usage,
             seconds=time.perf_counter() - began,
             unanswered=unanswered,
         )
 
-    async def _routed(self, labelled: NumberedLine) -> tuple[DryRunResult, bool]:
+    async def _routed(self, labelled: NumberedLine) -> tuple[Reading, RoutingDecision, bool]:
         """The line routed, as Temporal would have it: tried again once, then without the model."""
         said = self._said(labelled)
         try:
-            return await self.dry_run.routed(*said), False
+            return *await self.dry_run.routed(*said), False
         except ModelUnavailable as error:
             failures = error.failures if isinstance(error, NoModelAnswered) else ()
             if any(isinstance(failure.error, AccessRefused) for failure in failures):
@@ -117,7 +118,7 @@ class Evaluator:
         await asyncio.sleep(min(pause, LONGEST_WAIT))
         unanswered: list[ModelUnavailable] = []
         routed = await self.dry_run.routed(*said, unanswered.append)
-        return routed, bool(unanswered)
+        return *routed, bool(unanswered)
 
     def _said(self, labelled: NumberedLine) -> tuple[str, Principal, datetime]:
         line = labelled.line
@@ -140,7 +141,11 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
         await database.migrate()
         store = Store(database)
         await noted(store.trail, tenant, "conversations.export", detail=f"into {file.name}")
-        choices = [choice async for choice in _choices(store, tenant)]
+        choices: list[LabelledChoice] = []
+        reader, after = ChoiceReader(), None
+        while page := await store.log.exchanges(tenant, after, PAGE):
+            choices += filter(None, map(reader.take, page))
+            after = (str(page[-1].conversation), page[-1].sequence or 0)
         owners: dict[str, str] = {}
         for id_ in {choice.conversation for choice in choices}:
             record = await store.conversations.find(tenant, id_)
@@ -162,16 +167,6 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
         writing.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     left = f", {len(choices) - len(lines)} left out" if len(choices) > len(lines) else ""
     return f"{len(lines)} lines from the log written to {file}{left}\n"
-
-
-async def _choices(store: Store, tenant: str) -> AsyncIterator[LabelledChoice]:
-    reader, after = ChoiceReader(), None
-    while page := await store.log.exchanges(tenant, after, PAGE):
-        for entry in page:
-            choice = reader.take(entry)
-            if choice is not None:
-                yield choice
-        after = (str(page[-1].conversation), page[-1].sequence or 0)
 
 
 def _lines(

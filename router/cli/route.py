@@ -37,9 +37,8 @@ def explainer(
 
         def explain(text: str) -> Explanation:
             at = moment(now, speaker.timezone)
-            routed = runner.run(dry_run.routed(text, speaker, at))
-            decided = routed.decided
-            return explanation(text, routed.reading, decided.route, decided.commands)
+            reading, decided = runner.run(dry_run.routed(text, speaker, at))
+            return explanation(text, reading, decided.route, decided.commands)
 
         try:
             yield explain

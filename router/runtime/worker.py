@@ -216,13 +216,12 @@ def build_workers(
     if "turns" in kinds:
         queue = settings.task_queue
         made[queue] = build_worker(client, parts, queue, work=work, grace=grace)
-    own: tuple[tuple[Kind, str | None, float | None], ...] = (
-        ("models", settings.model_queue, settings.model_calls_per_second),
-        ("tools", settings.tool_queue, settings.tool_calls_per_second),
-    )
-    for kind, its_own, rate in own:
-        if kind not in kinds:
-            continue
+    own: dict[Kind, tuple[str | None, float | None]] = {
+        "models": (settings.model_queue, settings.model_calls_per_second),
+        "tools": (settings.tool_queue, settings.tool_calls_per_second),
+    }
+    for kind in [kind for kind in own if kind in kinds]:
+        its_own, rate = own[kind]
         if its_own is not None:
             made[its_own] = Worker(
                 client,
