@@ -185,21 +185,22 @@ def of_requests(requests: Sequence[Request], records: Records) -> Iterator[Findi
         if run is None:
             yield Finding("lost", about)
             continue
-        yield from _of_history(about, one.expected, run)
-        yield from _of_calls(about, one.expected, effects[one.run])
-        yield from _of_leave(about, one.expected, leave[one.run])
+        wanted = one.expected
+        if run["status"] != wanted.status:
+            yield Finding("wrong", f"{about} is {run['status']}, and should be {wanted.status}")
+        words = [(line["event"], line["by"]) for line in run["history"] if line["event"] in WORDS]
+        if words != wanted.words:
+            yield Finding("wrong", f"{about} has heard {words}, and should have {wanted.words}")
+        yield from _of_calls(about, wanted, effects[one.run])
+        there = sum(row["status"] == "standing" for row in leave[one.run])
+        holds = wanted.is_leave and wanted.holds
+        if there != holds:
+            kind: Kind = "lost" if there < holds else "doubled"
+            yield Finding(kind, f"{there} leaves on record of {about}, not {int(holds)}")
         found = Counter(row["status"] for row in claims[one.run])
-        if found != one.expected.claims:
-            yield Finding("wrong", f"{about} has claims {found}, not {one.expected.claims}")
+        if found != wanted.claims:
+            yield Finding("wrong", f"{about} has claims {found}, not {wanted.claims}")
     yield from _of_balances(requests, records)
-
-
-def _of_history(about: str, expected: Expected, run: Row) -> Iterator[Finding]:
-    if run["status"] != expected.status:
-        yield Finding("wrong", f"{about} is {run['status']}, and should be {expected.status}")
-    words = [(line["event"], line["by"]) for line in run["history"] if line["event"] in WORDS]
-    if words != expected.words:
-        yield Finding("wrong", f"{about} has heard {words}, and should have {expected.words}")
 
 
 def _of_calls(about: str, expected: Expected, rows: list[Row]) -> Iterator[Finding]:
@@ -208,14 +209,6 @@ def _of_calls(about: str, expected: Expected, rows: list[Row]) -> Iterator[Findi
         yield Finding("lost", f"{count} × {tool} of {about}")
     for tool, count in (calls - (+expected.calls + expected.perhaps)).items():
         yield Finding("doubled", f"{count} × {tool} of {about} too many")
-
-
-def _of_leave(about: str, expected: Expected, rows: list[Row]) -> Iterator[Finding]:
-    standing = sum(row["status"] == "standing" for row in rows)
-    wanted = expected.is_leave and expected.holds
-    if standing != wanted:
-        kind: Kind = "lost" if standing < wanted else "doubled"
-        yield Finding(kind, f"{standing} leaves on record of {about}, not {int(wanted)}")
 
 
 def _of_balances(requests: Sequence[Request], records: Records) -> Iterator[Finding]:
@@ -268,7 +261,11 @@ async def of_temporal(address: str) -> list[Finding]:
     while True:
         found = [one async for one in _unrest(client)]
         if not found or time.monotonic() - began > REST_WITHIN:
-            return found + [one async for one in _broken(client)]
+            ends = "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')"
+            async for one in client.list_workflows(ends):
+                end = one.status and one.status.name
+                found.append(Finding("wrong", f"workflow {one.id} ended as {end}"))
+            return found
         await asyncio.sleep(1)
 
 
@@ -287,9 +284,3 @@ async def _unrest(client: Client) -> AsyncIterator[Finding]:
         if shown.HasField("pending_workflow_task"):
             tries = shown.pending_workflow_task.attempt
             yield Finding("orphan", f"a task of {one.id} is stuck, try {tries}")
-
-
-async def _broken(client: Client) -> AsyncIterator[Finding]:
-    ends = "'Failed', 'Terminated', 'TimedOut'"
-    async for one in client.list_workflows(f"ExecutionStatus IN ({ends})"):
-        yield Finding("wrong", f"workflow {one.id} ended as {one.status and one.status.name}")

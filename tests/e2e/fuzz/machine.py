@@ -61,9 +61,8 @@ def _parsed(lines: Iterator[str]) -> Iterator[Event]:
             name, _, value = line.partition(":")
             fields[name] = value.removeprefix(" ")
         elif "data" in fields:
-            yield Event(
-                fields.get("event", "message"), fields.get("id"), json.loads(fields["data"])
-            )
+            data = json.loads(fields["data"])
+            yield Event(fields.get("event", "message"), fields.get("id"), data)
             fields = {}
         else:
             fields = {}
@@ -72,12 +71,8 @@ def _parsed(lines: Iterator[str]) -> Iterator[Event]:
 OWNERS = ("alice", "frank")
 EVERYBODY = (*OWNERS, "bob", "gina")
 """bob is the manager of both; gina has to do with neither."""
-LEAVE = {
-    "leave_type": "personal",
-    "start": "2027-01-04",
-    "end": "2027-01-04",
-    "reason": "a day off",
-}
+DAY = {"start": "2027-01-04", "end": "2027-01-04"}
+LEAVE = {"leave_type": "personal", **DAY, "reason": "a day off"}
 SAID = ("hello", "你好", "I want to take leave", "取消", "yes", "年假", "what is 𝟚 + 2?", "'); --")
 ACTS = (
     {"type": "confirm", "value": True},
@@ -127,9 +122,8 @@ class Requests(RuleBasedStateMachine):
     @rule(target=made, owner=st.sampled_from(OWNERS), locale=st.sampled_from(["zh", "en"]))
     def begin_with_a_key(self, owner: str, locale: str) -> tuple[str, str, str, Any]:
         key = uuid4().hex
-        answer = self.people[owner].post(
-            "/v1/conversations", {"locale": locale}, **{"Idempotency-Key": key}
-        )
+        header = {"Idempotency-Key": key}
+        answer = self.people[owner].post("/v1/conversations", {"locale": locale}, **header)
         self._begun(owner, answer)
         return owner, key, locale, answer.json()
 

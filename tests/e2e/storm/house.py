@@ -39,17 +39,17 @@ class Place(BaseModel):
         )
 
 
-async def _work(settings: Settings, ready: Connection) -> None:
-    async with assembled(settings) as parts:
-        client = await connect(settings)
-        async with build_worker(client, parts, settings.task_queue):
-            ready.send("ready")
-            await asyncio.Event().wait()
-
-
 def labour(place: Place, ready: Connection) -> None:
     """All of the process's life, which only a kill ends; says when it works."""
-    asyncio.run(_work(place.settings, ready))
+
+    async def work(settings: Settings) -> None:
+        async with assembled(settings) as parts:
+            client = await connect(settings)
+            async with build_worker(client, parts, settings.task_queue):
+                ready.send("ready")
+                await asyncio.Event().wait()
+
+    asyncio.run(work(place.settings))
 
 
 GRACE = 3.0
@@ -104,24 +104,18 @@ async def house(
         place = Place(
             data=data, database=database, temporal=client.service_client.config.target_host
         )
-        async with assembled(place.settings) as parts, _served(parts, client) as http:
+        async with assembled(place.settings) as parts:
             await register(client)
             labourers = Workers(place, workers, draws)
             await labourers.start()
-            try:
-                yield House(client, parts, http, labourers)
-            finally:
-                await labourers.stop()
-
-
-@asynccontextmanager
-async def _served(parts: Parts, client: Client) -> AsyncIterator[httpx.AsyncClient]:
-    """The REST API on a port of its own, and a client of it."""
-    api = api_server(parts, client)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        async with (
-            running("the API", api.serve([listening]), GRACE, stop=api.stop),
-            httpx.AsyncClient(base_url=url, timeout=60, trust_env=False) as http,
-        ):
-            yield http
+            api = api_server(parts, client)
+            with socket.create_server(("127.0.0.1", 0)) as listening:
+                url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+                async with (
+                    running("the API", api.serve([listening]), GRACE, stop=api.stop),
+                    httpx.AsyncClient(base_url=url, timeout=60, trust_env=False) as http,
+                ):
+                    try:
+                        yield House(client, parts, http, labourers)
+                    finally:
+                        await labourers.stop()

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,17 +24,14 @@ from tests.unit.skill.test_loader import HEAD, write
 
 
 async def test_a_check_that_breaks_is_a_finding_and_the_others_go_on() -> None:
-    async def breaks(_: Settings) -> str:
-        raise ZeroDivisionError("nobody foresaw")
-
-    async def refuses(_: Settings) -> str:
-        raise MisconfiguredError("x is wrong: mend it")
-
-    async def finds(_: Settings) -> str:
+    async def answers(settings: Settings, error: Exception | None = None) -> str:
+        if error is not None:
+            raise error
         return "all well"
 
-    findings = await examine({"a": breaks, "b": refuses, "c": finds})
-    assert findings == [
+    wrong = MisconfiguredError("x is wrong: mend it")
+    breaks = partial(answers, error=ZeroDivisionError("nobody foresaw"))
+    assert await examine({"a": breaks, "b": partial(answers, error=wrong), "c": answers}) == [
         Diagnosis("a", fine=False, says="ZeroDivisionError: nobody foresaw"),
         Diagnosis("b", fine=False, says="x is wrong: mend it"),
         Diagnosis("c", fine=True, says="all well"),
