@@ -26,16 +26,7 @@ from router.directory.sources import people_of
 from router.domain.commands import Clarify
 from router.domain.errors import InvalidInput, NotFound, RouterError
 from router.domain.principals import Principal
-from router.evaluation.dataset import (
-    ChoiceReader,
-    KnownLabels,
-    LabelledChoice,
-    LabelledEntity,
-    LabelledFile,
-    NumberedLine,
-    label_of,
-    read_labelled,
-)
+from router.evaluation import dataset
 from router.evaluation.figures import Figures, LineResult, figures_of, judged, printed
 from router.evaluation.report import EvaluationContext, page_of, report_of, svg_of
 from router.llm.types import AccessRefused, ModelUnavailable, NoModelAnswered
@@ -62,13 +53,13 @@ class Evaluator:
     user: str
     now: str | None
 
-    async def results(self, lines: Sequence[NumberedLine]) -> list[LineResult]:
+    async def results(self, lines: Sequence[dataset.NumberedLine]) -> list[LineResult]:
         """What each line came to, in their order; `ModelUnavailable` where the key is refused."""
         await self.dry_run.learn()
         free, done = asyncio.Semaphore(AT_ONCE), 0
         labels = frozenset(one.line.label for one in lines if one.line.label is not None)
 
-        async def one(labelled: NumberedLine) -> LineResult:
+        async def one(labelled: dataset.NumberedLine) -> LineResult:
             nonlocal done
             async with free:
                 result = await self._result(labelled, labels)
@@ -83,29 +74,33 @@ class Evaluator:
             raise group.exceptions[0] from None
         return [task.result() for task in tasks]
 
-    async def found(self, labelled: NumberedLine) -> Selection | None:
+    async def found(self, labelled: dataset.NumberedLine) -> Selection | None:
         """What is searched for the line's text; None where rules take it."""
         return await self.dry_run.found(*self._said(labelled))
 
-    async def _result(self, labelled: NumberedLine, labels: frozenset[str]) -> LineResult:
+    async def _result(self, labelled: dataset.NumberedLine, labels: frozenset[str]) -> LineResult:
         began = time.perf_counter()
         reading, decided, unanswered = await self._routed(labelled)
         asked = [command for command in decided.commands if isinstance(command, Clarify)]
         return LineResult(
             labelled=labelled,
-            got=label_of(decided.route, labels),
+            got=dataset.label_of(decided.route, labels),
             by=decided.route.by,
             reason=decided.route.reason,
             offered=tuple(str(option.value) for command in asked for option in command.options),
             candidates=tuple(one.name for one in decided.route.candidates),
             values=values_of(decided.commands),
-            entities=[LabelledEntity(type=one.type, value=one.value) for one in reading.entities],
+            entities=[
+                dataset.LabelledEntity(type=one.type, value=one.value) for one in reading.entities
+            ],
             usage=decided.usage,
             seconds=time.perf_counter() - began,
             unanswered=unanswered,
         )
 
-    async def _routed(self, labelled: NumberedLine) -> tuple[Reading, RoutingDecision, bool]:
+    async def _routed(
+        self, labelled: dataset.NumberedLine
+    ) -> tuple[Reading, RoutingDecision, bool]:
         """The line routed, as Temporal would have it: tried again once, then without the model."""
         said = self._said(labelled)
         try:
@@ -120,7 +115,7 @@ class Evaluator:
         routed = await self.dry_run.routed(*said, unanswered.append)
         return *routed, bool(unanswered)
 
-    def _said(self, labelled: NumberedLine) -> tuple[str, Principal, datetime]:
+    def _said(self, labelled: dataset.NumberedLine) -> tuple[str, Principal, datetime]:
         line = labelled.line
         speaker = self.people[line.user or self.user]
         return line.text, speaker, moment(line.now or self.now, speaker.timezone)
@@ -141,8 +136,8 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
         await database.migrate()
         store = Store(database)
         await noted(store.trail, tenant, "conversations.export", detail=f"into {file.name}")
-        choices: list[LabelledChoice] = []
-        reader, after = ChoiceReader(), None
+        choices: list[dataset.LabelledChoice] = []
+        reader, after = dataset.ChoiceReader(), None
         while page := await store.log.exchanges(tenant, after, PAGE):
             choices += filter(None, map(reader.take, page))
             after = (str(page[-1].conversation), page[-1].sequence or 0)
@@ -170,7 +165,7 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
 
 
 def _lines(
-    settings: Settings, choices: Iterable[LabelledChoice], owners: Mapping[str, str]
+    settings: Settings, choices: Iterable[dataset.LabelledChoice], owners: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
     """A line for each choice, less what nobody here could say or do any more, and repetitions."""
     there = {capability.name for capability in load_capabilities(settings).everything()}
@@ -278,28 +273,28 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     _check(figures, options)
 
 
-def _read(path: Path, known: KnownLabels, split: str | None = None) -> LabelledFile:
+def _read(path: Path, known: dataset.KnownLabels, split: str | None = None) -> dataset.LabelledFile:
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InvalidInput(
             f"{path} can't be read ({error.strerror}): name a file of labelled messages"
         ) from None
-    file = read_labelled(content, str(path), known)
+    file = dataset.read_labelled(content, str(path), known)
     if split is None:
         return file
     chosen = [one for one in file.lines if one.line.split == split]
     if not chosen:
         there = ", ".join(sorted({str(one.line.split) for one in file.lines}))
         raise InvalidInput(f"--split {split!r} is on no line of {path}: it has {there}")
-    return LabelledFile(chosen, file.repeated)
+    return dataset.LabelledFile(chosen, file.repeated)
 
 
 async def _fitted(
     settings: Settings,
     options: EvaluationOptions,
     people: Mapping[str, Principal],
-    file: LabelledFile,
+    file: dataset.LabelledFile,
 ) -> Settings:
     """The settings with thresholds fitted to these lines, and kept in a file."""
     target = settings.thresholds or settings.data / "thresholds.json"

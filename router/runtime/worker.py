@@ -10,23 +10,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
+from temporalio import worker as temporal
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.converter import StorageDriverStoreContext
-from temporalio.worker import (
-    Interceptor,
-    StartActivityInput,
-    Worker,
-    WorkerDeploymentConfig,
-    WorkflowInboundInterceptor,
-    WorkflowInstance,
-    WorkflowInstanceDetails,
-    WorkflowInterceptorClassInput,
-    WorkflowOutboundInterceptor,
-    WorkflowRunner,
-)
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import ActivityHandle, Info
 
@@ -53,20 +42,20 @@ _NOWHERE = StorageDriverStoreContext()
 """For payloads that are stored outside Temporal, which none of ours is."""
 
 
-class ContextFreeRunner(WorkflowRunner):
+class ContextFreeRunner(temporal.WorkflowRunner):
     """Runs workflows as another runner does, and answers for them that no payload has a context.
 
     Temporal's worker asks before each payload; answered in the sandbox it is a tenth of its Python.
     """
 
-    def __init__(self, runner: WorkflowRunner) -> None:
+    def __init__(self, runner: temporal.WorkflowRunner) -> None:
         self._runner = runner
 
     def prepare_workflow(self, defn: Any) -> None:
         """As the other does."""
         self._runner.prepare_workflow(defn)
 
-    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
+    def create_instance(self, det: temporal.WorkflowInstanceDetails) -> temporal.WorkflowInstance:
         """The other's, without contexts."""
         return _ContextFree(self._runner.create_instance(det))
 
@@ -77,8 +66,8 @@ class ContextFreeRunner(WorkflowRunner):
         self._runner.set_worker_level_failure_exception_types(types)
 
 
-class _ContextFree(WorkflowInstance):
-    def __init__(self, instance: WorkflowInstance) -> None:
+class _ContextFree(temporal.WorkflowInstance):
+    def __init__(self, instance: temporal.WorkflowInstance) -> None:
         self._instance = instance
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
@@ -133,20 +122,20 @@ class Queues:
         return None if activity in OF_TURNS else self.tools
 
 
-class Diverting(Interceptor):
+class Diverting(temporal.Interceptor):
     """A worker's interceptor: activities of its workflows go to these queues."""
 
     def __init__(self, queues: Queues) -> None:
         self._queues = queues
 
     def workflow_interceptor_class(
-        self, _: WorkflowInterceptorClassInput
-    ) -> type[WorkflowInboundInterceptor]:
+        self, _: temporal.WorkflowInterceptorClassInput
+    ) -> type[temporal.WorkflowInboundInterceptor]:
         """What each workflow run is wrapped in; made here, so that it knows the queues."""
         queues = self._queues
 
-        class Outbound(WorkflowOutboundInterceptor):
-            def start_activity(self, input: StartActivityInput) -> ActivityHandle[Any]:  # noqa: A002
+        class Outbound(temporal.WorkflowOutboundInterceptor):
+            def start_activity(self, input: temporal.StartActivityInput) -> ActivityHandle[Any]:  # noqa: A002
                 queue = queues.of(input.activity)
                 if queue is not None:
                     input.task_queue = queue
@@ -154,8 +143,8 @@ class Diverting(Interceptor):
                         input.schedule_to_start_timeout = MODELS_WAIT
                 return super().start_activity(input)
 
-        class Inbound(WorkflowInboundInterceptor):
-            def init(self, outbound: WorkflowOutboundInterceptor) -> None:
+        class Inbound(temporal.WorkflowInboundInterceptor):
+            def init(self, outbound: temporal.WorkflowOutboundInterceptor) -> None:
                 super().init(Outbound(outbound))
 
         return Inbound
@@ -178,20 +167,20 @@ PASSED_THROUGH = (
 import-linter holds them to."""
 
 
-def sandbox() -> WorkflowRunner:
+def sandbox() -> temporal.WorkflowRunner:
     """What workflows run in: Temporal's sandbox, less what need not be loaded for each run."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
     return ContextFreeRunner(SandboxedWorkflowRunner(restrictions=restrictions))
 
 
-def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
+def deployment(settings: Settings) -> temporal.WorkerDeploymentConfig | None:
     """How the worker takes part in Temporal's worker versioning; None where it doesn't.
 
     Runs of flows and skills end on their version. Conversations move: `workflows.conversation`.
     """
     if settings.worker_version is None:
         return None
-    return WorkerDeploymentConfig(
+    return temporal.WorkerDeploymentConfig(
         version=WorkerDeploymentVersion(settings.worker_deployment, settings.worker_version),
         use_worker_versioning=True,
         default_versioning_behavior=VersioningBehavior.PINNED,
@@ -205,7 +194,7 @@ Activity = Callable[..., Any]
 
 def build_workers(
     client: Client, parts: Parts, kinds: Collection[Kind] = KINDS, grace: timedelta = GRACE
-) -> dict[str, Worker]:
+) -> dict[str, temporal.Worker]:
     """The workers of these kinds of work, by the queue that each polls.
 
     Where models or tools have no queue of their own, the worker of turns does their work.
@@ -223,7 +212,7 @@ def build_workers(
     for kind in [kind for kind in own if kind in kinds]:
         its_own, rate = own[kind]
         if its_own is not None:
-            made[its_own] = Worker(
+            made[its_own] = temporal.Worker(
                 client,
                 task_queue=its_own,
                 activities=work[kind],
@@ -245,10 +234,10 @@ def build_worker(
     client: Client,
     parts: Parts,
     task_queue: str,
-    runner: WorkflowRunner | None = None,
+    runner: temporal.WorkflowRunner | None = None,
     work: Mapping[Kind, Sequence[Activity]] | None = None,
     grace: timedelta = GRACE,
-) -> Worker:
+) -> temporal.Worker:
     """A worker that runs all of this project; `await worker.run()` until it is shut down.
 
     It does every kind of work, also where some have queues of their own: what was scheduled before
@@ -257,7 +246,7 @@ def build_worker(
     work = work or _work(client, parts, task_queue)
     settings = parts.settings
     versioned = deployment(settings)
-    return Worker(
+    return temporal.Worker(
         client,
         task_queue=task_queue,
         workflows=[

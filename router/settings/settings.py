@@ -28,6 +28,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import is_loopback
+from router.settings import values
 from router.settings.environment import (
     DOTENV,
     OF_CLIENTS,
@@ -40,25 +41,6 @@ from router.settings.environment import (
     is_secret,
     lines,
 )
-from router.settings.values import (
-    Address,
-    Build,
-    Claim,
-    DatabaseUrl,
-    Deployment,
-    HttpOrigin,
-    LongSecret,
-    MailDomain,
-    PayloadKeys,
-    People,
-    Queue,
-    Share,
-    WebUrl,
-    Weight,
-    from_json,
-    grantable,
-    to_keys,
-)
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -68,7 +50,7 @@ class Fallback(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    base_url: WebUrl
+    base_url: values.WebUrl
     """Where it is."""
     model: str
     """Its name there."""
@@ -141,7 +123,7 @@ class Settings(Section):
 
     data: Path = Path(".data")
     """The folder that `dev` keeps its state in."""
-    database_url: DatabaseUrl = Field(
+    database_url: values.DatabaseUrl = Field(
         default_factory=lambda known: f"sqlite:///{known['data']}/router.db", repr=False
     )
     """Where the database is, as a SQLAlchemy URL. Hidden from `repr`: it may hold a password."""
@@ -149,30 +131,30 @@ class Settings(Section):
     """How many connections to PostgreSQL this process keeps for its work, at most. An API has one
     more that listens for news; SQLite has its own."""
 
-    temporal_address: Address = "127.0.0.1:7233"
+    temporal_address: values.Address = "127.0.0.1:7233"
     """The Temporal server that API and worker use."""
     temporal_namespace: str = "default"
     """The namespace there."""
     task_queue: str = "router"
     """The queue that workflows and activities share."""
-    model_queue: Queue | None = None
+    model_queue: values.Queue | None = None
     """A task queue for activities that ask models; None: they share `task_queue`."""
-    tool_queue: Queue | None = None
+    tool_queue: values.Queue | None = None
     """The same for calls of tools."""
     model_calls_per_second: Annotated[float, Field(gt=0)] | None = None
     """How many of the former Temporal hands out a second, to all workers together; None: any."""
     tool_calls_per_second: Annotated[float, Field(gt=0)] | None = None
     """The same of calls of tools."""
-    worker_version: Build | None = None
+    worker_version: values.Build | None = None
     """The build that this process runs, such as a release or commit: its worker then takes part in
     Temporal's worker versioning. None: it doesn't, and runs whatever there is."""
-    worker_deployment: Deployment = "intent-router"
+    worker_deployment: values.Deployment = "intent-router"
     """What Temporal calls all versions of the worker together."""
-    temporal_ui: WebUrl = "http://127.0.0.1:8233"
+    temporal_ui: values.WebUrl = "http://127.0.0.1:8233"
     """Where links to a run's history lead; a browser may ask for plain text from there alone."""
 
-    payload_keys: Annotated[PayloadKeys, NoDecode, BeforeValidator(to_keys)] = Field(
-        PayloadKeys(), repr=False
+    payload_keys: Annotated[values.PayloadKeys, NoDecode, BeforeValidator(values.to_keys)] = Field(
+        values.PayloadKeys(), repr=False
     )
     """What payloads in Temporal are encrypted with: `id:base64,…`, the first one; all decrypt."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
@@ -181,40 +163,43 @@ class Settings(Section):
     auth: Literal["dev", "jwt"] = "dev"
     """`dev`: a bearer token is a user id of the directory, at loopback alone; `jwt`: tokens are
     checked."""
-    jwt_secret: LongSecret | None = None
+    jwt_secret: values.LongSecret | None = None
     """The secret that tokens are signed with (HS256); either this or the address of published
     keys."""
-    jwt_jwks_url: WebUrl | None = None
+    jwt_jwks_url: values.WebUrl | None = None
     """Where the issuer publishes its keys (RS256, ES256)."""
     jwt_issuer: str | None = None
     """What a token has to name as `iss`; None: any."""
     jwt_audience: str | None = None
     """What a token has to name as `aud`; None: any."""
-    jwt_user_claim: Claim = "sub"
+    jwt_user_claim: values.Claim = "sub"
     """Which claim has the directory's user id; a path such as `profile.name`, too."""
-    jwt_tenant_claim: Claim | None = None
+    jwt_tenant_claim: values.Claim | None = None
     """Which claim names the tenant; a token without it is then refused. None: there is one."""
-    jwt_roles_claim: Claim | None = None
+    jwt_roles_claim: values.Claim | None = None
     """Which claim has roles, beyond those that the directory gives. None: no token gives any."""
     jwt_roles: Annotated[
-        dict[str, str], NoDecode, BeforeValidator(from_json), AfterValidator(grantable)
+        dict[str, str],
+        NoDecode,
+        BeforeValidator(values.from_json),
+        AfterValidator(values.grantable),
     ] = {}
     """What names in that claim stand for, as JSON: `{"IT-Admins": "operator"}`. Where this is set
     no other name counts; where it isn't, names are roles."""
-    openwebui_jwt_secret: LongSecret | None = None
+    openwebui_jwt_secret: values.LongSecret | None = None
     """What Open WebUI signs its users' names with (`FORWARD_USER_INFO_HEADER_JWT_SECRET`); with
     it no unsigned name is believed."""
-    mail_domain: MailDomain | None = None
+    mail_domain: values.MailDomain | None = None
     """The house's own, such as `example.com`: a chat UI's `alice@example.com` is then `alice`."""
 
-    oidc_issuer: WebUrl | None = None
+    oidc_issuer: values.WebUrl | None = None
     """Where people sign in to the page, by OpenID Connect: its address, as in its tokens' `iss`."""
     oidc_client_id: str | None = None
     """What the page is registered as there: a public client that goes back to the page."""
     oidc_scope: str = "openid profile"
     """What the page asks for; an issuer may want one more for tokens that the API takes."""
 
-    llm_base_url: WebUrl | None = Field(
+    llm_base_url: values.WebUrl | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
     )
     """Any server that speaks OpenAI's Chat Completions."""
@@ -226,17 +211,19 @@ class Settings(Section):
     """The model's name there. None: the router runs without a model."""
     llm_skill_model: str | None = None
     """A stronger one for skills, at the same address; None is `llm_model`."""
-    llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(from_json)] = []
+    llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(values.from_json)] = []
     """Asked in order where the model can't answer, as JSON: a list of `Fallback`."""
 
-    llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(from_json)] = Budgets()
+    llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(values.from_json)] = Budgets()
     """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
     with `calls` and `tokens`; a user's, a tenant's and all tenants' are by the day."""
     llm_turn_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
     """How long models may be asked in one turn, all in all."""
     prompts: Path | None = None
     """A folder of prompts beside those that ship."""
-    prompt_shares: Annotated[dict[str, Share], NoDecode, BeforeValidator(from_json)] = {}
+    prompt_shares: Annotated[
+        dict[str, values.Share], NoDecode, BeforeValidator(values.from_json)
+    ] = {}
     """Which versions of prompts conversations get, as JSON: `{"router-1": 9, "router-2": 1}`."""
 
     embedder: str = "embedded"
@@ -245,7 +232,7 @@ class Settings(Section):
     thresholds: Path | None = None
     """A JSON file that says when what was found is clear; None is the default."""
 
-    directory: People = None
+    directory: values.People = None
     """A YAML file of people, or the address where the same is to be had as JSON or YAML; None is
     the sample."""
     directory_token: SecretStr | None = None
@@ -262,12 +249,12 @@ class Settings(Section):
     """What runs the scripts of skills: `bwrap` (bubblewrap); None: they are never run."""
     policies: Path | None = None
     """A folder of policies in Markdown, with `limits.yaml`; None is the sample's."""
-    rates_url: WebUrl | None = Field(None, repr=False)
+    rates_url: values.WebUrl | None = Field(None, repr=False)
     """Where the day's exchange rates are, in the ECB's XML or as JSON; None: none are known.
     Hidden from `repr`: it may have a key in it."""
     http_tools: Path | None = None
     """A folder of JSON files that declare tools, or one such file; None is the project's own."""
-    http_allow: Annotated[list[HttpOrigin], NoDecode, BeforeValidator(from_json)] = []
+    http_allow: Annotated[list[values.HttpOrigin], NoDecode, BeforeValidator(values.from_json)] = []
     """Origins that declared tools may call over http or at private addresses too, as JSON:
     `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is allowed."""
 
@@ -297,7 +284,9 @@ class Settings(Section):
     """Questions that each process has under way at one model server; further ones wait."""
     fair_to: Literal["tenant", "person"] = "tenant"
     """Who gets an equal share of the workers where work waits."""
-    tenant_weights: Annotated[dict[str, Weight], NoDecode, BeforeValidator(from_json)] = {}
+    tenant_weights: Annotated[
+        dict[str, values.Weight], NoDecode, BeforeValidator(values.from_json)
+    ] = {}
     """Shares of tenants that aren't 1, as JSON: `{"acme": 3}`."""
     shutdown_seconds: Annotated[float, Field(ge=1, le=3600)] = 25.0
     """What `serve` and `worker` give requests, and calls of models and tools, to end once they are

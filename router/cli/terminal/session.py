@@ -27,15 +27,6 @@ from router.cli.terminal.chat_conversation import (
     form_body,
     numbered,
 )
-from router.cli.terminal.screen import (
-    Discarded,
-    LinePrompt,
-    Screen,
-    TerminalPrompt,
-    above_the_prompt,
-    printable,
-    screen_of,
-)
 from router.domain.errors import Forbidden, RouterError
 from router.domain.messages import FormField, FormReply
 
@@ -185,7 +176,7 @@ async def listed(rest: Rest) -> Items:
     return items
 
 
-async def filled(talk: ChatConversation, form: FormReply, prompt: LinePrompt) -> Body | None:
+async def filled(talk: ChatConversation, form: FormReply, prompt: screen.LinePrompt) -> Body | None:
     """The message that the form comes to; None where whoever sits there gives it up."""
     values: Body = {}
     try:
@@ -193,7 +184,7 @@ async def filled(talk: ChatConversation, form: FormReply, prompt: LinePrompt) ->
             for number, option in enumerate(field.options or [], 1):
                 talk.screen.line(f"  {number}. {option.label}")
             mark = f" ({talk.say(screen.REQUIRED)})" if field.required else ""
-            label = printable(f"{field.label}{mark}: ")
+            label = screen.printable(f"{field.label}{mark}: ")
             while (typed := (await prompt.line(label)).strip()) or field.required:
                 value = await _read(talk, field, typed) if typed else None
                 if value is not None:
@@ -222,14 +213,14 @@ async def _read(talk: ChatConversation, field: FormField, typed: str) -> object:
 
 
 async def converse(
-    url: str, token: str, wanted: str | None, *, new: bool, screen: Screen, state: Path
+    url: str, token: str, wanted: str | None, *, new: bool, on: screen.Screen, state: Path
 ) -> None:
     """Chat until whoever does so leaves, or the pipe ends."""
     async with aclosing(Rest(url, token)) as rest:
-        talk = ChatConversation(rest, screen, await _opened(rest, wanted, new=new))
-        if screen.interactive:
-            with above_the_prompt():
-                await _Interactive(talk, TerminalPrompt(state / "history")).run()
+        talk = ChatConversation(rest, on, await _opened(rest, wanted, new=new))
+        if on.interactive:
+            with screen.above_the_prompt():
+                await _Interactive(talk, screen.TerminalPrompt(state / "history")).run()
         else:
             # What was asked before is asked still: a pipe goes on where the last one ended.
             talk.asked = await talk.last_question()
@@ -269,7 +260,7 @@ async def _taken(commands: Commands, line: str) -> None:
 class _Interactive:
     """Somebody sits there: Ctrl-C stops a turn and twice leaves, news come above the prompt."""
 
-    def __init__(self, talk: ChatConversation, prompt: LinePrompt) -> None:
+    def __init__(self, talk: ChatConversation, prompt: screen.LinePrompt) -> None:
         self._commands = Commands(talk, self._open)
         self._prompt = prompt
         self._following: asyncio.Task[None] | None = None
@@ -304,7 +295,7 @@ class _Interactive:
                 line = await self._prompt.line()
             except EOFError:
                 return
-            except Discarded:
+            except screen.Discarded:
                 warned = False
             except KeyboardInterrupt:
                 if warned:
@@ -396,5 +387,5 @@ def chat(
     if not valid:
         raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
     kept = (state or Path.home() / ".local" / "state") / "intent-router"
-    screen = screen_of(plain=no_colour is not None)
-    asyncio.run(converse(url, bearer, conversation, new=new, screen=screen, state=kept))
+    shown = screen.screen_of(plain=no_colour is not None)
+    asyncio.run(converse(url, bearer, conversation, new=new, on=shown, state=kept))
