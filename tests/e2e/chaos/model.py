@@ -12,21 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.model_server import (
-    Behaviour,
-    Call,
-    calls,
-    decides,
-    drips,
-    drops,
-    fails,
-    hangs,
-    rate_limits,
-    says,
-    sends,
-    sends_bytes,
-    stops,
-)
+from tests.fakes import model_server as fake
 from tests.fakes.web_server import Received, Reply
 
 MARK = re.compile(r"#(?:ask|look|adjust|advise)-\d+-\d+")
@@ -34,28 +20,28 @@ SHARE = 0.35
 """Of answers that come to something else than they should."""
 ADJUSTED = "frank"
 
-Fault = Callable[[Behaviour], Behaviour]
+Fault = Callable[[fake.Behaviour], fake.Behaviour]
 
 
 def _called(name: str, arguments: Any) -> Fault:
-    return lambda right: calls((name, arguments))
+    return lambda right: fake.calls((name, arguments))
 
 
 FAULTS: dict[str, Fault] = {
-    "429": lambda right: rate_limits(),
-    "429, Retry-After": lambda right: rate_limits("1"),
-    "500": lambda right: fails(500),
-    "503": lambda right: fails(503),
-    "never answers": lambda right: hangs(),
-    "drops at once": lambda right: drops(right, 0),
-    "drops before [DONE]": lambda right: drops(right, 2),
-    "ends without [DONE]": lambda right: stops(right, 2),
-    "drips": lambda right: drips(right, 0.002),
-    "a web page": lambda right: sends_bytes(b"<html>", b"</html>"),
-    "no choices": lambda right: sends({"choices": []}),
-    "null content": lambda right: says(None),
-    "a refusal": lambda right: says(None, refusal="No."),
-    "cut short": lambda right: says("…", finish="length"),
+    "429": lambda right: fake.rate_limits(),
+    "429, Retry-After": lambda right: fake.rate_limits("1"),
+    "500": lambda right: fake.fails(500),
+    "503": lambda right: fake.fails(503),
+    "never answers": lambda right: fake.hangs(),
+    "drops at once": lambda right: fake.drops(right, 0),
+    "drops before [DONE]": lambda right: fake.drops(right, 2),
+    "ends without [DONE]": lambda right: fake.stops(right, 2),
+    "drips": lambda right: fake.drips(right, 0.002),
+    "a web page": lambda right: fake.sends_bytes(b"<html>", b"</html>"),
+    "no choices": lambda right: fake.sends({"choices": []}),
+    "null content": lambda right: fake.says(None),
+    "a refusal": lambda right: fake.says(None, refusal="No."),
+    "cut short": lambda right: fake.says("…", finish="length"),
     "garbled arguments": _called("respond_message", '{"text": '),
     "wrong arguments": _called("get_leave_balance", {"leave_type": ["annual", 7]}),
     "unknown function": _called("delete_everything", {}),
@@ -81,13 +67,13 @@ class Wayward:
         return behaviour(received)
 
 
-def right_answer(body: dict[str, Any]) -> Behaviour:
+def right_answer(body: dict[str, Any]) -> fake.Behaviour:
     """What a model that understands marks does with a request."""
     mark = _last_mark(body)
     call = _wanted(body, mark)
     if call is None:
-        return says(f"好的，OK {mark}")
-    return calls(call) if "tools" in body else decides(call)
+        return fake.says(f"好的，OK {mark}")
+    return fake.calls(call) if "tools" in body else fake.decides(call)
 
 
 def _last_mark(body: dict[str, Any]) -> str:
@@ -99,10 +85,10 @@ def _last_mark(body: dict[str, Any]) -> str:
     return ""
 
 
-def _wanted(body: dict[str, Any], mark: str) -> Call | None:
+def _wanted(body: dict[str, Any], mark: str) -> fake.Call | None:
     """The call that the mark is about, where it is offered and wasn't made yet."""
     offered = json.dumps([body.get("tools"), body.get("response_format")])
-    calls: dict[str, list[Call]] = {
+    wanted: dict[str, list[fake.Call]] = {
         "look": [("get_leave_balance", {"leave_type": "annual"})],
         "adjust": [("adjust_leave_balance", adjustment(mark))],
         "advise": [
@@ -113,7 +99,7 @@ def _wanted(body: dict[str, Any], mark: str) -> Call | None:
     if body["messages"][-1]["role"] == "tool":
         return None
     about = mark[1:].partition("-")[0]
-    return next((call for call in calls.get(about, []) if f'"{call[0]}"' in offered), None)
+    return next((call for call in wanted.get(about, []) if f'"{call[0]}"' in offered), None)
 
 
 def adjustment(mark: str) -> dict[str, Any]:

@@ -9,28 +9,21 @@ from router.cli.rest import ServerSentEvent, events_of
 from router.cli.terminal import screen
 from router.cli.terminal.chat_conversation import body_of, form_body, question_in
 from router.cli.terminal.screen import own
-from router.domain.messages import (
-    Candidate,
-    ChoicesReply,
-    ConfirmReply,
-    FormField,
-    FormReply,
-    Option,
-    Reply,
-    Route,
-    TextReply,
-)
+from router.domain import messages
 from tests.unit.cli.conftest import Run
 
-KINDS = ChoicesReply(
+KINDS = messages.ChoicesReply(
     text="Which?",
-    options=[Option(label="Annual", value="annual"), Option(label="Sick", value="sick")],
+    options=[
+        messages.Option(label="Annual", value="annual"),
+        messages.Option(label="Sick", value="sick"),
+    ],
     question="q1",
 )
-CONFIRM = ConfirmReply(text="File it?", summary={"days": "3"}, question="q2")
-FORM = FormReply(
+CONFIRM = messages.ConfirmReply(text="File it?", summary={"days": "3"}, question="q2")
+FORM = messages.FormReply(
     text="When?",
-    fields=[FormField(name=n, type="date", label=n.title()) for n in ("start", "end")],
+    fields=[messages.FormField(name=n, type="date", label=n.title()) for n in ("start", "end")],
     question="q3",
 )
 
@@ -65,7 +58,7 @@ def test_yes_and_no_answer_what_is_to_be_confirmed(typed: str, value: bool) -> N
         ("y", FORM),
     ],
 )
-def test_everything_else_is_said_as_it_is_typed(typed: str, asked: Reply | None) -> None:
+def test_everything_else_is_said_as_it_is_typed(typed: str, asked: messages.Reply | None) -> None:
     assert body_of(typed, asked) == {"text": typed}
 
 
@@ -77,8 +70,8 @@ def test_a_form_names_its_question_where_it_has_one() -> None:
 
 
 def test_the_last_question_is_the_open_one() -> None:
-    assert question_in([KINDS, TextReply(text="and"), CONFIRM]) is CONFIRM
-    assert question_in([TextReply(text="done")]) is None
+    assert question_in([KINDS, messages.TextReply(text="and"), CONFIRM]) is CONFIRM
+    assert question_in([messages.TextReply(text="done")]) is None
 
 
 def test_a_form_of_several_fields_says_how_it_is_filled_where_somebody_sits_there() -> None:
@@ -90,9 +83,9 @@ def test_a_form_of_several_fields_says_how_it_is_filled_where_somebody_sits_ther
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\x08\x08", "\r"])
 def test_nothing_that_is_shown_drives_the_terminal(hostile: str) -> None:
     shown = [
-        screen.said([TextReply(text=f"a{hostile}b")], "en", interactive=True),
+        screen.said([messages.TextReply(text=f"a{hostile}b")], "en", interactive=True),
         screen.approvals([approval(title=hostile, summary={hostile: hostile})], "en"),
-        screen.why(Route(kind="reply", by="llm", reason=hostile), "en"),
+        screen.why(messages.Route(kind="reply", by="llm", reason=hostile), "en"),
     ]
     assert not set("".join(shown)) & set("\x1b\x07\x9b\x08\r")
 
@@ -114,8 +107,8 @@ def test_an_empty_list_says_so() -> None:
 
 
 def test_why_names_the_way_and_what_else_was_near() -> None:
-    near = [Candidate(kind="tool", name="get_leave_balance", score=0.71)]
-    route = Route(
+    near = [messages.Candidate(kind="tool", name="get_leave_balance", score=0.71)]
+    route = messages.Route(
         kind="flow", target="leave", by="llm", confidence=0.9, reason="asks", candidates=near
     )
     assert screen.why(route, "en") == (

@@ -11,13 +11,6 @@ import pytest
 
 from router.directory import sources
 from router.directory.file import FileDirectory
-from router.directory.sources import (
-    DirectoryAddress,
-    DirectoryFile,
-    LiveDirectory,
-    people_of,
-    source_of,
-)
 from router.domain.errors import DefinitionError, MisconfiguredError, RouterError, Unavailable
 from router.settings import Settings
 from tests.fakes.oidc_provider import Served, serving
@@ -210,7 +203,7 @@ def file(tmp_path: Path) -> Path:
 
 class TestFile:
     async def test_who_is_added_and_who_is_gone_counts(self, file: Path) -> None:
-        directory = LiveDirectory.load(DirectoryFile(file))
+        directory = sources.LiveDirectory.load(sources.DirectoryFile(file))
         write(file, BOB)
         assert directory.refresh()
         assert await directory.find("default", "alice") is None
@@ -223,7 +216,7 @@ class TestFile:
     async def test_an_edit_that_cannot_be_used_is_said_once_and_changes_nothing(
         self, file: Path, caplog: pytest.LogCaptureFixture, broken: str | None
     ) -> None:
-        directory = LiveDirectory.load(DirectoryFile(file))
+        directory = sources.LiveDirectory.load(sources.DirectoryFile(file))
         edit(file, broken)
         assert not directory.refresh()
         assert not directory.refresh()
@@ -232,8 +225,8 @@ class TestFile:
         assert str(file) in caplog.text
 
     async def test_it_follows_by_itself(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(DirectoryFile, "seconds", 0.01)
-        directory = LiveDirectory.load(DirectoryFile(file))
+        monkeypatch.setattr(sources.DirectoryFile, "seconds", 0.01)
+        directory = sources.LiveDirectory.load(sources.DirectoryFile(file))
         following = asyncio.create_task(directory.kept_up())
         write(file, ALICE, BOB)
         async with asyncio.timeout(10):
@@ -253,7 +246,7 @@ class TestAddress:
     async def test_people_come_with_the_token_and_only_where_they_changed(
         self, served: Served
     ) -> None:
-        directory = LiveDirectory.load(DirectoryAddress(served.url, "s3cret"))
+        directory = sources.LiveDirectory.load(sources.DirectoryAddress(served.url, "s3cret"))
         assert [p.id for p in directory.everyone()] == ["alice"]
         assert not directory.refresh()
         served.body, served.etag = json.dumps({"users": [BOB]}).encode(), '"2"'
@@ -265,13 +258,17 @@ class TestAddress:
 
     async def test_yaml_is_read_too(self, served: Served) -> None:
         served.body = b"users:\n  - {id: zoe, name: Zoe}\n"
-        assert await LiveDirectory.load(DirectoryAddress(served.url, None)).find("default", "zoe")
+        assert await sources.LiveDirectory.load(sources.DirectoryAddress(served.url, None)).find(
+            "default", "zoe"
+        )
 
     async def test_they_stay_for_a_while_where_it_does_not_answer(
         self, served: Served, caplog: pytest.LogCaptureFixture
     ) -> None:
         clock = Clock()
-        directory = LiveDirectory.load(DirectoryAddress(served.url, None, stale_seconds=100), clock)
+        directory = sources.LiveDirectory.load(
+            sources.DirectoryAddress(served.url, None, stale_seconds=100), clock
+        )
         served.status, served.etag = 500, None
         clock.time = 100
         assert not directory.refresh()
@@ -289,7 +286,9 @@ class TestAddress:
 
     async def test_that_nothing_changed_keeps_them_fresh(self, served: Served) -> None:
         clock = Clock()
-        directory = LiveDirectory.load(DirectoryAddress(served.url, None, stale_seconds=100), clock)
+        directory = sources.LiveDirectory.load(
+            sources.DirectoryAddress(served.url, None, stale_seconds=100), clock
+        )
         clock.time = 90
         assert not directory.refresh()
         clock.time = 190
@@ -298,7 +297,7 @@ class TestAddress:
     async def test_what_could_not_be_used_is_fetched_again_although_it_is_the_same(
         self, served: Served
     ) -> None:
-        directory = LiveDirectory.load(DirectoryAddress(served.url, None))
+        directory = sources.LiveDirectory.load(sources.DirectoryAddress(served.url, None))
         served.body, served.etag = b'{"users": [{"id": "!"}]}', '"bad"'
         assert not directory.refresh()
         assert not directory.refresh()
@@ -321,14 +320,14 @@ class TestAddress:
     def test_what_is_no_directory_is_refused(self, served: Served, body: bytes, said: str) -> None:
         served.body = body
         with pytest.raises((DefinitionError, Unavailable), match=said):
-            DirectoryAddress(served.url, None).read()
+            sources.DirectoryAddress(served.url, None).read()
 
     def test_no_more_is_read_than_a_directory_has(
         self, served: Served, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sources, "MOST_BYTES", 10)
         with pytest.raises(Unavailable, match="over 10 bytes"):
-            DirectoryAddress(served.url, None).read()
+            sources.DirectoryAddress(served.url, None).read()
 
     @pytest.mark.parametrize(
         ("status", "remedy"),
@@ -345,20 +344,23 @@ class TestAddress:
     ) -> None:
         served.status = status
         with pytest.raises(RouterError, match=remedy) as refused:
-            DirectoryAddress(served.url, "s3cret").read()
+            sources.DirectoryAddress(served.url, "s3cret").read()
         assert ("s3cret" in str(refused.value), len(served.asked)) == (False, 1)
 
     def test_an_address_out_of_reach_is_named(self) -> None:
         with pytest.raises(Unavailable, match=r"127\.0\.0\.1:9/people can't be reached"):
-            DirectoryAddress("http://127.0.0.1:9/people", None).read()
+            sources.DirectoryAddress("http://127.0.0.1:9/people", None).read()
 
 
 class TestSettings:
     def test_a_path_is_a_file_and_an_address_an_address(self) -> None:
-        for place, kind in (("https://a.example/p", DirectoryAddress), ("p.yaml", DirectoryFile)):
+        for place, kind in (
+            ("https://a.example/p", sources.DirectoryAddress),
+            ("p.yaml", sources.DirectoryFile),
+        ):
             named: dict[str, Any] = {"directory": place}
-            assert isinstance(source_of(Settings(_env_file=None, **named)), kind)
-        assert len(people_of(Settings(_env_file=None)).everyone()) == 8
+            assert isinstance(sources.source_of(Settings(_env_file=None, **named)), kind)
+        assert len(sources.people_of(Settings(_env_file=None)).everyone()) == 8
 
     @pytest.mark.parametrize(
         ("place", "remedy"),

@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from router.domain.messages import Message, Option
 from router.domain.principals import EVERYONE, Principal
 from router.flow.paused import Situation
-from router.retrieval.index import CapabilityIndex
 from router.runtime.composition import Parts, assembled
 from router.runtime.definitions import load_capabilities
 from router.runtime.upkeep import at_work, warn_of_misfits
@@ -37,28 +39,32 @@ states:
 """
 
 
-async def found(index: CapabilityIndex) -> bool:
-    """True once the index knows the tool that is declared below."""
-    selection = await index.select("flamingos", always=["get_flamingos"])
-    return "get_flamingos" in {candidate.name for candidate in selection.candidates}
+async def finds(parts: Parts, name: str, words: str) -> bool:
+    """True once the index knows it."""
+    selection = await parts.index.select(words, always=[name])
+    return name in {candidate.name for candidate in selection.candidates}
+
+
+@asynccontextmanager
+async def running(**settings: Any) -> AsyncIterator[Parts]:
+    """A process that stays, whose encoder answers at once; half a minute for what it does."""
+    async with ModelServer() as vectors:
+        scripted = Settings(llm_base_url=vectors.url, embedder="openai:scripted", **settings)
+        async with at_work(scripted) as parts, asyncio.timeout(30):
+            yield parts
 
 
 async def test_a_tool_that_is_declared_meanwhile_is_found_and_can_be_chosen(tmp_path: Path) -> None:
     declared = tmp_path / "declared"
     declared.mkdir()
-    async with ModelServer() as vectors:
-        settings = Settings(
-            data=tmp_path, http_tools=declared, llm_base_url=vectors.url, embedder="openai:scripted"
-        )
-        async with at_work(settings) as parts, asyncio.timeout(30):
-            (declared / "a.json").write_text(json.dumps(declaration(name="get_flamingos")))
-            while not await found(parts.index):  # noqa: ASYNC110 - it is a file that changes
-                await asyncio.sleep(0.05)
-            offered = [Option(label="Flamingos", value="get_flamingos")]
-            situation = Situation(
-                now=NOW, locale="en", roles=frozenset({EVERYONE}), offered=offered
-            )
-            reading = parts.reader.read(Message(text="Flamingos"), situation)
+    async with running(data=tmp_path, http_tools=declared) as parts:
+        (declared / "a.json").write_text(json.dumps(declaration(name="get_flamingos")))
+        while not await finds(parts, "get_flamingos", "flamingos"):  # noqa: ASYNC110 - a file
+            await asyncio.sleep(0.05)
+        offered = [Option(label="Flamingos", value="get_flamingos")]
+        roles = frozenset({EVERYONE})
+        situation = Situation(now=NOW, locale="en", roles=roles, offered=offered)
+        reading = parts.reader.read(Message(text="Flamingos"), situation)
     assert [command.type for command in reading.commands] == ["start_flow"]
 
 
@@ -104,30 +110,24 @@ async def holds(parts: Parts, skill: str, instructions: str) -> bool:
     there = parts.offered.skills.get(skill)
     if there is None or there.instructions != instructions:
         return False
-    kept = await parts.store.skill_files.find([file.digest for file in there.files])
-    selection = await parts.index.select(there.description.en, always=[skill])
-    found = {candidate.name for candidate in selection.candidates}
-    return len(kept) == len({file.digest for file in there.files}) and skill in found
+    digests = {file.digest for file in there.files}
+    kept = await parts.store.skill_files.find([*digests])
+    return len(kept) == len(digests) and await finds(parts, skill, there.description.en)
 
 
 async def test_a_skill_that_changes_meanwhile_is_taken_up_with_its_files(tmp_path: Path) -> None:
     skills = tmp_path / "skills"
     skills.mkdir()
     beside(write(skills), "references/a.md", "one")
-    async with ModelServer() as vectors:
-        settings = Settings(
-            data=tmp_path, skills=skills, llm_base_url=vectors.url, embedder="openai:scripted"
-        )
-        async with at_work(settings) as parts, asyncio.timeout(30):
-            (before,) = parts.offered.skills
-            assert before.files[0].path == "references/a.md"
-            beside(write(skills, body="Changed now."), "references/a.md", "two")
-            write(skills, "name: broken", name="broken")
-            beside(write(skills, "name: other\ndescription: flamingos", name="other"), "b.md")
-            while not await holds(parts, "trip-planner", "Changed now."):  # noqa: ASYNC110 - files
+    async with running(data=tmp_path, skills=skills) as parts:
+        (before,) = parts.offered.skills
+        assert before.files[0].path == "references/a.md"
+        beside(write(skills, body="Changed now."), "references/a.md", "two")
+        write(skills, "name: broken", name="broken")
+        beside(write(skills, "name: other\ndescription: flamingos", name="other"), "b.md")
+        for name, body in (("trip-planner", "Changed now."), ("other", "Plan the trip.")):
+            while not await holds(parts, name, body):  # noqa: ASYNC110 - files
                 await asyncio.sleep(0.05)
-            while not await holds(parts, "other", "Plan the trip."):  # noqa: ASYNC110 - files
-                await asyncio.sleep(0.05)
-            assert "broken" not in parts.offered.skills
-            old = await parts.store.skill_files.find([before.files[0].digest])
+        assert "broken" not in parts.offered.skills
+        old = await parts.store.skill_files.find([before.files[0].digest])
     assert list(old.values()) == [b"one"]
