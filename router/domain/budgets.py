@@ -14,7 +14,9 @@ class Budget(ValueObject):
     """What may be spent on questions and on tokens sent and received; None is no limit."""
 
     calls: int | None = Field(None, ge=0)
+    """Questions to a model; None is no limit."""
     tokens: int | None = Field(None, ge=0)
+    """Tokens sent and received; None is no limit."""
 
     def why_spent(self, spent: Usage, tokens: int = 0) -> str | None:
         """Why one more call, of so many tokens, may not be paid for; None where it may."""
@@ -41,9 +43,13 @@ class Budgets(ValueObject):
     """What each scope may spend; a turn has limits unless told otherwise."""
 
     turn: Budget = Budget(calls=100, tokens=2_500_000)
+    """For one message."""
     user: Budget = Budget()
+    """For one person, by the day."""
     tenant: Budget = Budget()
+    """For everybody of one tenant, by the day."""
     day: Budget = Budget()
+    """For everybody together, by the day."""
 
     @property
     def by_the_day(self) -> bool:
