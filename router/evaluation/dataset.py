@@ -183,8 +183,11 @@ def read_labelled(content: bytes, file: str, known: KnownLabels) -> LabelledFile
             reader.take(number, raw.strip())
     if not reader.problems and not reader.read.lines:
         reader.problem(1, "has no labelled line", SHAPE)
+    if more := reader.problems[MOST_PROBLEMS:]:
+        left = Problem(file, more[0].line, f"and {len(more):,} more from here", "mend these")
+        raise DefinitionError([*reader.problems[:MOST_PROBLEMS], left])
     if reader.problems:
-        raise DefinitionError(_bounded(reader.problems))
+        raise DefinitionError(reader.problems)
     return reader.read
 
 
@@ -280,11 +283,3 @@ def _list(names: Mapping[str, object] | frozenset[str]) -> str:
 
 def _says(line: LabelledLine) -> LabelledLine:
     return line.model_copy(update={"note": None, "split": None})
-
-
-def _bounded(problems: list[Problem]) -> list[Problem]:
-    kept, more = problems[:MOST_PROBLEMS], len(problems) - MOST_PROBLEMS
-    if more <= 0:
-        return kept
-    first = problems[MOST_PROBLEMS]
-    return [*kept, Problem(first.file, first.line, f"and {more:,} more from here", "mend these")]

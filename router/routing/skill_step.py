@@ -215,6 +215,8 @@ def read(answer: ChatAnswer, means: Means) -> Thought:
     problems = {call.id: _problem(call, means) for call in answer.calls}
     fine = [call for call in answer.calls if problems[call.id] is None]
     noted = [call for call in fine if call.name == NOTE]
+    # What was dropped before anybody could look at it: calls beyond the most.
+    dropped = [each for each in answer.problems if not each.startswith("there is no function")]
     return Thought(
         said=AssistantMessage(text=answer.text, calls=answer.calls),
         calls=tuple(_tidied(call, means.tools) for call in fine if call.name != NOTE),
@@ -226,15 +228,9 @@ def read(answer: ChatAnswer, means: Means) -> Thought:
             ),
             *(_told(call, "noted") for call in noted),
         ),
-        aside=_left_out(answer),
+        aside=f"Of your answer was left out: {'; '.join(dropped)}." if dropped else "",
         notes={str(call.arguments["key"]): str(call.arguments["value"]) for call in noted},
     )
-
-
-def _left_out(answer: ChatAnswer) -> str:
-    """What of the answer was dropped before anybody could look at it: calls beyond the most."""
-    dropped = [each for each in answer.problems if not each.startswith("there is no function")]
-    return f"Of your answer was left out: {'; '.join(dropped)}." if dropped else ""
 
 
 def _ending_of(answer: ChatAnswer) -> Thought | None:

@@ -187,6 +187,12 @@ _FINISHES: dict[Any, Finish] = {
 }
 
 
+_SHORT: dict[Finish, str] = {
+    "length": "the answer was cut: it reached the limit of tokens",
+    "filtered": "the answer was withheld by the server's content filter",
+}
+
+
 def _get(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None
 
@@ -207,11 +213,7 @@ def _finish(choice: Any) -> Finish:
 def _shortcomings(choice: Any, message: Any, finish: Finish) -> list[str]:
     if not isinstance(message, dict):
         return ["the answer holds no message" if choice else "the answer holds no choices"]
-    if finish == "length":
-        return ["the answer was cut: it reached the limit of tokens"]
-    if finish == "filtered":
-        return ["the answer was withheld by the server's content filter"]
-    return []
+    return [_SHORT[finish]] if finish in _SHORT else []
 
 
 def _found(message: Any, request: ChatRequest, how: How, finish: Finish) -> TextCalls:
