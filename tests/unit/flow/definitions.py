@@ -168,6 +168,12 @@ def flow(source: dict[str, Any], **changes: Any) -> FlowDefinition:
     return FlowDefinition.model_validate({**source, **changes})
 
 
+def flow_of(name: str, states: dict[str, Any], slots: Any = None, **more: Any) -> FlowDefinition:
+    """A flow that begins in its first state."""
+    about = {"flow": name, "title": text(name.title()), "description": text(f"For {name}")}
+    return flow(about, start=next(iter(states)), slots=slots or {}, states=states, **more)
+
+
 def altered(definition: FlowDefinition, **states: dict[str, Any]) -> FlowDefinition:
     """The flow with these keys of its states changed."""
     new = {name: definition.states[name].model_copy(update=more) for name, more in states.items()}

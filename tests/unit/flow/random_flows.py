@@ -19,7 +19,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.language.expressions import slots_read
 from router.flow.validation import Complaint, Draft, complaints_about
 from router.flow.validation.graph import reached_from
-from tests.unit.flow.definitions import flow, text
+from tests.unit.flow.definitions import flow_of, text
 
 Source = dict[str, Any]
 
@@ -206,18 +206,8 @@ def flows(draw: st.DrawFn) -> FlowDefinition:
     for name in row:
         states |= branches(around, states[name])
     states |= {status: {"end": status} for status in sorted(ENDED)}
-    definition = flow(
-        {
-            "flow": "drawn",
-            "title": text("Drawn"),
-            "description": text("Drawn at random"),
-            "start": next(iter(row)),
-            "idle": around.one("PT1H", "P3D"),
-            "slots": {name: SLOTS[name] for name in slots},
-            "states": states,
-        }
-    )
-    definition = only_reached(definition)
+    known, idle = {name: SLOTS[name] for name in slots}, around.one("PT1H", "P3D")
+    definition = only_reached(flow_of("drawn", states, known, idle=idle))
     assume(not list(complaints(definition)))
     return definition
 

@@ -13,14 +13,14 @@ from router.flow.engine.events import (
 )
 from router.flow.prompts.question import view
 from router.routing.tool_form import form_of
-from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow, money, text
+from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow, flow_of, money, text
 from tests.unit.flow.world import sample
 
 WHOLE = {"kind": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "family"}
 QUIET = {"required": False}
 SKIPPABLE = {**QUIET, "=skippable": True}
-BADGE = flow(
-    {"flow": "badge", "title": text("Badge"), "description": text("A new badge.")},
+BADGE = flow_of(
+    "badge",
     slots={
         "why": {"type": "text", "label": text("Why"), "ask": text("How was it lost?")},
         "note": {"type": "text", "label": text("Note"), "ask": text("Any note?"), **SKIPPABLE},
@@ -33,7 +33,6 @@ BADGE = flow(
             **QUIET,
         },
     },
-    start="details",
     states={
         "details": {"collect": ["why", "note", "seen", "extra", "days"], "next": "review"},
         "review": {"confirm": text("Right?"), "confirmed": "done", "declined": "details"},

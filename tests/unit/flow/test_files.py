@@ -1,7 +1,5 @@
 """Slots of type `file`: an id that is the requester's, shown by its name."""
 
-from typing import Any
-
 import pytest
 from pydantic import JsonValue
 
@@ -9,22 +7,19 @@ from router.domain.messages import ConfirmReply, FormReply
 from router.flow.engine.events import Answered, Failed
 from router.flow.prompts.question import view
 from router.flow.slot_types.slot import Slot, Unfit, files_in, fitted
-from tests.unit.flow.definitions import Driver, flow, text
+from tests.unit.flow.definitions import Driver, flow_of, text
 
 RECEIPT, TICKET, BOBS = "a" * 24, "b" * 24, "c" * 24
 NAMES = {("alice", RECEIPT): "收据.pdf", ("alice", TICKET): "ticket.png", ("bob", BOBS): "bobs.pdf"}
 
 ITEM = {"type": "object", "fields": {"receipt": {"type": "file", "label": text("receipt")}}}
-HANDED_IN: dict[str, Any] = {
-    "flow": "hand_in",
-    "title": text("Hand in"),
-    "description": text("Hand in a receipt"),
-    "start": "details",
-    "slots": {
+HANDED_IN = flow_of(
+    "hand_in",
+    slots={
         "receipt": {"type": "file", "label": text("Receipt"), "ask": text("The receipt?")},
         "others": {"type": "list", "label": text("Others"), "of": ITEM},
     },
-    "states": {
+    states={
         "details": {"collect": ["receipt"], "next": "review"},
         "review": {"confirm": text("{{ shown.receipt }}?"), "confirmed": "boss", "declined": "no"},
         "boss": {
@@ -36,11 +31,11 @@ HANDED_IN: dict[str, Any] = {
         "end": {"end": "completed"},
         "no": {"end": "rejected"},
     },
-}
+)
 
 
 def handing_in(**slots: JsonValue) -> Driver:
-    driver = Driver(flow(HANDED_IN))
+    driver = Driver(HANDED_IN)
     driver.world.lookups["file_name"] = lambda person, file: NAMES.get((person, file))
     return driver.begin(**slots)
 

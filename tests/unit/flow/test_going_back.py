@@ -3,41 +3,33 @@
 from typing import Any
 
 from router.flow.engine.events import Began, Failed, LookedUp
-from tests.unit.flow.definitions import LEAVE, Driver, flow, text
+from tests.unit.flow.definitions import LEAVE, Driver, flow, flow_of, text
 
-TRIP: dict[str, Any] = {
-    "flow": "trip",
-    "title": text("Trip"),
-    "description": text("Go somewhere"),
-    "start": "where",
-    "slots": {
-        "town": {"type": "text", "label": text("Town"), "ask": text("Where to?")},
-        "nights": {
-            "type": "number",
-            "label": text("Nights"),
-            "ask": text("How many?"),
-            "check": [{"that": "slots.nights < slots.most", "say": text("Too long.")}],
-        },
-        "most": {"type": "number", "label": text("Most"), "ask": text("At most?")},
-    },
-    "states": {
-        "where": {"collect": ["town", "nights"], "next": "hold"},
-        "hold": {"call": "hold", "with": {"town": "slots.town"}, "undo": "let_go", "next": "most"},
-        "most": {"collect": ["most"], "next": "review"},
-        "review": {"confirm": text("Go?"), "confirmed": "done", "declined": "most"},
-        "done": {"end": "completed"},
-    },
+SHORT = {"that": "slots.nights < slots.most", "say": text("Too long.")}
+TOWN = {"type": "text", "label": text("Town"), "ask": text("Where to?")}
+SLOTS = {
+    "town": TOWN,
+    "nights": {"type": "number", "ask": text("How many?"), "check": [SHORT]},
+    "most": {"type": "number", "ask": text("At most?")},
+}
+STATES = {
+    "where": {"collect": ["town", "nights"], "next": "hold"},
+    "hold": {"call": "hold", "with": {"town": "slots.town"}, "undo": "let_go", "next": "most"},
+    "most": {"collect": ["most"], "next": "review"},
+    "review": {"confirm": text("Go?"), "confirmed": "done", "declined": "most"},
+    "done": {"end": "completed"},
 }
 
 
 def trip(**slots: Any) -> Driver:
-    return Driver(flow(TRIP)).begin(**{"town": "Wuhan", "nights": 3.0, **slots})
+    driver = Driver(flow_of("trip", STATES, SLOTS))
+    return driver.begin(**{"town": "Wuhan", "nights": 3.0, **slots})
 
 
 def looked_up(lookup: str, **more: Any) -> Driver:
     """A trip whose town is looked up, standing before that."""
-    town = {**TRIP["slots"]["town"], "lookup": lookup, **more}
-    driver = Driver(flow(TRIP, slots={**TRIP["slots"], "town": town}))
+    town = {**TOWN, "lookup": lookup, **more}
+    driver = Driver(flow_of("trip", STATES, {**SLOTS, "town": town}))
     return driver.take(Began(by="alice", slots={"nights": 3.0}), answer=False)
 
 

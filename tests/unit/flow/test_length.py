@@ -15,38 +15,29 @@ import pytest
 from router.flow.engine.events import Answered, AnyEvent, Began, Cancelled, Unclear
 from router.flow.engine.machine import step
 from router.flow.engine.run import Happening, History, Run
-from tests.unit.flow.definitions import ALICE, NOW, flow, text
+from tests.unit.flow.definitions import ALICE, NOW, flow_of, text
 
 ROUNDS = 300
 ITEMS = [{"number": number, "note": f"item {number}"} for number in range(20)]
 ASKED = {"label": text("Slot"), "ask": text("Which?")}
 FIELDS = {"number": {**ASKED, "type": "integer"}, "note": {**ASKED, "type": "text"}}
 POSITIVE = {"that": "slots.last > 0.0", "say": text("More than that, not {{ shown.last }}.")}
-AGAIN = flow(
-    {
-        "flow": "again",
-        "title": text("Again"),
-        "description": text("Asks for the same thing over and over"),
-        "start": "first",
-        "slots": {
-            "items": {
-                "type": "list",
-                "of": {"type": "object", "fields": FIELDS},
-                "max": 20,
-                "label": text("Items"),
-            },
-            "last": {**ASKED, "type": "number", "check": [POSITIVE]},
+OF_ITEM = {"type": "object", "fields": FIELDS}
+AGAIN = flow_of(
+    "again",
+    slots={
+        "items": {"type": "list", "of": OF_ITEM, "max": 20, "label": text("Items")},
+        "last": {**ASKED, "type": "number", "check": [POSITIVE]},
+    },
+    states={
+        "first": {"collect": ["items"], "next": "more"},
+        "more": {
+            "collect": ["last"],
+            "next": [{"if": "slots.last > 1000.0", "to": "done"}, {"to": "anew"}],
         },
-        "states": {
-            "first": {"collect": ["items"], "next": "more"},
-            "more": {
-                "collect": ["last"],
-                "next": [{"if": "slots.last > 1000.0", "to": "done"}, {"to": "anew"}],
-            },
-            "anew": {"say": text("Once more."), "forget": ["last"], "next": "more"},
-            "done": {"end": "completed"},
-        },
-    }
+        "anew": {"say": text("Once more."), "forget": ["last"], "next": "more"},
+        "done": {"end": "completed"},
+    },
 )
 
 

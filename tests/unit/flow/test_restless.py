@@ -11,7 +11,7 @@ from router.flow.engine.events import Answered, Began, Confirmed, Fired
 from router.flow.engine.machine import step
 from router.flow.engine.run import Run
 from router.flow.validation import Draft, complaints_about
-from tests.unit.flow.definitions import ALICE, NOW, flow, text
+from tests.unit.flow.definitions import ALICE, NOW, flow_of, text
 
 States = dict[str, dict[str, Any]]
 SLOTS: dict[str, dict[str, Any]] = {
@@ -22,18 +22,10 @@ PAST = "2026-11-01"
 END: dict[str, Any] = {"end": "completed"}
 
 
-def flow_of(states: States) -> FlowDefinition:
+def drawn_of(states: States) -> FlowDefinition:
     used = {name for state in states.values() for name in state.get("collect", ())}
-    return flow(
-        {
-            "flow": "drawn",
-            "title": text("Drawn"),
-            "description": text("Drawn"),
-            "start": next(iter(states)),
-            "slots": {name: slot for name, slot in SLOTS.items() if name in used},
-            "states": {**states, "end": END},
-        }
-    )
+    slots = {name: slot for name, slot in SLOTS.items() if name in used}
+    return flow_of("drawn", {**states, "end": END}, slots)
 
 
 def complaints(definition: FlowDefinition) -> list[str]:
@@ -43,7 +35,7 @@ def complaints(definition: FlowDefinition) -> list[str]:
 
 
 def restless(states: States) -> bool:
-    return any("without ever waiting" in what for what in complaints(flow_of(states)))
+    return any("without ever waiting" in what for what in complaints(drawn_of(states)))
 
 
 def collect(*slots: str, to: str) -> dict[str, Any]:
@@ -110,7 +102,7 @@ def drawn(draw: st.DrawFn) -> FlowDefinition:
             states[name] = wait(draw(to), **until)
         else:
             states[name] = {"confirm": text("?"), "confirmed": draw(to), "declined": draw(to)}
-    definition = flow_of(states)
+    definition = drawn_of(states)
     ours = [what for what in complaints(definition) if "without ever waiting" in what]
     assume(not ours)
     return definition

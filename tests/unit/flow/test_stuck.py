@@ -11,7 +11,7 @@ from router.flow.engine import compensation
 from router.flow.engine.events import AnyEvent, Called, Cancelled, Failed, Retried
 from router.flow.engine.incidents import MOST_TRIES
 from router.flow.engine.run import FailureKind, Run
-from tests.unit.flow.definitions import ALICE, NOW, Driver, flow, text
+from tests.unit.flow.definitions import ALICE, NOW, Driver, flow_of, text
 
 STATES = {
     "one": {"call": "one", "undo": "undo_one", "next": "two"},
@@ -20,13 +20,8 @@ STATES = {
     "good": {"end": "completed"},
     "bad": {"say": text("Sorry."), "end": "failed"},
 }
-SOURCE = {"flow": "saga", "title": text("Saga"), "description": text("Do two things")}
-SAGA = flow(
-    SOURCE,
-    start="one",
-    states=STATES,
-    withdrawal={"approve": {"by": "'bob'", "title": text("Take back")}},
-)
+WAY = {"approve": {"by": "'bob'", "title": text("Take back")}}
+SAGA = flow_of("saga", STATES, withdrawal=WAY)
 
 
 class Undos:
@@ -172,7 +167,7 @@ class TestEnds:
         """A saga whose second step fails, which ends it so."""
         two = {"call": "two", "next": "review", "on_error": "bad"}
         bad = {"say": text("Sorry."), "end": end, **more}
-        driver = Driver(flow(SOURCE, start="one", states={**STATES, "two": two, "bad": bad}))
+        driver = Driver(flow_of("saga", {**STATES, "two": two, "bad": bad}))
         driver.world.failing["two"] = "403"
         return driver.begin()
 

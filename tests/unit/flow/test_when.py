@@ -8,36 +8,24 @@ from router.domain.messages import ChoicesReply
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Skipped
 from router.flow.prompts import question
-from tests.unit.flow.definitions import Driver, text
+from tests.unit.flow.definitions import Driver, flow_of, text
 
 
 def lending(**of_note: Any) -> FlowDefinition:
     """A loan: where it is long, a note is asked for."""
-    note = {
-        "type": "text",
-        "label": text("Note"),
-        "ask": text("Which note?"),
-        "when": "slots.days > 2.0",
-        **of_note,
+    asked = {"label": text("Note"), "ask": text("Which note?"), "when": "slots.days > 2.0"}
+    note = {"type": "text", **asked, **of_note}
+    slots = {
+        "note": note,
+        "days": {"type": "number", "label": text("Days"), "ask": text("How long?")},
+        "what": {"type": "text", "label": text("What"), "ask": text("What?")},
     }
-    return FlowDefinition.model_validate(
-        {
-            "flow": "lending",
-            "title": text("Lending"),
-            "description": text("Lend a thing"),
-            "slots": {
-                "note": note,
-                "days": {"type": "number", "label": text("Days"), "ask": text("How long?")},
-                "what": {"type": "text", "label": text("What"), "ask": text("What?")},
-            },
-            "start": "details",
-            "states": {
-                "details": {"collect": ["note", "days", "what"], "next": "review"},
-                "review": {"confirm": text("Fine?"), "confirmed": "good", "declined": "details"},
-                "good": {"end": "completed"},
-            },
-        }
-    )
+    states = {
+        "details": {"collect": ["note", "days", "what"], "next": "review"},
+        "review": {"confirm": text("Fine?"), "confirmed": "good", "declined": "details"},
+        "good": {"end": "completed"},
+    }
+    return flow_of("lending", states, slots)
 
 
 OFFERED = lending(**{"required": False, "=skippable": True})

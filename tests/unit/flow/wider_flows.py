@@ -3,7 +3,7 @@
 from typing import Any
 
 from router.flow.definition import FlowDefinition
-from tests.unit.flow.definitions import text
+from tests.unit.flow.definitions import flow_of, text
 
 ITEMS: dict[str, Any] = {
     "items": {
@@ -20,20 +20,9 @@ BAD = {"say": text("Bad."), "end": "rejected"}
 
 
 def wider(name: str, states: dict[str, Any], slots: dict[str, Any] | None = None) -> FlowDefinition:
-    return FlowDefinition.model_validate(
-        {
-            "flow": name,
-            "title": text(name),
-            "description": text(f"For {name}"),
-            "start": next(iter(states)),
-            "slots": slots or {},
-            "states": {
-                **states,
-                "good": {"say": text("Good."), "end": "completed"},
-                **({"bad": BAD} if "'bad'" in repr(states) else {}),
-            },
-        }
-    )
+    ends = {"good": {"say": text("Good."), "end": "completed"}}
+    ends |= {"bad": BAD} if "'bad'" in repr(states) else {}
+    return flow_of(name, {**states, **ends}, slots)
 
 
 DELIVERY = wider(
