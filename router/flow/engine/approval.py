@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
-from router.domain.locale import Localised
+from router.domain.locale import LOCALES, Localised
 from router.flow.definition import Approve
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext, canonical, in_both_languages
-from router.flow.engine.decisions import Approver, Via, assignee, tell, tell_those_awaited
+from router.flow.engine.decisions import Via, assignee, tell, tell_those_awaited
 from router.flow.engine.events import Agreed
 from router.flow.engine.run import Agreement, Approval, Assignee, Ending, Escalating, Opening
 from router.flow.language import templates
@@ -207,10 +207,8 @@ def _summary(context: StepContext) -> tuple[dict[str, Localised], dict[str, Loca
         value = context.run.slots.get(name)
         if value is not None and slot.label is not None:
             labels[name] = slot.label
-            summary[name] = Localised(
-                zh=templates.shown(slot, value, "zh", context.run.files),
-                en=templates.shown(slot, value, "en", context.run.files),
-            )
+            zh, en = (templates.shown(slot, value, loc, context.run.files) for loc in LOCALES)
+            summary[name] = Localised(zh=zh, en=en)
     return summary, labels
 
 
@@ -239,19 +237,15 @@ def escalate(context: StepContext, pending: Escalating) -> bool:
     for one, instead in zip(late, targets, strict=True):
         asked = {a.person for a in approval.assignees}
         if new := [target for target in instead if target.person not in asked]:
-            _replace(context, approval, one, new)
+            one.verdict, one.at = "escalated", context.now
+            via: Via = "added" if one.via == "added" else "escalated"
+            asked_now = [assignee(context, target, via) for target in new]
+            place = approval.assignees.index(one) + 1
+            approval.assignees[place:place] = asked_now
+            approval.pass_on(one, asked_now[-1])
     context.note("escalated", comment=", ".join(a.person for a in approval.waiting_for()))
     tell_those_awaited(context, "escalated")
     return True
-
-
-def _replace(context: StepContext, approval: Approval, late: Assignee, new: list[Approver]) -> None:
-    late.verdict, late.at = "escalated", context.now
-    via: Via = "added" if late.via == "added" else "escalated"
-    place = approval.assignees.index(late) + 1
-    instead = [assignee(context, target, via) for target in new]
-    approval.assignees[place:place] = instead
-    approval.pass_on(late, instead[-1])
 
 
 def expire(context: StepContext) -> None:

@@ -374,46 +374,9 @@ def test_every_kind_of_state_is_drawn() -> None:
     assert set(KINDS) == set(STATES), "add the new kind to the table in random_flows.py"
 
 
-def test_whatever_happens_to_any_flow_its_run_stays_lawful() -> None:
-    run_state_machine_as_test(
-        FlowRuns, settings=settings(max_examples=120, stateful_step_count=40, deadline=None)
-    )
-
-
-def test_an_undo_that_is_tried_again_is_the_same_task_whatever_was_undone_meanwhile() -> None:
-    branch = {"say": text("Well."), "next": "decide"}
-    definition = FlowDefinition.model_validate(
-        {
-            "flow": "drawn",
-            "version": 1,
-            "title": text("Drawn"),
-            "description": text("Drawn by hand"),
-            "start": "both",
-            "states": {
-                "both": {"parallel": ["left", "right"], "join": "decide"},
-                "left": branch,
-                "right": branch,
-                "decide": {
-                    "approve": {"by": ["manager(requester)"], "title": text("Well.")},
-                    "approved": "both",
-                    "rejected": "both",
-                },
-            },
-        }
-    )
-    runs = FlowRuns()
-    runs.begin(definition, {}, "bob", "en")
-    runs.goes_well(steps=3, which=0)
-    runs.cancels(1)
-    first = of(list(runs.run.tasks.values()), 0)
-    runs.the_world_fails(0, "unavailable")
-    runs.the_world_answers(0, 0)
-    runs.an_operator_has_it_tried_again()
-    assert runs.run.tasks == {first.id: first}
-
-
-@pytest.mark.slow
-def test_whatever_happens_for_long_to_very_many_flows_their_runs_stay_lawful() -> None:
-    run_state_machine_as_test(
-        FlowRuns, settings=settings(max_examples=400, stateful_step_count=80, deadline=None)
-    )
+@pytest.mark.parametrize(
+    ("examples", "steps"), [(120, 40), pytest.param(400, 80, marks=pytest.mark.slow)]
+)
+def test_whatever_happens_to_any_flow_its_run_stays_lawful(examples: int, steps: int) -> None:
+    limits = settings(max_examples=examples, stateful_step_count=steps, deadline=None)
+    run_state_machine_as_test(FlowRuns, settings=limits)
