@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, select, tuple_, update
 
 from activities.people import tables
-from activities.people.book import cents_of, fields_of, money_of
 from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
+from activities.people.tables import cents_of, fields_of, money_of
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
 from router.domain.locale import Localised
 from router.store.database import Database

@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from activities.people import tables
-from activities.people.book import Book, fields_of
 from activities.people.records import (
     ENTITLED,
     Adjustment,
@@ -17,6 +16,7 @@ from activities.people.records import (
     LeaveType,
     Owner,
 )
+from activities.people.tables import Book, fields_of
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.locale import Localised
 from router.store.database import Database

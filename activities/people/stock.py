@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from activities.people import tables
-from activities.people.book import Book, fields_of, money_of
 from activities.people.records import (
     STOCK,
     EquipmentKind,
@@ -16,6 +15,7 @@ from activities.people.records import (
     Reservation,
     StockRequest,
 )
+from activities.people.tables import Book, fields_of, money_of
 from router.domain.errors import PermanentToolError
 from router.domain.locale import Localised
 

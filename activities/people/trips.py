@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import Connection, Row
 
 from activities.people import tables
-from activities.people.book import Book, cents_of, fields_of, money_of
 from activities.people.records import Owner, Trip, TripRecord
+from activities.people.tables import Book, cents_of, fields_of, money_of
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.locale import Localised
 
