@@ -1,13 +1,9 @@
 """Words about the dialogue, in a conversation on a real server: no model is there."""
 
-from pathlib import Path
-
 import pytest
 
-from router.domain.messages import ChoicesReply, ConfirmReply, FormReply
-from router.flow.loader import load_flow
+from router.domain.messages import ChoicesReply, ConfirmReply
 from tests.workflow.desk import Talk, flow_of, run_of, words
-from tests.workflow.tooled import Tooled
 
 
 async def test_what_is_said_about_the_question_answers_it_and_asks_it_again(talk: Talk) -> None:
@@ -25,19 +21,6 @@ async def test_what_is_said_about_the_question_answers_it_and_asks_it_again(talk
         turn = await talk.say("跳过")
         assert "“假别”是必填的" in words(turn)
         assert turn.flow == asked.flow
-
-
-async def test_starting_over_at_the_confirmation_asks_the_first_question(talk: Talk) -> None:
-    talk = await talk.another("frank", "en")
-    turn = await talk.say("I need annual leave from 7 December to 8 December, family")
-    assert isinstance(turn.replies[-1], ConfirmReply)
-    run = flow_of(turn).id
-    turn = await talk.say("start over")
-    assert "from the beginning" in words(turn)
-    assert isinstance(turn.replies[-1], ChoicesReply)
-    flow = flow_of(turn)
-    assert (flow.id, flow.slots, flow.awaiting) == (run, {}, ["leave_type"])
-    assert "started_over" in [line.event for line in (await run_of(talk.parts, run)).history]
 
 
 async def test_outside_of_flows_help_names_what_there_is_and_is_said_again(talk: Talk) -> None:
@@ -79,40 +62,6 @@ async def test_a_balance_is_told_for_the_kind_that_is_named(talk: Talk) -> None:
     route = turn.route
     assert (route.kind, route.target, route.by) == ("flow", "get_leave_balance", "pattern")
     assert (flow_of(turn).status, flow_of(turn).slots["leave_type"]) == ("completed", "annual")
-
-
-BADGE = """
-flow: badge
-title: {zh: "工牌", en: "Badge"}
-description: {zh: "补办工牌。", en: "A new badge."}
-triggers: {patterns: ['补办工牌']}
-slots:
-  why: {type: text, label: {zh: "原因", en: "Why"}, ask: {zh: "怎么丢的？", en: "How was it lost?"}}
-  seen:
-    type: date
-    required: false
-    label: {zh: "日期", en: "Day"}
-    ask: {zh: "最后哪天见过？", en: "When was it seen last?"}
-start: details
-states:
-  details: {collect: [why, seen], next: review}
-  review: {confirm: {zh: "对吗？", en: "Right?"}, confirmed: done, declined: details}
-  done: {say: {zh: "好了。", en: "Done."}, end: completed}
-"""
-
-
-async def test_what_is_optional_is_skipped_and_given_later(tooled: Tooled, tmp_path: Path) -> None:
-    (file := tmp_path / "badge.yaml").write_text(BADGE)
-    async with tooled([], flows=[load_flow(file)]) as talk:
-        await talk.say("补办工牌")
-        turn = await talk.say("掉河里了")
-        (form,) = turn.replies
-        assert isinstance(form, FormReply)
-        assert (form.text, form.fields[0].required) == ("最后哪天见过？（可以跳过）", False)
-        assert flow_of(turn).awaiting == ["seen"]
-        assert isinstance((await talk.say("没有")).replies[-1], ConfirmReply)
-        assert flow_of(await talk.say("日期改成11月20日")).slots.get("seen") is not None
-        assert words(await talk.say("确认")) == "好了。"
 
 
 @pytest.mark.parametrize("said", ["撤回吧", "take it back"])

@@ -19,7 +19,17 @@ from router.gateway import run_updates
 from router.gateway.withdrawals import Withdrawals
 from router.runtime.composition import Parts
 from router.story_runner.runner import skip
-from tests.workflow.desk import QUEUE, Talk, becomes, flow_of, run_of, skipping, withdrawn
+from tests.workflow.desk import (
+    QUEUE,
+    Talk,
+    becomes,
+    flow_of,
+    run_of,
+    skipping,
+    texts,
+    withdrawn,
+    words,
+)
 from tests.workflow.test_wider_flows import WENDY, child_of
 
 CANCELLED = "好的，已取消。"
@@ -163,24 +173,18 @@ class TestTrips:
         assert (await requests.talk.say("现在有什么在办？")).status == "done"
         assert await requests.times_cancelled() == 1
 
-    async def test_cancelled_in_chat_it_is_said_once_in_the_turn(self, requests: Requests) -> None:
+    async def test_confirmed_and_cancelled_each_turn_says_so_once(self, requests: Requests) -> None:
         run = await requests.trip(DEAR)
-        await requests.confirm(run, "both")
+        turn = await requests.confirm(run, "both")
+        said = words(turn)
+        assert (said.count("Bob"), said.count("Erin"), "好的。" in said) == (1, 1, False), said
+        assert (flow_of(turn).id, flow_of(turn).status) == (run, "waiting")
         branches = await requests.branches(run)
-        turn = await requests.talk.say("撤回")
-        assert [reply.text for reply in turn.replies] == [CANCELLED]
+        assert texts(await requests.talk.say("撤回")) == [CANCELLED]
         for one in (run, *branches):
             await becomes(requests.parts, one, lambda r: r.status == "cancelled")
         await requests.talk.say("现在有什么在办？")
         assert await requests.times_cancelled() == 1
-
-    async def test_once_confirmed_the_turn_says_with_whom_it_is(self, requests: Requests) -> None:
-        run = await requests.trip(DEAR)
-        turn = await requests.confirm(run, "both")
-        said = "\n".join(reply.text for reply in turn.replies)
-        assert (said.count("Bob"), said.count("Erin"), "好的。" in said) == (1, 1, False), said
-        assert (flow_of(turn).id, flow_of(turn).status) == (run, "waiting")
-        await requests.call_off(run)
 
     @pytest.mark.parametrize("estimate", ["800.00", DEAR])
     async def test_a_trip_to_come_is_called_off(self, requests: Requests, estimate: str) -> None:

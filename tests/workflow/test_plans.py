@@ -176,10 +176,8 @@ async def test_a_step_is_tried_again_with_those_after(talk: Talk, model: Plannin
 
 
 async def test_a_new_plan_keeps_the_results_that_serve(talk: Talk, model: PlanningModel) -> None:
-    model.plans += [
-        drawn(("train", TRAIN), ("hotel", HOTEL)),
-        drawn(("train", TRAIN), ("sum", SUM, "train")),
-    ]
+    both, summed = drawn(("train", TRAIN), ("hotel", HOTEL)), ("sum", SUM, "train")
+    model.plans += [both, drawn(("train", TRAIN), summed)]
     model.steps[TRAIN].append(says("G1, 500"))
     model.steps[HOTEL].append(says("none"))
     model.steps[SUM].append(says("500"))

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from router.domain.locale import Locale
-from router.domain.messages import ChoicesReply, ConfirmReply
+from router.domain.messages import ChoicesReply
 from tests.workflow.conftest import Passing
 from tests.workflow.desk import Talk, becomes, closed, flow_of, heard, run_of, withdrawn, words
 
@@ -23,43 +22,12 @@ async def three_deep(talk: Talk) -> tuple[str, str]:
     return flow_of(leave).id, flow_of(claim).id
 
 
-@pytest.mark.parametrize(
-    ("locale", "opening", "correction", "said"),
-    [
-        ("zh", "我要请年假，12月7日到8日，家里有事", "不对，是到12月9日", "结束改为2026年12月9日"),
-        (
-            *("en", "I need annual leave from 7 December to 8 December, family"),
-            *("change the end to 9 December", "Until is Wed 9 Dec 2026 now."),
-        ),
-    ],
-)
-async def test_a_correction_at_the_confirmation_is_said_back_first(
-    talk: Talk, locale: Locale, opening: str, correction: str, said: str
-) -> None:
-    talk = await talk.another("frank", locale)
-    await talk.say(opening)
-    turn = await talk.say(correction)
-    assert turn.replies[0].text.startswith(said[:6]), words(turn)
-    assert isinstance(turn.replies[-1], ConfirmReply)
-    assert len(turn.replies) == 2
-    await talk.say("取消")
-
-
 async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) -> None:
     for said in ("我要请年假", "2026年12月7日开始", "到2026年12月8日"):
         await talk.say(said)
     turn = await talk.say("不对，是2026年12月9日")
     assert turn.replies[0].text == "结束改为2026年12月9日（周三）。"
     assert flow_of(turn).awaiting == ["reason"]
-    await talk.say("取消")
-
-
-async def test_a_correction_that_does_not_fit_changes_nothing(talk: Talk) -> None:
-    before = await talk.say("我要请年假，12月7日到8日，家里有事")
-    turn = await talk.say("结束日期改成12月4日")
-    assert flow_of(turn).slots == flow_of(before).slots
-    for said in ("结束日期不能早于开始日期", "结束还是", "比如"):
-        assert said in words(turn)
     await talk.say("取消")
 
 

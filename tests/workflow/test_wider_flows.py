@@ -87,116 +87,72 @@ async def get_price() -> None:
 TOOLS = (book, unbook, pay, get_price)
 
 
-def flow(name: str, states: dict[str, Any], slots: dict[str, Any] | None = None) -> FlowDefinition:
-    return FlowDefinition.model_validate(
-        {
-            "flow": name,
-            "title": text(name),
-            "description": text(f"For {name}"),
-            "triggers": {"patterns": [f"start {name}"]},
-            "start": next(iter(states)),
-            "slots": slots or {},
-            "states": {
-                **states,
-                "good": {"say": text(f"{name} is done."), "end": "completed"},
-                "bad": {"say": text(f"{name} came to nothing."), "end": "rejected"},
-            },
-        }
-    )
+def flow(name: str, slots: dict[str, Any] | None = None, **states: Any) -> FlowDefinition:
+    ends = {
+        "good": {"say": text(f"{name} is done."), "end": "completed"},
+        "bad": {"say": text(f"{name} came to nothing."), "end": "rejected"},
+    }
+    about = {"title": text(name), "description": text(f"For {name}"), "start": next(iter(states))}
+    whole = {"flow": name, **about, "slots": slots or {}, "states": states | ends}
+    return FlowDefinition.model_validate(whole | {"triggers": {"patterns": [f"start {name}"]}})
 
 
 def booking(what: str, then: str, **more: Any) -> dict[str, Any]:
     return {"call": "book", "with": {"what": what}, "undo": "unbook", "next": then, **more}
 
 
+def approval(by: str, approved: str, **more: Any) -> dict[str, Any]:
+    asked = {"by": f"'{by}'", "title": text(f"{by}?"), **more}
+    return {"approve": asked, "approved": approved, "rejected": "refused"}
+
+
 ARRIVAL = {"event": "arrived", "roles": ["warehouse"], "fields": {"boxes": {"type": "integer"}}}
 DELIVERY = flow(
     "delivery",
-    {
-        "order": booking("'desk'", "arrival"),
-        "arrival": {"wait": ARRIVAL | {"for": "P7D"}, "next": "good", "late": "bad"},
-    },
+    order=booking("'desk'", "arrival"),
+    arrival={"wait": ARRIVAL | {"for": "P7D"}, "next": "good", "late": "bad"},
 )
-CITY = {"city": {"type": "text", "label": text("City"), "ask": text("Which city?")}}
 HOTEL = flow(
     "hotel",
-    {"ask": {"collect": ["city"], "next": "book"}, "book": booking("slots.city", "good")},
-    CITY,
+    {"city": {"type": "text", "label": text("City"), "ask": text("Which city?")}},
+    ask={"collect": ["city"], "next": "book"},
+    book=booking("slots.city", "good"),
 )
+WHICH = text("A hotel in {{ results.hotel.slots.city }}?")
 TRIP = flow(
     "trip",
-    {
-        "train": booking("'train'", "hotel"),
-        "hotel": {"flow": "hotel", "save": "hotel", "completed": "review", "otherwise": "bad"},
-        "review": {
-            "confirm": text("A hotel in {{ results.hotel.slots.city }}?"),
-            "confirmed": "good",
-            "declined": "bad",
-        },
-    },
+    train=booking("'train'", "hotel"),
+    hotel={"flow": "hotel", "save": "hotel", "completed": "review", "otherwise": "bad"},
+    review={"confirm": WHICH, "confirmed": "good", "declined": "bad"},
 )
 TOUR = flow(
-    "tour", {"book": booking("item", "good", each="['a', 'b', 'c']", save="booked", on_error="bad")}
+    "tour", book=booking("item", "good", each="['a', 'b', 'c']", save="booked", on_error="bad")
 )
-BROKEN_TOUR = flow(
-    "broken_tour",
-    {"book": booking("item", "good", each="['a', 'b', 'nothing', 'c']", at_once=1, on_error="bad")},
-)
+ONE_MISSING = {"each": "['a', 'b', 'nothing', 'c']", "at_once": 1, "on_error": "bad"}
+BROKEN_TOUR = flow("broken_tour", book=booking("item", "good", **ONE_MISSING))
 SIGN_OFF = flow(
     "sign_off",
-    {
-        "reserve": booking("'budget'", "both"),
-        "both": {"parallel": ["boss", "director"], "join": "good", "otherwise": "bad"},
-        "boss": {
-            "approve": {"by": "'bob'", "title": text("Boss?"), "remind_every": "PT24H"},
-            "approved": "pay",
-            "rejected": "refused",
-        },
-        "pay": booking("'payment'", "good"),
-        "director": {
-            "approve": {"by": "'carol'", "title": text("Director?"), "expire_after": "P14D"},
-            "approved": "good",
-            "rejected": "refused",
-        },
-        "refused": {"say": text("Refused."), "end": "rejected"},
-    },
+    reserve=booking("'budget'", "both"),
+    both={"parallel": ["boss", "director"], "join": "good", "otherwise": "bad"},
+    boss=approval("bob", "pay", remind_every="PT24H"),
+    pay=booking("'payment'", "good"),
+    director=approval("carol", "good", expire_after="P14D"),
+    refused={"say": text("Refused."), "end": "rejected"},
 )
 UNDONE = [("book", "budget"), ("book", "payment"), ("unbook", "payment"), ("unbook", "budget")]
 """What becomes of it where it is rejected, or cancelled, after the boss's approval."""
 SHIPMENT = flow(
     "shipment",
-    {
-        "both": {"parallel": ["goods", "papers"], "join": "receipt", "otherwise": "bad"},
-        "goods": {"wait": ARRIVAL, "next": "receipt"},
-        "papers": {"say": text("Papers."), "next": "receipt"},
-        "receipt": {"wait": ARRIVAL, "next": "good"},
-    },
+    both={"parallel": ["goods", "papers"], "join": "receipt", "otherwise": "bad"},
+    goods={"wait": ARRIVAL, "next": "receipt"},
+    papers={"say": text("Papers."), "next": "receipt"},
+    receipt={"wait": ARRIVAL, "next": "good"},
 )
 """The same event twice: first for a branch, then for the whole."""
-PAYMENT = flow(
-    "payment",
-    {
-        "pay": {
-            "call": "pay",
-            "retry": {"attempts": 2, "every": "PT1H"},
-            "hold": True,
-            "next": "good",
-        }
-    },
-)
-PRICE = flow(
-    "price",
-    {
-        "ask": {
-            "call": "get_price",
-            "next": "good",
-            "on_error": [
-                {"if": "results.error.kind == 'unavailable'", "to": "bad"},
-                {"to": "good"},
-            ],
-        }
-    },
-)
+AGAIN = {"attempts": 2, "every": "PT1H"}
+PAYMENT = flow("payment", pay={"call": "pay", "retry": AGAIN, "hold": True, "next": "good"})
+AWAY = {"if": "results.error.kind == 'unavailable'", "to": "bad"}
+PRICE = flow("price", ask={"call": "get_price", "next": "good", "on_error": [AWAY, {"to": "good"}]})
 FLOWS = (PRICE, PAYMENT, DELIVERY, HOTEL, TRIP, TOUR, BROKEN_TOUR, SIGN_OFF, SHIPMENT)
 
 
