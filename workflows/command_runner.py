@@ -11,7 +11,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.activities import ToolFinding
+from router.contracts.activities import RoutingDecision, ToolFinding
 from router.contracts.conversation import ConversationState, News, OpenSkill, WaitingCall
 from router.contracts.skill_run import SkillStart
 from router.domain import commands
@@ -66,7 +66,7 @@ class AnswerFinder:
     skills: SkillRuns
     open_skill: OpenSkill | None = None
 
-    async def find(self, decided: activities.RoutingDecision) -> FoundAnswer:
+    async def find(self, decided: RoutingDecision) -> FoundAnswer:
         """What the decided tools and skills come to, all at once; said in their order."""
         calls = [c for c in decided.commands if isinstance(c, commands.CallTool)]
         runs = [c for c in decided.commands if isinstance(c, commands.RunSkill)]
@@ -100,7 +100,7 @@ class AnswerFinder:
         return FoundAnswer(said=[said.text], usage=said.usage)
 
     async def _called(
-        self, calls: list[commands.CallTool], decided: activities.RoutingDecision
+        self, calls: list[commands.CallTool], decided: RoutingDecision
     ) -> FoundAnswer:
         at_front_end = {name for name, limits in decided.tools.items() if limits.client}
         ours = [c for c in calls if c.tool not in at_front_end]
@@ -135,9 +135,7 @@ class AnswerFinder:
             self.skills.calls += [_left(c, task) for c, task in zip(calls, tasks, strict=True)]
             raise
 
-    async def _told(
-        self, found: Sequence[ToolFinding], decided: activities.RoutingDecision
-    ) -> FoundAnswer:
+    async def _told(self, found: Sequence[ToolFinding], decided: RoutingDecision) -> FoundAnswer:
         """In the tools' own form, where all of them answer by themselves; else in words."""
         if all(f.error is None and decided.tools[f.tool].return_direct for f in found):
             said = [readable(finding.result, self.message.locale) for finding in found]
@@ -147,9 +145,7 @@ class AnswerFinder:
         whole.usage += cost(found)
         return whole
 
-    async def _worked_on(
-        self, run: commands.RunSkill, decided: activities.RoutingDecision
-    ) -> FoundAnswer:
+    async def _worked_on(self, run: commands.RunSkill, decided: RoutingDecision) -> FoundAnswer:
         if self.open_skill is not None and self.open_skill.name == run.skill:
             return await self.go_on(self.open_skill, run.request)
         skill = decided.skills.get(run.skill)
@@ -224,7 +220,7 @@ class CommandRunner:
         self._talk = FlowClient(message, self._outcome, unheard)
         self.finder = AnswerFinder(message, before.history, skills, before.skill)
 
-    async def carry_out(self, decided: activities.RoutingDecision) -> TurnOutcome:
+    async def carry_out(self, decided: RoutingDecision) -> TurnOutcome:
         """Run the commands; the outcome's state is the conversation's after them.
 
         Tools and skills, which only read, come first: what they found is said before a flow asks.
@@ -233,14 +229,11 @@ class CommandRunner:
         outcome.change(offered=[], offered_for="")
         if decided.notice:
             outcome.replies.append(TextReply(text=decided.notice))
-        rest = [
-            c for c in decided.commands if not isinstance(c, commands.CallTool | commands.RunSkill)
-        ]
+        first = (commands.CallTool, commands.RunSkill)
+        rest = [c for c in decided.commands if not isinstance(c, first)]
         looks_up = len(rest) < len(decided.commands)
         aside = looks_up or any(isinstance(command, commands.ReplyText) for command in rest)
-        ran = {
-            command.skill for command in decided.commands if isinstance(command, commands.RunSkill)
-        }
+        ran = {c.skill for c in decided.commands if isinstance(c, commands.RunSkill)}
         if looks_up:
             found = await self.finder.find(decided)
             self._take_in(found)

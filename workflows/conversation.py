@@ -14,8 +14,9 @@ from temporalio import workflow
 from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
-from router.contracts import activities, start_options
 from router.contracts import conversation as contract
+from router.contracts import start_options
+from router.contracts.activities import RoutingDecision
 from router.contracts.failures import to_failure
 from router.contracts.skill_run import Steer
 from router.domain.commands import Clarify, StartFlow, TakeUp
@@ -124,9 +125,8 @@ class ConversationWorkflow:
                 await self._steer(submission)
             async with self._queue.turn():
                 first = await self._first_answer(submission)
-                return first or await self._answer(
-                    submission, self._asked_of_old if seen is None else seen
-                )
+                seen = self._asked_of_old if seen is None else seen
+                return first or await self._answer(submission, seen)
         except RouterError as error:
             raise to_failure(error) from error
         finally:
@@ -196,9 +196,8 @@ class ConversationWorkflow:
         asks_which = memory.leaves_several(state, view)
         after = memory.with_news(state, view, take_up=not asks_which)
         after = memory.with_lapsed(after, view)
-        if after.active is view and (
-            state.active is None or state.active.question != view.question
-        ):
+        asked = state.active.question if state.active else None
+        if after.active is view and asked != view.question:
             after = after.changed(heard_at=workflow.now())
         if asks_which:
             after, which = memory.asking_which(after, locale)
@@ -308,7 +307,7 @@ class ConversationWorkflow:
         action = message.submission.message.action
         if isinstance(action, ToolResultAction):
             route, outcome = await self._runner(message, self._state).hear(action)
-            decided = activities.RoutingDecision(route=route, commands=[])
+            decided = RoutingDecision(route=route, commands=[])
         else:
             decided, outcome = await self._decided(message)
             # Let news that a turn took as its own not be told a second time.
@@ -317,9 +316,7 @@ class ConversationWorkflow:
         self._state = outcome.state
         return turns.of(message, self._number, decided, outcome)
 
-    async def _decided(
-        self, message: TurnContext
-    ) -> tuple[activities.RoutingDecision, TurnOutcome]:
+    async def _decided(self, message: TurnContext) -> tuple[RoutingDecision, TurnOutcome]:
         state = self._state
         forgotten = turns.forgotten(state, workflow.now())
         decided = await turns.decide(message, state)

@@ -201,9 +201,8 @@ class FlowClient:
             outcome.state = memory.without_lapsed(state, run)
             outcome.replies.append(says(notices.back_to(lapsed.title)))
             by = self._message.caller.id
-            await self.start(
-                lapsed.flow, events.Began(by=by, slots=lapsed.slots, skipped=lapsed.skipped)
-            )
+            began = events.Began(by=by, slots=lapsed.slots, skipped=lapsed.skipped)
+            await self.start(lapsed.flow, began)
             return
         view = next((one for one in state.paused if one.id == run), None)
         if view is None:

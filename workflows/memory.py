@@ -266,9 +266,8 @@ def lapsed_of(view: FlowView) -> LapsedFlow | None:
     """What is kept of a run; None where it didn't lapse, or was told nothing or too much."""
     if not view.kept:
         return None
-    one = LapsedFlow(
-        run=view.id, flow=view.flow, title=view.title, slots=view.kept, skipped=view.skipped
-    )
+    known = LapsedFlow(run=view.id, flow=view.flow, title=view.title, slots=view.kept)
+    one = known.changed(skipped=view.skipped)
     return one if len(one.model_dump_json().encode()) <= LAPSED_BYTES else None
 
 

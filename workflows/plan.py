@@ -34,6 +34,7 @@ from router.skill.loop import (
     why_no_room,
     why_stop,
 )
+from router.skill.plan import StepBrief
 from workflows.activity import perform
 from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
 from workflows.tool_calls import bounded
@@ -47,7 +48,7 @@ _FATES: dict[Ending, plans.Fate] = {"answered": "done", "asked": "missing"}
 class StepExecution:
     """One step that is under way, or was."""
 
-    part: plans.StepBrief
+    part: StepBrief
     agent: SubAgent
     share: Share
     began: int
@@ -84,7 +85,7 @@ class StepExecutor:
         """What they may spend all together."""
         return sum((run.share for run in self._runs.values()), Share())
 
-    def begin(self, part: plans.StepBrief, share: Share, progress: LoopProgress) -> None:
+    def begin(self, part: StepBrief, share: Share, progress: LoopProgress) -> None:
         """Have the step worked on, with its share of what the whole run has left."""
         spent = sum((run.agent.progress.usage for run in self._runs.values()), progress.usage)
         agent = SubAgent(self._start_of(part, share, progress.steps, spent), self._ends)
@@ -105,9 +106,7 @@ class StepExecutor:
         await asyncio.gather(*(run.task for run in stopped), return_exceptions=True)
         return stopped
 
-    def _start_of(
-        self, part: plans.StepBrief, share: Share, began: int, spent: Usage
-    ) -> SkillStart:
+    def _start_of(self, part: StepBrief, share: Share, began: int, spent: Usage) -> SkillStart:
         """What the step's sub-agent begins with; steps count on: no two tries have the same."""
         task, account = self._start.task, self._start.account
         bounds = {"max_turns": began + share.turns, "token_budget": share.tokens}

@@ -16,6 +16,7 @@ from router.contracts.flow import CallLimits, FlowAnswer
 from router.domain import records
 from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
 from router.domain.progress import ProgressPlace, ToolCallProgress, ToolStatus
+from router.domain.records import LogEntry
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation, decisions, elicitation
 from router.flow.engine.events import Remind
@@ -111,9 +112,7 @@ def _amendment(run: Run) -> records.Amendment | None:
     )
 
 
-def _approvals(
-    definition: FlowDefinition, run: Run, workflow_id: str
-) -> list[records.ApprovalRecord]:
+def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.ApprovalRecord]:
     approval = run.approval
     if approval is None:
         return []
@@ -125,7 +124,7 @@ def _approvals(
             id=asked.id,
             tenant=run.requester.tenant,
             run=run.id,
-            workflow_id=workflow_id,
+            workflow_id=id_,
             flow=definition.flow,
             person=asked.person,
             requester=run.requester.id,
@@ -143,15 +142,13 @@ def _approvals(
     ]
 
 
-def _notices(
-    definition: FlowDefinition, run: Run, reminder: Remind, now: datetime
-) -> list[records.LogEntry]:
+def _notices(flow: FlowDefinition, run: Run, reminder: Remind, now: datetime) -> list[LogEntry]:
     """A row for each person's own stream: a decision of theirs is awaited."""
     approval = run.approval
-    title = approval.title if approval else definition.title
+    title = approval.title if approval else flow.title
     awaited = {a.person: a.id for a in approval.waiting_for()} if approval else {}
     return [
-        records.LogEntry(
+        LogEntry(
             key=f"{run.id}:{run.events}:{reminder.reason}:{person}",
             kind="approval",
             at=now,
@@ -159,7 +156,7 @@ def _notices(
             data={
                 "approval": awaited.get(person),
                 "flow_run": run.id,
-                "flow": definition.flow,
+                "flow": flow.flow,
                 "reason": reminder.reason,
                 "title": title.model_dump(),
                 "requester": run.requester.id,
@@ -193,7 +190,7 @@ class RunPublisher:
         self._created_at = created_at
         self._published: tuple[object, ...] | None = None
         self._reminders: list[Remind] = []
-        self._ends: list[records.LogEntry] = []
+        self._ends: list[LogEntry] = []
         self._one_at_a_time = asyncio.Lock()
 
     def remind(self, reminder: Remind) -> None:

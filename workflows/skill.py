@@ -119,9 +119,8 @@ class SkillWorkflow:
                     task, why = self._start.task, self._agent.unplanned
                     workflow.logger.warning("%s goes on without a plan: %s", task.skill.name, why)
                     skill = task.skill.model_copy(update={"mode": "react"})
-                    self._start = self._carried.changed(
-                        task=task.model_copy(update={"skill": skill})
-                    )
+                    task = task.model_copy(update={"skill": skill})
+                    self._start = self._carried.changed(task=task)
                     self._agent = SubAgent(self._start, self._ends)
                 if self._full:
                     workflow.continue_as_new(self._carried)

@@ -20,6 +20,9 @@ from router.domain.principals import Principal
 from router.flow.prompts.values import readable
 from router.skill.skill import OF_FOLDER
 
+Arguments = dict[str, JsonValue]
+Limits = Mapping[str, CallLimits]
+
 FOUND_SHOWN = 3
 """Of what was found, where a run is cut short: the last few."""
 CALLS_SHOWN = 100
@@ -37,15 +40,13 @@ class Caller:
     person: Principal
     conversation: str
     message_id: str
-    limits: Mapping[str, CallLimits]
+    limits: Limits
     spent: Usage = field(default_factory=Usage)
     locale: Locale = "en"
     skill_files: tuple[SkillFile, ...] = ()
 
 
-async def made(
-    call: ToolCall, limits: CallLimits, retry: RetryPolicy, summary: str
-) -> LookupAnswer:
+async def made(call: ToolCall, limits: CallLimits, retry: RetryPolicy, say: str) -> LookupAnswer:
     """What the call came to; raises `ActivityError` where it fails for good."""
     answer: LookupAnswer = await workflow.execute_activity(
         call.tool,
@@ -54,14 +55,12 @@ async def made(
         start_to_close_timeout=limits.timeout,
         heartbeat_timeout=limits.heartbeat,
         retry_policy=retry,
-        summary=summary,
+        summary=say,
     )
     return answer
 
 
-async def call_tool(
-    caller: Caller, id_: str, tool: str, arguments: dict[str, JsonValue]
-) -> ToolFinding:
+async def call_tool(caller: Caller, id_: str, tool: str, arguments: Arguments) -> ToolFinding:
     """What the tool found; why it failed is a finding too."""
     limits = caller.limits.get(tool, CallLimits())
     call = ToolCall(
@@ -92,12 +91,12 @@ def why(failure: ActivityError, locale: Locale) -> str:
     return (UNHEARD_OF if error is None else error.said).within(locale)
 
 
-def waiting(id_: str, tool: str, arguments: dict[str, JsonValue]) -> ToolCallView:
+def waiting(id_: str, tool: str, arguments: Arguments) -> ToolCallView:
     """A call that the front end makes, as a turn shows it."""
     return ToolCallView(id=id_, name=tool, arguments=arguments, status="waiting")
 
 
-def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: ToolFinding) -> ToolCallView:
+def shown(id_: str, tool: str, arguments: Arguments, found: ToolFinding) -> ToolCallView:
     """The call as a turn shows it."""
     if found.asks_back:
         return ToolCallView.skipped(id_, tool, arguments)
@@ -128,9 +127,7 @@ def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
     return kept[::-1]
 
 
-def worded(
-    calls: Sequence[ToolCallView], tools: Mapping[str, CallLimits], locale: Locale
-) -> list[str]:
+def worded(calls: Sequence[ToolCallView], tools: Limits, locale: Locale) -> list[str]:
     """What the last calls found that came to something, a line each, for people."""
     lines = []
     for call in [call for call in calls if call.status == "done"][-FOUND_SHOWN:]:

@@ -14,12 +14,8 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Literal
 
-from temporalio.common import (
-    Priority,
-    SearchAttributeKey,
-    SearchAttributePair,
-    TypedSearchAttributes,
-)
+from temporalio import common
+from temporalio.common import Priority, SearchAttributeKey, TypedSearchAttributes
 
 from router.domain.principals import Principal
 
@@ -60,7 +56,8 @@ def of_run(flow: str, requester: Principal, conversation: str | None) -> TypedSe
         CONVERSATION_ID: conversation or "",
         TENANT: requester.tenant,
     }
-    return TypedSearchAttributes([SearchAttributePair(key, value) for key, value in values.items()])
+    pairs = [common.SearchAttributePair(key, value) for key, value in values.items()]
+    return TypedSearchAttributes(pairs)
 
 
 FairTo = Literal["tenant", "person"]

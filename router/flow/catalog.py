@@ -65,8 +65,5 @@ def _unworded(value: Any) -> Any:
         return value
     if value.keys() == set(LOCALES):
         return True
-    return {
-        key: _unworded(each)
-        for key, each in value.items()
-        if not isinstance(each, LEFT_OUT.get(key, ()))
-    }
+    kept = ((k, v) for k, v in value.items() if not isinstance(v, LEFT_OUT.get(k, ())))
+    return {key: _unworded(each) for key, each in kept}

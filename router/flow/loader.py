@@ -22,6 +22,8 @@ LARGEST_WITH_SUB_FLOWS = 200 * 1024
 """Bytes of JSON: a flow travels with all that it starts, as the input of its workflow."""
 
 Known = Mapping[str, FlowDefinition]
+Places = Sequence[Path]
+Flows = Mapping[Path, FlowDefinition]
 
 
 def sub_flow_faults(
@@ -91,7 +93,8 @@ LARGEST = 128 * 1024
 MOST_REMEMBERED = 256
 """Files whose flow is remembered, with the text that it was made of."""
 
-Tools = Mapping[str, frozenset[str]]
+Names = frozenset[str]
+Tools = Mapping[str, Names]
 """The parameters of every tool that flows may call, by the tool's name."""
 
 
@@ -148,9 +151,7 @@ def examine(path: Path, tools: Tools | None = None) -> FlowFile:
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _examined(
-    path: Path, text: str, known: frozenset[tuple[str, frozenset[str]]] | None
-) -> FlowFile:
+def _examined(path: Path, text: str, known: frozenset[tuple[str, Names]] | None) -> FlowFile:
     """What is to be said of this text: it takes a tenth of a second, and is asked several times."""
     tools = None if known is None else dict(known)
     try:
@@ -197,9 +198,7 @@ def read_all(places: Sequence[Path], tools: Tools | None = None) -> list[FlowFil
     return files
 
 
-def examine_all(
-    places: Sequence[Path], tools: Tools | None = None
-) -> tuple[list[FlowFile], list[Problem]]:
+def examine_all(places: Places, tools: Tools | None = None) -> tuple[list[FlowFile], list[Problem]]:
     """Whatever flows can be made out, and every problem of every file and between them."""
     files: dict[Path, FlowFile] = {}
     problems: list[Problem] = []
@@ -225,7 +224,7 @@ def _files(places: Sequence[Path], problems: list[Problem]) -> Iterator[Path]:
             yield place
 
 
-def _duplicates(flows: Mapping[Path, FlowDefinition]) -> Iterator[Problem]:
+def _duplicates(flows: Flows) -> Iterator[Problem]:
     first: dict[str, Path] = {}
     for path, flow in flows.items():
         if (other := first.setdefault(flow.flow, path)) != path:
@@ -233,9 +232,7 @@ def _duplicates(flows: Mapping[Path, FlowDefinition]) -> Iterator[Problem]:
             yield _problem(path, 1, Fault(what, "rename one of the two"))
 
 
-def sub_flow_problems(
-    flows: Mapping[Path, FlowDefinition], faulty: Collection[str] = ()
-) -> Iterator[Problem]:
+def sub_flow_problems(flows: Flows, faulty: Collection[str] = ()) -> Iterator[Problem]:
     """What is wrong with the flows that flows start, each in the file that starts it.
 
     A flow that wasn't asked for but stands beside the file is known too.
@@ -303,9 +300,7 @@ class WatchedFlows:
 
     def load(self) -> Catalog:
         """Load them; raises `DefinitionError` with every problem of every file."""
-        self._watcher.begin(
-            lambda: {file.path: file for file in read_all([self._place], self._tools())}
-        )
+        self._watcher.begin(lambda: {f.path: f for f in read_all([self._place], self._tools())})
         return Catalog(file.definition for file in self._watcher.items)
 
     def reload(self) -> list[FlowFile] | None:

@@ -30,6 +30,7 @@ AGAIN_AFTER = timedelta(hours=1)
 """How long those who were reminded by the requester are left in peace."""
 
 NotNow = Literal["reminded_lately", "nobody_awaited", "already_over"]
+Reminded = tuple[list[RunRecord], NotNow | None]
 
 WHY_NOT: dict[NotNow, Localised] = {
     "reminded_lately": Localised(
@@ -121,10 +122,8 @@ async def decide(
     temporal: Client, approval: ApprovalRecord, event: Decided, word: str
 ) -> RunStanding:
     """Tell a run an approver's decision; `Conflict` too where it is decided or has changed."""
-    decision = flow.ApprovalDecision(event=event)
-    taken = await _update(
-        temporal, approval.workflow_id, flow.DECIDE, decision, flow.DecisionTaken, word
-    )
+    told, taker = flow.ApprovalDecision(event=event), approval.workflow_id
+    taken = await _update(temporal, taker, flow.DECIDE, told, flow.DecisionTaken, word)
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
 
 
@@ -169,10 +168,8 @@ async def happen(
     Raises `NotFound` where its flow knows no such event, or not from the caller, `InvalidInput`
     where what it brings isn't what the flow wants.
     """
-    told = flow.ExternalEvent(event=event, roles=caller.roles)
-    taken = await _update(
-        temporal, run.workflow_id, flow.HAPPEN, told, flow.DecisionTaken, event.word
-    )
+    told, word = flow.ExternalEvent(event=event, roles=caller.roles), event.word
+    taken = await _update(temporal, run.workflow_id, flow.HAPPEN, told, flow.DecisionTaken, word)
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
@@ -207,9 +204,7 @@ async def parts_of(kept: Runs, run: RunRecord) -> list[RunRecord]:
     return found
 
 
-async def to_remind(
-    kept: Runs, run: RunRecord, now: datetime
-) -> tuple[list[RunRecord], NotNow | None]:
+async def to_remind(kept: Runs, run: RunRecord, now: datetime) -> Reminded:
     """The runs whose approvers are to be reminded, or why none may be now."""
     asking = [run]
     if run.status not in ENDED and run.status != "waiting_approval":

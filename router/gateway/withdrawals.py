@@ -114,6 +114,5 @@ def _id_of(run: RunRecord) -> str:
 
 def _cannot(run: RunRecord) -> Conflict:
     zh = f"它已经结束了（{run.status}），这种申请不能撤回。"
-    return Conflict(
-        Localised(zh=zh, en=f"The run is {run.status}; it can't be taken back any more.")
-    )
+    en = f"The run is {run.status}; it can't be taken back any more."
+    return Conflict(Localised(zh=zh, en=en))

@@ -20,6 +20,8 @@ from router.domain.errors import Fault, RouterError, nearest
 from router.domain.principals import Principal
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
 
+Known = Mapping[str, JsonValue]
+
 TOKEN = re.compile(
     r"""
     (?P<skip>   \s+ | //[^\n]* )
@@ -230,10 +232,8 @@ def _wrong_call(source: str, call: FunctionCallRead) -> Iterator[Fault]:
         given = "1 argument" if call.arguments == 1 else f"{call.arguments} arguments"
         count, named = str(most) if least == most else f"{least} to {most}", FUNCTIONS | LOOKUPS
         count += f": {', '.join(named[call.name].takes)}" if call.name in named else ""
-        yield Fault(
-            f"the expression {source!r} calls {call.name}() with {given}",
-            f"it takes {count}",
-        )
+        what = f"the expression {source!r} calls {call.name}() with {given}"
+        yield Fault(what, f"it takes {count}")
 
 
 class ExpressionError(RouterError):
@@ -268,9 +268,7 @@ def person(principal: Principal) -> dict[str, JsonValue]:
     return {**principal.model_dump(mode="json", exclude=PRIVATE), "roles": sorted(principal.roles)}
 
 
-def evaluate(
-    source: str, scope: Mapping[str, JsonValue], known: Mapping[str, JsonValue]
-) -> JsonValue:
+def evaluate(source: str, scope: Known, known: Known) -> JsonValue:
     """The value of an expression, as JSON: moments and durations are written as text.
 
     `scope` holds its variables, empty slots left out; `known` the answers to lookups. Raises
@@ -346,7 +344,7 @@ class _Evaluation:
     note the first reason to stop and answer null; what is computed from that is thrown away.
     """
 
-    def __init__(self, source: str, known: Mapping[str, JsonValue]) -> None:
+    def __init__(self, source: str, known: Known) -> None:
         self.source = source
         self.known = known
         self.stopped: LookupNeeded | ExpressionError | None = None
@@ -412,10 +410,7 @@ def _as_json(source: str, value: Any) -> JsonValue:
         return value.isoformat()
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}s"
-    if (
-        value is None
-        or isinstance(value, str | int)
-        or (isinstance(value, float) and isfinite(value))
-    ):
+    finite = not isinstance(value, float) or isfinite(value)
+    if value is None or (isinstance(value, str | int | float) and finite):
         return value
     raise _failure(source, f"gives {value!r}, which can't be recorded as JSON")

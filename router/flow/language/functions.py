@@ -150,9 +150,7 @@ _OWN: dict[str, tuple[tuple[str, ...], str]] = {
         "what the person's file with this id is called; null where they have none such",
     ),
 }
-LOOKUPS = {
-    name: Lookup(name=name, takes=takes, answers=answers) for name, (takes, answers) in _OWN.items()
-}
+LOOKUPS = {n: Lookup(name=n, takes=takes, answers=says) for n, (takes, says) in _OWN.items()}
 """The engine's own, and those that somebody has declared besides."""
 
 

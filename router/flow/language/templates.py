@@ -25,6 +25,8 @@ from router.flow.slot_types.slot import NO_FILES, Slot, plain, shown
 
 __all__ = ["TextError", "problems_of", "render", "shown", "text_scope"]
 
+Names = Collection[str]
+
 SYNTAX = "write values as {{ shown.start }} and conditions as {% if slots.reason %}…{% endif %}"
 VARIABLES = frozenset({"slots", "shown", "results", "requester", "locale"})
 
@@ -86,9 +88,7 @@ def text_scope(
     }
 
 
-def problems_of(
-    template: str, slots: Collection[str], results: Collection[str] = ()
-) -> list[Fault]:
+def problems_of(template: str, slots: Names, results: Names = ()) -> list[Fault]:
     """What is wrong with a text that may read these slots and results; none where it is sound."""
     try:
         tree = ENVIRONMENT.parse(template)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 from router.flow.view import STATUSES
 
+Words = Mapping[str, str]
+
 FIELDS: dict[str, str] = {
     "address": "地址",
     "amount": "金额",
@@ -72,7 +74,7 @@ FIELDS: dict[str, str] = {
     "year": "年份",
 }
 
-VALUES: dict[str, Mapping[str, str]] = {
+VALUES: dict[str, Words] = {
     "status": {
         **{status: words.zh for status, words in STATUSES.items()},
         "submitted": "已提交",
@@ -95,9 +97,7 @@ VALUES: dict[str, Mapping[str, str]] = {
 """By the name of the field: what one field calls personal another may mean otherwise."""
 
 
-def name_in_chinese(
-    fields: Mapping[str, str], values: Mapping[str, Mapping[str, str]] | None = None
-) -> None:
+def name_in_chinese(fields: Words, values: Mapping[str, Words] | None = None) -> None:
     """Declare what fields of a tool's results are called, and fixed values by their field.
 
     Raises `ValueError` where another tool calls one of them otherwise.
