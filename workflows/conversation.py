@@ -285,17 +285,17 @@ class ConversationWorkflow:
             if not stopped:
                 workflow.logger.exception("turn %s failed", message.id)
             flow = self._state.active.summary if self._state.active else None
-            turn = turns.ended_early(message, self._number, flow, stopped=stopped)
+            turn = turns.ended_early(message, self._number, stopped=stopped)
             await self._skills.gone()
             # The turn with what it and its sub-agents had done; the last can be gone on with.
             calls, usage = [*turn.tool_calls, *self._skills.calls], turn.usage
             for start, outcome in self._skills.stopped:
                 calls, usage = [*calls, *outcome.calls], usage + outcome.usage
                 skill = memory.open_skill(start, outcome)
-                self._state = self._state.model_copy(update={"skill": skill})
+                self._state = self._state.changed(skill=skill)
             self._skills.stopped.clear()
             self._skills.calls.clear()
-            return turn.model_copy(update={"tool_calls": calls, "usage": usage})
+            return turn.model_copy(update={"flow": flow, "tool_calls": calls, "usage": usage})
         finally:
             self._running = None
 

@@ -25,13 +25,15 @@ from router.flow.prompts import question
 from router.flow.slot_types.slot import files_in
 from workflows.activity import perform
 
+Tools = Mapping[str, CallLimits]
+
 
 def of(
     definition: FlowDefinition,
     run: Run,
     created_at: datetime,
     reminders: list[Remind],
-    tools: Mapping[str, CallLimits],
+    tools: Tools,
 ) -> Publish:
     """The rows of this workflow's run, and how its `tools` are called where it can be undone."""
     where, now = workflow.info(), workflow.now()
@@ -77,7 +79,7 @@ def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:
     return {file: run.files[file] for file in shown if file in run.files}
 
 
-def _remedy(undoing: FlowDefinition, run: Run, tools: Mapping[str, CallLimits]) -> records.Remedy:
+def _remedy(undoing: FlowDefinition, run: Run, tools: Tools) -> records.Remedy:
     return records.Remedy(
         definition=undoing.fingerprint,
         done=[done.model_dump(mode="json") for done in run.done],
@@ -182,9 +184,7 @@ def details(definition: FlowDefinition, run: Run) -> str:
 class RunPublisher:
     """A run as the database has it, where lists, approvers and whoever watches read it."""
 
-    def __init__(
-        self, definition: FlowDefinition, tools: Mapping[str, CallLimits], created_at: datetime
-    ) -> None:
+    def __init__(self, definition: FlowDefinition, tools: Tools, created_at: datetime) -> None:
         self._definition = definition
         self._tools = tools
         self._created_at = created_at

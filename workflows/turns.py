@@ -9,15 +9,7 @@ from temporalio import workflow
 from router.contracts import activities
 from router.contracts.activities import Account, RoutingDecision
 from router.contracts.conversation import ConversationState, News, Submission
-from router.domain.commands import (
-    CancelFlow,
-    Confirm,
-    FillSlots,
-    Misunderstood,
-    Repeat,
-    Skip,
-    StartOver,
-)
+from router.domain import commands
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowSummary, Reply, Route, TextReply, ToolCallView, Turn, Usage
 from router.domain.principals import Principal
@@ -121,9 +113,7 @@ def heard_at_work(message: TurnContext, number: int, skill: str) -> Turn:
     return Turn(message_id=message.id, turn=number, status="done", route=route, replies=said)
 
 
-def ended_early(
-    message: TurnContext, number: int, active: FlowSummary | None, *, stopped: bool
-) -> Turn:
+def ended_early(message: TurnContext, number: int, *, stopped: bool) -> Turn:
     """The turn of a message that nothing came of: it was stopped, or something broke."""
     why = notices.WAS_STOPPED if stopped else notices.HAS_FAILED
     return Turn(
@@ -132,14 +122,13 @@ def ended_early(
         status="cancelled" if stopped else "failed",
         route=Route(kind="reply", by="fallback", reason=why.within(message.locale)),
         replies=[message.says(notices.STOPPED if stopped else notices.FAILED)],
-        flow=active,
     )
 
 
 AFTER = timedelta(days=1)
 """Without a word for so long, nobody is expected to know what was asked."""
 
-ANSWERS = (CancelFlow, Confirm, FillSlots, Skip, StartOver)
+ANSWERS = {"cancel_flow", "confirm", "fill_slots", "skip", "start_over"}
 
 
 def forgotten(state: ConversationState, now: datetime) -> FlowView | None:
@@ -151,7 +140,9 @@ def forgotten(state: ConversationState, now: datetime) -> FlowView | None:
 
 def without_miss(decided: RoutingDecision) -> RoutingDecision:
     """Who comes back after days hasn't missed a question that they no longer see."""
-    again = [Repeat() if isinstance(c, Misunderstood) else c for c in decided.commands]
+    again = [
+        commands.Repeat() if isinstance(c, commands.Misunderstood) else c for c in decided.commands
+    ]
     if again == decided.commands:
         return decided
     kind = "flow" if decided.route.kind == "handoff" else decided.route.kind
@@ -166,7 +157,7 @@ def reminder(
     locale: Locale,
 ) -> Localised:
     """What the turn begins with, where the question isn't asked by `replies` anyway."""
-    if any(isinstance(command, ANSWERS) for command in decided.commands):
+    if any(command.type in ANSWERS for command in decided.commands):
         return notices.on_with(view.title)
     asked = view.replies[0].text if view.replies else ""
     still = active is not None and active.id == view.id

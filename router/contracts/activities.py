@@ -274,10 +274,9 @@ class Notify(Payload):
 
 TRIES = 5
 """Tries of an activity that a turn waits for, before the turn says that it failed."""
+SOON = timedelta(seconds=5)
 
-UNDERSTAND = ActivityStub(
-    "understand", Understand, Understood, timedelta(seconds=5), local=True, attempts=TRIES
-)
+UNDERSTAND = ActivityStub("understand", Understand, Understood, SOON, local=True, attempts=TRIES)
 
 
 def _asking(name: str, takes: type[In], gives: type[Out]) -> ActivityStub[In, Out]:
@@ -288,9 +287,7 @@ def _asking(name: str, takes: type[In], gives: type[Out]) -> ActivityStub[In, Ou
 
 DECIDE = _asking("decide", Decide, RoutingDecision)
 PHRASE = _asking("phrase", Phrase, Phrased)
-PHRASE_PLAINLY = ActivityStub(
-    "phrase_plainly", Phrase, Phrased, timedelta(seconds=5), local=True, attempts=TRIES
-)
+PHRASE_PLAINLY = ActivityStub("phrase_plainly", Phrase, Phrased, SOON, local=True, attempts=TRIES)
 """`PHRASE` where there is no model: what Temporal would write down of it costs more than it."""
 THINK = _asking("think", Think, Thought)
 TOO_LONG = "ContextTooLong"
@@ -307,9 +304,9 @@ TELL_FLOW = ActivityStub(
     attempts=TRIES,
     heartbeat=timedelta(seconds=1.5),
 )
-RECALL = ActivityStub("recall", Recall, Recalled, timedelta(seconds=5), local=True)
-KEEP = ActivityStub("keep", Keep, type(None), timedelta(seconds=5), local=True)
-WRITE = ActivityStub("write", Write, type(None), timedelta(seconds=5), local=True)
-LOOK_UP = ActivityStub("look_up", LookUp, LookupAnswer, timedelta(seconds=5), local=True)
-PUBLISH = ActivityStub("publish", Publish, type(None), timedelta(seconds=5), local=True)
+RECALL = ActivityStub("recall", Recall, Recalled, SOON, local=True)
+KEEP = ActivityStub("keep", Keep, type(None), SOON, local=True)
+WRITE = ActivityStub("write", Write, type(None), SOON, local=True)
+LOOK_UP = ActivityStub("look_up", LookUp, LookupAnswer, SOON, local=True)
+PUBLISH = ActivityStub("publish", Publish, type(None), SOON, local=True)
 NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))

@@ -118,10 +118,8 @@ class FlowFile:
     def remarks(self, roles: Collection[str] | None = None) -> list[Problem]:
         """What might be better about the flow, by lines; `roles` are those that somebody holds."""
         unheld = () if roles is None else validation.unheld_roles(self.draft, roles)
-        found = [
-            self.problem(place, *fault)
-            for place, fault in [*validation.remarks(self.draft), *unheld]
-        ]
+        said = [*validation.remarks(self.draft), *unheld]
+        found = [self.problem(place, *fault) for place, fault in said]
         return sorted(found, key=lambda problem: problem.line)
 
 

@@ -28,16 +28,8 @@ from router.settings import Settings
 from tests.fakes.model_server import Behaviour, PlanningModel, calls, drawn, says
 from tests.replays.histories import FOLDER, keep
 from tests.temporal import dev_server
-from tests.workflow.desk import (
-    QUEUE,
-    Approver,
-    Talk,
-    becomes,
-    flow_of,
-    person,
-    register_attributes,
-    run_of,
-)
+from tests.workflow import desk
+from tests.workflow.desk import QUEUE, Approver, Talk, becomes, flow_of, person, run_of
 from tests.workflow.long_runs import COUNTED, COUNTING, Archive, archive, histories, reads
 from tests.workflow.skill_histories import runs
 from tests.workflow.test_plans import CHOOSE, PLANNER, STEPS, TOOLS, accepts, found_by_steps
@@ -205,7 +197,7 @@ async def record() -> None:
         parts = await stack.enter_async_context(at_work(Settings.load(data=Path(data))))
         environment = await stack.enter_async_context(await dev_server())
         client = environment.client
-        await register_attributes(client)
+        await desk.register_attributes(client)
         flows, skills = FlowStories(client, parts), SkillStories(client, parts)
         told: list[Callable[[], Awaitable[dict[str, str]]]] = [
             *(flows.leave, flows.claim, flows.trip, flows.equipment)

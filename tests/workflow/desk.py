@@ -8,24 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from temporalio import client as temporal
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
-from temporalio.client import (
-    Client,
-    WithStartWorkflowOperation,
-    WorkflowExecutionStatus,
-    WorkflowHandle,
-)
+from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.testing import WorkflowEnvironment
 
 from router.contracts import conversation, flow
-from router.contracts.conversation import (
-    ConversationStart,
-    ConversationState,
-    ConversationStatus,
-    Submission,
-)
 from router.contracts.flow import ApprovalDecision, DecisionTaken
 from router.documents.document import read_document
 from router.domain.locale import Locale
@@ -103,7 +93,7 @@ class Talk:
     continue_after: int = 1000
     queue: str = QUEUE
     id: str = field(default_factory=lambda: uuid4().hex[:12])
-    state: ConversationState | None = None
+    state: conversation.ConversationState | None = None
     models: Sequence[ModelServer] = ()
     """The scripted servers of the house; the first is asked first."""
 
@@ -147,10 +137,10 @@ class Talk:
         name = message_id or uuid4().hex
         turn: Turn = await self.client.execute_update_with_start_workflow(
             conversation.SUBMIT,
-            Submission(message_id=name, message=message, caller=self.person, **more),
-            start_workflow_operation=WithStartWorkflowOperation(
+            conversation.Submission(message_id=name, message=message, caller=self.person, **more),
+            start_workflow_operation=temporal.WithStartWorkflowOperation(
                 conversation.WORKFLOW,
-                ConversationStart(
+                conversation.ConversationStart(
                     tenant=DEFAULT_TENANT,
                     conversation=self.id,
                     owner=self.person.id,
@@ -173,9 +163,9 @@ class Talk:
         message = Message.model_validate({"action": {"type": kind, **about}})
         return await self.send(message, message_id)
 
-    async def status(self) -> ConversationStatus:
-        status: ConversationStatus = await self.handle.query(
-            conversation.STATUS, result_type=ConversationStatus
+    async def status(self) -> conversation.ConversationStatus:
+        status: conversation.ConversationStatus = await self.handle.query(
+            conversation.STATUS, result_type=conversation.ConversationStatus
         )
         return status
 
@@ -206,12 +196,9 @@ class Approver:
         items, _ = await self.parts.store.runs.waiting_for(DEFAULT_TENANT, self.person, None, 200)
         return next(item for item in items if item.run == run)
 
-    async def decide(
-        self, approval: ApprovalRecord | str, verdict: str, **more: str
-    ) -> DecisionTaken:
+    async def decide(self, on: ApprovalRecord | str, verdict: str, **more: str) -> DecisionTaken:
         """Decide an approval, or what waits in the run of this id."""
-        if isinstance(approval, str):
-            approval = await self.waiting(approval)
+        approval = await self.waiting(on) if isinstance(on, str) else on
         event = {"by": self.person, "approval": approval.id, "digest": approval.digest}
         decided = Decided.model_validate({**event, "verdict": verdict, **more})
         handle = self.client.get_workflow_handle(approval.workflow_id)
@@ -245,7 +232,7 @@ async def heard(talk: Talk, text: str) -> None:
 
 async def closed(talk: Talk) -> None:
     for _ in range(200):
-        if (await talk.handle.describe()).status == WorkflowExecutionStatus.COMPLETED:
+        if (await talk.handle.describe()).status == temporal.WorkflowExecutionStatus.COMPLETED:
             return
         await asyncio.sleep(0.02)
     raise AssertionError("the conversation is still open")

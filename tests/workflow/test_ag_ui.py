@@ -117,9 +117,7 @@ async def test_an_interrupt_may_be_answered_in_words_by_resume_or_without(alice:
     assert (await alice.say("12月7日到8日")).end.result["flow"]["slots"]["end"].endswith("-12-08")
 
 
-async def test_none_but_its_approver_decides(
-    api: AsyncClient, alice: FrontEnd, bob: FrontEnd
-) -> None:
+async def test_its_approver_alone_decides(api: AsyncClient, alice: FrontEnd, bob: FrontEnd) -> None:
     asked = await awaited(bob, await handed_in(alice))
     for other in (FrontEnd(api, user) for user in ("erin", "alice", "carol")):
         looked = await other.run(other.input())

@@ -121,9 +121,8 @@ async def test_busy_means_refused_where_the_message_says_so(talk: Talk) -> None:
 
 async def test_a_seventh_message_at_once_is_told_to_come_back(talk: Talk) -> None:
     await talk.say("你好")
-    answers = await asyncio.gather(
-        *(talk.say("你好", f"m{n}") for n in range(9)), return_exceptions=True
-    )
+    sent = (talk.say("你好", f"m{n}") for n in range(9))
+    answers = await asyncio.gather(*sent, return_exceptions=True)
     refused = [from_failure(a) for a in answers if isinstance(a, BaseException)]
     assert all(isinstance(one, TooManyRequests) for one in refused)
     assert (await talk.status()).turns == 1 + 9 - len(refused)

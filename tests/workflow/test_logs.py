@@ -30,9 +30,7 @@ def written() -> Iterator[io.StringIO]:
     root.removeHandler(handler)
 
 
-async def test_no_word_of_theirs_is_logged(
-    talk: Talk, tooled: Tooled, written: io.StringIO
-) -> None:
+async def test_no_word_said_is_logged(talk: Talk, tooled: Tooled, written: io.StringIO) -> None:
     await talk.say("我要请年假，12月7日到8日")
     await talk.say(REASON)
     turn = await talk.say("确认")

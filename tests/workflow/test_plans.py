@@ -24,15 +24,9 @@ from tests.fakes.model_server import (
     waits,
 )
 from tests.temporal import dev_server
+from tests.workflow import skill_histories
 from tests.workflow.desk import Talk, register_attributes, texts
-from tests.workflow.skill_histories import (
-    activities,
-    finished,
-    replays,
-    runs,
-    seconds_to_stop,
-    signalled,
-)
+from tests.workflow.skill_histories import activities, finished, replays, runs, signalled
 from tests.workflow.tooled import Tooled, skill, talking
 from tests.workflow.trip import book_seat, clear, entered, find_train, leave, made, wait_long
 
@@ -250,10 +244,8 @@ async def test_at_a_limit_it_says_which_steps_are_done(
 
 
 async def test_words_while_it_works_reach_the_reflection(talk: Talk, model: PlanningModel) -> None:
-    model.plans += [
-        drawn(("wait", "Wait"), ("sum", SUM, "wait")),
-        drawn(("wait", "Wait"), ("hotel", HOTEL)),
-    ]
+    wait = ("wait", "Wait")
+    model.plans += [drawn(wait, ("sum", SUM, "wait")), drawn(wait, ("hotel", HOTEL))]
     model.steps["Wait"] += [calls(("wait_long", {"number": 1})), says("waited")]
     model.steps[HOTEL].append(says("Beijing Hotel"))
     model.reflections += [calls(("replan", {"why": "to Beijing"})), accepts("改去北京了。")]
@@ -274,10 +266,8 @@ async def test_words_while_it_reflects_are_reflected_on(talk: Talk, model: Plann
     thinking, over = asyncio.Event(), asyncio.Event()
     model.plans.append(drawn(("train", TRAIN)))
     model.steps[TRAIN].append(says("G1"))
-    model.reflections += [
-        reaches(thinking, waits(over, 0, accepts("去上海。"))),
-        accepts("去北京。"),
-    ]
+    first = reaches(thinking, waits(over, 0, accepts("去上海。")))
+    model.reflections += [first, accepts("去北京。")]
     working = asyncio.create_task(talk.say("帮我安排去上海"))
     await thinking.wait()
     steering = asyncio.create_task(talk.say("改去北京", message_id="steer-1", on_busy="steer"))
@@ -302,7 +292,7 @@ async def test_stopped_it_keeps_what_is_finished(talk: Talk, model: PlanningMode
     await talk.handle.signal(conversation.CANCEL, "to-stop")
     assert (await working).status == "cancelled"
     (run,) = await runs(talk)
-    assert await seconds_to_stop(run) < 1
+    assert await skill_histories.seconds_to_stop(run) < 1
     over.set()
     model.others.append(CHOOSE)
     model.reflections.append(accepts("G1 加和平饭店。"))
@@ -313,9 +303,8 @@ async def test_stopped_it_keeps_what_is_finished(talk: Talk, model: PlanningMode
 
 async def test_a_long_plan_goes_on(parts: Parts, server: ModelServer, model: PlanningModel) -> None:
     tasks = [f"Look {n}" for n in range(4)]
-    model.plans.append(
-        drawn(*((f"s{n}", task, *([f"s{n - 1}"] * bool(n))) for n, task in enumerate(tasks)))
-    )
+    chain = ((f"s{n}", task, *([f"s{n - 1}"] * bool(n))) for n, task in enumerate(tasks))
+    model.plans.append(drawn(*chain))
     for task in tasks:
         model.steps[task] += [calls(("find_train", {"to": task})), says(f"{task}: found")]
     model.reflections.append(accepts("四处都看过了。"))

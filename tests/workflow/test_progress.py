@@ -49,9 +49,8 @@ async def test_a_skills_steps_and_tools_are_kept_in_order_before_its_turn(tooled
     ]
     steps = [(row.data["skill"], row.data["step"]) for row in rows if row.kind == "thinking"]
     assert steps[::2] == [(None, 1), ("looker", 1), ("looker", 2)]
-    assert {row.data["id"] for row in rows if row.kind.startswith("tool")} == {
-        turn.tool_calls[0].id
-    }
+    (call,) = turn.tool_calls
+    assert {row.data["id"] for row in rows if row.kind.startswith("tool")} == {call.id}
 
 
 @pytest.mark.parametrize("by", ["the model", "a sub-agent"])
@@ -75,10 +74,8 @@ async def test_a_stopped_turn_leaves_no_call_without_its_end(tooled: Tooled, by:
             await talk.handle.signal(conversation.CANCEL, "m")
             turn = await asking
         rows = [row for row in await log_of(talk) if row.kind != "thinking"]
-    assert story(rows) == [
-        *("tool_started", "tool_finished skipped"),
-        *("message", "message", "turn"),
-    ]
+    tools = ["tool_started", "tool_finished skipped"]
+    assert story(rows) == [*tools, "message", "message", "turn"]
     assert [call.status for call in turn.tool_calls] == ["skipped"]
 
 

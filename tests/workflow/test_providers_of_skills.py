@@ -101,9 +101,8 @@ async def test_a_fallback_goes_on_with_a_dialogue(tooled: Tooled, refused: tuple
     )
     third = ("find_train", {"to": "杭州"})
     ends = ("done", {"result": "三趟都有。"})
-    answers = in_order(
-        *([decides(third), decides(ends)] if refused else [calls(third), calls(ends)])
-    )
+    made_of = decides if refused else calls
+    answers = in_order(made_of(third), made_of(ends))
     async with (
         ModelServer(first) as dying,
         ModelServer(refuses(*refused, otherwise=answers)) as fallback,
@@ -130,10 +129,8 @@ async def test_a_fallback_goes_on_with_a_plan(tooled: Tooled, refused: tuple[str
     second.steps[HOTEL] += [made_of(("done", {"result": "Peace, 800"}))]
     second.plans += [drawn(("sum", "Add up", "train", "hotel"), as_json=bool(refused))]
     second.steps["Add up"] += [made_of(("done", {"result": "1300"}))]
-    second.reflections += [
-        made_of(("replan", {"why": "no sum"})),
-        made_of(("accept", {"result": "共 1300。"})),
-    ]
+    replan, accept = ("replan", {"why": "no sum"}), ("accept", {"result": "共 1300。"})
+    second.reflections += [made_of(replan), made_of(accept)]
     async with (
         ModelServer(Mortal(5, first)) as dying,
         ModelServer(refuses(*refused, otherwise=second)) as fallback,

@@ -12,6 +12,7 @@ from router.domain.locale import Localised
 from router.runtime.composition import Parts
 from tests.fakes.model_server import Behaviour, ModelServer, calls, hangs, reaches, says
 from tests.workflow.desk import Talk, flow_of, texts
+from tests.workflow.skill_histories import at_work
 from tests.workflow.tooled import skill, talking
 from tests.workflow.trip import book_seat, clear, entered, find_train, leave, wait_long
 
@@ -54,14 +55,9 @@ FOUND_A_TRAIN = [
 
 async def happened(talk: Talk, kinds: list["EventType.ValueType"]) -> None:
     """Return once this has happened to the sub-agent of this conversation, in this order."""
-    (child,) = [
-        info.workflow_id for info in (await talk.handle.describe()).raw_description.pending_children
-    ]
-    left = list(kinds)
+    child, left = await at_work(talk), list(kinds)
     async with asyncio.timeout(20):
-        async for event in talk.client.get_workflow_handle(child).fetch_history_events(
-            wait_new_event=True
-        ):
+        async for event in child.fetch_history_events(wait_new_event=True):
             if event.event_type == left[0]:
                 left.pop(0)
             if not left:

@@ -210,9 +210,8 @@ async def test_confirmed_writes_outlive_a_turn(tooled: Tooled, world: World, pat
 
 
 async def test_a_stopped_turn_tells_what_was_done(tooled: Tooled, world: World) -> None:
-    both: list[Call] = [
-        ("dispatch_to_flow", {"flow_name": name, "slots": {}}) for name in ("looking", "send")
-    ]
+    names = ("looking", "send")
+    both: list[Call] = [("dispatch_to_flow", {"flow_name": n, "slots": {}}) for n in names]
     async with tooled(world.tools(), [calls(*both)], flows=[LOOKING]) as talk:
         asking = asyncio.create_task(talk.say("看一下，再汇一笔款", "m"))
         async with asyncio.timeout(20):

@@ -159,9 +159,7 @@ GREETED = """
 """
 
 
-async def test_a_story_is_played_again_once(
-    played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_story_is_played_again(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     patience = iter([0.0])
     settled = quiescence.settled
 
@@ -177,9 +175,7 @@ async def test_a_story_is_played_again_once(
     assert why in "\n".join(told(outcome))
 
 
-async def test_a_story_fails_the_second_time(
-    played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_story_fails_after_two(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quiescence, "PATIENCE", 0.0)
     outcome = await played(GREETED)
     assert outcome.divergence is not None

@@ -83,6 +83,5 @@ async def test_tools_of_a_flow_are_seen_at_work_by_the_turns_ids(alice: AsyncCli
         {"id": call["id"], "name": call["name"]} for call in called
     ]
     ended = [data for name, data in events if name == "tool_finished"]
-    assert [(data["id"], data["status"]) for data in ended] == [
-        (call["id"], call["status"]) for call in called
-    ]
+    shown = [{key: call[key] for key in ("id", "status")} for call in called]
+    assert [{key: data[key] for key in ("id", "status")} for data in ended] == shown

@@ -11,10 +11,7 @@ from uuid import uuid4
 import pytest
 from temporalio.api.enums.v1 import WorkflowTaskFailedCause
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import (
-    PollWorkflowTaskQueueRequest,
-    RespondWorkflowTaskFailedRequest,
-)
+from temporalio.api.workflowservice import v1
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -46,11 +43,11 @@ async def fail(client: Client, queue: str) -> None:
     """Take the next workflow task, and come to nothing with it."""
     service, namespace = client.workflow_service, client.namespace
     task = await service.poll_workflow_task_queue(
-        PollWorkflowTaskQueueRequest(namespace=namespace, task_queue=TaskQueue(name=queue))
+        v1.PollWorkflowTaskQueueRequest(namespace=namespace, task_queue=TaskQueue(name=queue))
     )
     cause = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE
     await service.respond_workflow_task_failed(
-        RespondWorkflowTaskFailedRequest(
+        v1.RespondWorkflowTaskFailedRequest(
             namespace=namespace, task_token=task.task_token, cause=cause
         )
     )
@@ -74,6 +71,9 @@ async def telling(client: Client, workflow_id: str) -> FlowAnswer:
     return answer
 
 
+Often = asyncio.Event
+
+
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Set once what is asked was refused more often than a hiccup is."""
@@ -90,7 +90,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 @asynccontextmanager
 async def worked_at_last(
-    client: Client, parts: Parts, queue: str, often: asyncio.Event
+    client: Client, parts: Parts, queue: str, often: Often
 ) -> AsyncIterator[None]:
     """A worker for that queue, once what is asked was refused often."""
     async with asyncio.timeout(20):
@@ -99,9 +99,7 @@ async def worked_at_last(
         yield
 
 
-async def test_an_update_waits_for_it(
-    real_client: Client, parts: Parts, often: asyncio.Event
-) -> None:
+async def test_an_update_waits(real_client: Client, parts: Parts, often: Often) -> None:
     queue = uuid4().hex
     id_ = await unready(real_client, parts, queue)
     asking = asyncio.create_task(persistently(lambda: telling(real_client, id_)))
@@ -111,7 +109,7 @@ async def test_an_update_waits_for_it(
 
 @pytest.mark.parametrize("first", [True, False])
 async def test_a_turn_tells_a_flow_as_soon_as_it_is_ready(
-    real_client: Client, parts: Parts, often: asyncio.Event, first: bool
+    real_client: Client, parts: Parts, often: Often, first: bool
 ) -> None:
     queue = uuid4().hex
     told = activities.TellFlow(

@@ -60,7 +60,7 @@ def edited(file: Path, *changes: tuple[str, str]) -> None:
 
 
 class TestFlowFiles:
-    async def test_a_run_ends_as_it_began(
+    async def test_a_run_keeps_its_file(
         self, real_client: Client, parts: Parts, file: Path
     ) -> None:
         client, alice = real_client, await person(parts, "alice")

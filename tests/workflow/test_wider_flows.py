@@ -13,13 +13,7 @@ from pydantic import JsonValue
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from router.domain.errors import (
-    Conflict,
-    NotFound,
-    PermanentToolError,
-    ToolError,
-    TransientToolError,
-)
+from router.domain.errors import Conflict, NotFound, PermanentToolError, TransientToolError
 from router.domain.principals import Principal
 from router.domain.records import RunRecord
 from router.flow.definition import FlowDefinition
@@ -32,16 +26,8 @@ from router.tool.context import ToolContext
 from router.tool.tool import tool
 from tests.temporal import skipping_server
 from tests.unit.flow.definitions import text
-from tests.workflow.desk import (
-    Talk,
-    becomes,
-    flow_of,
-    heard,
-    register_attributes,
-    run_of,
-    texts,
-    withdrawn,
-)
+from tests.workflow import desk as offices
+from tests.workflow.desk import Talk, becomes, flow_of, heard, run_of, withdrawn, words
 from tests.workflow.tooled import furnished, talking
 
 BOOK: list[tuple[str, str, str]] = []
@@ -66,7 +52,7 @@ async def unbook(what: str, ctx: ToolContext) -> None:
     BOOK.append(("unbook", what, ctx.key))
 
 
-OUTAGES: list[ToolError] = []
+OUTAGES: list[Exception] = []
 """What the next calls of `pay` come to, instead of a payment."""
 
 
@@ -125,9 +111,7 @@ TRIP = flow(
     hotel={"flow": "hotel", "save": "hotel", "completed": "review", "otherwise": "bad"},
     review={"confirm": WHICH, "confirmed": "good", "declined": "bad"},
 )
-TOUR = flow(
-    "tour", book=booking("item", "good", each="['a', 'b', 'c']", save="booked", on_error="bad")
-)
+TOUR = flow("tour", book=booking("item", "good", each="['a', 'b', 'c']", on_error="bad"))
 ONE_MISSING = {"each": "['a', 'b', 'nothing', 'c']", "at_once": 1, "on_error": "bad"}
 BROKEN_TOUR = flow("broken_tour", book=booking("item", "good", **ONE_MISSING))
 SIGN_OFF = flow(
@@ -171,7 +155,7 @@ Clock = tuple[WorkflowEnvironment, Talk]
 async def clock(parts: Parts) -> AsyncIterator[Clock]:
     """The same on a server of its own, whose clock can be moved: nothing else is left there."""
     async with await skipping_server() as environment:
-        await register_attributes(environment.client)
+        await offices.register_attributes(environment.client)
         async with talking(environment.client, parts, TOOLS, flows=FLOWS) as talk:
             yield environment, talk
 
@@ -256,7 +240,7 @@ class TestItems:
 class TestSubFlows:
     async def test_it_asks_in_the_conversation_once_and_the_run_goes_on(self, desk: Talk) -> None:
         turn = await desk.say("start trip")
-        assert texts(turn) == ["Which city?"]
+        assert words(turn) == "Which city?"
         run = flow_of(turn).id
         child = await child_of(desk, run)
         assert child.parent == (await run_of(desk.parts, run)).workflow_id

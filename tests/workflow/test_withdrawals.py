@@ -38,9 +38,7 @@ async def days_left(talk: Talk) -> float:
 
 
 async def completed(frank: Talk) -> str:
-    run = await frank.waiting_leave(
-        "I need annual leave from 7 December 2026 to 8 December 2026, family"
-    )
+    run = await frank.waiting_leave("I need annual leave from 2026-12-07 to 2026-12-08, family")
     await decide(frank, run, "approve")
     await becomes(frank.parts, run, lambda r: r.status == "completed" and r.remedy is not None)
     return run

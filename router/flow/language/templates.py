@@ -143,12 +143,12 @@ def _unknown_variables(template: str, tree: nodes.Template) -> Iterator[Fault]:
 
 
 def _unknown_members(
-    template: str, tree: nodes.Template, known: Mapping[str, Collection[str]]
+    text: str, tree: nodes.Template, known: Mapping[str, Names]
 ) -> Iterator[Fault]:
     for owner, member in dict.fromkeys(_members(tree)):
         if owner in known and member not in known[owner]:
             yield Fault(
-                f"the text {template!r} reads {owner}.{member}, which isn't there",
+                f"the text {text!r} reads {owner}.{member}, which isn't there",
                 nearest(member, known[owner])
                 or f"there are {', '.join(sorted(known[owner])) or 'none'}",
             )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
@@ -16,16 +16,7 @@ from router.entities.grammar import compiled, only
 from router.entities.ranges import one_day
 from router.entities.utterance import Utterance
 from router.flow.slot_types.numbers import only_number
-from router.flow.slot_types.slot import (
-    Example,
-    Files,
-    RangePart,
-    Slot,
-    SlotType,
-    Unfit,
-    plain,
-    registered,
-)
+from router.flow.slot_types.slot import Example, Files, Slot, SlotType, Unfit, plain, registered
 
 WEEKDAYS = {
     "zh": ("一", "二", "三", "四", "五", "六", "日"),
@@ -48,7 +39,7 @@ class DateType(SlotType):
     """A day, as ISO has it."""
 
     name = "date"
-    range_parts: ClassVar[tuple[RangePart, ...]] = ("start", "end")
+    range_parts: ClassVar[tuple[Any, ...]] = ("start", "end")
     takes: ClassVar[type | None] = Days
     has_field = True
     fits = Localised(

@@ -70,9 +70,8 @@ class Reference(Definition):
 
 def _known(name: Any) -> Any:
     if not isinstance(name, str) or name not in SLOT_TYPES:
-        raise PydanticCustomError(
-            "literal_error", "Input should be {expected}", {"expected": ", ".join(SLOT_TYPES)}
-        )
+        known = {"expected": ", ".join(SLOT_TYPES)}
+        raise PydanticCustomError("literal_error", "Input should be {expected}", known)
     return name
 
 
@@ -165,6 +164,7 @@ Schema = dict[str, JsonValue]
 Files = Mapping[str, str]
 """Names of files, by their ids."""
 NO_FILES: Files = {}
+Values = Mapping[str, JsonValue]
 
 
 class SlotType(ABC):
@@ -288,9 +288,7 @@ def coerced(slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
     return slot.kind.coerce(slot, value, now)
 
 
-def form_values(
-    slots: Mapping[str, Slot], values: Mapping[str, JsonValue], now: datetime
-) -> dict[str, JsonValue]:
+def form_values(slots: Mapping[str, Slot], values: Values, now: datetime) -> dict[str, JsonValue]:
     """The fields of a form as slot values, by names or paths (`items.0.amount`).
 
     What can't be read, or isn't known, stays as it was given: the flow refuses it with a message.

@@ -58,9 +58,8 @@ async def test_a_connection_that_is_reset_is_told_as_out_of_reach() -> None:
 
 async def test_a_cancelled_start_leaves_no_error_that_nobody_retrieves() -> None:
     unheard: list[str] = []
-    asyncio.get_running_loop().set_exception_handler(
-        lambda loop, context: unheard.append(context["message"])
-    )
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: unheard.append(context["message"]))
     try:
         async with await dev_server() as server:
             task = asyncio.create_task(starting(server.client))
@@ -71,7 +70,7 @@ async def test_a_cancelled_start_leaves_no_error_that_nobody_retrieves() -> None
             del task
             gc.collect()
     finally:
-        asyncio.get_running_loop().set_exception_handler(None)
+        loop.set_exception_handler(None)
     assert not unheard
 
 

@@ -73,9 +73,8 @@ def test_it_is_asked_which_where_several_are_left() -> None:
     assert after.active is None
     after, which = memory.asking_which(after, "en")
     assert after.offered == which.options
-    assert [option.value for option in which.options] == [
-        *("take_up:r1", "take_up:r2", "take_up:none")
-    ]
+    values = [option.value for option in which.options]
+    assert values == ["take_up:r1", "take_up:r2", "take_up:none"]
 
 
 def test_what_was_left_empty_stays_so_in_the_run_that_goes_on() -> None:
