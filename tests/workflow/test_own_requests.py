@@ -64,8 +64,7 @@ async def test_what_waits_is_taken_back_and_then_is_over(tools: Tools, talk: Tal
 
 
 async def test_it_is_found_by_what_it_is_called_where_that_says_which(talk: Talk) -> None:
-    talk = await talk.another("gina")  # who has asked for nothing else in this session's database
-    tools = Tools(talk)
+    talk, tools = await clean(talk)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
     with pytest.raises(ArgumentsToolError, match=f"'搬家'; there are: .*{run}"):
         await tools.call("withdraw_request", request="搬家")
@@ -149,10 +148,9 @@ async def test_what_names_no_request_is_refused(tools: Tools, talk: Talk, reques
 
 
 async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(talk: Talk) -> None:
-    talk = await talk.another("gina")
-    tools = Tools(talk)
+    talk, tools = await clean(talk)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
-    begun = await (await talk.another("gina")).say("我要请假")
+    begun = await (await talk.another("dave")).say("我要请假")
     reminded = await tools.call("nudge_approver", request="请假")
     with pytest.raises(ArgumentsToolError) as refused:
         await tools.call("withdraw_request", request="请假")
