@@ -15,6 +15,7 @@ from router.contracts.activities import RoutingDecision, ToolFinding
 from router.contracts.conversation import ConversationState, News, OpenSkill, WaitingCall
 from router.contracts.skill_run import SkillStart
 from router.domain import commands
+from router.domain.commands import CallTool
 from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,
@@ -68,7 +69,7 @@ class AnswerFinder:
 
     async def find(self, decided: RoutingDecision) -> FoundAnswer:
         """What the decided tools and skills come to, all at once; said in their order."""
-        calls = [c for c in decided.commands if isinstance(c, commands.CallTool)]
+        calls = [c for c in decided.commands if isinstance(c, CallTool)]
         runs = [c for c in decided.commands if isinstance(c, commands.RunSkill)]
         worked_on = (self._worked_on(run, decided) for run in runs)
         every = await asyncio.gather(self._called(calls, decided), *worked_on)
@@ -99,9 +100,7 @@ class AnswerFinder:
         said = await perform(stub, phrase, summary=", ".join(finding.tool for finding in found))
         return FoundAnswer(said=[said.text], usage=said.usage)
 
-    async def _called(
-        self, calls: list[commands.CallTool], decided: RoutingDecision
-    ) -> FoundAnswer:
+    async def _called(self, calls: list[CallTool], decided: RoutingDecision) -> FoundAnswer:
         at_front_end = {name for name, limits in decided.tools.items() if limits.client}
         ours = [c for c in calls if c.tool not in at_front_end]
         # A model's own ids are unique within one answer alone; these are waited for beyond it.
@@ -126,7 +125,7 @@ class AnswerFinder:
             ]
         return whole
 
-    async def _all(self, calls: list[commands.CallTool], caller: Caller) -> list[ToolFinding]:
+    async def _all(self, calls: list[CallTool], caller: Caller) -> list[ToolFinding]:
         """What each found, all at once; a turn that is stopped meanwhile is left their names."""
         tasks = [asyncio.create_task(call_tool(caller, c.id, c.tool, c.arguments)) for c in calls]
         try:
@@ -192,7 +191,7 @@ class AnswerFinder:
         )
 
 
-def _left(call: commands.CallTool, task: "asyncio.Task[ToolFinding]") -> ToolCallView:
+def _left(call: CallTool, task: "asyncio.Task[ToolFinding]") -> ToolCallView:
     """The call as a stopped turn shows it: what it came to, where it had by then."""
     about = (call.id, call.tool, call.arguments)
     if task.done() and not task.cancelled() and task.exception() is None:
@@ -229,7 +228,7 @@ class CommandRunner:
         outcome.change(offered=[], offered_for="")
         if decided.notice:
             outcome.replies.append(TextReply(text=decided.notice))
-        first = (commands.CallTool, commands.RunSkill)
+        first = (CallTool, commands.RunSkill)
         rest = [c for c in decided.commands if not isinstance(c, first)]
         looks_up = len(rest) < len(decided.commands)
         aside = looks_up or any(isinstance(command, commands.ReplyText) for command in rest)

@@ -61,11 +61,8 @@ class TurnQueue:
     async def close(self) -> None:
         """Return when nothing is half done: at a quiet moment, or one made where none comes."""
         try:
-            await workflow.wait_condition(
-                workflow.all_handlers_finished,
-                timeout=QUIET_WITHIN,
-                timeout_summary="quiet by then",
-            )
+            quiet, within = workflow.all_handlers_finished, QUIET_WITHIN
+            await workflow.wait_condition(quiet, timeout=within, timeout_summary="quiet by then")
         except TimeoutError:
             self._closed = True
             await workflow.wait_condition(lambda: not self._at_work)
@@ -154,11 +151,8 @@ class ConversationWorkflow:
         if held is not None:
             return
         if len(self._open) >= contract.MAX_OPEN_TURNS:
-            raise to_failure(
-                TooManyRequests(
-                    f"{contract.MAX_OPEN_TURNS} messages of this conversation wait already."
-                )
-            )
+            waiting = f"{contract.MAX_OPEN_TURNS} messages of this conversation wait already."
+            raise to_failure(TooManyRequests(waiting))
         if submission.on_busy == "reject" and self._open:
             raise to_failure(Conflict("A turn is running, and `on_busy` says to refuse then."))
 

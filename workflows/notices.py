@@ -53,9 +53,8 @@ def at_work(title: Localised) -> Localised:
 
 def back_to(title: Localised, question: str = "") -> Localised:
     """What was put aside is taken up, with the question that it stood at."""
-    return Localised(
-        zh=f"我们回到{title.zh}。{question}", en=f"Back to: {title.en}. {question}".rstrip()
-    )
+    en = f"Back to: {title.en}. {question}".rstrip()
+    return Localised(zh=f"我们回到{title.zh}。{question}", en=en)
 
 
 def go_on(title: Localised) -> Localised:

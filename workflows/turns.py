@@ -140,9 +140,8 @@ def forgotten(state: ConversationState, now: datetime) -> FlowView | None:
 
 def without_miss(decided: RoutingDecision) -> RoutingDecision:
     """Who comes back after days hasn't missed a question that they no longer see."""
-    again = [
-        commands.Repeat() if isinstance(c, commands.Misunderstood) else c for c in decided.commands
-    ]
+    missed = commands.Misunderstood
+    again = [commands.Repeat() if isinstance(c, missed) else c for c in decided.commands]
     if again == decided.commands:
         return decided
     kind = "flow" if decided.route.kind == "handoff" else decided.route.kind

@@ -142,9 +142,7 @@ def _unknown_variables(template: str, tree: nodes.Template) -> Iterator[Fault]:
         )
 
 
-def _unknown_members(
-    text: str, tree: nodes.Template, known: Mapping[str, Names]
-) -> Iterator[Fault]:
+def _unknown_members(text: str, tree: nodes.Node, known: Mapping[str, Names]) -> Iterator[Fault]:
     for owner, member in dict.fromkeys(_members(tree)):
         if owner in known and member not in known[owner]:
             yield Fault(
@@ -154,7 +152,7 @@ def _unknown_members(
             )
 
 
-def _members(tree: nodes.Template) -> Iterator[tuple[str, str]]:
+def _members(tree: nodes.Node) -> Iterator[tuple[str, str]]:
     """Every `owner.member` and `owner["member"]` of the text."""
     for dotted in tree.find_all(nodes.Getattr):
         if isinstance(dotted.node, nodes.Name):
