@@ -60,11 +60,8 @@ class FlowStories:
         await self._decide(flow_of(turn).id, "approve")
         run = await becomes(self.parts, flow_of(turn).id, lambda r: r.remedy is not None)
         withdrawal = await self._withdrawn(run)
-        return {
-            "conversation": talk.handle.id,
-            "leave-approved": run.workflow_id,
-            "leave-withdrawn": withdrawal,
-        }
+        approved = {"conversation": talk.handle.id, "leave-approved": run.workflow_id}
+        return approved | {"leave-withdrawn": withdrawal}
 
     async def claim(self) -> dict[str, str]:
         """Rejected."""

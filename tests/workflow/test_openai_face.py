@@ -138,10 +138,9 @@ async def test_a_picture_answers_where_a_file_is_asked(parts: Parts, real_client
         chat = Chat(as_person(http, "alice"))
         asked = await chat.say("交收据")
         before = list(chat.messages)
-        card = await chat.say([{"type": "text", "text": "给你"}, image])
-        again = await Chat(chat.client, messages=before).say(
-            [{"type": "text", "text": "给你"}, image]
-        )
+        given = [{"type": "text", "text": "给你"}, image]
+        card = await chat.say(given)
+        again = await Chat(chat.client, messages=before).say(given)
     assert asked == "收据呢？\n\n请附上图片或 PDF。"
     assert "file.png" in card
     assert again == card

@@ -95,9 +95,8 @@ class TestTripPlanner:
         assert "出差审批" in [passage["heading"] for passage in consent["passages"]]
         assert float(total["value"]) == 1500
         day = "12月10日"
-        alice.model.then(
-            leaves("leave_request", leave_type="annual", start=day, end=day, reason="陪家人")
-        )
+        wanted = {"leave_type": "annual", "start": day, "end": day, "reason": "陪家人"}
+        alice.model.then(leaves("leave_request", **wanted))
         form = await alice.say("好的，填吧")
         assert (flow_of(form).name, flow_of(form).status) == ("leave_request", "confirming")
         assert flow_of(form).slots["start"] == flow_of(form).slots["end"]

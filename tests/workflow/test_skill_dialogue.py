@@ -23,6 +23,8 @@ HELPER = skill(
 )
 COOK = HELPER.model_copy(update={"name": "cook", "title": Localised(zh="大厨", en="Cook")})
 CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}))
+FIND = calls(("find_train", {"to": "上海"}))
+BACK = calls(("hand_back", {}))
 BOOK = ("dispatch_to_flow", {"flow_name": "book_seat", "slots": {"train": "G1"}})
 
 
@@ -76,9 +78,7 @@ async def taken_in(talk: Talk, messages: int) -> None:
 
 
 async def test_the_answer_to_its_question_goes_to_the_skill_at_no_other_call(talk: Talk) -> None:
-    talk.model.then(
-        CHOOSE, calls(("find_train", {"to": "上海"})), asks("几点走？"), says("G1 正好。")
-    )
+    talk.model.then(CHOOSE, FIND, asks("几点走？"), says("G1 正好。"))
     assert texts(await talk.say("帮我安排去上海")) == ["几点走？"]
     turn = await talk.say("早上八点")
     assert texts(turn) == ["G1 正好。"]
@@ -112,9 +112,7 @@ async def test_a_flow_in_between_leads_back_to_the_question(talk: Talk) -> None:
 
 
 async def test_what_is_not_for_the_skill_is_decided_anew_and_then_asked_again(talk: Talk) -> None:
-    talk.model.then(
-        CHOOSE, asks("几点走？"), calls(("hand_back", {})), says("食堂有面。"), says("好。")
-    )
+    talk.model.then(CHOOSE, asks("几点走？"), BACK, says("食堂有面。"), says("好。"))
     await talk.say("帮我安排去上海")
     turn = await talk.say("中午吃什么")
     assert texts(turn) == ["食堂有面。", "我们回到行程助手。几点走？"]
@@ -125,9 +123,7 @@ async def test_what_is_not_for_the_skill_is_decided_anew_and_then_asked_again(ta
 
 async def test_one_that_waits_keeps_waiting_while_another_comes_to_its_end(talk: Talk) -> None:
     other = calls(("dispatch_to_skill", {"skill_name": "cook", "request": "推荐个菜"}))
-    talk.model.then(
-        CHOOSE, asks("几点走？"), calls(("hand_back", {})), other, says("吃面。"), says("好。")
-    )
+    talk.model.then(CHOOSE, asks("几点走？"), BACK, other, says("吃面。"), says("好。"))
     await talk.say("帮我安排去上海")
     assert texts(await talk.say("中午吃什么")) == ["吃面。", "我们回到行程助手。几点走？"]
     await talk.say("早上八点")
@@ -212,9 +208,7 @@ async def test_a_skill_that_is_stopped_beside_a_tool_is_heard_out(talk: Talk) ->
         ("wait_long", {"number": 1}),
         ("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}),
     )
-    talk.model.then(
-        both, calls(("find_train", {"to": "上海"})), reaches(thinking, hangs(over)), says("好。")
-    )
+    talk.model.then(both, FIND, reaches(thinking, hangs(over)), says("好。"))
     working = asyncio.create_task(talk.say("等一下，再帮我安排去上海", message_id="to-stop"))
     await thinking.wait()
     await talk.handle.signal(conversation.CANCEL, "to-stop")

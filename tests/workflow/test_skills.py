@@ -16,9 +16,7 @@ from tests.workflow.desk import Talk, flow_of, texts
 from tests.workflow.tooled import MODEL, modelled, working
 
 REQUEST = "试用期的人能不能休年假，能休几天？"
-CHOOSE = calls(
-    ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "试用期能休几天年假"})
-)
+CHOOSE = calls(("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "试用期年假"}))
 SEARCH = ("search_policies", {"question": "试用期 年假"})
 
 
@@ -95,9 +93,8 @@ async def test_the_same_question_for_the_third_time_ends_it(talk: Talk) -> None:
 async def test_calls_beyond_the_most_are_told_to_the_model_as_left_out(talk: Talk) -> None:
     many = [("calculate", {"expression": f"{n}+1"}) for n in range(9)]
     assert len((await talk.scripted(REQUEST, CHOOSE, calls(*many), says("好了。"))).tool_calls) == 6
-    assert talk.model.chats[-1]["messages"][-1]["content"].startswith(
-        "Of your answer was left out: "
-    )
+    told = talk.model.chats[-1]["messages"][-1]["content"]
+    assert told.startswith("Of your answer was left out: ")
 
 
 async def test_where_the_budget_of_a_turn_ends_a_skill_says_what_it_has(

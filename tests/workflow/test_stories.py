@@ -130,9 +130,8 @@ async def test_an_act_that_is_refused_says_why(played: Played) -> None:
     """
     outcome = await played(text)
     assert outcome.divergence is not None
-    assert outcome.divergence.mismatch.found == [
-        "it was refused: nothing waits for bob; waited for is nobody"
-    ]
+    why = "it was refused: nothing waits for bob; waited for is nobody"
+    assert outcome.divergence.mismatch.found == [why]
     assert outcome.divergence.standing is not None
     assert outcome.divergence.standing.status == "collecting"
 

@@ -89,7 +89,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 
 @asynccontextmanager
-async def worked_at_last(
+async def worked_late(
     client: Client, parts: Parts, queue: str, often: Often
 ) -> AsyncIterator[None]:
     """A worker for that queue, once what is asked was refused often."""
@@ -103,7 +103,7 @@ async def test_an_update_waits(real_client: Client, parts: Parts, often: Often) 
     queue = uuid4().hex
     id_ = await unready(real_client, parts, queue)
     asking = asyncio.create_task(persistently(lambda: telling(real_client, id_)))
-    async with worked_at_last(real_client, parts, queue, often):
+    async with worked_late(real_client, parts, queue, often):
         assert (await asking).view.awaiting == ["leave_type"]
 
 
@@ -123,7 +123,7 @@ async def test_a_turn_tells_a_flow_as_soon_as_it_is_ready(
         update_id="once",
     )
     asking = asyncio.create_task(FlowTeller(real_client, queue, parts.offered).tell_flow(told))
-    async with worked_at_last(real_client, parts, queue, often):
+    async with worked_late(real_client, parts, queue, often):
         answer = (await asking).answer
     assert answer is not None
     assert answer.view.awaiting == ["leave_type"]

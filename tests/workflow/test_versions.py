@@ -60,9 +60,7 @@ def edited(file: Path, *changes: tuple[str, str]) -> None:
 
 
 class TestFlowFiles:
-    async def test_a_run_keeps_its_file(
-        self, real_client: Client, parts: Parts, file: Path
-    ) -> None:
+    async def test_runs_keep_a_file(self, real_client: Client, parts: Parts, file: Path) -> None:
         client, alice = real_client, await person(parts, "alice")
         bob = Approver(client, parts, "bob")
         talk = await Talk(client, parts, alice, queue="kept").open()

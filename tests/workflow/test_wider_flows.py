@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient
-from pydantic import JsonValue
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
@@ -189,13 +188,11 @@ async def branches(talk: Talk, run: str) -> tuple[str, str]:
     return first, second
 
 
-async def arrive(
-    talk: Talk, run: str, caller: Principal, word: str = "w1", **value: JsonValue
-) -> Any:
-    event = Arrived(by=caller.id, name="arrived", value=value, word=word)
+async def arrive(talk: Talk, run: str, by: Principal, word: str = "w1", **value: Any) -> Any:
+    event = Arrived(by=by.id, name="arrived", value=value, word=word)
     record = await run_of(talk.parts, run)
-    await run_updates.event_known(talk.client, record, caller, "arrived")
-    return await run_updates.happen(talk.client, record, caller, event)
+    await run_updates.event_known(talk.client, record, by, "arrived")
+    return await run_updates.happen(talk.client, record, by, event)
 
 
 class TestEvents:

@@ -64,7 +64,8 @@ async def furnished(
     await chains.aclose()
 
 
-Models = ModelServer | Sequence[ModelServer] | Sequence[Behaviour] | Behaviour
+Servers = Sequence[ModelServer]
+Models = ModelServer | Servers | Sequence[Behaviour] | Behaviour
 """Servers, or a script for one that is started for the house."""
 
 Tooled = Callable[..., AbstractAsyncContextManager[Talk]]
@@ -89,9 +90,7 @@ async def talking(
 
 
 @asynccontextmanager
-async def working(
-    client: Client, house: Parts, models: Sequence[ModelServer] = ()
-) -> AsyncIterator[Talk]:
+async def working(client: Client, house: Parts, models: Servers = ()) -> AsyncIterator[Talk]:
     """A conversation of alice's with a worker of its own for this house."""
     queue, alice = uuid4().hex, await person(house, "alice")
     async with build_worker(client, house, queue):
@@ -111,7 +110,7 @@ async def modelled(
     await chains.aclose()
 
 
-async def _served(stack: AsyncExitStack, models: Models) -> Sequence[ModelServer]:
+async def _served(stack: AsyncExitStack, models: Models) -> Servers:
     given = [models] if isinstance(models, ModelServer) or callable(models) else models
     if servers := [each for each in given if isinstance(each, ModelServer)]:
         return servers

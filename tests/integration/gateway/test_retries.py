@@ -81,7 +81,5 @@ async def starting(client: Client) -> None:
         task_queue="nobody",
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
     )
-    call = client.execute_update_with_start_workflow(
-        "tell", start_workflow_operation=operation, id="once"
-    )
-    await watched(operation, call)
+    update = client.execute_update_with_start_workflow
+    await watched(operation, update("tell", start_workflow_operation=operation, id="once"))

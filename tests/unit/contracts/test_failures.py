@@ -50,9 +50,7 @@ def test_what_a_tool_asks_back_arrives_with_its_form(said: Localised | str) -> N
         ("closed", 0),
     ],
 )
-def test_what_is_said_crosses_with_details_where_there_is_chinese(
-    said: Localised | str, details: int
-) -> None:
+def test_what_is_said_crosses_in_each_language(said: Localised | str, details: int) -> None:
     error = Forbidden(said)
     failure = to_failure(error)
     assert (failure.message, len(failure.details)) == (error.said.en, details)
