@@ -84,7 +84,8 @@ def _line(name: str, value: JsonValue, locale: Locale) -> str:
     shown, label = readable(_named_all(name, value, locale), locale), name.replace("_", " ")
     colon, space = ("：", "") if locale == "zh" else (":", " ")
     label = FIELDS.get(name, label) if locale == "zh" else label
-    return f"{label}{colon}{chr(10) if chr(10) in shown else space}{shown}"
+    gap = "\n" if "\n" in shown else space
+    return f"{label}{colon}{gap}{shown}"
 
 
 def _named_all(name: str, value: JsonValue, locale: Locale) -> JsonValue:
