@@ -50,9 +50,8 @@ class NumberType(SlotType):
         """The one number that is named; below zero where it is all that is said: `-3`, `负三`."""
         number = only_number(utterance)
         if number is None:
-            counted = _COUNTED.search(
-                utterance.text
-            )  # `五个人`, `八位`: how many of what was asked
+            # `五个人`, `八位`: how many of what was asked about.
+            counted = _COUNTED.search(utterance.text)
             number = _below_zero(utterance.text)
             number = number or (counted and parse_number(counted.group("n")))
         if number is None:
