@@ -397,9 +397,10 @@ class Following:
         comes to that later, the stream ends.
         """
         async with self.hub.following(self.feed) as inbox:
+            begins = await self._begins(inbox)  # what is written from the ping on is told
             yield PING
             try:
-                async for some in self._beyond(await self._begins(inbox), inbox):
+                async for some in self._beyond(begins, inbox):
                     yield some
             except Unavailable as error:
                 _log.warning("%s: a reader has to come again: %s", self.feed.key, error)

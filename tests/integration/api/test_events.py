@@ -286,8 +286,8 @@ class TestBothStreams:
             where = f"http://127.0.0.1:{listening.getsockname()[1]}"
             async with reading(where, "alice", house.paths[stream]) as reader:
                 await house.write(1)
-                server.stop()
                 assert numbers(await reader.take(1)) == [1]
+                server.stop()
                 assert [line async for line in reader._lines] == []
                 async with asyncio.timeout(1.5):  # under GRACE: nobody had to be cancelled
                     await serving
