@@ -83,7 +83,6 @@ class ToolActivity:
                 return LookupAnswer(value=value, usage=meter.usage)
 
     async def _watched(self, call: ToolCall) -> JsonValue:
-        """The call's result; who watches sees it start once and end once, over all its tries."""
         await self._telling.tool_started(call, activity.info().attempt)
         began = monotonic()
         try:

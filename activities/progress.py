@@ -216,8 +216,6 @@ def _now() -> datetime:
 
 
 class _Text:
-    """A text as it is written on one side, and as it is taken away in pieces on the other."""
-
     def __init__(self) -> None:
         self._attempt: int | None = None
         self._number = 0

@@ -103,7 +103,6 @@ class FlowTeller:
 
 
 def _is_over(error: BaseException) -> bool:
-    """True where the run has ended, perhaps between taking the update and answering it."""
     if isinstance(error, RPCError):
         return error.status == RPCStatusCode.NOT_FOUND
     if isinstance(error, WorkflowUpdateFailedError):

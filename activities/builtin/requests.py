@@ -177,7 +177,6 @@ def _said(ctx: ToolContext, run: RunRecord, item: RequestView) -> str:
 
 
 def _whole_of(run: RunRecord) -> str:
-    """The request that the run is, or that it is a branch of."""
     return str(run.parent).rsplit("/", 1)[-1] if run.is_branch else run.id
 
 

@@ -231,7 +231,6 @@ class RunMention:
 
     @cached_property
     def _days(self) -> list[tuple[date, date]]:
-        """The days that are named, however an incomplete one may be meant."""
         said = self._utterance
         found = [f.value for f in only(Days, [*said.things, *said.spent, *said.meant])]
         return [(days.first, days.last) for days in found]

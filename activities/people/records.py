@@ -80,10 +80,7 @@ class Balance(PeopleModel):
 
 
 class Leave(PeopleModel):
-    """A leave to be recorded, both ends included, and all of it charged to the year it starts in.
-
-    `start_half` "pm" begins at noon, `end_half` "am" ends at noon.
-    """
+    """A leave to be recorded, of the year it starts in; "pm" begins and "am" ends at noon."""
 
     leave_type: LeaveType
     start: date

@@ -95,8 +95,6 @@ _CLOSING = Localised(zh="一个右括号", en="a closing parenthesis")
 
 
 class _Reader:
-    """Reads one expression from left to right, once."""
-
     def __init__(self, expression: str) -> None:
         self._tokens = [_token(found) for found in _TOKEN.finditer(expression)]
         self._tokens.append(_Token(_END, len(expression) + 1))

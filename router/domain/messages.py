@@ -331,11 +331,7 @@ def _field(field: FormField, locale: Locale) -> str:
 
 
 def unsaid(reply: ConfirmReply) -> dict[str, str]:
-    """The summary, as far as it has to be told: all of it, or nothing where the text says it all.
-
-    >>> unsaid(ConfirmReply(text="3 days from 1 Dec?", summary={"Days": "3", "From": "1 Dec"}))
-    {}
-    """
+    """The summary as far as it has to be told: all, or nothing where the text says all of it."""
     left = reply.text
     # The longest first, each out of the text: 3 isn't said by 13, nor one day said once twice.
     for value in sorted(reply.summary.values(), key=len, reverse=True):

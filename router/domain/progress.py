@@ -190,11 +190,9 @@ def begun_by(key: str) -> str:
 
 @dataclass(frozen=True)
 class Thinking:
-    """One question to a model.
+    """One question to a model, for `task`; a higher `attempt` replaces what came before.
 
-    `question` tells it apart from all others; `task` is what it is asked for, such as `decide`;
-    `skill` is whose `step` it is, or None where the router itself asks. A higher `attempt` at
-    the same step replaces what came before.
+    `skill` is whose `step` it is, or None where the router itself asks.
     """
 
     place: ProgressPlace

@@ -267,11 +267,7 @@ class EffectRecord(Record):
 
 
 class AuditRecord(Record):
-    """One call of a tool, or one that was refused, or only `checked` before it is confirmed.
-
-    `digest` is of the tool and its arguments, which aren't kept; `detail` says why it was
-    refused or failed. `key` is the idempotency key of a write.
-    """
+    """One call of a tool, refused, `checked` or made; `detail` says why it came to nothing."""
 
     at: datetime
     person: str
@@ -288,8 +284,7 @@ class AuditRecord(Record):
 class Mailbox(Record):
     """Where a chat platform (`face`) gets what is said in a conversation, or to a person.
 
-    `place` is the platform's own: a channel, a thread. Everything of the log up to `position`
-    is there; from `due` on whoever likes may post what isn't.
+    `place` is the platform's own; what comes after `position` may be posted from `due` on.
     """
 
     tenant: str
