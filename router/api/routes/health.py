@@ -15,7 +15,7 @@ from router.api.dependencies import AppState, Services
 from router.domain.errors import RouterError, Unavailable
 from router.domain.principals import DEFAULT_TENANT
 from router.gateway.retries import is_polled
-from router.llm.health import ModelAddress, ModelHealth
+from router.llm.servers import ModelAddress, ModelHealth
 from router.secrecy.redaction import bare_addresses
 from router.store.conversations import Conversations
 

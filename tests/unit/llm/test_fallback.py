@@ -69,7 +69,7 @@ async def test_a_model_that_answers_leaves_its_fallbacks_alone() -> None:
     assert (result.answer.text, result.failures) == ("好", ())
 
 
-@pytest.mark.parametrize(("try_seconds", "turn"), [(0.2, 20), (30, 2)])
+@pytest.mark.parametrize(("try_seconds", "turn"), [(1, 20), (30, 3)])
 async def test_a_model_that_hangs_leaves_time_for_the_next(try_seconds: float, turn: float) -> None:
     async with desk([hangs()]) as one, desk([says("rechtzeitig")]) as two:
         chain = FallbackChain([one.model, two.model], try_seconds)
