@@ -211,7 +211,10 @@ def _given_up(
         offered |= event.slots
     yield from (path.split(".")[0] for path in offered)
     yield str(offered.get(CHANGE))
-    entered = (h.state for h in after.history[len(before.history) :])
+    # What a tool asked back is a state until the run starts over.
+    entered = (
+        h.state for h in after.history[len(before.history) :] if h.state in definition.states
+    )
     yield from (name for state in entered for name in definition.states[state].forgets)
     if isinstance(event, events.Skipped) and before.asked:
         yield before.asked.split(".")[0]
