@@ -2,19 +2,7 @@
 
 from datetime import date
 
-from router.entities.days import (
-    Day,
-    DaysAhead,
-    DayShift,
-    FixedDay,
-    FromTo,
-    Month,
-    MonthDay,
-    Stretch,
-    Week,
-    Weekday,
-    YearDay,
-)
+from router.entities import days as terms
 from router.entities.grammar import Groups, Rule
 from router.entities.numbers import ZH_COUNT, parse_number
 from router.lexicon import ZH
@@ -54,16 +42,15 @@ def weekday_of(figure: str) -> int:
 
 def small_number(text: str) -> int:
     """The whole number that a day or month is written with."""
-    number = parse_number(text)
-    return 0 if number is None else int(number)
+    return int(parse_number(text) or 0)
 
 
-def _in_year(groups: Groups) -> Day | None:
+def _in_year(groups: Groups) -> terms.Day | None:
     month, day = small_number(groups["month"]), small_number(groups["day"])
     if "sign" not in groups and f"{groups['month']}月{groups['day']}" in _OF_THE_MOON:
         return None
     if "rel" in groups:
-        return YearDay(month, day, YEARS[groups["rel"]], said_weekday(groups))
+        return terms.YearDay(month, day, YEARS[groups["rel"]], said_weekday(groups))
     return day_of_year(month, day, groups.get("year"), said_weekday(groups))
 
 
@@ -74,15 +61,15 @@ def said_weekday(groups: Groups) -> int | None:
 
 def day_of_year(
     month: int, day: int, year: str | None = None, weekday: int | None = None
-) -> Day | None:
+) -> terms.Day | None:
     """The term for a month and a day, of a year where it was said; None for a 30 February."""
     try:
         date(2024, month, day)
     except ValueError:
         return None
     if year:
-        return FixedDay(full_year(year), month, day, weekday)
-    return YearDay(month, day, weekday=weekday)
+        return terms.FixedDay(full_year(year), month, day, weekday)
+    return terms.YearDay(month, day, weekday=weekday)
 
 
 def full_year(text: str) -> int:
@@ -91,17 +78,17 @@ def full_year(text: str) -> int:
     return year + 2000 if year < 100 else year  # noqa: PLR2004 - two digits are a year of ours
 
 
-def _in_a_month(groups: Groups) -> Day | None:
+def _in_a_month(groups: Groups) -> terms.Day | None:
     months = away(groups["pronoun"])
-    return None if months is None else MonthDay(small_number(groups["day"]), months)
+    return None if months is None else terms.MonthDay(small_number(groups["day"]), months)
 
 
-def _weekday(groups: Groups) -> Day | None:
+def _weekday(groups: Groups) -> terms.Day | None:
     figure = weekday_of(groups["figure"])
     if "pronoun" not in groups:
-        return Weekday(figure)
+        return terms.Weekday(figure)
     weeks = away(groups["pronoun"])
-    return None if weeks is None else Weekday(figure, weeks)
+    return None if weeks is None else terms.Weekday(figure, weeks)
 
 
 def away(pronoun: str) -> int | None:
@@ -110,35 +97,35 @@ def away(pronoun: str) -> int | None:
     return number if abs(number) <= _FURTHEST else None
 
 
-def _day_shift(groups: Groups) -> Day | None:
+def _day_shift(groups: Groups) -> terms.Day | None:
     """`明天`, `后天`, and one day further for each 大 before that: `大大大后天` is in five."""
     days, further = _DAYS[groups["word"]], len(groups.get("further", ""))
     if further > _FURTHEST:
         return None
-    return DayShift(days=days + (further if days > 0 else -further))
+    return terms.DayShift(days=days + (further if days > 0 else -further))
 
 
-def _week(groups: Groups, *, weekend: bool = False) -> Stretch | None:
+def _week(groups: Groups, *, weekend: bool = False) -> terms.Stretch | None:
     weeks = away(groups.get("pronoun", "这"))
-    return None if weeks is None else Week(weeks, weekend=weekend)
+    return None if weeks is None else terms.Week(weeks, weekend=weekend)
 
 
-def _month(groups: Groups) -> Stretch | None:
+def _month(groups: Groups) -> terms.Stretch | None:
     months = away(groups["pronoun"])
-    return None if months is None else Month(months)
+    return None if months is None else terms.Month(months)
 
 
-def _counted(groups: Groups) -> Day | None:
+def _counted(groups: Groups) -> terms.Day | None:
     number = parse_number(groups["n"])
     if number is None or number != int(number) or number > 1000:  # noqa: PLR2004 - not a plan
         return None
     count = int(number) * (1 if groups["way"] == "后" else -1)
     if groups["unit"].endswith("月"):
-        return DayShift(months=count)
-    return DayShift(days=count if groups["unit"] == "天" else 7 * count)
+        return terms.DayShift(months=count)
+    return terms.DayShift(days=count if groups["unit"] == "天" else 7 * count)
 
 
-def _weekdays_in_a_row(groups: Groups) -> Stretch | None:
+def _weekdays_in_a_row(groups: Groups) -> terms.Stretch | None:
     """`下周一二三`; None for days with others between."""
     days = [weekday_of(figure) for figure in groups["days"]]
     if days != list(range(days[0], days[0] + len(days))):
@@ -146,24 +133,24 @@ def _weekdays_in_a_row(groups: Groups) -> Stretch | None:
     weeks = away(groups["pronoun"]) if "pronoun" in groups else None
     if "pronoun" in groups and weeks is None:
         return None
-    return FromTo(Weekday(days[0], weeks), Weekday(days[-1], weeks))
+    return terms.FromTo(terms.Weekday(days[0], weeks), terms.Weekday(days[-1], weeks))
 
 
-def _days_in_a_row(groups: Groups) -> Stretch | None:
+def _days_in_a_row(groups: Groups) -> terms.Stretch | None:
     """`12月1、2、3号`; None for days with others between."""
     days = [small_number(figure) for figure in groups["days"].split("、")]
     if days != list(range(days[0], days[0] + len(days))):
         return None
     if "month" not in groups:
-        return FromTo(MonthDay(days[0]), MonthDay(days[-1]))
+        return terms.FromTo(terms.MonthDay(days[0]), terms.MonthDay(days[-1]))
     first, last = (day_of_year(small_number(groups["month"]), day) for day in (days[0], days[-1]))
-    return FromTo(first, last) if first and last else None
+    return terms.FromTo(first, last) if first and last else None
 
 
-def _whole_month(groups: Groups) -> Stretch:
+def _whole_month(groups: Groups) -> terms.Stretch:
     year = groups.get("year", groups.get("year2"))
     month = small_number(groups.get("month") or groups["month2"])
-    return Month(month=month, year=full_year(year) if year else None)
+    return terms.Month(month=month, year=full_year(year) if year else None)
 
 
 # 周三 before these is a week and a number: 下周三天 is three days of next week.
@@ -177,7 +164,7 @@ _ANOTHER_SUCH = "(?:^|[^然之以午最今事饭随目提先])[后前]"
 """后后天 is one day or another; 然后 | 后天 is the day after tomorrow."""
 _NOT_THAT_WORD = r"[聪声说文光透以之然午今发失先幕落零一二三四五六七八九十半两几\d]"
 
-DAYS: tuple[Rule[Day], ...] = (
+DAYS: tuple[Rule[terms.Day], ...] = (
     Rule(
         rf"(?:(?P<year>{YEAR})年|(?P<rel>今|明|去|后|本)年的?)?(?:的)?"
         rf"(?P<month>{MONTH}) ?月份?的? ?(?P<day>{DAY_OF_MONTH}) ?(?P<sign>[日号]){WITH_WEEKDAY}",
@@ -199,7 +186,7 @@ DAYS: tuple[Rule[Day], ...] = (
     ),
     Rule(
         rf"(?P<day>{DAY_OF_MONTH}) ?(?:号|(?P<ri>日)){WITH_WEEKDAY}",
-        lambda g: MonthDay(small_number(g["day"]), weekday=said_weekday(g)),
+        lambda g: terms.MonthDay(small_number(g["day"]), weekday=said_weekday(g)),
         unless_after=r"[第月周年路街巷弄号楼栋座期拜几近每逢前后a-z\d零一二三四五六七八九十]|月 ",
         unless_before=f"{_NUMBERED_THING}|[游内间元本语常均]",
     ),
@@ -227,7 +214,7 @@ DAYS: tuple[Rule[Day], ...] = (
         _day_shift,
         unless_after=_NOT_THAT_WORD,
     ),
-    Rule("(?P<it>即日)起", lambda _: DayShift()),
+    Rule("(?P<it>即日)起", lambda _: terms.DayShift()),
     Rule("(?P<it>(?P<word>明|今))(?:早|晨)", _day_shift, unless_after=_NOT_THAT_WORD),
     Rule(
         rf"(?P<n>{ZH_COUNT}|俩|仨) ?(?:个)?(?P<unit>天|周|星期|礼拜|月)(?:之|以)?(?P<way>后|前)",
@@ -246,9 +233,9 @@ DAYS: tuple[Rule[Day], ...] = (
 # 下月初, 本周前半段: a part that two people wouldn't agree on; 下月5号 is a day.
 _A_PART = "[底初中末]|[上中下]旬|[前后上下]半|的?(?:第|前|后|最后|头)[一二三几两半1-4]|尾|早些|晚些"
 
-STRETCHES: tuple[Rule[Stretch], ...] = (
-    Rule("明后(?:两|2)?天", lambda _: DaysAhead(1, 2)),
-    Rule("今明(?:两|2)?天", lambda _: DaysAhead(0, 1)),
+STRETCHES: tuple[Rule[terms.Stretch], ...] = (
+    Rule("明后(?:两|2)?天", lambda _: terms.DaysAhead(1, 2)),
+    Rule("今明(?:两|2)?天", lambda _: terms.DaysAhead(0, 1)),
     Rule(
         rf"(?:(?P<pronoun>{_PRONOUN})(?:{WEEK}的?)?)?(?:周末|周六日)",
         lambda g: _week(g, weekend=True),

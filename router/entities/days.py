@@ -165,10 +165,8 @@ class DayShift:
         """The date; the last of the month where the month is too short."""
         today = calendar.today
         if self.months:
-            first = in_month(today, self.months, 1)
-            return first and first.replace(
-                day=min(today.day, monthrange(first.year, first.month)[1])
-            )
+            last = last_of(in_month(today, self.months, 1))
+            return last and last.replace(day=min(today.day, last.day))
         return today + timedelta(days=self.days)
 
 

@@ -76,9 +76,7 @@ def _en(groups: Groups) -> Duration | None:
 def _minutes(groups: Groups) -> Duration | None:
     """Minutes in hours, where the quarter of an hour allows it without a rounding."""
     number = parse_number(groups["n"])
-    if not number or number % 15:
-        return None
-    return Duration(number / 60, "hours")
+    return Duration(number / 60, "hours") if number and not number % 15 else None
 
 
 def _hours_and_minutes(groups: Groups) -> Duration | None:

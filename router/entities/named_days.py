@@ -5,20 +5,8 @@ they are none. `元旦` is a day in `元旦我值班`, and the kind of a thing i
 move are looked up in `holidays`.
 """
 
+from router.entities import dates_zh
 from router.entities.dates_en import MONTH_NAME, WEEKDAY_NAME, WEEKDAYS, WHICH, month_number
-from router.entities.dates_zh import (
-    MONTH,
-    MONTH_PRONOUN,
-    WEEK,
-    WEEKDAY_FIGURE,
-    YEAR,
-    YEARS,
-    away,
-    day_of_year,
-    full_year,
-    small_number,
-    weekday_of,
-)
 from router.entities.days import Day, Festival, MonthDay, MonthEnd, NthWeekday, YearDay
 from router.entities.grammar import Groups, Rule
 from router.lexicon import EN, ZH, Words
@@ -30,8 +18,8 @@ _OF_MONTH = (
     rf"\b\.?(?:,? (?P<year>20\d\d))?)"
 )
 _ZH_MONTH = (
-    rf"(?:(?:(?:(?P<year>{YEAR})年|(?P<rel>今|明|去|后|本)年的?))?(?P<month>{MONTH})月份?"
-    rf"|(?P<which>{MONTH_PRONOUN})?月)"
+    rf"(?:(?:(?:(?P<year>{dates_zh.YEAR})年|(?P<rel>今|明|去|后|本)年的?))?(?P<month>{dates_zh.MONTH})月份?"
+    rf"|(?P<which>{dates_zh.MONTH_PRONOUN})?月)"
 )
 # 月底盘点表, end of month report: no day is meant, but what kind of thing it is.
 _ZH_KIND = "[奖双总评考绩聚大促尾]|盘点表|报[告表]|清仓|冲刺|光"
@@ -51,13 +39,12 @@ def _month_end(groups: Groups) -> Day:
 
 def _zh_month_end(groups: Groups) -> Day | None:
     if "month" in groups:
-        year, years = groups.get("year"), YEARS.get(groups.get("rel", ""))
-        return MonthEnd(
-            small_number(groups["month"]), year=full_year(year) if year else None, years=years
-        )
+        year, years = groups.get("year"), dates_zh.YEARS.get(groups.get("rel", ""))
+        month = dates_zh.small_number(groups["month"])
+        return MonthEnd(month, year=dates_zh.full_year(year) if year else None, years=years)
     if "which" not in groups:
         return MonthEnd()
-    months = away(groups["which"])
+    months = dates_zh.away(groups["which"])
     return None if months is None else MonthEnd(months=months)
 
 
@@ -79,11 +66,12 @@ def _nth_weekday(groups: Groups) -> Day:
 
 
 def _zh_nth_weekday(groups: Groups) -> Day | None:
-    nth = -1 if groups["nth"] == "最后一" else small_number(groups["nth"].removeprefix("第"))
-    weekday = weekday_of(groups["day"])
+    said = groups["nth"].removeprefix("第")
+    nth = -1 if said == "最后一" else dates_zh.small_number(said)
+    weekday = dates_zh.weekday_of(groups["day"])
     if "month" in groups:
-        return NthWeekday(nth, weekday, small_number(groups["month"]))
-    months = away(groups["which"])
+        return NthWeekday(nth, weekday, dates_zh.small_number(groups["month"]))
+    months = dates_zh.away(groups["which"])
     return None if months is None else NthWeekday(nth, weekday, months=months)
 
 
@@ -96,13 +84,13 @@ ZH_MONTH_ENDS: tuple[Rule[Day], ...] = (
     ),
     Rule(
         "(?:(?P<rel>今|明|去|本)?年底|(?P<it>年(?:末|的最后一天)))",
-        lambda g: YearDay(12, 31, YEARS.get(g.get("rel", ""))),
+        lambda g: YearDay(12, 31, dates_zh.YEARS.get(g.get("rel", ""))),
         unless_after=r"[每历往周半\d零一二三四五六七八九十]",
         unless_before=_ZH_KIND,
     ),
     Rule(
-        rf"(?:(?P<which>{MONTH_PRONOUN})月|(?P<month>{MONTH})月份?)的?"
-        rf"(?P<nth>第[一二三四1-4]|最后一)个?{WEEK}(?P<day>{WEEKDAY_FIGURE})",
+        rf"(?:(?P<which>{dates_zh.MONTH_PRONOUN})月|(?P<month>{dates_zh.MONTH})月份?)的?"
+        rf"(?P<nth>第[一二三四1-4]|最后一)个?{dates_zh.WEEK}(?P<day>{dates_zh.WEEKDAY_FIGURE})",
         _zh_nth_weekday,
         unless_after=r"[每第\d零一二三四五六七八九十]",
     ),
@@ -147,10 +135,10 @@ def _holiday(called: str, year: str | None = None, years: int | None = None) -> 
     if not day:
         # The eve of New Year is a holiday of its own only since 2025.
         name, shift = ("春节", -1) if called == "除夕" else (called, 0)
-        return Festival(name, shift, full_year(year) if year else None, years)
+        return Festival(name, shift, dates_zh.full_year(year) if year else None, years)
     if years is not None:
         return YearDay(int(month), int(day), years)
-    return day_of_year(int(month), int(day), year)
+    return dates_zh.day_of_year(int(month), int(day), year)
 
 
 class _Names:
@@ -166,7 +154,8 @@ class _Names:
     def day(self, groups: Groups) -> Day | None:
         """The day that is named, in the year that was said."""
         plain = groups["name"].replace("'", "").replace("’", "").replace("-", " ")
-        return _holiday(self._called[plain], groups.get("year"), YEARS.get(groups.get("rel", "")))
+        years = dates_zh.YEARS.get(groups.get("rel", ""))
+        return _holiday(self._called[plain], groups.get("year"), years)
 
 
 _ZH_NAMES, _ZH_THE_DAY, _EN_NAMES = (
@@ -175,7 +164,7 @@ _ZH_NAMES, _ZH_THE_DAY, _EN_NAMES = (
 
 ZH_HOLIDAYS: tuple[Rule[Day], ...] = (
     Rule(
-        rf"(?:(?P<year>{YEAR})年|(?P<rel>今|明|去|后|本)年的?)?"
+        rf"(?:(?P<year>{dates_zh.YEAR})年|(?P<rel>今|明|去|后|本)年的?)?"
         rf"{_ZH_NAMES.source}(?:当[天日]|那一?天|这一?天)?",
         _ZH_NAMES.day,
         unless_after="[每过][年个]?|[祝日号]",

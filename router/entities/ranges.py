@@ -109,8 +109,7 @@ def _between(one: Found[Days], other: Found[Days], text: str) -> Interval | None
     last = from_weekday(end.value, start.value.first, text[end.start : end.end])
     if last.last < start.value.first:
         return None
-    halves = start.value.first_half, last.last_half
-    days = Days(start.value.first, last.last, *halves)
+    days = Days(start.value.first, last.last, start.value.first_half, last.last_half)
     return Interval(Found(min(one.start, other.start), max(one.end, other.end), days))
 
 
@@ -156,9 +155,8 @@ def _joined(found: list[Found[Days]], text: str) -> list[Found[Days]]:
         if last is not None and last.value == day.value and _BESIDE.search(between):
             joined[-1] = Found(last.start, day.end, last.value)
         elif last and _LISTED.search(between) and last.value.last + _DAY == day.value.first:
-            days = replace(
-                last.value, last=day.value.last, last_half=day.value.last_half, single=False
-            )
+            end, half = day.value.last, day.value.last_half
+            days = replace(last.value, last=end, last_half=half, single=False)
             joined[-1] = Found(last.start, day.end, days)
         else:
             joined.append(day)

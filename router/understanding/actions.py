@@ -2,34 +2,8 @@
 
 from collections.abc import Mapping
 
-from router.domain.commands import (
-    CancelFlow,
-    Clarify,
-    Command,
-    Confirm,
-    Explain,
-    FillSlots,
-    HandOff,
-    LeaveAside,
-    Repeat,
-    ReplyText,
-    Skip,
-    StartFlow,
-    StartOver,
-    TakeUp,
-)
+from router.domain import commands, messages
 from router.domain.locale import Locale, Localised
-from router.domain.messages import (
-    Action,
-    Answering,
-    ChooseAction,
-    ConfirmAction,
-    FormAction,
-    Route,
-    RouteBy,
-    StartAction,
-    offer_question,
-)
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.engine.machine import STALE
@@ -43,7 +17,7 @@ from router.understanding.slots.free_text import clause_starts
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.patterns import PatternIndex
 
-Outcome = tuple[Route, Command]
+Outcome = tuple[messages.Route, commands.Command]
 Flows = Mapping[str, FlowDefinition]
 
 
@@ -52,7 +26,9 @@ def may_start(flow: FlowDefinition, situation: Situation) -> bool:
     return not flow.triggers.roles or bool(flow.triggers.roles & situation.roles)
 
 
-def start_offered(flow: FlowDefinition, situation: Situation, index: PatternIndex) -> StartFlow:
+def start_offered(
+    flow: FlowDefinition, situation: Situation, index: PatternIndex
+) -> commands.StartFlow:
     """Begin the flow with what the message said that it was offered for.
 
     Where that asked for several flows, it is the clauses about this one that count.
@@ -66,7 +42,7 @@ def start_offered(flow: FlowDefinition, situation: Situation, index: PatternInde
         said = said.part(*_between(mine[0].start, others, said.text))
         again = index.find(said.normalised, situation.roles)
         mine = [match for match in again if match.hit.flow == flow.flow]
-    return StartFlow(flow=flow.flow, slots=prefill_offered(flow.slots, said, mine))
+    return commands.StartFlow(flow=flow.flow, slots=prefill_offered(flow.slots, said, mine))
 
 
 def _between(mine: int, others: list[int], text: str) -> tuple[int, int]:
@@ -86,7 +62,7 @@ OUTDATED = "outdated"
 
 
 def read_action(
-    action: Action, situation: Situation, flows: Flows, index: PatternIndex
+    action: messages.Action, situation: Situation, flows: Flows, index: PatternIndex
 ) -> Outcome | None:
     """The route and the command of an action; None where it is for somebody else to judge.
 
@@ -95,35 +71,35 @@ def read_action(
     flow asks; `confirm` and `form` are for the flow that asks. Where nothing asks for such an
     action that is said, and nothing else comes of it.
     """
-    if isinstance(action, StartAction):
+    if isinstance(action, messages.StartAction):
         return _started(action, situation, flows)
-    if isinstance(action, ChooseAction) and (run := run_meant(action.value)) is not None:
+    if isinstance(action, messages.ChooseAction) and (run := run_meant(action.value)) is not None:
         return resume_run(run, situation, "action")
-    if isinstance(action, Answering) and action.question not in (None, *_open(situation)):
+    if isinstance(action, messages.Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
-    if isinstance(action, ChooseAction):
+    if isinstance(action, messages.ChooseAction):
         return _pressed(action, situation, flows, index)
-    if isinstance(action, ConfirmAction | FormAction):
+    if isinstance(action, messages.ConfirmAction | messages.FormAction):
         view = asking(situation)
         return _answered(action, view, situation) if view else _unasked(action, situation)
     return None
 
 
-def _started(action: StartAction, situation: Situation, flows: Flows) -> Outcome:
+def _started(action: messages.StartAction, situation: Situation, flows: Flows) -> Outcome:
     flow = flows.get(action.flow)
     if flow is None or not may_start(flow, situation):
         return _told(why.NOT_THERE, why.GONE, situation)
     slots = form_values(flow.slots, action.slots, situation.now)
-    return why.PRESSED.of(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
+    return why.PRESSED.of(flow, situation.locale), commands.StartFlow(flow=flow.flow, slots=slots)
 
 
 def _told(reason: why.Reason, text: Localised, situation: Situation) -> Outcome:
     locale = situation.locale
-    return reason.route(locale), ReplyText(text=text.within(locale))
+    return reason.route(locale), commands.ReplyText(text=text.within(locale))
 
 
 def _pressed(
-    action: ChooseAction, situation: Situation, flows: Flows, index: PatternIndex
+    action: messages.ChooseAction, situation: Situation, flows: Flows, index: PatternIndex
 ) -> Outcome | None:
     if any(option.value == action.value for option in situation.offered):
         # A flow that the router itself offered; None where that is something else.
@@ -142,14 +118,14 @@ def _pressed(
         path = f"{path}.more"
     elif slot is not None:
         value = coerced(slot, value, situation.now)
-    return why.BY_ACTION.of(view, situation.locale), FillSlots(slots={path: value})
+    return why.BY_ACTION.of(view, situation.locale), commands.FillSlots(slots={path: value})
 
 
-_ACTS: dict[Act, Command] = {
-    "skip": Skip(),
-    "help": Explain(),
-    "repeat": Repeat(),
-    "start_over": StartOver(),
+_ACTS: dict[Act, commands.Command] = {
+    "skip": commands.Skip(),
+    "help": commands.Explain(),
+    "repeat": commands.Repeat(),
+    "start_over": commands.StartOver(),
 }
 """All but the call for a person, who is said to be wanted in the caller's language."""
 
@@ -157,20 +133,22 @@ _ACTS: dict[Act, Command] = {
 def outcome_of(act: Act, view: FlowView, locale: Locale) -> Outcome:
     """What a word about the dialogue with a flow comes to."""
     route = why.ACTED[act].of(view, locale)
-    return route, HandOff(reason=route.reason) if act == "person" else _ACTS[act]
+    return route, commands.HandOff(reason=route.reason) if act == "person" else _ACTS[act]
 
 
-def resume_run(run: str, situation: Situation, by: RouteBy) -> Outcome:
+def resume_run(run: str, situation: Situation, by: messages.RouteBy) -> Outcome:
     """Going on with a run that was put aside, or with none; a button may name one that is gone."""
     one = next((one for one in situation.resumable if one.run == run), None)
     if run != ALL and one is None:
         return _told(why.OUTDATED, why.OVER, situation)
     locale = situation.locale
     route = why.TAKEN_UP.of(one, locale) if one else why.LEFT_ASIDE.route(locale)
-    return route.model_copy(update={"by": by}), TakeUp(run=run) if one else LeaveAside()
+    return route.model_copy(update={"by": by}), commands.TakeUp(
+        run=run
+    ) if one else commands.LeaveAside()
 
 
-def _way_out(action: ChooseAction, situation: Situation) -> Outcome | None:
+def _way_out(action: messages.ChooseAction, situation: Situation) -> Outcome | None:
     """One of the ways on from a question, shown with it or not; None for an answer."""
     view, way = asking(situation), way_of(action.value)
     if view is None and situation.offered and way == "cancel":
@@ -178,29 +156,31 @@ def _way_out(action: ChooseAction, situation: Situation) -> Outcome | None:
     if view is None or way is None:
         return None
     if way == "cancel":
-        return why.CANCELLED.of(view, situation.locale), CancelFlow()
+        return why.CANCELLED.of(view, situation.locale), commands.CancelFlow()
     route, command = outcome_of(way, view, situation.locale)
     return route.model_copy(update={"by": "action"}), command
 
 
-def _answered(action: ConfirmAction | FormAction, view: FlowView, situation: Situation) -> Outcome:
+def _answered(
+    action: messages.ConfirmAction | messages.FormAction, view: FlowView, situation: Situation
+) -> Outcome:
     route = why.BY_ACTION.of(view, situation.locale)
-    if isinstance(action, ConfirmAction):
+    if isinstance(action, messages.ConfirmAction):
         # Who names the question has seen it, whatever else they said before the answer came.
         seen = view.question if action.question else None
-        return route, Confirm(value=action.value, question=seen)
+        return route, commands.Confirm(value=action.value, question=seen)
     path = view.awaiting[0] if view.awaiting else ""
     slot = view.fillable.get(path.split(".")[0])
     given = any(value not in (None, "") for value in action.values.values())
     if slot is not None and slot.skippable and not given:
-        return route, Skip()
-    return route, FillSlots(slots=form_values(view.fillable, action.values, situation.now))
+        return route, commands.Skip()
+    return route, commands.FillSlots(slots=form_values(view.fillable, action.values, situation.now))
 
 
 def _open(situation: Situation) -> list[str]:
     view = asking(situation)
     asked = [view.shown_question] if view is not None and view.shown_question else []
-    offered = [offer_question(situation.offered)] if situation.offered else []
+    offered = [messages.offer_question(situation.offered)] if situation.offered else []
     return [*asked, *offered]
 
 
@@ -209,14 +189,17 @@ def _outdated(situation: Situation) -> Outcome:
     view, locale = asking(situation), situation.locale
     if view is not None:
         # The flow itself says so: it finds that this is no question of its own.
-        return why.BY_ACTION.of(view, locale), FillSlots(slots={}, question=OUTDATED)
+        return why.BY_ACTION.of(view, locale), commands.FillSlots(slots={}, question=OUTDATED)
     if situation.offered:
         route = why.OUTDATED.route(locale).model_copy(update={"kind": "clarify"})
-        return route, Clarify(text=STALE.within(locale), options=situation.offered)
+        return route, commands.Clarify(text=STALE.within(locale), options=situation.offered)
     return _told(why.OUTDATED, why.OVER, situation)
 
 
-def _unasked(action: ChooseAction | ConfirmAction | FormAction, situation: Situation) -> Outcome:
+def _unasked(
+    action: messages.ChooseAction | messages.ConfirmAction | messages.FormAction,
+    situation: Situation,
+) -> Outcome:
     """What an answer to nothing comes to: the question that is open, or that there is none."""
     if asking(situation) is not None or situation.offered:
         return _outdated(situation)

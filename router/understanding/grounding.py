@@ -45,9 +45,8 @@ def says(utterance: Utterance, name: str, slot: Slot | None, value: JsonValue) -
         case int() | float():
             return _says_number(utterance, Decimal(str(value)))
         case str() if value.strip():
-            return value.strip() in utterance.normalised.typed or _says_figures(
-                utterance, slot, value
-            )
+            quoted = value.strip() in utterance.normalised.typed
+            return quoted or _says_figures(utterance, slot, value)
         case [_, *_]:
             item = slot.of if slot else None
             return all(says(utterance, name, item, each) for each in value)
@@ -73,9 +72,7 @@ def _numbers(utterance: Utterance) -> Iterator[tuple[int, Decimal]]:
     text, moments = utterance.text, []
     for thing in utterance.things:
         match thing.value:
-            case Money(amount=number) | Duration(count=number):
-                yield thing.start, number
-            case Decimal() as number:
+            case Money(amount=number) | Duration(count=number) | (Decimal() as number):
                 yield thing.start, number
             case Days() | time():
                 moments.append(thing.span)
@@ -138,10 +135,8 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> Shaped:
     utterance = Utterance.of(text, now)
     entities = entities_of(utterance.normalised, utterance.things)
     named = any(entity.type in ("date", "date_range") for entity in entities)
-    read, takes = (
-        prefill(view.fillable, utterance),
-        {n: s.kind.takes for n, s in view.fillable.items()},
-    )
+    read = prefill(view.fillable, utterance)
+    takes = {name: slot.kind.takes for name, slot in view.fillable.items()}
     if not named and any(takes.get(name) is Days for name in given):
         # "One day more" is a length too, and not that of the whole: the model's day stands.
         read = {n: value for n, value in read.items() if takes[n] not in (Days, Duration)}

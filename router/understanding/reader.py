@@ -8,19 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from router.domain.commands import (
-    CallTool,
-    CancelFlow,
-    Clarify,
-    Confirm,
-    FillSlots,
-    LeaveSkill,
-    Repeat,
-    ReplyText,
-    RunSkill,
-    StartFlow,
-    Withdraw,
-)
+from router.domain import commands
 from router.domain.locale import Locale
 from router.domain.messages import Message, Option
 from router.domain.principals import Capability
@@ -33,28 +21,10 @@ from router.flow.engine.changes import CHANGE
 from router.flow.paused import PausedRun, Situation, run_meant
 from router.flow.slot_types.slot import Slot, read_as, slot_at
 from router.flow.view import FlowView
+from router.understanding import actions
+from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
-from router.understanding.actions import (
-    Outcome,
-    asking,
-    may_start,
-    outcome_of,
-    read_action,
-    resume_run,
-    start_offered,
-)
 from router.understanding.corrections.values import corrected_items, correction, put_right
-from router.understanding.dialogue_acts import (
-    Act,
-    act_of,
-    asks_again,
-    asks_what_is_here,
-    cancels,
-    resumed,
-    resumes,
-    says_nothing,
-    withdraws,
-)
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
@@ -106,7 +76,7 @@ class _Heard:
     @property
     def asking(self) -> FlowView | None:
         """The run that asks something, if one does."""
-        return asking(self.situation)
+        return actions.asking(self.situation)
 
     @property
     def slot(self) -> Slot | None:
@@ -125,7 +95,7 @@ class _Heard:
 
     def cancels(self, view: FlowView) -> bool:
         """True where it gives up this run."""
-        return cancels(self.text, self.known.names_of(view)) or withdraws(self.text)
+        return acts.cancels(self.text, self.known.names_of(view)) or acts.withdraws(self.text)
 
     def as_typed(self, start: int, end: int) -> str:
         return self.utterance.normalised.as_typed(start, end)
@@ -161,7 +131,7 @@ class Reader:
         """What the message means; no route and no commands where rules can't tell."""
         known = self._known
         if message.action is not None:
-            pressed = read_action(message.action, situation, known.flows, known.index)
+            pressed = actions.read_action(message.action, situation, known.flows, known.index)
             return _reading("", pressed, "action")
         utterance = Utterance.of(message.text or "", situation.now)
         matches = known.index.find(utterance.normalised, situation.roles)
@@ -176,7 +146,7 @@ class Reader:
 
 
 def _decided(heard: _Heard) -> Reading:
-    tried: Iterator[tuple[str, Outcome | None]]
+    tried: Iterator[tuple[str, actions.Outcome | None]]
     if (view := heard.asking) is not None:
         tried = ((policy.__name__, policy(heard, view)) for policy in ASKED)
     else:
@@ -186,7 +156,7 @@ def _decided(heard: _Heard) -> Reading:
     return _reading(heard.text, outcome, name)
 
 
-def _reading(normalised: str, outcome: Outcome | None, policy: str) -> Reading:
+def _reading(normalised: str, outcome: actions.Outcome | None, policy: str) -> Reading:
     if outcome is None:
         return Reading(normalised=normalised)
     route, command = outcome
@@ -194,19 +164,19 @@ def _reading(normalised: str, outcome: Outcome | None, policy: str) -> Reading:
     return Reading(normalised=normalised, route=named, commands=[command])
 
 
-def resume(heard: _Heard, active: FlowView | None = None) -> Outcome | None:
+def resume(heard: _Heard, active: FlowView | None = None) -> actions.Outcome | None:
     """A flow that was put aside is named, or it is said that none of them is wanted."""
     situation = heard.situation
     paused = [(run, heard.known.names_of(run)) for run in situation.resumable]
-    if active is not None and resumes(heard.text, heard.known.names_of(active)):
+    if active is not None and acts.resumes(heard.text, heard.known.names_of(active)):
         return None
     named = [run.run for run, names in paused if names.is_only(heard.text)]
     if active is not None and named and not _answers_by_name(heard, active):
-        return resume_run(named[-1], situation, "slot")
+        return actions.resume_run(named[-1], situation, "slot")
     asked = any(run_meant(option.value) is not None for option in situation.offered)
     busy = active is not None or bool(situation.skill)
-    run = resumed(heard.text, paused, asked=asked and not busy, busy=busy)
-    return None if run is None else resume_run(run, situation, "slot")
+    run = acts.resumed(heard.text, paused, asked=asked and not busy, busy=busy)
+    return None if run is None else actions.resume_run(run, situation, "slot")
 
 
 def _answers_by_name(heard: _Heard, active: FlowView) -> bool:
@@ -218,68 +188,68 @@ def _answers_by_name(heard: _Heard, active: FlowView) -> bool:
     return chosen or _asks_why(active)
 
 
-def dialogue_act(heard: _Heard, view: FlowView) -> Outcome | None:
+def dialogue_act(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """It is about the dialogue with the flow: `skip`, `help`, `say that again`."""
     act = _act(heard, view)
-    return outcome_of(act, view, heard.locale) if act else None
+    return actions.outcome_of(act, view, heard.locale) if act else None
 
 
-def _act(heard: _Heard, view: FlowView) -> Act | None:
+def _act(heard: _Heard, view: FlowView) -> acts.Act | None:
     slot, path = heard.slot, view.awaiting[0] if view.awaiting else ""
     if slot is not None and slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return None
     if slot is not None and "." in path and (numbers := documents_of(slot)):
-        return "skip" if numbers.are_lacking(heard.text) else act_of(heard.text)
+        return "skip" if numbers.are_lacking(heard.text) else acts.act_of(heard.text)
     root = view.fillable.get(path.split(".")[0])
     empty = root is not None and root.skippable and not view.slots.get(path.split(".")[0])
     yes_or_no = slot is not None and slot.kind.takes is bool
     listed = slot is not None and slot.of is not None
-    return act_of(heard.text, optional=empty and not yes_or_no, listed=listed)
+    return acts.act_of(heard.text, optional=empty and not yes_or_no, listed=listed)
 
 
-def cancel(heard: _Heard, view: FlowView) -> Outcome | None:
+def cancel(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """The run that asks is given up; not where the message only takes an item from its list."""
     if not heard.cancels(view):
         return None
     items = corrected_items(view, heard.utterance)
     only_items = items is not None and items.slots
-    return None if only_items else (why.CANCELLED.of(view, heard.locale), CancelFlow())
+    return None if only_items else (why.CANCELLED.of(view, heard.locale), commands.CancelFlow())
 
 
-def which_item(heard: _Heard, view: FlowView) -> Outcome | None:
+def which_item(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """Several items of a list could be meant, or the only one is to go."""
     items = corrected_items(view, heard.utterance)
     if items is None or items.slots:
         return None
     reason = why.ONLY_ITEM if items.last else why.WHICH_ITEM
     text = why.KEEP_ONLY_ITEM if items.last else why.SAY_WHICH_ITEM
-    return reason.of(view, heard.locale), ReplyText(text=text.within(heard.locale))
+    return reason.of(view, heard.locale), commands.ReplyText(text=text.within(heard.locale))
 
 
-def confirmation(heard: _Heard, view: FlowView) -> Outcome | None:
+def confirmation(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """The answer to a confirmation, with what is to be put right before."""
     locale = heard.locale
     if view.status != "confirming":
         return None
     said = consent(heard.text)
     if said is not None:
-        return why.CONFIRMED.of(view, locale), Confirm(value=said)
+        return why.CONFIRMED.of(view, locale), commands.Confirm(value=said)
     slots = put_right(view, heard.utterance)
     opening = opening_answer(heard.text)
     if opening is not None and not opening[0]:
-        return why.CONFIRMED.of(view, locale), Confirm(value=False, slots=slots or {})
+        return why.CONFIRMED.of(view, locale), commands.Confirm(value=False, slots=slots or {})
     if slots:
-        return why.filled(view, slots, locale), FillSlots(slots=slots)
+        return why.filled(view, slots, locale), commands.FillSlots(slots=slots)
     return None
 
 
-def go_on(heard: _Heard, view: FlowView) -> Outcome | None:
+def go_on(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """It wants to go on with what is being talked about: the question is asked again."""
-    goes_on = resumes(heard.text, heard.known.names_of(view))
-    return outcome_of("repeat", view, heard.locale) if goes_on else None
+    goes_on = acts.resumes(heard.text, heard.known.names_of(view))
+    return actions.outcome_of("repeat", view, heard.locale) if goes_on else None
 
 
-def other_request(heard: _Heard, view: FlowView) -> Outcome | None:
+def other_request(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """A request for another flow, or a tool, where it is more than the answer to what is asked."""
     if view.flow in heard.starting:
         return None
@@ -302,19 +272,21 @@ def _is_plain_answer(heard: _Heard, view: FlowView, others: Mapping[str, Sequenc
         return True
     if any(heard.known.names[name].is_only(heard.text) for name in others):
         return _asks_why(view)
-    return not says_nothing(heard.text[: min(m.start for each in others.values() for m in each)])
+    return not acts.says_nothing(
+        heard.text[: min(m.start for each in others.values() for m in each)]
+    )
 
 
 def _asks_why(view: FlowView) -> bool:
     return view.awaiting == [reason_slot(view.fillable)]
 
 
-def slot_answer(heard: _Heard, view: FlowView) -> Outcome | None:
+def slot_answer(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """It answers what is asked, or puts right what was said before."""
     slots = _slots_given(heard, view) if view.status != "confirming" else None
     if slots is None:
         return None
-    return why.filled(view, slots, heard.locale), FillSlots(slots=slots)
+    return why.filled(view, slots, heard.locale), commands.FillSlots(slots=slots)
 
 
 def _slots_given(heard: _Heard, view: FlowView) -> Values | None:
@@ -327,48 +299,50 @@ def _slots_given(heard: _Heard, view: FlowView) -> Values | None:
     return prefill(empty, heard.utterance, again) or answer(view, heard.utterance) or {}
 
 
-def offered(heard: _Heard) -> Outcome | None:
+def offered(heard: _Heard) -> actions.Outcome | None:
     """One of the flows that were offered, in words."""
     situation = heard.situation
     option = chosen_option(situation.offered, heard.text)
     if option is not None and (run := run_meant(option.value)) is not None:
-        return resume_run(run, situation, "slot")
+        return actions.resume_run(run, situation, "slot")
     flow = heard.known.flows.get(str(option.value)) if option else None
-    if flow is None or not may_start(flow, situation):
+    if flow is None or not actions.may_start(flow, situation):
         return None
-    start = start_offered(flow, situation, heard.known.index)
+    start = actions.start_offered(flow, situation, heard.known.index)
     return why.CHOSEN.of(flow, heard.locale), start
 
 
-def request(heard: _Heard) -> Outcome | None:
+def request(heard: _Heard) -> actions.Outcome | None:
     """A request for a flow; for one of several that match, the question which."""
     if len(heard.starting) > 1:
         flows = [heard.known.flows[name] for name in heard.starting]
         options = [Option(label=f.title.within(heard.locale), value=f.flow) for f in flows]
         titles = ("、" if heard.locale == "zh" else ", ").join(option.label for option in options)
         route = why.SEVERAL.route(heard.locale, titles=titles)
-        return route, Clarify(text=why.WHICH.within(heard.locale), options=options)
+        return route, commands.Clarify(text=why.WHICH.within(heard.locale), options=options)
     return next((_begun(heard, name, m) for name, m in heard.starting.items()), None)
 
 
-def _begun(heard: _Heard, name: str, matches: Sequence[Match]) -> Outcome:
+def _begun(heard: _Heard, name: str, matches: Sequence[Match]) -> actions.Outcome:
     flow = heard.known.flows[name]
     slots = prefill(flow.slots, heard.utterance, matches)
     words = heard.as_typed(matches[0].start, matches[0].end)
-    return why.MATCHED.of(flow, heard.locale, words=words), StartFlow(flow=name, slots=slots)
+    return why.MATCHED.of(flow, heard.locale, words=words), commands.StartFlow(
+        flow=name, slots=slots
+    )
 
 
-def cancel_at_work(heard: _Heard) -> Outcome | None:
+def cancel_at_work(heard: _Heard) -> actions.Outcome | None:
     """A run that asks nothing is called off while it is at work, or waits for approval."""
     at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
     if at_work is not None and heard.cancels(at_work):
-        return why.CANCELLED.of(at_work, heard.locale), CancelFlow()
-    if handed_in is not None and withdraws(heard.text):
-        return why.CANCELLED.of(handed_in, heard.locale), Withdraw()
+        return why.CANCELLED.of(at_work, heard.locale), commands.CancelFlow()
+    if handed_in is not None and acts.withdraws(heard.text):
+        return why.CANCELLED.of(handed_in, heard.locale), commands.Withdraw()
     return None
 
 
-def tool_request(heard: _Heard) -> Outcome | None:
+def tool_request(heard: _Heard) -> actions.Outcome | None:
     """A tool that the message asks for in one of its sentences; the first of several."""
     for match in heard.tools:
         tool = heard.known.phrases.tools[match.hit.flow]
@@ -379,39 +353,39 @@ def tool_request(heard: _Heard) -> Outcome | None:
             title = tool.title.within(heard.locale)
             route = why.TOOL.route(heard.locale, tool.tool, title=title, words=words)
             named = {name: heard.as_typed(*span) for name, span in match.groups.items()}
-            return route, CallTool(id=_CALL, tool=tool.tool, arguments=dict(named))
+            return route, commands.CallTool(id=_CALL, tool=tool.tool, arguments=dict(named))
     return None
 
 
-def skill_answer(heard: _Heard) -> Outcome | None:
+def skill_answer(heard: _Heard) -> actions.Outcome | None:
     """What a skill asked is answered by whatever no flow takes; the skill can hand it back."""
     skill = heard.situation.skill
     if not skill or heard.skill not in ("", skill):
         return None
-    if cancels(heard.text):
-        return why.SKILL_LEFT.route(heard.locale, skill, skill=skill), LeaveSkill()
-    command = RunSkill(skill=skill, request=heard.as_typed(0, len(heard.text)))
+    if acts.cancels(heard.text):
+        return why.SKILL_LEFT.route(heard.locale, skill, skill=skill), commands.LeaveSkill()
+    command = commands.RunSkill(skill=skill, request=heard.as_typed(0, len(heard.text)))
     return why.SKILL_ANSWERED.route(heard.locale, skill, skill=skill), command
 
 
-def about_the_desk(heard: _Heard) -> Outcome | None:
+def about_the_desk(heard: _Heard) -> actions.Outcome | None:
     """What can be done here, or the last reply again, where no flow asks anything."""
-    if asks_what_is_here(heard.text):
+    if acts.asks_what_is_here(heard.text):
         said = why.overview(heard.known.capabilities, heard.situation.roles, heard.locale)
-        return why.WHAT_IS_HERE.route(heard.locale), ReplyText(text=said)
-    if asks_again(heard.text):
-        return why.AGAIN.route(heard.locale), Repeat()
+        return why.WHAT_IS_HERE.route(heard.locale), commands.ReplyText(text=said)
+    if acts.asks_again(heard.text):
+        return why.AGAIN.route(heard.locale), commands.Repeat()
     return None
 
 
-ASKED: tuple[Callable[[_Heard, FlowView], Outcome | None], ...] = (
+ASKED: tuple[Callable[[_Heard, FlowView], actions.Outcome | None], ...] = (
     *(resume, dialogue_act, cancel, which_item),
     *(confirmation, go_on, other_request, slot_answer),
 )
 """In their order, where a flow asks something."""
-ADDRESSED: tuple[Callable[[_Heard], Outcome | None], ...] = (resume, offered, skill_answer)
+ADDRESSED: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (resume, offered, skill_answer)
 """Where a skill is spoken to."""
-OPEN: tuple[Callable[[_Heard], Outcome | None], ...] = (
+OPEN: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
     *(resume, offered, request, cancel_at_work),
     *(tool_request, skill_answer, about_the_desk),
 )

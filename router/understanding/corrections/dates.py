@@ -127,15 +127,8 @@ _HOW_FAR = compiled(
     rf"|\b(?P<en>an?|another|half an?|{EN_NUMBER}) (?:more |extra |additional "
     rf"|working )?(?:days?|weeks?)\b"
 )
-_ONE = {
-    "a": "1",
-    "an": "1",
-    "another": "1",
-    "俩": "两",
-    "仨": "三",
-    "half a": "0.5",
-    "half an": "0.5",
-}
+_ONE = dict.fromkeys(("a", "an", "another"), "1") | dict.fromkeys(("half a", "half an"), "0.5")
+_ONE |= {"俩": "两", "仨": "三"}
 _WEEKEND = 5
 
 
@@ -233,9 +226,8 @@ def repointed(view: FlowView, utterance: Utterance) -> Values | None:
     if not starts:
         # Where the end is what is asked, this is the answer.
         end = known.parts.get("end")
-        return (
-            None if end is None or view.awaiting == [end] else known.ending(utterance, found, start)
-        )
+        answers = end is None or view.awaiting == [end]
+        return None if answers else known.ending(utterance, found, start)
     day = found.value.first
     if _BARE_WEEKDAY.search(text[found.start : found.end].strip()):
         near = start + timedelta(days=day.weekday() - start.weekday())

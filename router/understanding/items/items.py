@@ -142,15 +142,13 @@ def _bare(
         written = utterance.normalised.as_typed(offset, end)
         if _DECIMAL_COMMA.search(written) and not several:
             return []
-        if known or not _GROUPED.search(written) or several:
-            return (
-                []
-                if known
-                else [
-                    Found(offset + n.start(), offset + n.end(), Money(Decimal(n.group())))
-                    for n in _ONE.finditer(row.group("row"))
-                ]
-            )
+        if known:
+            return []
+        if several or not _GROUPED.search(written):
+            return [
+                Found(offset + n.start(), offset + n.end(), Money(Decimal(n.group())))
+                for n in _ONE.finditer(row.group("row"))
+            ]
     figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(text, f, counted)]
     alone = len(figures) == 1 and not known
     return [
@@ -282,10 +280,9 @@ def _rows(found: Sequence[Found[ItemValue]], text: str) -> list[list[Found[ItemV
         between = text[last.end : one.start] if last else ""
         apart = last is not None and (between.strip() or not last.value.shared)
         alike = last is not None and last.value.name == one.value.name
-        if alike and apart and _SEPARATOR.search(between):
-            rows[-1].append(one)
-        else:
-            rows.append([one])
+        if not (alike and apart and _SEPARATOR.search(between)):
+            rows.append([])
+        rows[-1].append(one)
     return rows
 
 

@@ -157,8 +157,8 @@ def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Val
     # Whoever was shown a numbered list and types 1 has not spent 1 on something.
     picked = numbered(utterance.text)
     items, _ = find_items(slot, utterance) if picked is None else ([], [])
-    called = None if items else _named_item(slot, utterance)
-    items = items if called is None else [called]
+    if not items and (called := _named_item(slot, utterance)):
+        items = [called]
     if items:
         return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
     said = yes_or_no(utterance.text) if picked is None else picked

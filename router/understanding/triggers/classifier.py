@@ -140,11 +140,11 @@ def pieces(text: str) -> set[str]:
         for at in range(len(plain) - length + 1)
     }
     words = _WORD.findall(plain)
-    for length in range(1, _WORDS + 1):
-        found.update(
-            " ".join(["", *words[at : at + length]]) for at in range(len(words) - length + 1)
-        )
-    return found
+    return found | {
+        " ".join(["", *words[at : at + length]])
+        for length in range(1, _WORDS + 1)
+        for at in range(len(words) - length + 1)
+    }
 
 
 @dataclass(frozen=True)

@@ -179,11 +179,8 @@ class PatternIndex:
         for _, group in groupby(found, key=lambda pair: pair[1].flow):
             entries = list(group)
             own = next((entry.source for _, entry in entries if entry.kind == "unless"), None)
-            starting = [
-                (entry, self._filter.expression(index))
-                for index, entry in entries
-                if entry.kind != "unless"
-            ]
+            others = [(n, entry) for n, entry in entries if entry.kind != "unless"]
+            starting = [(entry, self._filter.expression(n)) for n, entry in others]
             topics = [e for entry, e in starting if entry.kind == "topic"]
             asking = objections.asking(topics)
             # What the flow is about, and what it is called, is blotted out.

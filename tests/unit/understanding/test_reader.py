@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from router.domain import messages
 from router.domain.commands import (
     CancelFlow,
     Clarify,
@@ -14,18 +15,6 @@ from router.domain.commands import (
     RunSkill,
     StartFlow,
 )
-from router.domain.messages import (
-    ChooseAction,
-    ConfirmAction,
-    ConfirmReply,
-    FormAction,
-    FormReply,
-    Message,
-    Option,
-    StartAction,
-    ToolResultAction,
-    offer_question,
-)
 from router.flow.view import FlowView
 from tests.unit.entities.tables import typed
 from tests.unit.understanding.dialogue import TAXI, asking, command, read, routed
@@ -33,15 +22,15 @@ from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 
 KNOWN = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "搬家"}
 CONFIRMING = asking(LEAVE, None, KNOWN, "confirming")
-DECEMBER = FormAction(type="form", values={"start": "2026-12-01"})
+DECEMBER = messages.FormAction(type="form", values={"start": "2026-12-01"})
 OFFERED = [
-    Option(label="请假申请", value="leave_request"),
-    Option(label="费用报销", value="reimbursement"),
+    messages.Option(label="请假申请", value="leave_request"),
+    messages.Option(label="费用报销", value="reimbursement"),
 ]
 
 
-def choose(value: Any, question: str | None = None) -> ChooseAction:
-    return ChooseAction(type="choose", value=value, question=question)
+def choose(value: Any, question: str | None = None) -> messages.ChooseAction:
+    return messages.ChooseAction(type="choose", value=value, question=question)
 
 
 def test_a_request_starts_its_flow_with_what_it_names() -> None:
@@ -94,7 +83,7 @@ def test_an_offered_flow_is_chosen_with_a_button() -> None:
 
 @pytest.mark.parametrize("said", ["1", choose("leave_request")], ids=["words", "button"])
 def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
-    said: str | ChooseAction,
+    said: str | messages.ChooseAction,
 ) -> None:
     reading = read(said, offered=OFFERED, offered_for="下周一到周三想陪陪家里人，年假")
     (begun,) = reading.commands
@@ -106,7 +95,7 @@ def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
     ("action", "said"),
     [
         (choose("reimbursement"), "没有要选的"),
-        (ConfirmAction(type="confirm", value=True), "没有要确认的"),
+        (messages.ConfirmAction(type="confirm", value=True), "没有要确认的"),
         (DECEMBER, "没有要填的"),
     ],
 )
@@ -131,21 +120,23 @@ def test_an_answer_where_nothing_was_asked_is_told_so(action: Any, said: str, sk
     ],
 )
 def test_an_answer_that_fits_no_offer_shows_what_is_offered(action: dict[str, Any]) -> None:
-    said = Message.model_validate({"action": action}).action
+    said = messages.Message.model_validate({"action": action}).action
     asked = command(said, offered=OFFERED)
     assert isinstance(asked, Clarify)
     assert asked.options == OFFERED
 
 
 def test_an_option_that_is_no_flow_is_left_to_the_deciding() -> None:
-    option = Option(label="看看政策", value="policy-advisor")
+    option = messages.Option(label="看看政策", value="policy-advisor")
     assert command(choose("policy-advisor"), offered=[option]) is None
 
 
 def test_a_choice_where_yes_or_no_is_asked_shows_the_question_again() -> None:
     choice = choose("annual")
     assert command(choice, CONFIRMING) == FillSlots(slots={}, question="outdated")
-    assert command(ToolResultAction(type="tool_result", tool_call_id="1", result=1)) is None
+    assert (
+        command(messages.ToolResultAction(type="tool_result", tool_call_id="1", result=1)) is None
+    )
 
 
 def test_an_answer_fills_what_is_asked() -> None:
@@ -181,7 +172,7 @@ AFTERWARDS = FillSlots(slots={"start": "2026-11-24"})
         (CONFIRMING, "改成下周二", AFTERWARDS),
         (CONFIRMING, "reason should be moving house", FillSlots(slots={"reason": "moving house"})),
         (CONFIRMING, "今天天气", None),
-        (CONFIRMING, ConfirmAction(type="confirm", value=False), Confirm(value=False)),
+        (CONFIRMING, messages.ConfirmAction(type="confirm", value=False), Confirm(value=False)),
         (KIND, choose("sick"), SICK),
         (MORE, choose(False), FillSlots(slots={"items.more": False})),
         (START, DECEMBER, FillSlots(slots={"start": "2026-12-01"})),
@@ -213,17 +204,19 @@ def test_the_reason_is_in_the_language_of_the_conversation() -> None:
     assert "Leave request" in route.reason
 
 
-CARD = ConfirmReply(text="?", summary={}, question="review:4::ab")
+CARD = messages.ConfirmReply(text="?", summary={}, question="review:4::ab")
 SHOWN = CONFIRMING.model_copy(update={"replies": [CARD]})
 ASKED_DATE = asking(
-    LEAVE, "start", replies=[FormReply(text="?", fields=[], question="details:1:start:ab")]
+    LEAVE, "start", replies=[messages.FormReply(text="?", fields=[], question="details:1:start:ab")]
 )
 
 
 def test_an_answer_that_names_the_open_question_is_to_that_one() -> None:
-    yes = ConfirmAction(type="confirm", value=True, question="review:4::ab")
+    yes = messages.ConfirmAction(type="confirm", value=True, question="review:4::ab")
     assert command(yes, SHOWN) == Confirm(value=True, question=SHOWN.question)
-    form = FormAction(type="form", values={"start": "2026-11-23"}, question="details:1:start:ab")
+    form = messages.FormAction(
+        type="form", values={"start": "2026-11-23"}, question="details:1:start:ab"
+    )
     assert command(form, ASKED_DATE) == FillSlots(slots={"start": "2026-11-23"})
 
 
@@ -239,7 +232,7 @@ def test_an_answer_that_names_the_open_question_is_to_that_one() -> None:
 def test_an_answer_to_another_question_changes_nothing(
     question: str, action: dict[str, Any]
 ) -> None:
-    said = Message.model_validate({"action": {**action, "question": question}}).action
+    said = messages.Message.model_validate({"action": {**action, "question": question}}).action
     for view in (SHOWN, ASKED_DATE):
         assert command(said, view) == FillSlots(slots={}, question="outdated")
 
@@ -249,17 +242,17 @@ def test_an_option_of_an_earlier_offer_shows_the_present_one() -> None:
     asked = command(old, offered=OFFERED)
     assert isinstance(asked, Clarify)
     assert asked.options == OFFERED
-    now = choose("leave_request", offer_question(OFFERED))
+    now = choose("leave_request", messages.offer_question(OFFERED))
     assert command(now, offered=OFFERED) == StartFlow(flow="leave_request")
 
 
 def test_where_no_question_is_open_any_more_that_is_said() -> None:
-    late = ConfirmAction(type="confirm", value=True, question="review:4::ab")
+    late = messages.ConfirmAction(type="confirm", value=True, question="review:4::ab")
     assert command(late) == ReplyText(text="刚才的问题已经结束了，没有任何改变。")
 
 
 def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
-    start = StartAction(type="start", flow="leave_request", slots={"start": "12月1日"})
+    start = messages.StartAction(type="start", flow="leave_request", slots={"start": "12月1日"})
     reading = read(start)
     assert reading.commands == [StartFlow(flow="leave_request", slots={"start": "2026-12-01"})]
     assert routed(reading)[::2] == ("flow", "action")
@@ -270,7 +263,7 @@ def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
     ("flow", "roles"), [("nothing_such", EMPLOYEE), ("leave_request", frozenset[str]())]
 )
 def test_what_is_not_there_is_not_started(flow: str, roles: frozenset[str]) -> None:
-    start = StartAction(type="start", flow=flow)
+    start = messages.StartAction(type="start", flow=flow)
     assert command(start, roles=roles) == ReplyText(text="这件事现在办不了。")
 
 
@@ -296,13 +289,13 @@ def test_a_mere_name_is_a_request_where_no_text_is_asked_for() -> None:
 
 
 def test_what_is_addressed_to_a_skill_begins_no_flow_but_answers_one_that_asks() -> None:
-    assert read(Message(text="我要请假", skill="policy-advisor")).route is None
-    addressed = Message(text="确认", skill="policy-advisor")
+    assert read(messages.Message(text="我要请假", skill="policy-advisor")).route is None
+    addressed = messages.Message(text="确认", skill="policy-advisor")
     assert command(addressed, CONFIRMING) == Confirm(value=True)
 
 
 def test_what_is_addressed_to_the_skill_that_asked_answers_it() -> None:
-    addressed = Message(text="三年", skill="policy-advisor")
+    addressed = messages.Message(text="三年", skill="policy-advisor")
     told = command(addressed, skill="policy-advisor")
     assert told == RunSkill(skill="policy-advisor", request="三年")
     assert read(addressed, skill="trip-planner").route is None

@@ -5,20 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.domain.commands import (
-    CallTool,
-    CancelFlow,
-    Command,
-    Explain,
-    FillSlots,
-    Repeat,
-    ReplyText,
-    RunSkill,
-    Skip,
-    StartFlow,
-    StartOver,
-    Withdraw,
-)
+from router.domain import commands
 from router.domain.locale import Localised
 from router.domain.messages import FormAction
 from router.domain.principals import Capability
@@ -60,13 +47,15 @@ read, command = partial(read_by, reader=READER), partial(command_by, reader=READ
 @pytest.mark.parametrize(
     ("meant", "said"),
     spread(
-        (Skip(), "跳过  先不填"),
-        (Explain(), "怎么填  ?"),
-        (Repeat(), "什么？  come again?"),
-        (StartOver(), "从头来  start over"),
+        (commands.Skip(), "跳过  先不填"),
+        (commands.Explain(), "怎么填  ?"),
+        (commands.Repeat(), "什么？  come again?"),
+        (commands.StartOver(), "从头来  start over"),
     ),
 )
-def test_an_act_goes_to_the_flow_that_asks(view: FlowView, said: str, meant: Command) -> None:
+def test_an_act_goes_to_the_flow_that_asks(
+    view: FlowView, said: str, meant: commands.Command
+) -> None:
     reading = read(said, view)
     assert reading.commands == [meant]
     assert routed(reading) == ("flow", "leave_request", "slot")
@@ -77,7 +66,7 @@ def test_an_act_goes_to_the_flow_that_asks(view: FlowView, said: str, meant: Com
 @pytest.mark.parametrize("said", ["帮助搬家", "重新装修", "没有", "跳过年会回老家"])
 def test_a_reason_is_a_reason(said: str) -> None:
     view = asking(LEAVE, "reason", KNOWN)
-    assert command(said, view) == FillSlots(slots={"reason": said})
+    assert command(said, view) == commands.FillSlots(slots={"reason": said})
 
 
 def test_what_is_asked_for_as_a_choice_is_no_act() -> None:
@@ -85,7 +74,7 @@ def test_what_is_asked_for_as_a_choice_is_no_act() -> None:
     desk = TAKE_BACK.model_copy(
         update={"slots": {"topic": TAKE_BACK.slots["request"].model_validate(slot)}}
     )
-    assert command("help", asking(desk, "topic")) == FillSlots(slots={"topic": "help"})
+    assert command("help", asking(desk, "topic")) == commands.FillSlots(slots={"topic": "help"})
 
 
 MAY_BE_EMPTY = TAKE_BACK.slots["request"].model_copy(update={"required": False, "skippable": True})
@@ -93,21 +82,23 @@ OPTIONAL = TAKE_BACK.model_copy(update={"slots": {"request": MAY_BE_EMPTY}})
 
 
 def test_none_skips_only_what_may_be_left_empty() -> None:
-    assert command("没有", asking(OPTIONAL, "request")) == Skip()
-    assert command("没有", asking(TAKE_BACK, "request")) == FillSlots(slots={"request": "没有"})
+    assert command("没有", asking(OPTIONAL, "request")) == commands.Skip()
+    assert command("没有", asking(TAKE_BACK, "request")) == commands.FillSlots(
+        slots={"request": "没有"}
+    )
 
 
 @pytest.mark.parametrize("values", [{}, {"request": ""}, {"request": None}])
 def test_a_form_that_is_left_empty_skips_what_may_be(values: dict[str, Any]) -> None:
     form = FormAction(type="form", values=values)
-    assert command(form, asking(OPTIONAL, "request")) == Skip()
-    assert command(form, asking(TAKE_BACK, "request")) == FillSlots(slots=values)
+    assert command(form, asking(OPTIONAL, "request")) == commands.Skip()
+    assert command(form, asking(TAKE_BACK, "request")) == commands.FillSlots(slots=values)
 
 
 def test_another_item_is_no_skip() -> None:
     view = asking(EXPENSE, "items", {"items": [TAXI]})
-    assert command("next", view) == FillSlots(slots={"items.more": True})
-    assert command("跳过", view) == Skip()
+    assert command("next", view) == commands.FillSlots(slots={"items.more": True})
+    assert command("跳过", view) == commands.Skip()
 
 
 @pytest.mark.parametrize("locale", ["zh", "en"])
@@ -115,7 +106,7 @@ def test_outside_of_flows_help_names_what_the_caller_may_use(locale: str) -> Non
     reading = read("你能做什么", locale=locale)
     assert routed(reading)[::2] == ("reply", "pattern")
     (reply,) = reading.commands
-    assert isinstance(reply, ReplyText)
+    assert isinstance(reply, commands.ReplyText)
     for title in (LEAVE.title, EXPENSE.title, STANDING):
         assert title.within(locale) in reply.text  # type: ignore[arg-type]
     assert "加班" not in reply.text
@@ -125,13 +116,13 @@ def test_outside_of_flows_help_names_what_the_caller_may_use(locale: str) -> Non
 def test_whom_nothing_is_open_to_hears_that() -> None:
     reader = Reader([], offered=[FLOWS[2].capability])
     reply = command("help", reader=reader, locale="en")
-    assert isinstance(reply, ReplyText)
+    assert isinstance(reply, commands.ReplyText)
     assert "Nothing is open" in reply.text
 
 
 def test_outside_of_flows_the_last_reply_is_asked_for_again() -> None:
     reading = read("再说一遍")
-    assert reading.commands == [Repeat()]
+    assert reading.commands == [commands.Repeat()]
     assert routed(reading)[::2] == ("reply", "pattern")
 
 
@@ -141,14 +132,14 @@ def test_other_acts_are_none_where_nothing_is_asked(said: str) -> None:
 
 
 def test_a_skill_that_asked_is_told_what_it_may_understand_better() -> None:
-    assert isinstance(command("help", skill="trip-planner"), RunSkill)
+    assert isinstance(command("help", skill="trip-planner"), commands.RunSkill)
 
 
 @pytest.mark.parametrize("view", [None, asking(LEAVE, "reason", KNOWN), CONFIRMING])
 def test_a_tool_that_reads_is_called_at_once(view: FlowView | None) -> None:
     reading = read("我的请假批了吗？", view)
     (call,) = reading.commands
-    assert isinstance(call, CallTool)
+    assert isinstance(call, commands.CallTool)
     assert (call.tool, call.arguments) == ("standing", {})
     assert routed(reading) == ("tool", "standing", "pattern")
     assert {hit.flow for hit in reading.patterns if hit.blocked_by is None} == set()
@@ -156,22 +147,22 @@ def test_a_tool_that_reads_is_called_at_once(view: FlowView | None) -> None:
 
 def test_any_other_tool_starts_its_form_with_what_the_sentence_names() -> None:
     reading = read("取消我的请假")
-    assert reading.commands == [StartFlow(flow="take_back", slots={"request": "请假"})]
+    assert reading.commands == [commands.StartFlow(flow="take_back", slots={"request": "请假"})]
     assert routed(reading)[::2] == ("flow", "pattern")
 
 
 def test_a_flow_that_takes_the_message_comes_before_a_tool() -> None:
     greedy = [ToolPhrases("standing", STANDING, ("^我要请假$",), at_once=True)]
     begun = command("我要请假", reader=Reader(FLOWS, greedy))
-    assert begun == StartFlow(flow="leave_request")
+    assert begun == commands.StartFlow(flow="leave_request")
 
 
 @pytest.mark.parametrize("said", ["撤回", "撤回吧", "take it back", "withdraw it"])
 def test_what_was_handed_in_is_taken_back(said: str) -> None:
     waiting = asking(LEAVE, None, status="waiting_approval")
-    assert command(said, handed_in=waiting) == Withdraw()
-    assert command(said, at_work=asking(LEAVE, None, status="running")) == CancelFlow()
-    assert command(said, asking(LEAVE, "start")) == CancelFlow()
+    assert command(said, handed_in=waiting) == commands.Withdraw()
+    assert command(said, at_work=asking(LEAVE, None, status="running")) == commands.CancelFlow()
+    assert command(said, asking(LEAVE, "start")) == commands.CancelFlow()
     assert command(said) is None
 
 
@@ -182,22 +173,22 @@ def test_giving_up_alone_takes_nothing_back_that_waits_for_approval() -> None:
 
 def test_calling_off_another_kind_is_no_cancellation_of_this_one() -> None:
     expense = asking(EXPENSE, "reason", {"items": [TAXI]})
-    taken_back = StartFlow(flow="take_back", slots={"request": "请假"})
+    taken_back = commands.StartFlow(flow="take_back", slots={"request": "请假"})
     assert command("取消我的请假", expense) == taken_back
-    assert command("取消我的请假", asking(LEAVE, "start")) == CancelFlow()
-    assert command("取消我的报销", expense) == CancelFlow()
+    assert command("取消我的请假", asking(LEAVE, "start")) == commands.CancelFlow()
+    assert command("取消我的报销", expense) == commands.CancelFlow()
     at_work = asking(EXPENSE, None, status="running")
     assert command("取消我的请假", at_work=at_work) == taken_back
-    assert command("取消我的报销", at_work=at_work) == CancelFlow()
+    assert command("取消我的报销", at_work=at_work) == commands.CancelFlow()
 
 
 @pytest.mark.parametrize("said", ["leave it", "forget about it", "取消申请", "算了", "不办了"])
 def test_words_that_name_no_kind_call_off_any_run(said: str) -> None:
-    assert command(said, asking(EXPENSE, "reason", {"items": [TAXI]})) == CancelFlow()
+    assert command(said, asking(EXPENSE, "reason", {"items": [TAXI]})) == commands.CancelFlow()
 
 
 @pytest.mark.parametrize("said", ["cancel my leave request", "cancel the leave"])
 def test_in_english_a_kind_is_told_by_its_words(said: str) -> None:
     expense = asking(EXPENSE, "items.0.amount")
-    assert command(said, expense) != CancelFlow()
-    assert command(said, asking(LEAVE, "start")) == CancelFlow()
+    assert command(said, expense) != commands.CancelFlow()
+    assert command(said, asking(LEAVE, "start")) == commands.CancelFlow()
