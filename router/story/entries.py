@@ -4,10 +4,12 @@ Names of people, tools and flows are held against the `StoryNames` of the valida
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar, Self, get_args
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Self, get_args
 
 import re2
 from pydantic import (
@@ -28,24 +30,6 @@ from router.domain.locale import Locale
 from router.domain.messages import FlowStatus, Message
 from router.flow.definition import FlowDefinition
 from router.flow.engine.run import Verdict
-from router.story.story import (
-    BEGINS,
-    AnyStep,
-    ApproverDecides,
-    BotSays,
-    EventHappens,
-    Failing,
-    RunStands,
-    StoryNames,
-    TimePasses,
-    ToolCalled,
-    ToolsFail,
-    UserActs,
-    UserNudges,
-    UserWithdraws,
-    compiled,
-    is_expression,
-)
 
 LONGEST_TEXT = 8_000
 """Characters, as many as a message may have."""
@@ -54,6 +38,50 @@ YEARS = range(2000, 2100)
 PRESSED = {"confirm": "value", "choose": "value", "form": "values", "start": "flow"}
 """What can be done instead of saying something, and what REST calls its content."""
 NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
+
+
+@dataclass(frozen=True)
+class StoryNames:
+    """Who and what there is."""
+
+    users: Collection[str]
+    tools: Collection[str]
+    flows: Mapping[str, FlowDefinition]
+
+
+_SHORTEST_EXPRESSION = 3
+
+
+def is_expression(pattern: str) -> bool:
+    """True for `/…/`, which is RE2; anything else is looked for as it is written."""
+    slashes = pattern.startswith("/") and pattern.endswith("/")
+    return slashes and len(pattern) >= _SHORTEST_EXPRESSION
+
+
+@lru_cache(maxsize=512)
+def compiled(pattern: str) -> Any:
+    """The expression between the slashes; `.` takes line breaks too. Raises `re2.error`."""
+    options = re2.Options()
+    options.log_errors = False
+    options.dot_nl = True
+    return re2.compile(pattern[1:-1], options)
+
+
+def end_of(pattern: str, said: str, start: int) -> int | None:
+    """Where the first match from `start` on ends; None where there is none."""
+    if not is_expression(pattern):
+        found = said.find(pattern, start)
+        return None if found < 0 else found + len(pattern)
+    match = compiled(pattern).search(said[start:])
+    return None if match is None else start + int(match.end())
+
+
+Failing = Literal["permanent", "arguments", "unknown", "transient", "no"]
+"""How a tool fails, in the project's own kinds of error; `no`: it works again."""
+
+BEGINS = datetime.fromisoformat("2026-11-18T10:00+08:00")
+"""A Wednesday morning. Stories begin then unless they say otherwise, so that dates in them
+mean the same for ever."""
 
 Words = Annotated[str, Field(pattern=r"\S")]
 _DURATION: TypeAdapter[timedelta] = TypeAdapter(timedelta)
@@ -187,30 +215,12 @@ Failure = Annotated[
 ]
 Failures = Annotated[dict[ToolName, Failure], _mapping("{record_leave: permanent}")]
 Pattern = Annotated[str, AfterValidator(_pattern), _text("what the bot says")]
-Yes = Annotated[
-    bool, BeforeValidator(_true), Field(exclude=True, json_schema_extra={"const": True})
-]
+Yes = Annotated[bool, BeforeValidator(_true), Field(json_schema_extra={"const": True})]
 
 
-class StepEntry(Entry):
-    """A step of a story."""
-
-    MEANS: ClassVar[Callable[..., AnyStep]]
-
-    def step(self, line: int, written: str) -> AnyStep:
-        """What it comes to."""
-        return type(self).MEANS(line, written, *self.content())
-
-    def content(self) -> Sequence[Any]:
-        """What is said of it, in order."""
-        fields = type(self).model_fields.items()
-        return [getattr(self, name) for name, field in fields if not field.exclude]
-
-
-class UserStep(StepEntry):
+class UserStep(Entry):
     """What the user says, or does instead."""
 
-    MEANS = UserActs
     user: Annotated[
         Message,
         BeforeValidator(
@@ -220,10 +230,9 @@ class UserStep(StepEntry):
     """A text, {confirm: true}, {choose: …} or {form: {…}}."""
 
 
-class BotStep(StepEntry):
+class BotStep(Entry):
     """What was said since the last act."""
 
-    MEANS = BotSays
     bot: Annotated[
         tuple[Pattern, ...],
         BeforeValidator(
@@ -275,22 +284,16 @@ class RunExpectation(Entry):
             yield ("slots", slot), slot, flow.slots, f"slot of {flow.flow}"
 
 
-class ExpectStep(StepEntry):
+class ExpectStep(Entry):
     """How the newest run stands, or that of the flow named."""
 
-    MEANS = RunStands
     expect: RunExpectation
     """As far as it is said."""
 
-    def content(self) -> Sequence[Any]:
-        """What is said of it, in order."""
-        return [self.expect.model_dump(exclude_unset=True)]
 
-
-class ApproverStep(StepEntry):
+class ApproverStep(Entry):
     """Who decides on what waits for them, and how: `{bob: approve}`."""
 
-    MEANS = ApproverDecides
     approver: Annotated[
         User,
         Field(
@@ -327,10 +330,9 @@ class ApproverStep(StepEntry):
         return self
 
 
-class AfterStep(StepEntry):
+class AfterStep(Entry):
     """So much time passes, with all that is due in it."""
 
-    MEANS = TimePasses
     after: Annotated[
         timedelta,
         BeforeValidator(
@@ -343,10 +345,9 @@ class AfterStep(StepEntry):
     """PT24H, P14D."""
 
 
-class ToolStep(StepEntry):
+class ToolStep(Entry):
     """A tool that was called in this story."""
 
-    MEANS = ToolCalled
     tool: ToolName
     """Its name."""
     arguments: Arguments = Field({}, alias="with")
@@ -357,27 +358,24 @@ class ToolStep(StepEntry):
     """How often; 0 is never."""
 
 
-class ToolFailsStep(StepEntry):
+class ToolFailsStep(Entry):
     """Tools that fail from here on, and how."""
 
-    MEANS = ToolsFail
     tool_fails: Failures
     """How, by the tool's name."""
 
 
-class WithdrawStep(StepEntry):
+class WithdrawStep(Entry):
     """The requester takes it back, outside the conversation."""
 
-    MEANS = UserWithdraws
     withdraw: Yes
     comment: Remark | None = None
     """What they say to it."""
 
 
-class NudgeStep(StepEntry):
+class NudgeStep(Entry):
     """The requester reminds the approvers."""
 
-    MEANS = UserNudges
     nudge: Yes
 
 
@@ -390,19 +388,16 @@ class EventBody(Entry):
     """What it is called."""
 
 
-class EventStep(StepEntry):
+class EventStep(Entry):
     """Something happens outside."""
 
-    MEANS = EventHappens
     event: Annotated[EventBody, _mapping("{name: paid, …}")]
     """Its name; the rest are its fields."""
 
-    def content(self) -> Sequence[Any]:
-        """What is said of it, in order."""
-        return [self.event.name, self.event.model_extra or {}]
 
-
-STEPS: Mapping[str, type[StepEntry]] = {
+Act = UserStep | ApproverStep | AfterStep | ToolFailsStep | WithdrawStep | NudgeStep | EventStep
+Expectation = BotStep | ExpectStep | ToolStep
+STEPS: Mapping[str, type[Act | Expectation]] = {
     next(iter(each.model_fields)): each
     for each in (
         *(UserStep, BotStep, ExpectStep, ApproverStep, AfterStep),

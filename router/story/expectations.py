@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from router.story.story import AnyStep, BotSays, Expectation, RunStands, Story, ToolCalled, end_of
+from router.story.entries import BotStep, Expectation, ExpectStep, ToolStep, end_of
+from router.story.story import Story, StoryStep
 
 NOTHING = "nothing"
 
@@ -68,19 +69,18 @@ class Mismatch:
 def judge(step: Expectation, seen: Seen) -> Mismatch | None:
     """What speaks against the step, which hears what it finds; None where all is as expected."""
     match step:
-        case BotSays():
+        case BotStep():
             return _said(step, seen)
-        case RunStands():
-            flow = step.wanted.get("flow")
-            theirs = (standing for standing in seen.standings if standing.flow == flow)
-            return _stands(step, next(theirs, seen.standing))
-        case ToolCalled():
+        case ExpectStep():
+            theirs = (each for each in seen.standings if each.flow == step.expect.flow)
+            return _stands(step.expect.model_dump(exclude_unset=True), next(theirs, seen.standing))
+        case ToolStep():
             return _called(step, seen.calls)
 
 
-def _said(step: BotSays, seen: Seen) -> Mismatch | None:
+def _said(step: BotStep, seen: Seen) -> Mismatch | None:
     whole, before = "\n".join(seen.said), "what was expected before"
-    for pattern in step.patterns:
+    for pattern in step.bot:
         end = end_of(pattern, whole, seen.heard)
         if end is None:
             # One that was there, but too early, is told apart from one that never was.
@@ -91,11 +91,11 @@ def _said(step: BotSays, seen: Seen) -> Mismatch | None:
     return None
 
 
-def _stands(step: RunStands, standing: Standing | None) -> Mismatch | None:
+def _stands(expected: Mapping[str, Any], standing: Standing | None) -> Mismatch | None:
     if standing is None:
-        wanted = [f"{key}: {shown(value)}" for key, value in step.wanted.items()]
+        wanted = [f"{key}: {shown(value)}" for key, value in expected.items()]
         return Mismatch(wanted, ["no flow was started"])
-    differing = list(_differing(step.wanted, vars(standing)))
+    differing = list(_differing(expected, vars(standing)))
     if not differing:
         return None
     return Mismatch(
@@ -123,7 +123,7 @@ def _differing(
             yield here, value, there
 
 
-def _called(step: ToolCalled, calls: Sequence[ObservedCall]) -> Mismatch | None:
+def _called(step: ToolStep, calls: Sequence[ObservedCall]) -> Mismatch | None:
     theirs = [call for call in calls if call.tool == step.tool]
     fitting = [c for c in theirs if not list(_differing(step.arguments, c.arguments))]
     if len(fitting) == step.times or (step.times is None and fitting):
@@ -147,7 +147,7 @@ def shown(value: Any) -> str:
 class Divergence:
     """The first step at which a story went another way: it is the last of `steps`."""
 
-    steps: tuple[AnyStep, ...]
+    steps: tuple[StoryStep, ...]
     mismatch: Mismatch
     said: tuple[str, ...] = ()
     """What the desk had said since the last act."""
@@ -156,7 +156,7 @@ class Divergence:
     """What the story is played on failed here, not the story."""
 
     @property
-    def step(self) -> AnyStep:
+    def step(self) -> StoryStep:
         """The one that failed."""
         return self.steps[-1]
 

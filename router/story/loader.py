@@ -15,8 +15,16 @@ from pydantic_core import PydanticCustomError
 from router.documents.document import Document, Place, Unreadable, read_document, read_text
 from router.documents.validation import Complaint, FileWording, validated
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
-from router.story.entries import STEPS, ExpectStep, StoryEntry, one_of, quoted, written
-from router.story.story import AnyStep, Story, StoryNames
+from router.story.entries import (
+    STEPS,
+    ExpectStep,
+    StoryEntry,
+    StoryNames,
+    one_of,
+    quoted,
+    written,
+)
+from router.story.story import Story, StoryStep
 
 SHAPE = "write - story: a name, and steps: a list"
 _WORDING = FileWording(unknown="there is no key {key} here", known="there are {keys}")
@@ -103,7 +111,7 @@ class _Reading:
             failing=entry.tool_fails,
         )
 
-    def _step(self, place: Place, given: Any) -> AnyStep | None:
+    def _step(self, place: Place, given: Any) -> StoryStep | None:
         """The step; None where it can't be used, which was said then."""
         if not isinstance(given, dict) or not given:
             self.complain(place, f"{quoted(given)} is no step", 'write one like user: "…"')
@@ -126,7 +134,7 @@ class _Reading:
             self._check_names((*place, "expect"), reading.value)
         if reading.value is None:
             return None
-        return reading.value.step(self.document.line(place), written(given))
+        return StoryStep(self.document.line(place), written(given), reading.value)
 
     def _check_names(self, at: Place, step: ExpectStep) -> None:
         name = step.expect.flow

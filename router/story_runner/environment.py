@@ -47,8 +47,8 @@ from router.runtime.composition import Parts, assembled
 from router.runtime.temporal import add
 from router.runtime.worker import build_worker, sandbox
 from router.settings import Settings
+from router.story.entries import Failing
 from router.story.expectations import ObservedCall
-from router.story.story import Failing
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import Arguments
 from router.tool.registry import Registry

@@ -41,24 +41,23 @@ from router.gateway import run_updates
 from router.runtime.definitions import load_catalog, load_registry
 from router.settings import Settings
 from router.story.coverage import Coverage, TakenTransitions, coverages, taken_in
+from router.story.entries import (
+    Act,
+    AfterStep,
+    ApproverStep,
+    BotStep,
+    EventStep,
+    ExpectStep,
+    NudgeStep,
+    StoryNames,
+    ToolFailsStep,
+    ToolStep,
+    UserStep,
+    WithdrawStep,
+)
 from router.story.expectations import Divergence, Mismatch, Seen, Standing, StoryOutcome, judge
 from router.story.loader import load_stories
-from router.story.story import (
-    Act,
-    AnyStep,
-    ApproverDecides,
-    BotSays,
-    EventHappens,
-    RunStands,
-    Story,
-    StoryNames,
-    TimePasses,
-    ToolCalled,
-    ToolsFail,
-    UserActs,
-    UserNudges,
-    UserWithdraws,
-)
+from router.story.story import Story, StoryStep
 from router.story_runner.environment import QUEUE, Environment, kept_down, opened
 from router.story_runner.quiescence import settled
 
@@ -122,19 +121,19 @@ class Actor:
     async def act(self, step: Act) -> None:
         """Do it; returns when it was taken, not when all that follows from it is done."""
         match step:
-            case UserActs():
-                await self._send(step.message)
-            case ApproverDecides():
+            case UserStep():
+                await self._send(step.user)
+            case ApproverStep():
                 await self._decide(step)
-            case TimePasses():
-                await skip(self.house.environment, step.duration)
-            case ToolsFail():
-                self.house.books[self.user.tenant].failing.update(step.failing)
-            case UserWithdraws():
+            case AfterStep():
+                await skip(self.house.environment, step.after)
+            case ToolFailsStep():
+                self.house.books[self.user.tenant].failing.update(step.tool_fails)
+            case WithdrawStep():
                 await self._tell(Cancelled(by=self.user.id, comment=step.comment))
-            case UserNudges():
+            case NudgeStep():
                 await self._tell(Nudged(by=self.user.id))
-            case EventHappens():
+            case EventStep():
                 await self._happen(step)
 
     async def close(self) -> None:
@@ -184,7 +183,7 @@ class Actor:
             result_type=Turn,
         )
 
-    async def _decide(self, step: ApproverDecides) -> None:
+    async def _decide(self, step: ApproverStep) -> None:
         waiting = await self.waiting()
         theirs = [approval for approval in waiting if approval.person == step.approver]
         if not theirs:
@@ -193,7 +192,7 @@ class Actor:
         event = Decided(
             by=step.approver,
             approval=theirs[0].id,
-            verdict=step.verdict,
+            verdict=step.decides,
             comment=step.comment,
             to=step.to,
             digest=theirs[0].digest,
@@ -206,16 +205,16 @@ class Actor:
             raise Conflict("no flow is going on")
         await run_updates.tell(self.house.client, going[0], self.user, event, uuid4().hex)
 
-    async def _happen(self, step: EventHappens) -> None:
+    async def _happen(self, step: EventStep) -> None:
         """Tell the newest run that is to hear of it, in the name of somebody who may."""
         client, people = self.house.client, self.house.parts.directory.everyone(self.user.tenant)
         for run, teller in product(await self.runs(), people):
             with suppress(NotFound):
-                await run_updates.event_known(client, run, teller, step.name)
+                await run_updates.event_known(client, run, teller, step.event.name)
                 break
         else:
-            raise NotFound(f"nothing that is going on waits for the event {step.name}")
-        event = Arrived(by=teller.id, name=step.name, value=dict(step.payload))
+            raise NotFound(f"nothing that is going on waits for the event {step.event.name}")
+        event = Arrived(by=teller.id, name=step.event.name, value=step.event.model_extra or {})
         await run_updates.happen(client, run, teller, event)
 
 
@@ -270,16 +269,17 @@ class _Player:
                 return Divergence(steps, mismatch, said, self._seen.standing, self._gave_way)
         return None
 
-    async def _take(self, step: AnyStep) -> Mismatch | None:
-        if isinstance(step, BotSays | RunStands | ToolCalled):
-            return judge(step, self._seen)
-        if isinstance(step, ToolsFail):
+    async def _take(self, step: StoryStep) -> Mismatch | None:
+        entry = step.entry
+        if isinstance(entry, BotStep | ExpectStep | ToolStep):
+            return judge(entry, self._seen)
+        if isinstance(entry, ToolFailsStep):
             # It is no event: what was said before it can still be expected.
-            await self.actor.act(step)
+            await self.actor.act(entry)
             return None
         self._seen = Seen(standings=self._seen.standings)
         try:
-            await self.actor.act(step)
+            await self.actor.act(entry)
             book = self.house.books[self.actor.user.tenant]
             await settled(self.house.client, self.actor.workflows, book.hopeless)
         except RouterError as error:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from router.settings import Settings
+from router.story.entries import BotStep, ExpectStep, RunExpectation, ToolStep
 from router.story.expectations import StoryOutcome, told
-from router.story.story import AnyStep, BotSays, RunStands, Story, ToolCalled
+from router.story.story import Story
 from router.story_runner import quiescence, runner
 from router.story_runner.environment import Environment, opened
 from router.story_runner.runner import Report, chosen, run_in
@@ -66,19 +67,19 @@ async def test_stories_take_every_way_of_the_samples(house: Environment, report:
 
 def spoilt(story: Story, place: int) -> Story:
     """The story with the expectation at this place made wrong."""
-    step: AnyStep = story.steps[place]
-    if isinstance(step, BotSays):
-        step = replace(step, patterns=("nobody ever says this",))
-    elif isinstance(step, RunStands):
-        step = replace(step, wanted={"status": "expired"})
-    elif isinstance(step, ToolCalled):
-        step = replace(step, times=99)
+    step = story.steps[place]
+    wrong: dict[str, Any] = {"times": 99}
+    if isinstance(step.entry, BotStep):
+        wrong = {"bot": ("nobody ever says this",)}
+    elif isinstance(step.entry, ExpectStep):
+        wrong = {"expect": RunExpectation(status="expired")}
+    step = replace(step, entry=step.entry.model_copy(update=wrong))
     return replace(story, steps=(*story.steps[:place], step, *story.steps[place + 1 :]))
 
 
 def expectations(story: Story) -> list[int]:
-    sorts = (BotSays, RunStands, ToolCalled)
-    return [place for place, step in enumerate(story.steps) if isinstance(step, sorts)]
+    sorts = (BotStep, ExpectStep, ToolStep)
+    return [place for place, step in enumerate(story.steps) if isinstance(step.entry, sorts)]
 
 
 @pytest.mark.parametrize("place", expectations(SHIPPED[0]))

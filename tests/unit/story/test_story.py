@@ -22,6 +22,16 @@ from router.story.coverage import (
     transitions_of,
 )
 from router.story.coverage import told as report
+from router.story.entries import (
+    BEGINS,
+    STEPS,
+    BotStep,
+    EventBody,
+    ExpectStep,
+    RunExpectation,
+    StoryNames,
+    ToolStep,
+)
 from router.story.expectations import (
     Divergence,
     Mismatch,
@@ -33,22 +43,7 @@ from router.story.expectations import (
     told,
 )
 from router.story.loader import LARGEST, load_stories, read_stories
-from router.story.story import (
-    BEGINS,
-    AnyStep,
-    ApproverDecides,
-    BotSays,
-    EventHappens,
-    RunStands,
-    Story,
-    StoryNames,
-    TimePasses,
-    ToolCalled,
-    ToolsFail,
-    UserActs,
-    UserNudges,
-    UserWithdraws,
-)
+from router.story.story import Story, StoryStep
 
 BADGE = FlowDefinition.model_validate(
     {
@@ -126,14 +121,19 @@ def test_a_bare_list_of_steps_under_its_name_is_a_story(text: str) -> None:
     assert (story.name, [*map(str, story.steps)], faults) == ("a badge", ["user: hello"], [])
 
 
-def acts(**action: object) -> UserActs:
-    return UserActs(3, "", Message.model_validate({"action": action}))
+def acts(**action: object) -> dict[str, Message]:
+    return {"user": Message.model_validate({"action": action})}
+
+
+def meant(**fields: Any) -> Any:
+    """The step of the fields, of which the first tells its sort."""
+    return STEPS[next(iter(fields))].model_construct(**fields)
 
 
 @pytest.mark.parametrize(
-    ("step", "meant"),
+    ("step", "fields"),
     [
-        ("user: hello", UserActs(3, "", Message(text="hello"))),
+        ("user: hello", {"user": Message(text="hello")}),
         ("user: {confirm: true}", acts(type="confirm", value=True)),
         ("user: {choose: annual}", acts(type="choose", value="annual")),
         ("user: {form: {days: 3}}", acts(type="form", values={"days": 3})),
@@ -142,31 +142,37 @@ def acts(**action: object) -> UserActs:
             "user: {type: start, flow: badge, slots: {name: bob}}",
             acts(type="start", flow="badge", slots={"name": "bob"}),
         ),
-        ("bot: 请确认", BotSays(3, "", ("请确认",))),
-        ("bot: [one, /t(w)o/]", BotSays(3, "", ("one", "/t(w)o/"))),
-        ("expect: {status: completed}", RunStands(3, "", {"status": "completed"})),
-        ("{approver: bob, decides: approve}", ApproverDecides(3, "", "bob", "approve")),
-        ("approver: {bob: approve}", ApproverDecides(3, "", "bob", "approve")),
+        ("bot: 请确认", {"bot": ("请确认",)}),
+        ("bot: [one, /t(w)o/]", {"bot": ("one", "/t(w)o/")}),
+        (
+            "expect: {status: completed}",
+            {"expect": RunExpectation.model_construct(status="completed")},
+        ),
+        ("{approver: bob, decides: approve}", {"approver": "bob", "decides": "approve"}),
+        ("approver: {bob: approve}", {"approver": "bob", "decides": "approve"}),
         (
             "{approver: {bob: delegate}, to: alice, comment: yours}",
-            ApproverDecides(3, "", "bob", "delegate", "yours", "alice"),
+            {"approver": "bob", "decides": "delegate", "comment": "yours", "to": "alice"},
         ),
-        ("after: PT24H", TimePasses(3, "", timedelta(days=1))),
-        ("tool: make_badge", ToolCalled(3, "", "make_badge", {})),
+        ("after: PT24H", {"after": timedelta(days=1)}),
+        ("tool: make_badge", {"tool": "make_badge", "arguments": {}, "times": None}),
         (
             "{tool: make_badge, with: {name: bob}, times: 2}",
-            ToolCalled(3, "", "make_badge", {"name": "bob"}, 2),
+            {"tool": "make_badge", "arguments": {"name": "bob"}, "times": 2},
         ),
-        ("tool_fails: {make_badge: no}", ToolsFail(3, "", {"make_badge": "no"})),
-        ("tool_fails: {make_badge: false}", ToolsFail(3, "", {"make_badge": "no"})),
-        ("{withdraw: true, comment: never mind}", UserWithdraws(3, "", "never mind")),
-        ("nudge: true", UserNudges(3, "")),
-        ("event: {name: paid, amount: 3}", EventHappens(3, "", "paid", {"amount": 3})),
+        ("tool_fails: {make_badge: no}", {"tool_fails": {"make_badge": "no"}}),
+        ("tool_fails: {make_badge: false}", {"tool_fails": {"make_badge": "no"}}),
+        ("{withdraw: true, comment: never mind}", {"withdraw": True, "comment": "never mind"}),
+        ("nudge: true", {"nudge": True}),
+        (
+            "event: {name: paid, amount: 3}",
+            {"event": EventBody.model_construct(name="paid", amount=3)},
+        ),
     ],
 )
-def test_every_sort_of_step_is_read(step: str, meant: AnyStep) -> None:
+def test_every_sort_of_step_is_read(step: str, fields: dict[str, Any]) -> None:
     (story,), faults = read(f"- story: a\n  steps:\n    - {step}")
-    assert (faults, story.steps) == ([], (meant,))
+    assert (faults, story.steps) == ([], (StoryStep(3, "", meant(**fields)),))
 
 
 STEP = "- story: a\n  steps:\n    - "
@@ -273,14 +279,17 @@ def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
         load_stories([tmp_path / "nowhere.yaml"], KNOWN)
 
 
-STEPS = (UserActs(4, "user: a badge", Message(text="a badge")), BotSays(5, "bot: Who?", ("Who?",)))
-STORY = Story("a badge", "badge.yaml", 2, STEPS)
+TAKEN = (
+    StoryStep(4, "user: a badge", meant(user=Message(text="a badge"))),
+    StoryStep(5, "bot: Who?", meant(bot=("Who?",))),
+)
+STORY = Story("a badge", "badge.yaml", 2, TAKEN)
 
 
 def test_a_story_that_went_another_way_says_where_and_how_it_stands() -> None:
     assert list(told(StoryOutcome(STORY, 0.514))) == ["ok       0.51 s  a badge"]
     standing = Standing("badge", "collecting", "details", {"days": 3}, ("name",))
-    gone = Divergence(STEPS, Mismatch(["Who?"], ["For whom?"]), ("Hello", "For whom?"), standing)
+    gone = Divergence(TAKEN, Mismatch(["Who?"], ["For whom?"]), ("Hello", "For whom?"), standing)
     assert list(told(StoryOutcome(STORY, 1.0, gone))) == [
         "failed   1.00 s  a badge  badge.yaml:2",
         "    at badge.yaml:5: bot: Who?",
@@ -297,7 +306,7 @@ def test_a_story_that_went_another_way_says_where_and_how_it_stands() -> None:
 
 
 def test_what_was_said_is_not_said_twice_and_nothing_stands_before_a_first_step() -> None:
-    gone = Divergence(STEPS[:1], Mismatch(["user: a badge"], ["it was refused"]))
+    gone = Divergence(TAKEN[:1], Mismatch(["user: a badge"], ["it was refused"]))
     assert list(told(StoryOutcome(STORY, 1.0, gone)))[1:] == [
         "    at badge.yaml:4: user: a badge",
         "      - user: a badge",
@@ -310,16 +319,16 @@ SLOTS = {"name": None, "days": 3.0, "urgent": 1}
 ASKED = Standing("badge", "collecting", "details", SLOTS, ("name",))
 
 
-def says(*patterns: str) -> BotSays:
-    return BotSays(1, "", patterns)
+def says(*patterns: str) -> BotStep:
+    return BotStep.model_construct(bot=patterns)
 
 
-def stands(**wanted: Any) -> RunStands:
-    return RunStands(1, "", wanted)
+def stands(**wanted: Any) -> ExpectStep:
+    return ExpectStep.model_construct(expect=RunExpectation.model_construct(**wanted))
 
 
-def called(times: int | None = None, **arguments: Any) -> ToolCalled:
-    return ToolCalled(1, "", "make_badge", arguments, times)
+def called(times: int | None = None, **arguments: Any) -> ToolStep:
+    return ToolStep.model_construct(tool="make_badge", arguments=arguments, times=times)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +394,7 @@ CALLS = [ObservedCall("make_badge", {"name": "bob", "days": 3.0}), ObservedCall(
 @pytest.mark.parametrize(
     "step", [called(), called(1), called(name="bob"), called(1, days=3), called(0, name="zoe")]
 )
-def test_calls_are_counted_by_the_arguments_that_are_named(step: ToolCalled) -> None:
+def test_calls_are_counted_by_the_arguments_that_are_named(step: ToolStep) -> None:
     assert judge(step, Seen(calls=list(CALLS))) is None
 
 
