@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from holidays import country_holidays
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -28,10 +28,8 @@ _SATURDAY = 5
 _log = logging.getLogger("router.calendar")
 
 
-class Overrides(BaseModel):
+class Overrides(BaseModel, frozen=True, extra="forbid"):
     """What an overrides file says; see `overrides.yaml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     announced: frozenset[int] = frozenset()
     off: frozenset[date] = frozenset()

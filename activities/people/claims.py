@@ -14,7 +14,7 @@ from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount
 from activities.people.tables import cents_of, fields_of, money_of
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
 from router.domain.locale import Localised
-from router.store.database import Database
+from router.store.database import Aggregate
 
 _claims = tables.claims
 _items = tables.claim_items
@@ -30,11 +30,8 @@ _FROM: dict[ClaimStatus, frozenset[ClaimStatus]] = {
 _STANDING: frozenset[ClaimStatus] = frozenset({"submitted", "settled"})
 
 
-class ClaimBook:
+class ClaimBook(Aggregate):
     """Who claims what. Every write happens once for its key, or for the claim it names."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def submit(
         self, owner: Owner, key: str, items: Sequence[ClaimItem], reason: str

@@ -5,7 +5,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, Field, PlainSerializer
 
 from router.domain.principals import Principal
 
@@ -51,10 +51,8 @@ InvoiceNumber = Annotated[
 ]
 
 
-class PeopleModel(BaseModel):
+class PeopleModel(BaseModel, frozen=True, extra="forbid"):
     """A value object: frozen, and closed to fields nobody declared."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Owner(PeopleModel):

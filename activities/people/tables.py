@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 
 from activities.people.records import MoneyAmount, Owner, PeopleModel
-from router.store.database import Database, Migrations
+from router.store.database import Aggregate, Migrations
 from router.store.tables import MomentType, required, texts
 
 PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0001")
@@ -152,15 +152,12 @@ Index("people_reservations_of_kind", *(reservations.c[n] for n in ("tenant", "ki
 Kept = TypeVar("Kept", bound=PeopleModel)
 
 
-class Book(Generic[Kept]):
+class Book(Aggregate, Generic[Kept]):
     """The rows of one table, as records of one kind. The database has the last word on a key."""
 
     table: ClassVar[Table]
     moment: ClassVar[str]
     """The column that says when a row was made."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def read(self, row: Row[Any]) -> Kept:
         """The record that a row holds."""

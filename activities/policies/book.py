@@ -14,7 +14,7 @@ from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from activities import provided
 from router.domain.errors import MisconfiguredError, RouterError
@@ -35,10 +35,8 @@ LONGEST = 1500
 _SECTION = re.compile(r"^## +", re.MULTILINE)
 
 
-class Passage(BaseModel):
+class Passage(BaseModel, frozen=True):
     """A part of a policy, quoted word for word."""
-
-    model_config = ConfigDict(frozen=True)
 
     file: str
     policy: str

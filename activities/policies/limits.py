@@ -5,7 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from activities import provided
 from activities.policies.book import SHIPPED
@@ -24,10 +24,8 @@ Category = Literal[
 Grade = Literal["staff", "director"]
 
 
-class _Closed(BaseModel):
+class _Closed(BaseModel, frozen=True, extra="forbid"):
     """A part of the file; a key that nobody knows is a slip."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class LimitPlace(_Closed):

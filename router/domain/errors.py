@@ -9,18 +9,16 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, JsonValue
 
 from router.domain.locale import Localised
 
 
-class Elicitation(BaseModel):
+class Elicitation(BaseModel, frozen=True):
     """One question, answered by calling the tool again with the answer under its `key`.
 
     `schema_` describes a flat object to fill in, empty for yes or no; `url` is an address to visit.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     key: str
     """The same for the same question, so that no answer is taken for that of another."""
@@ -29,20 +27,16 @@ class Elicitation(BaseModel):
     url: str | None = None
 
 
-class OfferedValue(BaseModel):
+class OfferedValue(BaseModel, frozen=True):
     """A value, how it is called on its button, and words that mean it; days as `2026-12-21`."""
-
-    model_config = ConfigDict(frozen=True)
 
     value: str
     label: Localised
     synonyms: tuple[str, ...] = ()
 
 
-class ArgumentOffer(BaseModel):
+class ArgumentOffer(BaseModel, frozen=True):
     """The values that an `argument` may have, and the question that they answer."""
-
-    model_config = ConfigDict(frozen=True)
 
     argument: str
     ask: Localised

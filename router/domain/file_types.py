@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
+from pydantic import AfterValidator, BaseModel, JsonValue
 
 MOST_BYTES = 10 * 1024 * 1024
 """The largest file that is kept."""
@@ -152,10 +152,8 @@ def _inside(path: str) -> str:
     return path
 
 
-class SkillFile(BaseModel):
+class SkillFile(BaseModel, frozen=True):
     """One file as it was when the skill was loaded, named by what is in it."""
-
-    model_config = ConfigDict(frozen=True)
 
     path: Annotated[str, AfterValidator(_inside)]
     """Within the skill's folder, with slashes: `references/limits.md`."""

@@ -2,16 +2,14 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 Locale = Literal["zh", "en"]
 LOCALES: tuple[Locale, ...] = ("zh", "en")
 
 
-class Localised(BaseModel):
+class Localised(BaseModel, frozen=True, extra="forbid"):
     """One text in both languages."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     zh: str
     en: str

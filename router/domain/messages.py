@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, TypeAdapter
+from pydantic import BaseModel, Field, JsonValue, StrictBool, TypeAdapter
 
 from router.domain.locale import Locale
 from router.domain.principals import CapabilityKind
@@ -30,10 +30,8 @@ ENDED: frozenset[FlowStatus] = frozenset(get_args(EndStatus))
 ASKING: frozenset[FlowStatus] = frozenset({"collecting", "confirming"})
 
 
-class ValueObject(BaseModel):
+class ValueObject(BaseModel, frozen=True, extra="forbid"):
     """A value object: frozen, and closed to fields nobody declared."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 LONGEST_QUESTION = 300

@@ -5,7 +5,7 @@ from datetime import date, datetime, time
 from typing import Literal, Protocol, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from router.domain.locale import Locale, Localised
 
@@ -27,10 +27,8 @@ RESERVED_ROLES = frozenset({EVERYONE, FLOW_ROLE, SERVICE_ROLE})
 """Roles that no token may give: whoever could, could be everybody, or do what approvals guard."""
 
 
-class Absence(BaseModel):
+class Absence(BaseModel, frozen=True, extra="forbid", populate_by_name=True):
     """Days on which somebody is away, both ends included, in their own time zone."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     first: date = Field(alias="from")
     last: date = Field(alias="to")
@@ -42,10 +40,8 @@ class Absence(BaseModel):
         return self
 
 
-class WorkShift(BaseModel):
+class WorkShift(BaseModel, frozen=True):
     """A part of the working day, such as 09:00-12:00; it ends on the day that it begins on."""
-
-    model_config = ConfigDict(frozen=True)
 
     begins: time
     ends: time
@@ -66,13 +62,11 @@ OFFICE_HOURS = (WorkShift.read("09:00-12:00"), WorkShift.read("13:00-18:00"))
 """Who has no other hours works eight a day."""
 
 
-class Principal(BaseModel):
+class Principal(BaseModel, frozen=True):
     """A person as the directory knows them. `manager` and `delegate` are user ids.
 
     `away` is when `delegate` stands in; `hours` are the shifts of a working day, in order.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     name: str
@@ -127,10 +121,8 @@ class PeopleDirectory(Directory, Protocol):
 CapabilityKind = Literal["flow", "skill", "tool"]
 
 
-class Capability(BaseModel):
+class Capability(BaseModel, frozen=True):
     """A flow, skill or tool: enough to list it, find it, and decide who may use it."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: CapabilityKind
     name: str

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from router.domain.file_types import safe_name, type_of
 from router.domain.locale import Locale, Localised
@@ -17,10 +17,8 @@ LogKind = Literal[
 ]
 
 
-class Record(BaseModel):
+class Record(BaseModel, frozen=True):
     """Base of all rows."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class ConversationRecord(Record):

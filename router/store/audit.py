@@ -6,17 +6,14 @@ from sqlalchemy import func, insert, select
 
 from router.domain.records import AuditEntry, AuditFilter, AuditRecord
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Aggregate
 from router.store.tables import page, records, to_row
 
 _audit = tables.audit
 
 
-class ToolCallAudit:
+class ToolCallAudit(Aggregate):
     """Who had which tool called, and what became of it."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def note(self, tenant: str, record: AuditRecord) -> None:
         """Add a row."""
@@ -40,11 +37,8 @@ class ToolCallAudit:
 _trail = tables.audit_trail
 
 
-class AuditTrail:
+class AuditTrail(Aggregate):
     """What operators did and looked at, each noted before it was done."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def note(self, deed: AuditEntry) -> None:
         """Add a line, there for good on return; where `Unavailable` is raised, don't act."""

@@ -8,26 +8,22 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from router.domain.records import FileRecord
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Aggregate
 from router.store.tables import from_row, record, to_row
 
 _files = tables.files
 _ABOUT = [column for column in _files.c if column.name != "content"]
 
 
-class Files:
+class Files(Aggregate):
     """Files of people: receipts that they handed in, and what tools made for them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._insert = database.insert(_files).on_conflict_do_nothing()
 
     async def keep(self, record: FileRecord, content: bytes) -> FileRecord:
         """Keep a file; where the id is there already, answer what is kept."""
         kept = select(*_ABOUT).filter_by(tenant=record.tenant, id=record.id)
 
         def keep(connection: Connection) -> FileRecord:
-            connection.execute(self._insert, to_row(record, content=content))
+            connection.execute(self._database.insert_new(_files), to_row(record, content=content))
             return from_row(FileRecord, connection.execute(kept).one())
 
         return await self._database.write(keep)
@@ -46,12 +42,8 @@ class Files:
 _skill_files = tables.skill_files
 
 
-class SkillFiles:
+class SkillFiles(Aggregate):
     """What is in the files of skills, by the SHA-256 of it, as long as a run may need it."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._insert = database.insert(_skill_files).on_conflict_do_nothing()
 
     async def keep(self, contents: Mapping[str, bytes]) -> None:
         """Keep what isn't kept yet; all of it counts as in use today."""
@@ -65,7 +57,7 @@ class SkillFiles:
             # Several workers start at once and read the same folder: whoever is first writes.
             for digest in sorted(digests - set(known)):
                 row = {"digest": digest, "content": contents[digest], "used_at": now}
-                connection.execute(self._insert, row)
+                connection.execute(self._database.insert_new(_skill_files), row)
 
         await self._database.write(work)
 
@@ -94,11 +86,8 @@ def _among(digests: Collection[str]) -> ColumnElement[bool]:
 _results = tables.results
 
 
-class Results:
+class Results(Aggregate):
     """Results of tools that are too long to be carried, for whoever had them called."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def keep(self, tenant: str, owner: str, tool: str, body: str) -> str:
         """Keep a result for its owner; the handle that it is read on with."""

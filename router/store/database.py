@@ -242,8 +242,12 @@ class Database:
                 yield connection
 
     def insert(self, table: Table) -> Insert:
-        """An insert that can say what happens where the row is there already; build it once."""
+        """An insert that can say what happens where the row is there already."""
         return sqlite.insert(table) if self.dialect == "sqlite" else postgresql.insert(table)
+
+    def insert_new(self, table: Table) -> Insert:
+        """An insert that does nothing where the row is there already."""
+        return self.insert(table).on_conflict_do_nothing()
 
     async def migrate(self, migrations: Migrations = ROUTER) -> None:
         """Bring the tables up to date; where they are, this is one query. Several may at once.
@@ -291,6 +295,13 @@ class Database:
             "see that it runs and that ROUTER_DATABASE_URL names it",
         )
         return Unavailable(f"the database {self} can't be used right now: {said}; {remedy}")
+
+
+class Aggregate:
+    """What belongs together, kept in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
 
 _PRIMARY = 0xFF

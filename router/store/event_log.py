@@ -28,7 +28,7 @@ from router.domain.records import (
     TurnFilter,
 )
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Aggregate, Database
 from router.store.live import Live
 from router.store.tables import from_row, records, to_row
 
@@ -85,11 +85,8 @@ def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list
 _ROUTE = ("kind", "by", "target")
 
 
-class RoutedTurns:
+class RoutedTurns(Aggregate):
     """Where everybody's messages went, for operators."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def listed(
         self, tenant: str, wanted: TurnFilter, before: int | None, limit: int

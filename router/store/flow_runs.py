@@ -19,7 +19,7 @@ from router.domain.records import (
     is_held,
 )
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Aggregate, Database
 from router.store.event_log import LogAppender
 from router.store.live import Live
 from router.store.tables import from_row, page, record, records, to_row, upsert
@@ -251,12 +251,8 @@ def _narrowing(wanted: RunFilter) -> list[ColumnElement[bool]]:
 _versions = tables.flow_versions
 
 
-class FlowVersions:
+class FlowVersions(Aggregate):
     """What each version of each flow does, as it was when a process first ran it."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._insert = database.insert(_versions).on_conflict_do_nothing()
 
     async def keep(self, flow: str, version: int, behaviour: str) -> str:
         """Keep what the version is unless that is known, and give what is known."""
@@ -266,7 +262,7 @@ class FlowVersions:
 
         def work(connection: Connection) -> str:
             # Several processes start at once: whoever is first writes, the others read that.
-            connection.execute(self._insert, row)
+            connection.execute(self._database.insert_new(_versions), row)
             return str(connection.execute(known).scalar_one())
 
         return await self._database.write(work)

@@ -8,26 +8,23 @@ from sqlalchemy import Connection, delete, select, update
 from router.domain.errors import DuplicateKey
 from router.domain.records import EffectRecord
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Aggregate
 from router.store.tables import from_row, record
 
 _keys = tables.keys
 
 
-class IdempotencyKeys:
+class IdempotencyKeys(Aggregate):
     """Which `Idempotency-Key` was used by whom with what."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._claim = database.insert(_keys).on_conflict_do_nothing()
 
     async def claim(self, tenant: str, user: str, key: str, digest: str) -> None:
         """Remember the key; raises `DuplicateKey` where it came with another digest before."""
         row = {"tenant": tenant, "user": user, "key": key, "digest": digest}
+        row_at = {**row, "claimed_at": datetime.now(UTC)}
         kept = select(_keys.c.digest).filter_by(tenant=tenant, user=user, key=key)
 
         def claim(connection: Connection) -> bool:
-            added = connection.execute(self._claim, {**row, "claimed_at": datetime.now(UTC)})
+            added = connection.execute(self._database.insert_new(_keys), row_at)
             return bool(added.rowcount) or connection.execute(kept).scalar() == digest
 
         if not await self._database.write(claim):
@@ -45,12 +42,8 @@ class IdempotencyKeys:
 _effects = tables.effects
 
 
-class EffectsLedger:
+class EffectsLedger(Aggregate):
     """Every write that was sent out, by idempotency key: the memory that makes it once."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._begin = database.insert(_effects).on_conflict_do_nothing()
 
     async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
         """Note a call about to be sent: None where its key is new, else what is known of it.
@@ -58,10 +51,11 @@ class EffectsLedger:
         A key that comes with another tool or digest raises `DuplicateKey`.
         """
         row = {"key": key, "tool": tool, "digest": digest, "status": "begun"}
+        row_at = {**row, "begun_at": datetime.now(UTC)}
         kept = select(_effects).where(_effects.c.key == key)
 
         def begin(connection: Connection) -> EffectRecord | None:
-            added = connection.execute(self._begin, {**row, "begun_at": datetime.now(UTC)})
+            added = connection.execute(self._database.insert_new(_effects), row_at)
             if added.rowcount:
                 return None
             return from_row(EffectRecord, connection.execute(kept).one())

@@ -29,7 +29,7 @@ from sqlalchemy import (
 
 from router.domain.messages import ENDED
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Aggregate, Database
 
 _conversations = tables.conversations
 _log = tables.log
@@ -45,11 +45,8 @@ _AGED: tuple[tuple[Table, str], ...] = (
 """What goes by its own age, and the column that says it."""
 
 
-class Retention:
+class Retention(Aggregate):
     """What makes the house forget."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def expire(self, before: datetime) -> int:
         """Delete what nothing has happened to since then; how many conversations that were.
