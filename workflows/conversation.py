@@ -14,18 +14,19 @@ from temporalio import workflow
 from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
+from router.contracts import activities, start_options
 from router.contracts import conversation as contract
-from router.contracts import start_options
 from router.contracts.activities import RoutingDecision
 from router.contracts.failures import to_failure
 from router.contracts.skill_run import Steer
 from router.domain.commands import Clarify, StartFlow, TakeUp
 from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
 from router.domain.messages import Route, ToolResultAction, Turn
+from router.domain.records import LogEntry
 from workflows import memory, turns
-from workflows.activity import Visibility, drained
+from workflows.activity import Visibility, drained, perform
 from workflows.command_runner import CommandRunner
-from workflows.memory import ConversationRecords, text_of
+from workflows.memory import text_of
 from workflows.skill import SkillRuns
 from workflows.turns import TurnContext, TurnOutcome
 
@@ -89,7 +90,7 @@ class ConversationWorkflow:
         self._skills = SkillRuns()
         self._updates = 0
         self._last_word = workflow.now()
-        self._records = ConversationRecords(start)
+        self._whose = {"tenant": start.tenant, "conversation": start.conversation}
         self._visibility = Visibility()
 
     @workflow.run
@@ -105,7 +106,8 @@ class ConversationWorkflow:
             if self._full:
                 continue
             quiet_since = self._last_word
-            await self._records.keep(memory.put_away(self._carried()))
+            state = memory.put_away(self._carried())
+            await perform(activities.KEEP, activities.Keep(**self._whose, state=state))
             if workflow.all_handlers_finished() and self._last_word == quiet_since:
                 return
 
@@ -133,9 +135,11 @@ class ConversationWorkflow:
     async def _steer(self, submission: contract.Submission) -> None:
         """Tell it to whoever is at work, unless a rule takes it: a request for a flow waits."""
         text = submission.message.text
-        if not text or not self._skills.are_at_work:
+        if not text or not self._skills.at_work:
             return
-        reading = await turns.read_aside(self._context(submission, ""), self._state)
+        situation = turns.situation(self._context(submission, ""), self._state)
+        heard = activities.Understand(message=submission.message, situation=situation)
+        reading = await perform(activities.UNDERSTAND, heard)
         for_router = StartFlow | Clarify | TakeUp
         if not any(isinstance(command, for_router) for command in reading.commands):
             said = Steer(message_id=submission.message_id, text=text)
@@ -179,9 +183,14 @@ class ConversationWorkflow:
                 told, after = self._with_news(first)
                 start = self._start
                 rows = memory.rows_of_news(start.conversation, start.owner, told)
-                await self._records.write(rows)
+                if rows:
+                    await self._write(rows)
                 self._state = after
                 self._unheard.remove(first)
+
+    async def _write(self, entries: list[LogEntry]) -> None:
+        written = activities.Write(tenant=self._start.tenant, entries=entries)
+        await perform(activities.WRITE, written)
 
     def _with_news(self, news: contract.News) -> tuple[contract.News, contract.ConversationState]:
         """What to say of the news, and the state after it."""
@@ -232,9 +241,10 @@ class ConversationWorkflow:
     async def _recall(self) -> None:
         if self._recalled:
             return
-        state = await self._records.snapshot()
-        if state is not None:
-            self._state = state
+        asked = activities.Recall(**self._whose)
+        kept = (await perform(activities.RECALL, asked, summary="snapshot")).state
+        if kept is not None:
+            self._state = kept
             self._asked_of_old = self._asked
         self._recalled = True
 
@@ -248,7 +258,8 @@ class ConversationWorkflow:
             return held.turn
         if held is None and (submission.fresh or not self._state.older):
             return None
-        recorded = await self._records.turn(id_)
+        asked = activities.Recall(**self._whose, message_id=id_)
+        recorded = (await perform(activities.RECALL, asked, summary=f"message {id_}")).turn
         if recorded is None:
             return None
         if recorded.digest != digest:
@@ -261,7 +272,7 @@ class ConversationWorkflow:
         turn = await self._turn_of(message)
         said, began = memory.as_text(submission.message, before), message.began
         rows = memory.rows_of_turn(message.conversation, submission, said, turn, began)
-        await self._records.write(rows)
+        await self._write(rows)
         digest = submission.message.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
         state = memory.with_turn(self._state, held).changed(heard_at=workflow.now())

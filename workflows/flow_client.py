@@ -23,69 +23,6 @@ from workflows.activity import fresh_id, perform
 from workflows.turns import TurnContext, TurnOutcome
 
 
-class TellClient:
-    """Tells runs what one message means to them."""
-
-    def __init__(self, message: TurnContext) -> None:
-        self.stopped = False
-        """True once the turn was stopped while a flow was told something."""
-        self.told_at = message.began
-        """When the last was told."""
-        self._message = message
-        self._told = 0
-
-    async def begin(self, flow: str, event: events.Began) -> FlowAnswer | None:
-        """Start a run; None where there is no such flow (any more)."""
-        id_ = workflow_id(flow, self._message.caller.tenant, fresh_id())
-        return await self._tell(id_, flow, event, first=True)
-
-    async def tell(self, run: FlowView, event: Told) -> FlowAnswer | None:
-        """What the run says to it; None where it is over."""
-        id_ = workflow_id(run.flow, self._message.caller.tenant, run.id)
-        return await self._tell(id_, run.flow, event, first=False)
-
-    async def ask_again(self, run: FlowView) -> FlowAnswer | None:
-        """What the run asks, once more, as after something else; None where it is over."""
-        return await self.tell(run, events.Unclear(by=self._message.caller.id, count=False))
-
-    async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
-        self._told, self.told_at = self._told + 1, workflow.now()
-        message = self._message
-        tell = activities.TellFlow(
-            workflow_id=id_,
-            flow=flow,
-            event=event,
-            caller=message.caller,
-            locale=message.locale,
-            conversation=message.conversation,
-            first=first,
-            update_id=f"{message.conversation}:{message.id}:{self._told}",
-        )
-        telling = perform(activities.TELL_FLOW, tell, summary=f"{event.type} ▸ {flow}")
-        try:
-            return (await self._heard_out(telling)).answer
-        except ActivityError as error:
-            if first and not is_cancelled_exception(error):
-                # Stop a run that nobody heard begin: the turn will say that nothing was done.
-                with suppress(FailureError):  # it may never have begun
-                    await workflow.get_external_workflow_handle(id_).signal(STOP)
-            raise
-
-    async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
-        """What a flow says, even to a turn that is stopped meanwhile, but not twice.
-
-        Nothing untells a flow what it was told, and it says each thing once.
-        """
-        answering = asyncio.ensure_future(telling)
-        try:
-            return await asyncio.shield(answering)
-        except asyncio.CancelledError:
-            if answering.cancelled():
-                raise
-            self.stopped = True
-            return await answering
-
-
 def event_of(command: commands.Command, active: FlowView, message: TurnContext) -> Told:
     """What a command means to the run that is being talked about.
 
@@ -126,13 +63,10 @@ class FlowClient:
         self._message = message
         self._outcome = outcome
         self._unheard = unheard
-        self._teller = TellClient(message)
-        self._interrupted = False
-
-    @property
-    def stopped(self) -> bool:
-        """True once the turn was stopped while flows were listened to."""
-        return self._interrupted or self._teller.stopped
+        self._sent = 0
+        self._sent_at = message.began
+        self.stopped = False
+        """True once the turn was stopped while flows were told something, or listened to."""
 
     async def start(self, flow: str, event: events.Began) -> None:
         """Start a flow; what was talked about waits, or the new one where that was just begun."""
@@ -143,7 +77,7 @@ class FlowClient:
             return
         paused = [*outcome.state.paused, active] if active else outcome.state.paused
         outcome.change(paused=paused, active=None)
-        answer = await self._teller.begin(flow, event)
+        answer = await self._begin(flow, event)
         if answer is None:
             outcome.replies.append(self._message.says(notices.FLOW_GONE))
             await self._resume()
@@ -152,7 +86,7 @@ class FlowClient:
 
     async def _start_later(self, flow: str, event: events.Began) -> None:
         outcome, message = self._outcome, self._message
-        answer = await self._teller.begin(flow, event)
+        answer = await self._begin(flow, event)
         if answer is None or not answer.view.asking:
             outcome.replies += answer.replies if answer else [message.says(notices.FLOW_GONE)]
             return
@@ -166,7 +100,7 @@ class FlowClient:
         if active is None:
             outcome.replies.append(self._message.says(notices.NOTHING_ACTIVE))
             return
-        answer = await self._teller.tell(active, event_of(command, active, self._message))
+        answer = await self._tell(active, event_of(command, active, self._message))
         if answer is None:
             outcome.change(active=None)
             outcome.void = True
@@ -176,7 +110,7 @@ class FlowClient:
     async def ask_again(self) -> None:
         """A question in between was answered: back to the one that the flow asked."""
         active = self._outcome.state.active
-        answer = None if active is None else await self._teller.ask_again(active)
+        answer = None if active is None else await self._repeated(active)
         if answer is not None:
             await self._heard(answer)
 
@@ -184,7 +118,7 @@ class FlowClient:
         """Cancel a run that asks nothing; it may be done by now."""
         outcome, answer = self._outcome, None
         if run is not None:
-            answer = await self._teller.tell(run, events.Cancelled(by=self._message.caller.id))
+            answer = await self._tell(run, events.Cancelled(by=self._message.caller.id))
         if answer is None:
             gone = "at_work" if run is outcome.state.at_work else "handed_in"
             outcome.change(**{gone: None})
@@ -210,7 +144,7 @@ class FlowClient:
             return
         others = [one for one in state.paused if one.id != run]
         outcome.change(paused=[*others, state.active] if state.active else others, active=None)
-        answer = await self._teller.ask_again(view)
+        answer = await self._repeated(view)
         if answer is None:
             outcome.replies.append(says(notices.OVER_ALREADY))
             await self._resume()
@@ -239,7 +173,7 @@ class FlowClient:
 
     async def _hear_from(self, begun: list[str]) -> None:
         """Say the first word of runs that were begun, if it is there; what comes later is news."""
-        left = self._teller.told_at + PATIENCE - workflow.now()
+        left = self._sent_at + PATIENCE - workflow.now()
         try:
             await workflow.wait_condition(
                 lambda: {news.view.id for news in self._unheard}.issuperset(begun),
@@ -249,7 +183,7 @@ class FlowClient:
         except TimeoutError:
             workflow.logger.info("not heard of yet: %s", ", ".join(begun))
         except asyncio.CancelledError:
-            self._interrupted = True
+            self.stopped = True
         outcome = self._outcome
         for news in [news for news in self._unheard if news.view.id in begun]:
             told = memory.as_told(outcome.state, news, self._message.locale)
@@ -268,9 +202,60 @@ class FlowClient:
                 return
             *rest, last = outcome.state.paused
             outcome.change(paused=rest)
-            answer = await self._teller.ask_again(last)
+            answer = await self._repeated(last)
             if answer is not None and answer.view.asking:
                 back = self._message.says(notices.back_to(last.title))
                 outcome.replies += [back, *answer.replies]
                 outcome.flow = outcome.flow or answer.view.summary
                 outcome.change(active=answer.view)
+
+    async def _begin(self, flow: str, event: events.Began) -> FlowAnswer | None:
+        """Start a run; None where there is no such flow (any more)."""
+        id_ = workflow_id(flow, self._message.caller.tenant, fresh_id())
+        return await self._send(id_, flow, event, first=True)
+
+    async def _tell(self, run: FlowView, event: Told) -> FlowAnswer | None:
+        """What the run says to it; None where it is over."""
+        id_ = workflow_id(run.flow, self._message.caller.tenant, run.id)
+        return await self._send(id_, run.flow, event, first=False)
+
+    async def _repeated(self, run: FlowView) -> FlowAnswer | None:
+        """What the run asks, once more, as after something else; None where it is over."""
+        return await self._tell(run, events.Unclear(by=self._message.caller.id, count=False))
+
+    async def _send(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
+        self._sent, self._sent_at = self._sent + 1, workflow.now()
+        message = self._message
+        tell = activities.TellFlow(
+            workflow_id=id_,
+            flow=flow,
+            event=event,
+            caller=message.caller,
+            locale=message.locale,
+            conversation=message.conversation,
+            first=first,
+            update_id=f"{message.conversation}:{message.id}:{self._sent}",
+        )
+        telling = perform(activities.TELL_FLOW, tell, summary=f"{event.type} ▸ {flow}")
+        try:
+            return (await self._heard_out(telling)).answer
+        except ActivityError as error:
+            if first and not is_cancelled_exception(error):
+                # Stop a run that nobody heard begin: the turn will say that nothing was done.
+                with suppress(FailureError):  # it may never have begun
+                    await workflow.get_external_workflow_handle(id_).signal(STOP)
+            raise
+
+    async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
+        """What a flow says, even to a turn that is stopped meanwhile, but not twice.
+
+        Nothing untells a flow what it was told, and it says each thing once.
+        """
+        answering = asyncio.ensure_future(telling)
+        try:
+            return await asyncio.shield(answering)
+        except asyncio.CancelledError:
+            if answering.cancelled():
+                raise
+            self.stopped = True
+            return await answering

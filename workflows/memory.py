@@ -12,7 +12,6 @@ from typing import Literal
 from pydantic import JsonValue
 from temporalio import workflow
 
-from router.contracts import activities
 from router.contracts.conversation import (
     ActiveSkill,
     ConversationStart,
@@ -30,12 +29,11 @@ from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain import messages
 from router.domain.locale import Locale
 from router.domain.progress import ProgressPlace, ToolCallProgress
-from router.domain.records import LogEntry, RecordedTurn
+from router.domain.records import LogEntry
 from router.flow import paused
 from router.flow.paused import PausedRun, run_meant
 from router.flow.view import FlowView
 from workflows import notices
-from workflows.activity import perform
 
 IDS = 200
 ANSWERS = 50
@@ -375,30 +373,3 @@ def _label(value: JsonValue, before: ConversationState) -> str:
     flows = {one.run: one.flow for one in before.lapsed} | {v.id: v.flow for v in before.paused}
     run = run_meant(value)
     return named or (f"▶ {flows[run]}" if run in flows else str(value))
-
-
-class ConversationRecords:
-    """Those of one conversation, each read or written by a local activity."""
-
-    def __init__(self, start: ConversationStart) -> None:
-        self._tenant = start.tenant
-        self._whose = {"tenant": start.tenant, "conversation": start.conversation}
-
-    async def snapshot(self) -> ConversationState | None:
-        """The state in which the conversation was last put away; None where it never was."""
-        asked = activities.Recall(**self._whose)
-        return (await perform(activities.RECALL, asked, summary="snapshot")).state
-
-    async def turn(self, message_id: str) -> RecordedTurn | None:
-        """What the message was answered with; None where it never was."""
-        asked = activities.Recall(**self._whose, message_id=message_id)
-        return (await perform(activities.RECALL, asked, summary=f"message {message_id}")).turn
-
-    async def keep(self, state: ConversationState) -> None:
-        """Keep the state for the message that opens the conversation again."""
-        await perform(activities.KEEP, activities.Keep(**self._whose, state=state))
-
-    async def write(self, entries: list[LogEntry]) -> None:
-        """Append the rows to the event log, if any."""
-        if entries:
-            await perform(activities.WRITE, activities.Write(tenant=self._tenant, entries=entries))

@@ -20,20 +20,8 @@ from router.contracts.skill_run import Ending, SkillStart
 from router.domain.messages import Usage
 from router.routing.planner import Planned, Reflected, complained
 from router.routing.skill_memory import AgentMemory
+from router.skill import loop
 from router.skill import plan as plans
-from router.skill.loop import (
-    LAST_SECONDS,
-    STOPPED,
-    LoopProgress,
-    Share,
-    Stop,
-    left,
-    share,
-    stopped,
-    why_last,
-    why_no_room,
-    why_stop,
-)
 from router.skill.plan import StepBrief
 from workflows.activity import perform
 from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
@@ -50,7 +38,7 @@ class StepExecution:
 
     part: StepBrief
     agent: SubAgent
-    share: Share
+    share: loop.Share
     began: int
     task: "asyncio.Task[plans.StepResult]"
 
@@ -68,7 +56,7 @@ class StepExecutor:
 
     def __init__(self, start: SkillStart, ends: datetime, interrupted: Callable[[], bool]) -> None:
         self._start = start
-        self._ends = ends - timedelta(seconds=LAST_SECONDS)
+        self._ends = ends - timedelta(seconds=loop.LAST_SECONDS)
         self._interrupted = interrupted
         self._runs: dict[str, StepExecution] = {}
 
@@ -81,11 +69,11 @@ class StepExecutor:
         return frozenset(self._runs)
 
     @property
-    def promised(self) -> Share:
+    def promised(self) -> loop.Share:
         """What they may spend all together."""
-        return sum((run.share for run in self._runs.values()), Share())
+        return sum((run.share for run in self._runs.values()), loop.Share())
 
-    def begin(self, part: StepBrief, share: Share, progress: LoopProgress) -> None:
+    def begin(self, part: StepBrief, share: loop.Share, progress: loop.LoopProgress) -> None:
         """Have the step worked on, with its share of what the whole run has left."""
         spent = sum((run.agent.progress.usage for run in self._runs.values()), progress.usage)
         agent = SubAgent(self._start_of(part, share, progress.steps, spent), self._ends)
@@ -106,7 +94,7 @@ class StepExecutor:
         await asyncio.gather(*(run.task for run in stopped), return_exceptions=True)
         return stopped
 
-    def _start_of(self, part: StepBrief, share: Share, began: int, spent: Usage) -> SkillStart:
+    def _start_of(self, part: StepBrief, share: loop.Share, began: int, spent: Usage) -> SkillStart:
         """What the step's sub-agent begins with; steps count on: no two tries have the same."""
         task, account = self._start.task, self._start.account
         bounds = {"max_turns": began + share.turns, "token_budget": share.tokens}
@@ -115,7 +103,7 @@ class StepExecutor:
             task=task.model_copy(update={"skill": skill, "part": part, "history": []}),
             account=account.changed(spent=account.spent + spent),
             memory=AgentMemory(),
-            progress=LoopProgress(steps=began),
+            progress=loop.LoopProgress(steps=began),
             calls=[],
             heard=[],
         )
@@ -150,7 +138,7 @@ class PlanAgent(SkillAgent):
         """A plan, the work on its steps, or a reflection; None where something is to follow."""
         self._hear()
         plan = self.memory.plan
-        stop = why_stop(self._start.task.skill, self.progress, self._seconds_left)
+        stop = loop.why_stop(self._start.task.skill, self.progress, self._seconds_left)
         if stop is not None:
             return self._stopped(stop)
         to_do = bool(plan and plan.ready())
@@ -166,13 +154,14 @@ class PlanAgent(SkillAgent):
             await self._work(plan)
         return None
 
-    def _why_last(self, *, to_do: bool) -> Stop | None:
+    def _why_last(self, *, to_do: bool) -> loop.Stop | None:
         """Why nothing but an answer can follow: a step needs time and turns, a question a turn."""
         skill, progress, plan = self._start.task.skill, self.progress, self.memory.plan
         judging = plan is not None and not plan.revising and not to_do
-        seconds = self._seconds_left - (0 if judging else LAST_SECONDS)
-        question = Share(turns=0 if to_do else 1)
-        return why_last(skill, progress, seconds) or why_no_room(left(skill, progress, question))
+        seconds = self._seconds_left - (0 if judging else loop.LAST_SECONDS)
+        question = loop.Share(turns=0 if to_do else 1)
+        room = loop.left(skill, progress, question)
+        return loop.why_last(skill, progress, seconds) or loop.why_no_room(room)
 
     def _hear(self) -> bool:
         if heard := super()._hear():
@@ -227,8 +216,8 @@ class PlanAgent(SkillAgent):
             long = workflow.info().is_continue_as_new_suggested()
             if len(self._runs) == AT_ONCE or self._steered or long:
                 break
-            room = left(self._start.task.skill, self.progress, self._runs.promised)
-            mine = share(room, plan.open - len(self._runs))
+            room = loop.left(self._start.task.skill, self.progress, self._runs.promised)
+            mine = loop.share(room, plan.open - len(self._runs))
             if mine is None:
                 break
             self._runs.begin(plan.part(step), mine, self.progress)
@@ -301,9 +290,9 @@ class PlanAgent(SkillAgent):
         self.progress = self.progress.after(answer.usage, fruitless=fruitless)
         return answer
 
-    def _stopped(self, why: Stop, said: str = "") -> AgentEnded:
+    def _stopped(self, why: loop.Stop, said: str = "") -> AgentEnded:
         plan, locale = self.memory.plan, self._start.locale
-        said = said or STOPPED[why].within(locale)
+        said = said or loop.STOPPED[why].within(locale)
         if plan is not None:
             return AgentEnded(plans.reached(said, plan, locale), why)
-        return AgentEnded(stopped(said, self.found, locale), why)
+        return AgentEnded(loop.stopped(said, self.found, locale), why)

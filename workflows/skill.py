@@ -35,13 +35,13 @@ class SkillRuns:
     """Those of one conversation.
 
     `heard` says which skill heeded a message; `stopped` has what those left behind that were
-    stopped with their turn, and `calls` what the turn called itself.
+    stopped with their turn, `calls` what the turn called itself, `at_work` those under way, by id.
     """
 
     heard: dict[str, str] = field(default_factory=dict)
     stopped: list[tuple[SkillStart, SkillOutcome]] = field(default_factory=list)
     calls: list[ToolCallView] = field(default_factory=list)
-    _at_work: dict[str, ChildWorkflowHandle[Any, Any]] = field(default_factory=dict)
+    at_work: dict[str, ChildWorkflowHandle[Any, Any]] = field(default_factory=dict)
 
     async def run(self, start: SkillStart, locale: Locale) -> SkillOutcome:
         """What the sub-agent comes to; raises `ChildWorkflowError` where it fails."""
@@ -55,29 +55,24 @@ class SkillRuns:
             task_timeout=TASK_TIMEOUT,
             static_summary=skill.title.within(locale),
         )
-        self._at_work[id_] = handle
+        self.at_work[id_] = handle
         try:
             outcome: SkillOutcome = await handle
         finally:
-            del self._at_work[id_]
+            del self.at_work[id_]
         self.heard |= dict.fromkeys(outcome.heard, skill.name)
         if outcome.ending == "cancelled":
             self.stopped.append((start, outcome))
         return outcome
 
-    @property
-    def are_at_work(self) -> bool:
-        """True where anybody is."""
-        return bool(self._at_work)
-
     async def gone(self) -> None:
         """Return once nobody is at work any more, of those that were told to stop."""
-        if self._at_work:
-            await workflow.wait_condition(lambda: not self._at_work)
+        if self.at_work:
+            await workflow.wait_condition(lambda: not self.at_work)
 
     async def steer(self, said: Steer) -> None:
         """Tell it to everyone who is at work; who has ended meanwhile doesn't hear it."""
-        for handle in list(self._at_work.values()):
+        for handle in list(self.at_work.values()):
             with suppress(FailureError):
                 await handle.signal(STEER, said)
 

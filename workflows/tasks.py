@@ -8,29 +8,14 @@ did, and hands over to its parent what can still be undone when it has ended.
 import asyncio
 from datetime import timedelta
 
-from temporalio import workflow
+from temporalio import exceptions, workflow
 from temporalio.common import RetryPolicy, WorkflowIDReusePolicy
-from temporalio.exceptions import (
-    ActivityError,
-    ChildWorkflowError,
-    FailureError,
-    WorkflowAlreadyStartedError,
-    is_cancelled_exception,
-)
-from temporalio.exceptions import TimeoutError as ActivityTimeoutError
+from temporalio.exceptions import ActivityError
 
 from router.contracts import activities
+from router.contracts import flow as contract
 from router.contracts.failures import RETRYABLE, from_failure
-from router.contracts.flow import (
-    AGREED,
-    STOP,
-    WORKFLOW,
-    CallLimits,
-    DecisionTaken,
-    FlowEnded,
-    FlowStart,
-    workflow_id,
-)
+from router.contracts.flow import CallLimits, DecisionTaken, FlowEnded, FlowStart
 from router.contracts.start_options import TASK_TIMEOUT, of_run
 from router.domain import errors
 from router.domain.locale import Localised
@@ -104,7 +89,7 @@ def _kind(task: Task, failure: ActivityError, limits: CallLimits) -> FailureKind
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
         return "arguments"
-    lost = isinstance(failure.cause, ActivityTimeoutError) and limits.writes
+    lost = isinstance(failure.cause, exceptions.TimeoutError) and limits.writes
     if (lost and task.may_change_something) or isinstance(error, errors.UnknownOutcome):
         return "unknown"
     out_of_reach = error is None or isinstance(error, (errors.OutOfReach, *RETRYABLE))
@@ -160,9 +145,9 @@ class Children:
             flow, requester = start.definition.flow, start.requester
             about = f"{start.definition.title.en} of {requester.id}"
             child: Child = await workflow.start_child_workflow(
-                WORKFLOW,
+                contract.WORKFLOW,
                 start,
-                id=workflow_id(flow, requester.tenant, task.key),
+                id=contract.workflow_id(flow, requester.tenant, task.key),
                 result_type=FlowEnded,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
@@ -174,7 +159,7 @@ class Children:
             if task.detached:
                 return Finished(task=task.id, status="running")
             ended = await child
-        except (ChildWorkflowError, WorkflowAlreadyStartedError):
+        except (exceptions.ChildWorkflowError, exceptions.WorkflowAlreadyStartedError):
             begun.cancel()
             return _failed(task, GONE, run)
         return Finished(task=task.id, **ended.model_dump(include=HANDED_OVER))
@@ -182,12 +167,12 @@ class Children:
     async def tell(self, task: Task) -> None:
         """Tell the run to cancel itself, or a branch what was agreed to; not where it has ended."""
         agreed = None if task.stopping else Agreed(agreements=list(task.agreed))
-        signal = AGREED if agreed else STOP
+        signal = contract.AGREED if agreed else contract.STOP
         try:
             child = await asyncio.shield(self._begun[task.id])
             await child.signal(signal, agreed)
-        except FailureError as error:
-            if is_cancelled_exception(error):
+        except exceptions.FailureError as error:
+            if exceptions.is_cancelled_exception(error):
                 raise
             workflow.logger.info("%s %s ended before %r", task.name, task.key, signal)
 

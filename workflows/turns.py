@@ -166,15 +166,15 @@ def reminder(
 
 async def decide(message: TurnContext, state: ConversationState) -> RoutingDecision:
     """What is to be done about the message."""
-    said, situation = message.submission.message, _situation(message, state)
-    given = activities.Understand(message=said, situation=situation, caller=message.caller)
+    said, known = message.submission.message, situation(message, state)
+    given = activities.Understand(message=said, situation=known, caller=message.caller)
     reading = await perform(activities.UNDERSTAND, given)
     if reading.route is not None:
         decided = RoutingDecision(route=reading.route, commands=reading.commands)
         return decided.changed(tools=reading.tools, plainly=reading.plainly)
     undecided = activities.Decide(
         message=said,
-        situation=situation,
+        situation=known,
         account=message.account(Usage()),
         history=state.history,
         earlier=memory.earlier(state),
@@ -182,14 +182,8 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
     return await perform(activities.DECIDE, undecided)
 
 
-async def read_aside(message: TurnContext, state: ConversationState) -> activities.Understood:
-    """What rules alone make of a message that comes while another is being answered."""
-    said, situation = message.submission.message, _situation(message, state)
-    given = activities.Understand(message=said, situation=situation)
-    return await perform(activities.UNDERSTAND, given)
-
-
-def _situation(message: TurnContext, state: ConversationState) -> Situation:
+def situation(message: TurnContext, state: ConversationState) -> Situation:
+    """Everything besides the message that its meaning may depend on."""
     return Situation(
         now=message.now,
         locale=message.locale,
