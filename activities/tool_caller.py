@@ -44,7 +44,7 @@ from router.store.blobs import Results
 from router.store.idempotency import EffectsLedger
 from router.telemetry.metrics import REFUSED
 from router.tool.context import Dependencies, ToolContext, needless
-from router.tool.gate import Admitted, Attempt, admit, lacks_confirmation, screen
+from router.tool.gate import Attempt, admit, lacks_confirmation, screen
 from router.tool.registry import Registry
 from router.tool.results import keepable_text
 from router.tool.tool import Tool
@@ -157,7 +157,7 @@ class ToolCaller:
 
         Raises what the gate and `run_admitted` raise, and `TooManyRequests` for too many a minute.
         """
-        admitted: Admitted | None = None
+        admitted: Tool | None = None
         try:
             await self._check_rate(call)
             admitted = await let_through(self.registry, call, confirmed, self._dependencies)
@@ -168,7 +168,7 @@ class ToolCaller:
         except asyncio.CancelledError:
             if admitted is not None:
                 # A stopped read has found nothing; what a stopped write has done, nobody can tell.
-                outcome = "unknown" if admitted.tool.writes else "failed"
+                outcome = "unknown" if admitted.writes else "failed"
                 await self._note(call, "admitted", outcome, "stopped while it ran")
             raise
         except Exception as error:
@@ -188,23 +188,22 @@ class ToolCaller:
         No rate counts it, no ledger notes it; the audit does. Raises as `screen`, `check_rules`.
         """
         try:
-            screened = screen(self.registry, attempt_of(call, confirmed=False))
-            about = await check_rules(screened, call, self._dependencies)
+            tool = screen(self.registry, attempt_of(call, confirmed=False))
+            about = await check_rules(tool, call, self._dependencies)
         except RouterError as error:
             await self._note_failure(call, error, admitted=False)
             raise
         await self._note(call, "checked")
         return about
 
-    async def _answered(self, admitted: Admitted, call: ToolCall) -> tuple[JsonValue, str]:
-        tool = admitted.tool
+    async def _answered(self, tool: Tool, call: ToolCall) -> tuple[JsonValue, str]:
         known = self._remembered.find(tool, call)
         if known is not None:
             return known[0], "cached"
         page = Paging(self._results, call) if _is_read_by_a_person(call) else None
         async with self._places.taken(tool):
             result = await run_admitted(
-                admitted, call, self._ledger, self._dependencies, page, self._telling
+                tool, call, self._ledger, self._dependencies, page, self._telling
             )
         self._remembered.keep(tool, call, result)
         return result, "done"
@@ -252,26 +251,23 @@ class ToolCaller:
 
 async def let_through(
     registry: Registry, call: ToolCall, confirmed: bool, dependencies: Dependencies
-) -> Admitted:
+) -> Tool:
     """The gate, with the tool's own rules before a confirmation is demanded; raises as both do."""
     attempt = attempt_of(call, confirmed)
-    screened = screen(registry, attempt)
-    if lacks_confirmation(screened.tool, attempt):
-        await check_rules(screened, call, dependencies)
+    tool = screen(registry, attempt)
+    if lacks_confirmation(tool, attempt):
+        await check_rules(tool, call, dependencies)
     return admit(registry, attempt)
 
 
-async def check_rules(
-    admitted: Admitted, call: ToolCall, dependencies: Dependencies
-) -> Localised | None:
+async def check_rules(tool: Tool, call: ToolCall, dependencies: Dependencies) -> Localised | None:
     """What the call is about, where the tool's own rules say so; raises what they raise."""
-    check, tool = admitted.tool.check, admitted.tool
-    if check is None:
+    if tool.check is None:
         return None
     own = with_own_keys(call)
     context = _context(own, None, Keeping(tool, own.caller, dependencies))
     async with _foreseen(tool, context):
-        return await check(admitted.arguments, context, dependencies)
+        return await tool.check(call.arguments, context, dependencies)
 
 
 def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:
@@ -282,7 +278,7 @@ def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:
 
 
 async def run_admitted(
-    admitted: Admitted,
+    tool: Tool,
     call: ToolCall,
     ledger: EffectsLedger,
     dependencies: Dependencies,
@@ -295,17 +291,17 @@ async def run_admitted(
     long) or whatever error of the house it raised. What is over 64 KiB is what `page` makes of it;
     without, an `UnusableResult` for a read, and for a write a result that says that it is done.
     """
-    own, tool = with_own_keys(call), admitted.tool
+    own = with_own_keys(call)
 
     async def send() -> JsonValue:
         context = _context(own, telling, Keeping(tool, own.caller, dependencies))
         async with _foreseen(tool, context):
-            answering = tool.call(admitted.arguments, context, dependencies)
+            answering = tool.call(call.arguments, context, dependencies)
             return await kept(tool, answering, own.spoken)
 
     # What the check of a write that was begun before would find may be its own doing.
     if tool.check is not None and not (tool.writes and await ledger.find(own.key)):
-        await check_rules(admitted, call, dependencies)
+        await check_rules(tool, call, dependencies)
     result = await (once(ledger, tool, own, send) if tool.writes else send())
     return await carried(tool, result, page, own.spoken)
 

@@ -20,5 +20,5 @@ async def run_tool(
 
     `confirmed` says that the caller has seen these arguments and agreed.
     """
-    admitted = await let_through(registry, call, confirmed, dependencies)
-    return await run_admitted(admitted, call, ledger, dependencies)
+    tool = await let_through(registry, call, confirmed, dependencies)
+    return await run_admitted(tool, call, ledger, dependencies)

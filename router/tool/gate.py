@@ -40,16 +40,8 @@ class Attempt:
     """The key of the call that this one takes back."""
 
 
-@dataclass(frozen=True)
-class Admitted:
-    """A call that may be made: the tool, and its arguments, checked."""
-
-    tool: Tool
-    arguments: Mapping[str, JsonValue]
-
-
-def screen(registry: Registry, attempt: Attempt) -> Admitted:
-    """What of the gate comes before the tool's own rules: who calls, and with what.
+def screen(registry: Registry, attempt: Attempt) -> Tool:
+    """What of the gate comes before the tool's own rules: who calls, and with what; the tool.
 
     Raises, in the order of the checks:
         NotFound: There is no such tool.
@@ -70,18 +62,18 @@ def screen(registry: Registry, attempt: Attempt) -> Admitted:
         zh = f"“{tool.title.zh}”的参数不对：{named}" + (f"；还有 {more} 处" if more > 0 else "")
         en = f"{tool.name}: {named}" + (f"; and {more} more" if more > 0 else "")
         raise ArgumentsToolError(Localised(zh=zh, en=en))
-    return Admitted(tool, attempt.arguments)
+    return tool
 
 
-def admit(registry: Registry, attempt: Attempt) -> Admitted:
-    """Let a call through, or say why not.
+def admit(registry: Registry, attempt: Attempt) -> Tool:
+    """The tool, for a call that may be made.
 
     Raises what `screen` raises, and then:
         Forbidden: It has to be confirmed first, and wasn't.
         PermanentToolError: It writes, and the call has no key to make it happen once.
         ArgumentsToolError: It takes a call back, and nobody says which.
     """
-    tool = screen(registry, attempt).tool
+    tool = screen(registry, attempt)
     if lacks_confirmation(tool, attempt):
         zh = f"“{tool.title.zh}”要等 {attempt.caller.id} 看过参数并确认之后才会执行"
         en = f"{tool.name} runs once {attempt.caller.id} has seen its arguments and confirmed them"
@@ -95,7 +87,7 @@ def admit(registry: Registry, attempt: Attempt) -> Admitted:
         zh = f"“{tool.title.zh}”撤销的是 {undone} 的一次调用，请给出它的键"
         en = f"{tool.name} takes back one call of {undone}; name its key"
         raise ArgumentsToolError(Localised(zh=zh, en=en))
-    return Admitted(tool, attempt.arguments)
+    return tool
 
 
 def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
