@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from router.api.dependencies import Services, known
+from router.api.dependencies import Caller, Given, Services, known
 from router.api.idempotency import claim
 from router.api.params import Comment, Key
 from router.api.runs import word_of
@@ -61,7 +61,7 @@ class DecisionBody(BaseModel):
         return self
 
 
-async def own_approval(services: Services, caller: Principal, approval: str) -> ApprovalRecord:
+async def own_approval(services: Given, caller: Caller, approval: str) -> ApprovalRecord:
     """The approval that the caller was asked for, decided or not; `NotFound` where it isn't."""
     record = await services.store.runs.find_approval(caller.tenant, known(approval, "approval"))
     if record is None or record.person != caller.id:

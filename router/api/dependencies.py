@@ -184,13 +184,8 @@ async def note_sign_in(request: Request, person: Principal) -> None:
     """Note in the audit trail who came in, where a token proves nothing: under `dev`."""
     state = AppState.of(request)
     if state.services.settings.auth == "dev":
-        audit, sender = audit_of(request, person), sender_of(request)
+        audit, sender = await audit_of(request, person), sender_of(request)
         await state.arrivals.note(audit, "person.sign_in", whose=person.id, detail=sender)
-
-
-def audit_of(request: Request, person: Principal) -> AuditWriter:
-    """What notes the person's acts of this request in the audit trail."""
-    return AuditWriter(AppState.of(request).services.store.trail, person, request_id_of(request))
 
 
 class PageParams(BaseModel):
@@ -229,11 +224,12 @@ Person = Annotated[Principal, Depends(_person)]
 """The caller, who may ask for something: a person; 403 where it is a service account."""
 
 
-async def _audit(request: Request, caller: Caller) -> AuditWriter:
-    return audit_of(request, caller)
+async def audit_of(request: Request, person: Caller) -> AuditWriter:
+    """What notes the person's acts of this request in the audit trail."""
+    return AuditWriter(AppState.of(request).services.store.trail, person, request_id_of(request))
 
 
-Audited = Annotated[AuditWriter, Depends(_audit)]
+Audited = Annotated[AuditWriter, Depends(audit_of)]
 """What notes the caller's acts in the audit trail."""
 
 _NOTHING = Localised(zh="这里没有这样的内容。", en="There is nothing of the kind here.")

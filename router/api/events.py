@@ -20,10 +20,10 @@ from collections.abc import (
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from router.api import streams
-from router.api.streams import Attempts, Part, event, parts_of
+from router.api.streams import Attempts, Part, event, parts_of, replies_in
 from router.domain.errors import FieldProblem, InvalidInput, Unavailable
 from router.domain.locale import Localised
 from router.domain.principals import Principal
@@ -112,7 +112,7 @@ def conversation_feed(live: Live, log: EventLog, record: ConversationRecord) -> 
             yield "message", {"id": str(row.sequence), "at": _at(row), **row.data}
         elif not row.message_id:
             # What a run says by itself. What answers a message is in the row of its turn.
-            yield from _news(row.data)
+            yield from replies_in(row.data)
 
     def passing(progress: Progress) -> Part | None:
         """Text, and how far tools say they are."""
@@ -144,7 +144,10 @@ def person_feed(live: Live, log: EventLog, person: Principal, besides: Collectio
     def parts(row: LogEntry) -> Iterator[Part]:
         """One event, or none; titles are in the person's language."""
         if row.kind == "message":
-            yield "message", _said(row)
+            about = {"message_id": row.message_id} if row.message_id else {}
+            place = {"conversation": row.conversation, "id": str(row.sequence), "at": _at(row)}
+            said = {"role": row.data["role"], "text": str(row.data["text"])[:SHOWN]}
+            yield "message", {**place, **said, **about}
         elif row.kind == "approval" or (row.kind == "flow" and row.data["flow"] not in besides):
             title = Localised.model_validate(row.data["title"]).within(person.locale)
             yield row.kind, {"at": _at(row), **row.data, "title": title}
@@ -157,20 +160,6 @@ def person_feed(live: Live, log: EventLog, person: Principal, besides: Collectio
         parts=parts,
         passing=lambda _: None,
     )
-
-
-def _news(data: dict[str, Any]) -> Iterator[Part]:
-    if "flow" in data:
-        yield "flow", data["flow"]
-    for reply in data.get("replies", []):
-        yield "reply", reply
-
-
-def _said(row: LogEntry) -> dict[str, Any]:
-    """As much as a list of conversations shows of it; the conversation has the whole."""
-    about = {"message_id": row.message_id} if row.message_id else {}
-    place = {"conversation": row.conversation, "id": str(row.sequence), "at": _at(row)}
-    return {**place, "role": row.data["role"], "text": str(row.data["text"])[:SHOWN], **about}
 
 
 def _at(row: LogEntry) -> str:

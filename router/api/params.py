@@ -243,7 +243,6 @@ class BodyLimit:
         self, app: ASGIApp, others: Mapping[str, int | None] = MappingProxyType({})
     ) -> None:
         self._app = app
-
         self._others = others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

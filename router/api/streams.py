@@ -215,11 +215,16 @@ def parts_of(turn: Turn) -> Iterator[Part]:
     shown = turn.shown()
     for route in shown.get("routes", [shown["route"]]):
         yield "route", route
+    yield from replies_in(shown)
+    yield "turn", shown
+
+
+def replies_in(shown: dict[str, Any]) -> Iterator[Part]:
+    """What is said in it, after the flow that it is about, if any."""
     if "flow" in shown:
         yield "flow", shown["flow"]
-    for reply in shown["replies"]:
+    for reply in shown.get("replies", []):
         yield "reply", reply
-    yield "turn", shown
 
 
 def event(name: str, data: dict[str, Any], id_: str | None = None) -> bytes:

@@ -22,7 +22,7 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
     WorkflowUpdateStage,
 )
-from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCStatusCode
 
 from router.api.limits import Backlog
@@ -101,80 +101,6 @@ _CLOSING = TRANSIENT | {RPCStatusCode.NOT_FOUND}
 """NOT_FOUND is a conversation that was closed while the message was on its way."""
 
 
-class Delivery:
-    """A message on its way to a conversation, which it may begin with this `share` of workers."""
-
-    def __init__(
-        self,
-        temporal: Client,
-        task_queue: str,
-        conversation: ConversationRecord,
-        submission: Submission,
-        share: Priority,
-    ) -> None:
-        self._share = share
-        self._temporal = temporal
-        self._task_queue = task_queue
-        self._record = conversation
-        self._submission = submission
-        self.workflow_id = workflow_id(conversation.tenant, conversation.id)
-        self.conversation = conversation.id
-        self.message_id = submission.message_id
-        self.update_id = update_id(submission.message_id, submission.message.digest)
-
-    async def complete(self) -> Turn:
-        """Deliver it and wait for the turn."""
-        return await persistently(self._complete, _CLOSING)
-
-    async def accepted(self) -> None:
-        """Wait until the workflow has taken it in; the same update id delivers nothing twice."""
-        await persistently(self._accept, _CLOSING)
-
-    async def _complete(self) -> Turn:
-        operation = self._start()
-        delivering: Awaitable[Turn] = self._temporal.execute_update_with_start_workflow(
-            SUBMIT,
-            self._submission,
-            start_workflow_operation=operation,
-            id=self.update_id,
-            result_type=Turn,
-        )
-        return await watched(operation, delivering)
-
-    async def _accept(self) -> None:
-        operation = self._start()
-        accepting = self._temporal.start_update_with_start_workflow(
-            SUBMIT,
-            self._submission,
-            start_workflow_operation=operation,
-            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
-            id=self.update_id,
-            result_type=Turn,
-        )
-        handle = await watched(operation, accepting)
-        # A refusal is an outcome, not an error of this call, and has come along with it.
-        with suppress(TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
-            async with asyncio.timeout(AT_HAND):
-                await handle.result()
-
-    def _start(self) -> WithStartWorkflowOperation[Any, Any]:
-        record = self._record
-        start = ConversationStart(
-            tenant=record.tenant, conversation=record.id, owner=record.owner, locale=record.locale
-        )
-        return WithStartWorkflowOperation(
-            WORKFLOW,
-            start,
-            id=self.workflow_id,
-            task_queue=self._task_queue,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            task_timeout=TASK_TIMEOUT,
-            priority=self._share,
-            static_summary=f"Conversation of {record.owner}",
-        )
-
-
 ACCEPTANCE = 5.0
 """Seconds within which a worker takes a message in, where there is one at all."""
 AT_ONCE = 0.1
@@ -208,11 +134,10 @@ class Turns:
             Unavailable: nobody took the message in, or the workers are too far behind to try.
             RouterError: the conversation refuses it.
         """
-        delivery = self._delivery(conversation, submission)
-        task = self._begin(delivery)
+        task = self._begin(conversation, submission)
         done, _ = await asyncio.wait({task}, timeout=min(wait, SURE_AFTER))
         if not done:
-            await self._make_sure(delivery, task)
+            await self._make_sure(conversation, submission, task)
             await asyncio.wait({task}, timeout=max(0.0, wait - SURE_AFTER))
         return outcome(task) if task.done() else None
 
@@ -223,11 +148,10 @@ class Turns:
 
         Anything heard of it, when `sign` is done, is certainty enough. Raises what `submit` raises.
         """
-        delivery = self._delivery(conversation, submission)
-        turn = self._begin(delivery)
+        turn = self._begin(conversation, submission)
         await asyncio.wait({turn, sign}, timeout=AT_ONCE, return_when=FIRST_COMPLETED)
         if not turn.done() and not sign.done():
-            sure = asyncio.create_task(self._make_sure(delivery, turn))
+            sure = asyncio.create_task(self._make_sure(conversation, submission, turn))
             try:
                 await asyncio.wait({turn, sign, sure}, return_when=FIRST_COMPLETED)
                 if sure.done():
@@ -245,65 +169,111 @@ class Turns:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _delivery(self, conversation: ConversationRecord, submission: Submission) -> Delivery:
-        share = self._fairness.share(conversation.tenant, conversation.owner)
-        return Delivery(self._temporal, self._task_queue, conversation, submission, share)
-
-    def _begin(self, delivery: Delivery) -> asyncio.Task[Turn]:
-        waiting = self._open.get(delivery.workflow_id, {})
-        if (under_way := waiting.get(delivery.update_id)) is not None:
+    def _begin(self, record: ConversationRecord, submission: Submission) -> asyncio.Task[Turn]:
+        place, message_id = workflow_id(record.tenant, record.id), submission.message_id
+        update, waiting = _update_of(submission), self._open.get(place, {})
+        if (under_way := waiting.get(update)) is not None:
             return under_way
-        messages = {update.rpartition(":")[0] for update in waiting}
-        if delivery.message_id not in messages and len(messages) >= MAX_OPEN_TURNS:
+        messages = {each.rpartition(":")[0] for each in waiting}
+        if message_id not in messages and len(messages) >= MAX_OPEN_TURNS:
             raise TooManyRequests(
                 f"{MAX_OPEN_TURNS} turns of this conversation wait or run; wait for one to end.",
                 retry_after=BUSY_RETRY,
             )
         if self._backlog is not None:
             self._backlog.check()
-        task = asyncio.create_task(_observed(delivery))
-        self._open[delivery.workflow_id][delivery.update_id] = task
-        task.add_done_callback(partial(self._forget, delivery))
+        task = asyncio.create_task(self._observed(record, submission))
+        self._open[place][update] = task
+        task.add_done_callback(partial(self._forget, place, update))
         return task
 
-    def _forget(self, delivery: Delivery, task: asyncio.Task[Turn]) -> None:
-        waiting = self._open[delivery.workflow_id]
-        del waiting[delivery.update_id]
+    def _forget(self, place: str, update: str, task: asyncio.Task[Turn]) -> None:
+        waiting = self._open[place]
+        del waiting[update]
         if not waiting:
-            del self._open[delivery.workflow_id]
+            del self._open[place]
         if not task.cancelled():
             task.exception()  # nobody may be left to hear of it
 
-    @staticmethod
-    async def _make_sure(delivery: Delivery, task: asyncio.Task[Turn]) -> None:
+    async def _make_sure(
+        self, record: ConversationRecord, submission: Submission, task: asyncio.Task[Turn]
+    ) -> None:
         """Before a caller is told that the turn runs: that it was taken in."""
+        accept = partial(self._accept, record, submission)
         try:
             async with asyncio.timeout(ACCEPTANCE):
-                await delivery.accepted()
+                await persistently(accept, _CLOSING)
         except (TimeoutError, Unavailable) as error:
             task.cancel()
             raise Unavailable(NOT_TAKEN) from error
 
+    async def _observed(self, record: ConversationRecord, submission: Submission) -> Turn:
+        attributes = {
+            "gen_ai.operation.name": "invoke_workflow",
+            "gen_ai.workflow.name": WORKFLOW,
+            "gen_ai.conversation.id": record.id,
+            "router.message.id": submission.message_id,
+        }
+        began = monotonic()
+        with (
+            about(record.id, submission.message_id),
+            tracing.span(f"invoke_workflow {WORKFLOW}", attributes=attributes) as span,
+        ):
+            turn = await persistently(partial(self._complete, record, submission), _CLOSING)
+            route = turn.route
+            span.set_attributes({"router.route.kind": route.kind, "router.route.by": route.by})
+        TURNS.labels(route.kind, route.by, turn.status).observe(monotonic() - began)
+        for each in turn.routes or [route]:
+            ROUTES.labels(each.kind, each.by).inc()
+        return turn
 
-async def _observed(delivery: Delivery) -> Turn:
-    attributes = {
-        "gen_ai.operation.name": "invoke_workflow",
-        "gen_ai.workflow.name": WORKFLOW,
-        "gen_ai.conversation.id": delivery.conversation,
-        "router.message.id": delivery.message_id,
-    }
-    began = monotonic()
-    with (
-        about(delivery.conversation, delivery.message_id),
-        tracing.span(f"invoke_workflow {WORKFLOW}", attributes=attributes) as span,
-    ):
-        turn = await delivery.complete()
-        route = turn.route
-        span.set_attributes({"router.route.kind": route.kind, "router.route.by": route.by})
-    TURNS.labels(route.kind, route.by, turn.status).observe(monotonic() - began)
-    for each in turn.routes or [route]:
-        ROUTES.labels(each.kind, each.by).inc()
-    return turn
+    async def _complete(self, record: ConversationRecord, submission: Submission) -> Turn:
+        operation = self._start(record)
+        delivering: Awaitable[Turn] = self._temporal.execute_update_with_start_workflow(
+            SUBMIT,
+            submission,
+            start_workflow_operation=operation,
+            id=_update_of(submission),
+            result_type=Turn,
+        )
+        return await watched(operation, delivering)
+
+    async def _accept(self, record: ConversationRecord, submission: Submission) -> None:
+        """Deliver it until it is taken in; the same update id delivers nothing twice."""
+        operation = self._start(record)
+        accepting = self._temporal.start_update_with_start_workflow(
+            SUBMIT,
+            submission,
+            start_workflow_operation=operation,
+            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+            id=_update_of(submission),
+            result_type=Turn,
+        )
+        handle = await watched(operation, accepting)
+        # A refusal is an outcome, not an error of this call, and has come along with it.
+        with suppress(TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
+            async with asyncio.timeout(AT_HAND):
+                await handle.result()
+
+    def _start(self, record: ConversationRecord) -> WithStartWorkflowOperation[Any, Any]:
+        start = ConversationStart(
+            tenant=record.tenant, conversation=record.id, owner=record.owner, locale=record.locale
+        )
+        return WithStartWorkflowOperation(
+            WORKFLOW,
+            start,
+            id=workflow_id(record.tenant, record.id),
+            task_queue=self._task_queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            task_timeout=TASK_TIMEOUT,
+            priority=self._fairness.share(record.tenant, record.owner),
+            static_summary=f"Conversation of {record.owner}",
+        )
+
+
+def _update_of(submission: Submission) -> str:
+    return update_id(submission.message_id, submission.message.digest)
 
 
 def outcome(task: asyncio.Task[Turn]) -> Turn:

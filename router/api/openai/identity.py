@@ -50,7 +50,7 @@ async def _speaker(request: Request, caller: Authenticated) -> Principal:
     state.rates.admit(person)
     await note_sign_in(request, caller)
     if person.id != caller.id:
-        audit, sender = audit_of(request, caller), sender_of(request)
+        audit, sender = await audit_of(request, caller), sender_of(request)
         await state.arrivals.note(audit, "person.speak_for", whose=person.id, detail=sender)
     return person
 

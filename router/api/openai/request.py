@@ -5,11 +5,8 @@ no use for it, and whoever sends it to every model shouldn't have to know that.
 """
 
 import base64
-import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 
 from fastapi import HTTPException
@@ -25,13 +22,11 @@ from pydantic import (
 )
 
 from router.api.dependencies import Services
-from router.api.files import check_kind
-from router.api.params import derived_id
+from router.api.files import Upload, check_kind
 from router.domain.errors import FieldProblem, InvalidInput, NotFound
 from router.domain.file_types import MOST_BYTES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
-from router.domain.records import FileRecord
 
 Content = str | list[dict[str, JsonValue]] | None
 
@@ -168,27 +163,13 @@ _DATA_URL = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 _AS_DATA = "send it as a data: URL with base64; nothing is fetched from elsewhere"
 
 
-@dataclass(frozen=True)
-class Attachment:
-    """A file as it was sent: the name is the sender's word, the content a PDF or a picture."""
-
-    name: str
-    content: bytes
-
-    def record(self, owner: Principal) -> FileRecord:
-        """The file's row. The same content of the same person is the same file."""
-        sha256 = hashlib.sha256(self.content).hexdigest()
-        id_ = derived_id("attachment", owner.tenant, owner.id, sha256)
-        return FileRecord.of(id_, owner, self.name, self.content, datetime.now(UTC))
-
-
-def attached(asked: Completion) -> Attachment | None:
+def attached(asked: Completion) -> Upload | None:
     """The one file in the message that is to be answered; earlier messages' are passed over.
 
     Raises `InvalidInput` where a part can't be used, and 413 where the file is too large.
     """
     parts = asked.said.content
-    found: list[Attachment] = []
+    found: list[Upload] = []
     for number, part in enumerate(parts if isinstance(parts, list) else []):
         if part.get("type") != "text":
             found.append(_file(part, f"{asked.where}.{number}"))
@@ -199,12 +180,12 @@ def attached(asked: Completion) -> Attachment | None:
     return found[0] if found else None
 
 
-def _file(part: dict[str, JsonValue], where: str) -> Attachment:
+def _file(part: dict[str, JsonValue], where: str) -> Upload:
     match part:
         case {"type": "image_url", "image_url": {"url": str(url)} | str(url)}:
-            return Attachment("", _content(url, where))
+            return Upload("", _content(url, where))
         case {"type": "file", "file": {"file_data": str(url), **rest}}:
-            return Attachment(str(rest.get("filename") or ""), _content(url, where))
+            return Upload(str(rest.get("filename") or ""), _content(url, where))
     kind = str(part.get("type"))[:40]
     why = f"a part {kind!r} like this can't be read; send text, image_url or file"
     raise InvalidInput.at(where, why)

@@ -5,10 +5,12 @@ it did. So the first attempt is streamed, and what comes after it is held until 
 then the rest of the text is sent, or, below a line that says what counts, all of it.
 """
 
+import hashlib
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -24,7 +26,7 @@ from router.api.dependencies import Services
 from router.api.openai import jobs
 from router.api.openai.identity import Chats, message_id
 from router.api.openai.request import Completion, attached, skill_meant
-from router.api.params import EVENTS, said_text
+from router.api.params import EVENTS, derived_id, said_text
 from router.api.streams import UNBUFFERED, EventStream, Happening, MessageInProgress, TurnFailed
 from router.api.turns import Turns
 from router.contracts.conversation import Submission
@@ -33,7 +35,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import Message, Reply, Turn, Usage, as_plain_text, replies_of
 from router.domain.principals import Principal
 from router.domain.progress import Progress
-from router.domain.records import ConversationRecord
+from router.domain.records import ConversationRecord, FileRecord
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -115,9 +117,6 @@ async def failed(request: Request, error: Exception) -> Response:
     return JSONResponse(OpenAIError(error=fault).model_dump(), status, headers=kept)
 
 
-OWNER = "intent-router"
-
-
 def usage_of(spent: Usage) -> dict[str, int]:
     """What models cost; nothing, where rules knew the answer."""
     prompt, completion = spent.prompt_tokens, spent.completion_tokens
@@ -164,7 +163,7 @@ STILL_THERE = b": ping\n\n"
 
 def model(id_: str) -> dict[str, Any]:
     """A model in a list. It was never trained, so that `created` is the beginning of time."""
-    return {"id": id_, "object": "model", "created": 0, "owned_by": OWNER}
+    return {"id": id_, "object": "model", "created": 0, "owned_by": "intent-router"}
 
 
 SINCE = Localised(zh="（上次之后的消息）", en="(Since your last message)")
@@ -215,7 +214,10 @@ async def exchange(
     id_, note = message_id(asked, headers, key), ""
     message = Message(text=words, skill=skill)
     if file is not None:
-        about = file.record(speaker)
+        # The same content of the same person is the same file.
+        sha256 = hashlib.sha256(file.content).hexdigest()
+        file_id = derived_id("attachment", speaker.tenant, speaker.id, sha256)
+        about = FileRecord.of(file_id, speaker, file.name, file.content, datetime.now(UTC))
         handed_in = Message(text=about.id)
         if await _is_for_file(services, speaker, record, id_, handed_in):
             message = handed_in

@@ -71,11 +71,7 @@ class DecisionAnswer(BaseModel):
     flow_run: RunStanding
 
 
-async def _own_approval(approval: str, services: Given, caller: Caller) -> ApprovalRecord:
-    return await own_approval(services, caller, approval)
-
-
-OwnApproval = Annotated[ApprovalRecord, Depends(_own_approval)]
+OwnApproval = Annotated[ApprovalRecord, Depends(own_approval)]
 
 
 @router.get("", responses=problems())

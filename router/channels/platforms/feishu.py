@@ -190,10 +190,8 @@ def press_of(body: dict[str, Any]) -> Inbound | None:
     """A button that was pressed."""
     event = within(body, "event")
     packed = within(event, "action", "value").get("button")
-    account, chat = (
-        within(event, "operator").get("open_id"),
-        within(event, "context").get("open_chat_id"),
-    )
+    account = within(event, "operator").get("open_id")
+    chat = within(event, "context").get("open_chat_id")
     id_ = within(body, "header").get("event_id")
     button = button_of(packed) if isinstance(packed, str) else None
     if button is None or not (is_id(account) and is_id(chat) and is_id(id_)):
@@ -328,11 +326,9 @@ class _FeishuRoutes:
             self._check_token(body.get("token"))
             return JSONResponse({"challenge": str(body.get("challenge", ""))[:1000]})
         check(key, request.headers, raw)
-        header = body.get("header")
-        header = header if isinstance(header, dict) else {}
+        header = within(body, "header")
         self._check_token(header.get("token"))
-        kind = str(header.get("event_type"))
-        reads = {MESSAGE: message_of, PRESS: press_of}.get(kind)
+        reads = {MESSAGE: message_of, PRESS: press_of}.get(str(header.get("event_type")))
         inbound = reads(body) if reads else None
         if inbound is None:
             return JSONResponse({})

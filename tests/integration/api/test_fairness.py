@@ -9,7 +9,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
-from router.api.turns import Delivery, Turns
+from router.api.turns import Turns
 from router.contracts.conversation import Submission, workflow_id
 from router.contracts.start_options import LONGEST_KEY, Fairness
 from router.domain.messages import Message
@@ -30,21 +30,21 @@ async def fair() -> AsyncIterator[Client]:
         yield environment.client
 
 
-def delivery(client: Client, queue: str, tenant: str, id_: str) -> Delivery:
+async def answered(client: Client, queue: str, tenant: str, id_: str) -> None:
     """The first message of a conversation, sent as the API sends it."""
     person = Principal(id="alice", name="Alice", tenant=tenant)
     record = ConversationRecord(
         id=id_, tenant=tenant, owner="alice", locale="en", created_at=datetime.now(UTC)
     )
     submission = Submission(message_id="m", message=Message(text="hello"), caller=person)
-    return Turns(client, queue)._delivery(record, submission)
+    await Turns(client, queue)._observed(record, submission)
 
 
 async def test_a_tenants_flood_leaves_another_its_share_of_the_only_worker(fair: Client) -> None:
     served: list[str] = []
 
     async def sent(tenant: str, id_: str) -> None:
-        await delivery(fair, "one", tenant, id_).complete()
+        await answered(fair, "one", tenant, id_)
         served.append(tenant)
 
     async def begun(ids: set[str]) -> None:
