@@ -71,27 +71,23 @@ def test_spans_and_texts_are_those_of_the_message_as_typed() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [
-        ("好的", [{"type": "boolean", "value": True}]),
-        ("不对", [{"type": "boolean", "value": False}]),
-        ("3.50", [{"type": "number", "value": "3.5"}]),
-        ("下午3点", [{"type": "time", "value": "15:00"}]),
-        (
-            "明天请一天假",
-            [{"type": "date", "value": "2026-11-19"}, {"type": "duration", "value": {"days": 1}}],
-        ),
-        (
-            "昨天打车58元",
-            [
-                {"type": "date", "value": "2026-11-17"},
-                {"type": "money", "value": {"amount": "58.00", "currency": "CNY"}},
-            ],
-        ),
-        (
-            "from Monday the 23rd to Friday",
-            [{"type": "date_range", "value": {"start": "2026-11-23", "end": "2026-11-27"}}],
-        ),
-    ],
+    {
+        "好的": [{"type": "boolean", "value": True}],
+        "不对": [{"type": "boolean", "value": False}],
+        "3.50": [{"type": "number", "value": "3.5"}],
+        "下午3点": [{"type": "time", "value": "15:00"}],
+        "明天请一天假": [
+            {"type": "date", "value": "2026-11-19"},
+            {"type": "duration", "value": {"days": 1}},
+        ],
+        "昨天打车58元": [
+            {"type": "date", "value": "2026-11-17"},
+            {"type": "money", "value": {"amount": "58.00", "currency": "CNY"}},
+        ],
+        "from Monday the 23rd to Friday": [
+            {"type": "date_range", "value": {"start": "2026-11-23", "end": "2026-11-27"}}
+        ],
+    }.items(),
 )
 def test_every_type_has_its_shape(typed: str, expected: list[dict[str, Any]]) -> None:
     assert read(typed) == expected
