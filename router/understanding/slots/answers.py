@@ -18,13 +18,7 @@ from router.flow.slot_types.slot import Slot, filled_by, read_as, slot_at
 from router.flow.slot_types.structures import pieces
 from router.flow.view import FlowView
 from router.lexicon import EN, ZH
-from router.understanding.corrections.values import (
-    corrected_items,
-    half_named,
-    is_only_times,
-    opens_as_correction,
-    restated,
-)
+from router.understanding.corrections import values as corrections
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.item_corrections import added
 from router.understanding.items.items import find_items
@@ -55,7 +49,7 @@ def _only_days(view: FlowView, utterance: Utterance) -> Values | None:
     """The days of a range of which nothing is known, where the message says nothing besides."""
     names = range_slots(view.fillable).values()
     known = any(view.slots.get(name) is not None for name in names)
-    if known or not is_only_times(utterance):
+    if known or not corrections.is_only_times(utterance):
         return None
     days = fill_days(view.fillable, utterance.meant, utterance.text)
     return without_doubt(view.fillable, utterance, days).values or None
@@ -152,7 +146,7 @@ def answer(view: FlowView, utterance: Utterance) -> Values | None:
 def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
     known = view.slots.get(name)
     count = len(known) if isinstance(known, list) else 0
-    if corrected_items(view, utterance) is not None:
+    if corrections.corrected_items(view, utterance) is not None:
         return None
     # Whoever was shown a numbered list and types 1 has not spent 1 on something.
     picked = numbered(utterance.text)
@@ -218,7 +212,7 @@ def _field(view: FlowView, path: str, slot: Slot, utterance: Utterance) -> Value
     picked = read_as(slot, utterance) if unnamed else None
     if picked is not None or parent is None or not parent.fields:
         return _only(path, picked if unnamed else _read_field(slot, utterance))
-    if corrected_items(view, utterance) is not None:
+    if corrections.corrected_items(view, utterance) is not None:
         return None
     if (numbers := documents_of(slot)) is not None:
         return _only(path, numbers.answered(utterance))
@@ -305,7 +299,7 @@ def _top_level(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> V
 
 def _free_text(view: FlowView, name: str, utterance: Utterance) -> Values | None:
     """What was said, as it is; never a greeting or a yes, and a reason is no new dates."""
-    if _takes_half_a_day(view) and (half := half_named(view, utterance)):
+    if _takes_half_a_day(view) and (half := corrections.half_named(view, utterance)):
         # What the flow works out from the one half is left to it.
         return {n: v for n, v in half.items() if view.fillable[n].lookup is None}
     empty = yes_or_no(utterance.text) is not None and not _NONE.search(utterance.text)
@@ -318,7 +312,9 @@ def _free_text(view: FlowView, name: str, utterance: Utterance) -> Values | None
     more = added(view, utterance)
     if more or name != reason_slot(view.fillable):
         return more or _only(name, _read_field(slot, utterance))
-    return restated(view, utterance, ranges_only=True) or _only(name, _read_field(slot, utterance))
+    return corrections.restated(view, utterance, ranges_only=True) or _only(
+        name, _read_field(slot, utterance)
+    )
 
 
 def _takes_half_a_day(view: FlowView) -> bool:
@@ -333,7 +329,7 @@ def _takes_half_a_day(view: FlowView) -> bool:
 def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
     """The choice that is meant; after a no, `不是年假,是病假`, the one named last."""
     value = read_as(slot, utterance)
-    if value is not None or not opens_as_correction(utterance.text):
+    if value is not None or not corrections.opens_as_correction(utterance.text):
         return value
     named = find_choices(slot.choices, utterance.text)
     return named[-1].value if named else None

@@ -1,13 +1,7 @@
 import pytest
 
 from router.domain.messages import Option
-from router.entities.choices import (
-    answered_choice,
-    chosen_number,
-    chosen_option,
-    find_choices,
-    only_choice,
-)
+from router.entities import choices
 from router.entities.normalisation import normalise
 from tests.unit.entities.tables import table
 from tests.unit.understanding.flows import LEAVE
@@ -18,34 +12,34 @@ OFFERED = [Option(label="请假申请", value="leave_request"), Option(label="�
 
 @pytest.mark.parametrize(("typed", "value"), table("choices", "an answer chooses"))
 def test_an_answer_chooses(typed: str, value: str) -> None:
-    assert answered_choice(KIND.choices, normalise(typed).text) == value
+    assert choices.answered_choice(KIND.choices, normalise(typed).text) == value
 
 
 @pytest.mark.parametrize("typed", ["9", "0", "年假还是病假", "假", "a", "annually", "什么都行", ""])
 def test_an_answer_that_chooses_nothing(typed: str) -> None:
-    assert answered_choice(KIND.choices, normalise(typed).text) is None
+    assert choices.answered_choice(KIND.choices, normalise(typed).text) is None
 
 
 def test_what_is_found_is_the_longest_phrase_of_whole_words_and_its_own_name_before_hints() -> None:
-    assert [f.value for f in find_choices(KIND.choices, "陪产假")] == ["paternity"]
-    assert find_choices(KIND.choices, "homesickness") == []
-    found = only_choice(KIND.choices, "年假,去看病")
+    assert [f.value for f in choices.find_choices(KIND.choices, "陪产假")] == ["paternity"]
+    assert choices.find_choices(KIND.choices, "homesickness") == []
+    found = choices.only_choice(KIND.choices, "年假,去看病")
     assert found is not None
     assert found.value == "annual"
 
 
 def test_a_number_must_be_within_the_list() -> None:
-    assert chosen_number("3", 2) is None
-    assert chosen_number("2", 2) == 1
+    assert choices.chosen_number("3", 2) is None
+    assert choices.chosen_number("2", 2) == 1
 
 
 @pytest.mark.parametrize("typed", ["请假", "请假申请", "1", "第一个", "leave_request"])
 def test_an_offered_option_is_picked_in_words(typed: str) -> None:
-    picked = chosen_option(OFFERED, normalise(typed).text)
+    picked = choices.chosen_option(OFFERED, normalise(typed).text)
     assert picked is not None
     assert picked.value == "leave_request"
 
 
 @pytest.mark.parametrize("typed", ["都不是", "取消请假", "cancel my leave request", "3", "天气"])
 def test_nothing_is_picked_that_was_not_offered(typed: str) -> None:
-    assert chosen_option(OFFERED, normalise(typed).text) is None
+    assert choices.chosen_option(OFFERED, normalise(typed).text) is None

@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.understanding.triggers.classifier import (
-    BLOT,
-    RequestClassifier,
-    blotted,
-    learned,
-    pieces,
-)
+from router.understanding.triggers import classifier
 
 
 @pytest.mark.parametrize(
@@ -25,21 +19,23 @@ from router.understanding.triggers.classifier import (
     ],
 )
 def test_what_is_named_is_blotted_out(text: str, spans: list[tuple[int, int]], left: str) -> None:
-    assert blotted(text, spans) == left
+    assert classifier.blotted(text, spans) == left
 
 
 def test_which_number_it_is_and_how_loud_it_ends_make_no_difference() -> None:
-    assert pieces("请 3 天◆") == pieces("请 12.5 天◆")
-    assert pieces("◆!!!") == pieces("◆")
+    assert classifier.pieces("请 3 天◆") == classifier.pieces("请 12.5 天◆")
+    assert classifier.pieces("◆!!!") == classifier.pieces("◆")
 
 
 def test_no_more_of_a_text_is_looked_at_than_its_beginning() -> None:
-    assert pieces("帮我" * 4000) == pieces("帮我" * 300)
+    assert classifier.pieces("帮我" * 4000) == classifier.pieces("帮我" * 300)
 
 
 def test_likelihood_is_what_the_known_pieces_weigh_together() -> None:
-    assert RequestClassifier({}, 0.0).likelihood("anything") == 0.5
-    assert RequestClassifier({"◆": 4.0}, 0.0).likelihood(BLOT) == pytest.approx(0.982, abs=0.001)
+    assert classifier.RequestClassifier({}, 0.0).likelihood("anything") == 0.5
+    assert classifier.RequestClassifier({"◆": 4.0}, 0.0).likelihood(
+        classifier.BLOT
+    ) == pytest.approx(0.982, abs=0.001)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +50,10 @@ def test_likelihood_is_what_the_known_pieces_weigh_together() -> None:
     ],
 )
 def test_asking_for_something_is_likelier_than_speaking_of_it(asks: str, talks: str) -> None:
-    judge = learned()
+    judge = classifier.learned()
     assert judge.likelihood(asks.lower()) > 0.5 > judge.likelihood(talks.lower())
 
 
 @given(st.text(max_size=500))
 def test_any_text_has_a_likelihood(text: str) -> None:
-    assert 0 <= learned().likelihood(text) <= 1
+    assert 0 <= classifier.learned().likelihood(text) <= 1
