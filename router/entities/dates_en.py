@@ -126,11 +126,10 @@ def _counted(groups: Groups) -> Day | None:
 
 
 def _stretch(groups: Groups) -> Stretch:
-    coming = groups["which"] == "coming" and groups["unit"] != "weekend"
+    unit = groups["unit"]
+    coming = groups["which"] == "coming" and unit != "weekend"
     distance = 1 if coming else away(groups["which"])
-    if groups["unit"] == "month":
-        return Month(distance)
-    return Week(distance, weekend=groups["unit"] == "weekend")
+    return Month(distance) if unit == "month" else Week(distance, weekend=unit == "weekend")
 
 
 def _whole_month(groups: Groups) -> Stretch:

@@ -144,14 +144,11 @@ class Weekday:
         """The date in the week said, else the nearest on the side that the calendar prefers."""
         if self.weeks is not None:
             said = monday(calendar.today, self.weeks) + timedelta(days=self.weekday)
-            return self._nearest(said, calendar) if self.nearest else said
+            passed = self.weeks == 0 and said < calendar.today and calendar.ahead
+            again = self.weeks == -1 and said + timedelta(weeks=1) < calendar.today
+            return said + timedelta(weeks=1) if self.nearest and (passed or again) else said
         ahead = (self.weekday - calendar.origin.weekday()) % 7
         return calendar.origin + timedelta(days=ahead - 7 if calendar.past and ahead else ahead)
-
-    def _nearest(self, said: date, calendar: Calendar) -> date:
-        passed = self.weeks == 0 and said < calendar.today and calendar.ahead
-        again = self.weeks == -1 and said + timedelta(weeks=1) < calendar.today
-        return said + timedelta(weeks=1) if passed or again else said
 
 
 @dataclass(frozen=True)

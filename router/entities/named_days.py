@@ -48,10 +48,6 @@ def _zh_month_end(groups: Groups) -> Day | None:
     return None if months is None else MonthEnd(months=months)
 
 
-def _year_end(groups: Groups) -> Day:
-    return YearDay(12, 31, WHICH[groups["which"]] if groups.get("which") != "the" else None)
-
-
 def _first_day(groups: Groups) -> Day:
     if "month" in groups:
         return YearDay(month_number(groups["month"]), 1)
@@ -107,7 +103,7 @@ EN_MONTH_ENDS: tuple[Rule[Day], ...] = (
     ),
     Rule(
         r"(?:the )?(?:end|last day) of (?P<which>the|this|next|last) year\b",
-        _year_end,
+        lambda g: YearDay(12, 31, None if g["which"] == "the" else WHICH[g["which"]]),
         unless_before=_EN_KIND,
     ),
     Rule(

@@ -45,20 +45,15 @@ def says(utterance: Utterance, name: str, slot: Slot | None, value: JsonValue) -
         case int() | float():
             return _says_number(utterance, Decimal(str(value)))
         case str() if value.strip():
+            numeric = slot is not None and slot.kind.takes in _NUMERIC
+            number = parse_number(value) if numeric and _FIGURES.search(value.strip()) else None
             quoted = value.strip() in utterance.normalised.typed
-            return quoted or _says_figures(utterance, slot, value)
+            # A number that was given as a text may be written otherwise in the message.
+            return quoted or (number is not None and _says_number(utterance, number))
         case [_, *_]:
             item = slot.of if slot else None
             return all(says(utterance, name, item, each) for each in value)
     return False
-
-
-def _says_figures(utterance: Utterance, slot: Slot | None, value: str) -> bool:
-    """True for a number that was given as a text, and is written otherwise in the message."""
-    if slot is None or slot.kind.takes not in _NUMERIC or not _FIGURES.search(value.strip()):
-        return False
-    number = parse_number(value)
-    return number is not None and _says_number(utterance, number)
 
 
 def _says_number(utterance: Utterance, number: Decimal) -> bool:

@@ -108,13 +108,17 @@ def restated(view: FlowView, utterance: Utterance, *, ranges_only: bool = False)
     if moved := shifted(view, utterance.text):
         return moved
     # Also a time of today: of a single day it is the half that is meant.
-    half = half_named(view, utterance)
-    if half or is_only_times(utterance):
-        return half or _times(view, utterance)
+    if half := half_named(view, utterance):
+        return half
+    if is_only_times(utterance):
+        values = retimed(view, utterance)
+        start = range_slots(view.fillable).get("start", "")
+        known = {name for name, value in view.slots.items() if value is not None}
+        return values if values and (start in known or set(values) <= known) else None
     if ranges_only:
         return None
-    known = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
-    chosen = _choice(known, utterance.text) or _text(known, view, utterance)
+    filled = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
+    chosen = _choice(filled, utterance.text) or _text(filled, view, utterance)
     return chosen or switched(view, utterance.text)
 
 
@@ -122,13 +126,6 @@ def is_only_times(utterance: Utterance) -> bool:
     """True where a message names days, or how long, and nothing besides."""
     times = [f for f in utterance.meant if isinstance(f.value, Days | Duration)]
     return bool(times) and _is_bare(utterance.text, [f.span for f in times])
-
-
-def _times(view: FlowView, utterance: Utterance) -> Values | None:
-    values = retimed(view, utterance)
-    start = range_slots(view.fillable).get("start", "")
-    known = {name for name, value in view.slots.items() if value is not None}
-    return values if values and (start in known or set(values) <= known) else None
 
 
 def _choice(known: Mapping[str, Slot], text: str) -> Values | None:

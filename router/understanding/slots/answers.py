@@ -133,7 +133,8 @@ def answer(view: FlowView, utterance: Utterance) -> Values | None:
     if slot.is_itemised:
         return _another(view, path, slot, utterance)
     if slot.is_listed:
-        return _another_value(view, path, slot, utterance)
+        more = _goes_on(utterance.text, yes_or_no(utterance.text))
+        return _values(view, path, slot, utterance) if more is None else {f"{path}.more": more}
     above, _, last = path.rpartition(".")
     row = slot_at(view.fillable, above) if last.isdigit() else None
     if row is not None and row.is_listed:
@@ -155,14 +156,17 @@ def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Val
         items = [called]
     if items:
         return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
-    said = yes_or_no(utterance.text) if picked is None else picked
-    if _NO_MORE.search(utterance.text) or said is False or _DONE.search(utterance.text):
+    more = _goes_on(utterance.text, yes_or_no(utterance.text) if picked is None else picked)
+    if more is False or _DONE.search(utterance.text):
         return {f"{name}.more": False}
-    if _AGREED.search(utterance.text):
-        return None
-    if _MORE.search(utterance.text) or said is True:
-        return {f"{name}.more": True}
-    return None
+    return {f"{name}.more": True} if more and not _AGREED.search(utterance.text) else None
+
+
+def _goes_on(text: str, said: bool | None) -> bool | None:
+    """Whether a list does, by its own words or by yes and no; None where neither is said."""
+    if _NO_MORE.search(text) or said is False:
+        return False
+    return True if said or _MORE.search(text) else None
 
 
 def _named_item(slot: Slot, utterance: Utterance) -> Values | None:
@@ -175,16 +179,6 @@ def _named_item(slot: Slot, utterance: Utterance) -> Values | None:
         return None
     typed = utterance.normalised.as_typed(also.end(), len(utterance.text)).strip(" ,，。.")
     return {first[0]: typed} if typed and not says_nothing(typed) else None
-
-
-def _another_value(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
-    """Whether a list of plain values goes on; the answer may be the next of them."""
-    said = yes_or_no(utterance.text)
-    if _NO_MORE.search(utterance.text) or said is False:
-        return {f"{name}.more": False}
-    if _MORE.search(utterance.text) or said is True:
-        return {f"{name}.more": True}
-    return _values(view, name, slot, utterance)
 
 
 def _values(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
