@@ -126,9 +126,7 @@ SNIPPETS = all_snippets()
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=str)
-def test_a_snippet_is_what_it_claims_or_says_why_it_is_not_run(
-    snippet: Snippet, tmp_path: Path
-) -> None:
+def test_a_snippet_is_what_it_says_or_why_it_is_not_run(snippet: Snippet, tmp_path: Path) -> None:
     if snippet.why_not:
         assert len(snippet.why_not.split()) > 3, f"{snippet}: say why, in words"
     elif snippet.marker != PLAYED:
@@ -267,9 +265,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_page_is_there_and_none_asks_for_a_diagram_that_the_theme_would_fetch(
-    site: Path,
-) -> None:
+def test_every_page_is_there_and_none_asks_for_a_diagram_from_elsewhere(site: Path) -> None:
     pages = {page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")}
     assert {p for p in pages if not (site / p.with_suffix(".html")).exists()} == set()
     assert not [p for p in site.rglob("*.html") if 'class="mermaid"' in p.read_text()]

@@ -312,9 +312,7 @@ async def ended(client: httpx.AsyncClient, run: str) -> dict[str, Any]:
     return found
 
 
-async def test_a_request_that_waits_for_approval_survives_the_loss_of_everything(
-    tmp_path: Path,
-) -> None:
+async def test_a_request_waiting_for_approval_survives_the_loss_of_all(tmp_path: Path) -> None:
     ports = Ports(*free_ports(3))
     lost, backup, fresh = tmp_path / "lost", tmp_path / "backup", tmp_path / "fresh"
     with postgres_server() as server:

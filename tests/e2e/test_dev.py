@@ -76,9 +76,7 @@ def piped(house: House, lines: str, *words: str) -> "subprocess.CompletedProcess
     return house.command("chat", "--url", house.url, *words, said=lines)
 
 
-def test_leave_is_asked_for_and_its_approval_comes_above_the_prompt(
-    house: House, state: Path
-) -> None:
+def test_leave_is_asked_for_and_its_approval_comes_over_it(house: House, state: Path) -> None:
     with (
         at(house, state, "frank", "--new") as frank,
         at(house, state / "bob", "bob", "--new") as bob,

@@ -21,9 +21,7 @@ async def deciding(door: Door, served: Served, person: str) -> Visitor:
     return visitor
 
 
-async def test_a_rejection_is_asked_twice_and_its_reason_arrives(
-    door: Door, served: Served
-) -> None:
+async def test_a_rejection_is_asked_twice_and_says_why(door: Door, served: Served) -> None:
     alice = await asking(door, served, "我要请年假，12月21日到22日，看演出")
     bob = await deciding(door, served, "陈博 Bob")
     card = bob.card("看演出")
@@ -66,9 +64,7 @@ async def test_what_is_sent_back_says_why_and_another_click_there_decides_nothin
     await expect(below).to_be_visible()
 
 
-async def test_a_decision_is_passed_on_and_the_way_there_can_be_read(
-    door: Door, served: Served
-) -> None:
+async def test_a_decision_is_passed_on_and_its_way_can_be_read(door: Door, served: Served) -> None:
     await Caller(served, "alice").asks_for_leave("我要请年假，12月28日到29日，拍毕业照")
     bob = await deciding(door, served, "陈博 Bob")
     card = bob.card("拍毕业照")

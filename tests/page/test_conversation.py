@@ -22,9 +22,7 @@ async def ask_for_leave(alice: Visitor, days: str, reason: str) -> None:
     await alice.hears("已提交给 陈博 Bob 审批")
 
 
-async def test_alice_asks_step_by_step_and_sees_bobs_decision_arrive(
-    alice: Visitor, bob: Visitor
-) -> None:
+async def test_alice_asks_step_by_step_and_sees_bob_decide(alice: Visitor, bob: Visitor) -> None:
     await bob.go("待我审批")
     await alice.say("我要请假")
     await alice.press("年假")
@@ -76,9 +74,7 @@ async def test_a_request_is_cancelled_at_the_card_of_its_flow(alice: Visitor) ->
     await expect(alice.page.locator(".answer.choices:enabled button").first).to_be_visible()
 
 
-async def test_a_request_from_the_first_word_to_the_last_by_keys(
-    door: Door, served: Served
-) -> None:
+async def test_a_request_from_first_word_to_last_by_keys(door: Door, served: Served) -> None:
     alice = await (await door.visitor(served)).come()
     keys = alice.page.keyboard
     await keys.press("Tab")
@@ -168,9 +164,7 @@ async def test_what_is_said_while_the_server_is_away_is_answered_when_it_is_back
     await expect(alice.log.locator(".pending")).to_have_count(0)
 
 
-async def test_a_restart_in_the_middle_of_an_answer_loses_none_of_it(
-    door: Door, served: Served
-) -> None:
+async def test_a_restart_amid_an_answer_loses_none_of_it(door: Door, served: Served) -> None:
     alice = await (await door.visitor(served, forgives=LOST_CONNECTION)).come("王丽 Alice")
     async with alice.page.expect_request(lambda asked: asked.url.endswith("/messages")):
         await alice.say("我要请年假，12月15日到16日，回老家")
@@ -257,9 +251,7 @@ ADDRESSES = {
 }
 
 
-async def test_an_address_in_a_text_can_be_followed(
-    door: Door, served: Served, parts: Parts
-) -> None:
+async def test_an_address_in_text_can_be_followed(door: Door, served: Served, parts: Parts) -> None:
     gina, conversation = await at_a_conversation(door, served, parts)
     for text, address in ADDRESSES.items():
         await told(parts, conversation, text)

@@ -73,9 +73,7 @@ async def transfer(visitor: Visitor, event: str, place: str, name: str) -> None:
     await visitor.page.evaluate(TRANSFER, [event, place, name, content])
 
 
-async def test_a_receipt_is_handed_in_and_looked_at_by_who_decides(
-    house: Served, door: Door
-) -> None:
+async def test_a_receipt_is_handed_in_and_seen_by_who_decides(house: Served, door: Door) -> None:
     alice = await (await door.visitor(house)).come("王丽 Alice")
     await alice.say("我要交收据")
     field = alice.page.locator("fieldset.form input[type=file]")

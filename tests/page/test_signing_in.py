@@ -128,9 +128,7 @@ async def test_what_nobody_asked_for_signs_nobody_in(
 
 
 @pytest.mark.slow
-async def test_the_providers_refusal_is_said(
-    house: Served, door: Door, provider: OidcProvider
-) -> None:
+async def test_a_refusal_is_said(house: Served, door: Door, provider: OidcProvider) -> None:
     provider.refuses = "access_denied"
     visitor = await at_the_provider(door, house, provider)
     await visitor.page.get_by_role("link", name="Continue").click()

@@ -176,9 +176,7 @@ class TestReads:
             (float("nan"), "a number that is no JSON: nan"),
         ],
     )
-    async def test_a_result_is_short_and_json(
-        self, bench: Bench, result: JsonValue, said: str
-    ) -> None:
+    async def test_results_are_short_json(self, bench: Bench, result: JsonValue, said: str) -> None:
         async def odd(ctx: ToolContext) -> JsonValue:
             return result
 
@@ -193,9 +191,7 @@ class TestWrites:
         assert [await bench.run(name) for _ in range(3)] == [{"by": "alice"}] * 3
         assert [ctx.key for ctx in bench.world.calls] == ["k"]
 
-    async def test_a_crash_before_it_was_noted_repeats_with_the_same_key(
-        self, bench: Bench
-    ) -> None:
+    async def test_a_crash_before_it_was_noted_repeats_with_its_key(self, bench: Bench) -> None:
         await bench.crash("put")
         await bench.run("put")
         await bench.run("put")
@@ -209,9 +205,7 @@ class TestWrites:
         assert len(bench.world.calls) == 1
 
     @pytest.mark.parametrize("raised", [KeyError("bug"), Unavailable("down"), None])
-    async def test_what_it_has_done_is_unknown(
-        self, bench: Bench, raised: Exception | None
-    ) -> None:
+    async def test_what_it_did_is_unknown(self, bench: Bench, raised: Exception | None) -> None:
         bench.world.behaviour = bench.world.slowly
         if raised is not None:
             bench.world.fail(raised)
@@ -361,9 +355,7 @@ class TestActivity:
         assert "failed 3 times" in failure.message
         assert len(bench.world.calls) == 3
 
-    async def test_what_nobody_knows_fails_by_its_name(
-        self, temporal: Client, bench: Bench
-    ) -> None:
+    async def test_what_nobody_knows_fails_by_name(self, temporal: Client, bench: Bench) -> None:
         unknown = await self.failure(temporal, bench, "nothing")
         mixed_up = await self.failure(temporal, bench, "put", "look")
         assert "'nothing'" in unknown.message
@@ -382,9 +374,7 @@ class TestWatched:
             await TestActivity().execute(temporal, bench, name, **where)
         return bench.audience.told
 
-    async def test_it_starts_and_ends_once_however_tried(
-        self, temporal: Client, bench: Bench
-    ) -> None:
+    async def test_it_starts_and_ends_once(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
         began, ended = await self.watched(temporal, bench)
         about: dict[str, JsonValue] = {"id": "call_0", "name": "put"}

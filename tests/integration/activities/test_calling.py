@@ -177,9 +177,7 @@ class TestCheck:
             await refusing.check(asked)
         assert await house.audited() == [(asked.tool, "refused", "")]
 
-    async def test_nobody_confirms_what_is_refused(
-        self, house: House, refusing: ToolCaller
-    ) -> None:
+    async def test_nobody_confirms_a_refusal(self, house: House, refusing: ToolCaller) -> None:
         with pytest.raises(PermanentToolError, match="no room"):
             await refusing.call(call("full"))
         with pytest.raises(Forbidden, match="confirmed"):
@@ -290,7 +288,7 @@ class TestPages:
         with pytest.raises(ArgumentsToolError):
             await self.read_on(caller, await caller.call(call()), page)
 
-    async def test_a_page_behind_the_last_is_told_how_many_there_are(
+    async def test_a_page_past_the_last_is_told_how_many_there_are(
         self, caller: ToolCaller
     ) -> None:
         first: Any = await caller.call(call())

@@ -106,9 +106,7 @@ async def test_a_code_tool_is_no_different(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"), [("many", int), ({"n": 1}, list[int]), (object(), Any), (b"\xff", Any)]
 )
-async def test_a_result_of_another_type_is_told_as_that(
-    bench: Bench, value: Any, kind: Any
-) -> None:
+async def test_a_result_of_another_type_is_told_so(bench: Bench, value: Any, kind: Any) -> None:
     said = "isn't of the type that the tool declares"
     with pytest.raises(PermanentToolError, match=said):
         await bench.call(gives(value, kind))

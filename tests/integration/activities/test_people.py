@@ -38,9 +38,7 @@ def item(invoice: str, amount: str = "58.00", currency: str = "CNY") -> ClaimIte
 
 
 class TestTables:
-    async def test_migrations_make_the_tables(
-        self, people: PeopleSystem, database: Database
-    ) -> None:
+    async def test_migrations_make_tables(self, people: PeopleSystem, database: Database) -> None:
         def differences(connection: Connection) -> list[object]:
             found = compare_metadata(MigrationContext.configure(connection), tables.metadata)
             others = [*router_tables.metadata.tables, "alembic_version"]

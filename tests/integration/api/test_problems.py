@@ -52,7 +52,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("method", "path", "status"), REFUSED)
-async def test_every_refusal_is_a_problem(
+async def test_refusals_are_problems(
     alice: AsyncClient, method: str, path: str, status: int
 ) -> None:
     answer = await alice.request(method, path)

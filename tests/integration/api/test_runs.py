@@ -380,9 +380,7 @@ class TestEvents:
     ) -> None:
         problem(await act(caller(user), live, f"events/{name}", {"boxes": 2}), status)
 
-    async def test_of_a_run_that_is_not_there_nothing_is_told(
-        self, caller: As, run: RunRecord
-    ) -> None:
+    async def test_of_an_absent_run_nothing_is_told(self, caller: As, run: RunRecord) -> None:
         for missing in ("nothing", run):
             problem(await act(caller("dave"), missing, ARRIVED, {"boxes": 2}), 404)
 

@@ -27,9 +27,7 @@ from tests.unit.runtime.test_pieces import free_ports
 STOPPED_WITHIN = 10.0
 
 
-async def test_answer_together_and_stop_when_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_answer_and_stop_when_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ports = free_ports()
     async with deployment(tmp_path, ports) as environment:
         for name, value in environment.items():
@@ -136,9 +134,7 @@ def test_a_bad_file_is_refused_with_its_line(run: Run, servers: Servers) -> None
     assert "servers.json:2: there is no key tmeout; did you mean timeout?" in told
 
 
-def test_a_flow_may_call_what_a_server_will_bring(
-    run: Run, servers: Servers, elsewhere: Path
-) -> None:
+def test_a_flow_may_call_what_a_server_brings(run: Run, servers: Servers, elsewhere: Path) -> None:
     flow = elsewhere / "notes.yaml"
     flow.write_text(
         """
@@ -178,9 +174,7 @@ def test_list_shows_what_servers_have_like_every_other_kind(run: Run) -> None:
     assert http["title"]["zh"] != http["title"]["en"]
 
 
-def test_a_server_that_is_away_is_named_and_the_others_are_listed(
-    run: Run, servers: Servers
-) -> None:
+def test_a_server_that_is_away_is_named_and_others_listed(run: Run, servers: Servers) -> None:
     servers.are(gone=GONE, crm={"url": "https://{env.NOT_THERE}/mcp"}, **PROGRAMS)
     outcome = run("tools", "list")
     assert (outcome.status, "it__echo" in outcome.out) == (0, True)

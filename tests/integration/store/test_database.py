@@ -24,9 +24,7 @@ from tests.e2e.chaos.house import Wire
 from tests.postgres import make_database
 
 
-async def test_the_migrations_make_exactly_the_tables_in_use(
-    database: Database,
-) -> None:
+async def test_the_migrations_make_exactly_the_tables_in_use(database: Database) -> None:
     def differences(connection: Connection) -> list[object]:
         context = MigrationContext.configure(connection)
         found = compare_metadata(context, tables.metadata)
@@ -65,9 +63,7 @@ async def test_a_database_of_a_newer_version_is_refused(database: Database) -> N
         ("query_only = ON", "readonly database; let this user write to the file and its folder"),
     ],
 )
-async def test_a_file_that_takes_nothing_has_a_remedy(
-    tmp_path: Path, trouble: str, said: str
-) -> None:
+async def test_a_read_only_file_has_a_remedy(tmp_path: Path, trouble: str, said: str) -> None:
     database = Database(f"sqlite:///{tmp_path}/router.db")
     await database.write(lambda c: c.exec_driver_sql(f"PRAGMA {trouble}").close())
     with pytest.raises(Unavailable, match=said):

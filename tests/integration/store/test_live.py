@@ -169,9 +169,7 @@ class TestPayloads:
         assert "".join(str(part.data["text"]) for part in read) == said
         assert {part.data["attempt"] for part in read} == {1}
 
-    def test_what_is_too_long_is_passed_over_with_a_word(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_what_is_too_long_is_passed_over(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.WARNING):
             assert list(payloads(started("x" * 8000))) == []
         assert "tool_started is too long" in caplog.text

@@ -197,9 +197,7 @@ async def test_strange_ids_are_nobody_elses(store: Store, database: Database, pe
     assert await all_rows(database) == before
 
 
-async def test_nothing_deleted_is_in_the_file(
-    store: Store, database: Database, database_url: str
-) -> None:
+async def test_what_is_deleted_is_gone(store: Store, database: Database, database_url: str) -> None:
     if database.dialect != "sqlite":
         pytest.skip("PostgreSQL's files are its own; it overwrites when it vacuums")
     await furnish(store, "alice")

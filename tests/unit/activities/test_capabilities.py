@@ -76,9 +76,7 @@ def test_a_workflow_waits_longer_than_the_worker_which_keeps_the_time_itself() -
 
 @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (3, 4), (None, 0)])
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_what_became_of_a_write_is_asked(
-    idempotent: bool, retries: int | None, attempts: int
-) -> None:
+def test_what_a_write_did_is_asked(idempotent: bool, retries: int | None, attempts: int) -> None:
     assert limits(idempotent=idempotent, retries=retries).attempts == attempts
 
 

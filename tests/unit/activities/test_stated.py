@@ -57,9 +57,7 @@ STATED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("text", "given", "expected"), STATED.values(), ids=STATED)
-def test_a_leave_starts_as_stated(
-    text: str, given: dict[str, Any], expected: dict[str, Any]
-) -> None:
+def test_leave_starts_as_stated(text: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
     found = stated(LEAVE.slots, given, text, NOW)
     assert {name: found.get(name) for name in expected} == expected
 
@@ -105,7 +103,7 @@ ANSWERED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("text", "given", "expected"), ANSWERED.values(), ids=ANSWERED)
-def test_an_answer_is_what_is_said(
+def test_answers_are_what_is_said(
     text: str, given: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     found = changed(shown(LEAVE, leave_type="annual"), given, text, NOW)
@@ -150,9 +148,7 @@ async def pay(what: str, amount: int, urgent: bool) -> str:
         ("it is for 2026-11-24", {"amount": 24}, {}),
     ],
 )
-def test_numbers_are_corrected_as_said(
-    text: str, given: dict[str, Any], taken: dict[str, Any]
-) -> None:
+def test_numbers_are_put_right(text: str, given: dict[str, Any], taken: dict[str, Any]) -> None:
     definition = form_of(pay)
     assert definition is not None
     paying = shown(definition, what="rent", amount=7000, urgent=False)

@@ -38,9 +38,7 @@ async def test_a_check_that_breaks_is_a_finding_and_the_others_go_on() -> None:
     ]
 
 
-async def test_settings_that_cannot_be_used_are_the_only_finding(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_unusable_settings_are_the_only_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUTER_AUTH", "none")
     (finding,) = await examine()
     assert (finding.fine, "ROUTER_AUTH=none" in finding.says) == (False, True)
@@ -151,9 +149,7 @@ async def test_a_database_that_is_down_is_noticed() -> None:
 
 
 class TestModels:
-    async def test_a_model_is_asked_and_what_its_server_refuses_is_kept(
-        self, tmp_path: Path
-    ) -> None:
+    async def test_a_model_is_asked_and_what_it_refuses_is_kept(self, tmp_path: Path) -> None:
         assert (await services.model(Settings())).startswith("none configured")
         said = calls(("say", {"word": "yes"}))
         async with ModelServer(refuses("strict", otherwise=said)) as server:

@@ -152,9 +152,7 @@ def test_one_split_of_a_file_can_be_taken(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("least", "status"), [("0.5", 0), ("0.50001", 1), ("1", 1), ("0", 0)])
-def test_an_accuracy_below_what_was_asked_for_ends_with_1(
-    run: Run, least: str, status: int
-) -> None:
+def test_an_accuracy_below_what_was_asked_ends_with_1(run: Run, least: str, status: int) -> None:
     file = written(LEAVE, {"text": "我要报销", "label": "leave_request"})
     outcome = run("eval", file, "--at-least", least, "--report", "report")
     assert outcome.status == status
@@ -183,9 +181,7 @@ def test_an_accuracy_below_what_was_asked_for_ends_with_1(
         ),
     ],
 )
-def test_a_bad_file_is_refused_before_anything_is_routed(
-    run: Run, content: bytes, said: str
-) -> None:
+def test_a_bad_file_is_refused_before_routing(run: Run, content: bytes, said: str) -> None:
     Path("bad.jsonl").write_bytes(content)
     assert said in run.refused("eval", "bad.jsonl")
 
@@ -225,9 +221,7 @@ class TestWithAModel:
         assert "model       0 calls" in run("eval", file, "--no-llm").out
         assert len(model.chats) == 2
 
-    def test_arguments_of_a_tool_are_compared_like_slots(
-        self, run: Run, model: ModelServer
-    ) -> None:
+    def test_arguments_of_tools_are_compared_like_slots(self, run: Run, model: ModelServer) -> None:
         model.then(calls(("get_leave_balance", {"leave_type": "sick"})))
         wanted = {"leave_type": "annual"}
         line = {"text": "年假剩多少来着", "label": "get_leave_balance", "slots": wanted}
@@ -285,9 +279,7 @@ class TestFitting:
         assert not Path(".data/thresholds.json").exists()
 
     @pytest.mark.parametrize("words", [["bad.jsonl"], ["dev.jsonl", "--llm"]])
-    def test_nothing_is_kept_where_the_evaluation_cannot_be_made(
-        self, run: Run, words: list[str]
-    ) -> None:
+    def test_nothing_is_kept_where_nothing_is_evaluated(self, run: Run, words: list[str]) -> None:
         written(*UNUSUAL)
         Path("bad.jsonl").write_text("{")
         assert run("eval", *words, "--fit", "dev.jsonl").status == 1

@@ -24,9 +24,7 @@ def documented(beginning: str) -> str:
     return next(each for each in EXAMPLES if each.startswith(beginning))
 
 
-def test_the_flows_in_use_are_checked_where_no_paths_are_named_and_have_no_warnings(
-    run: Run,
-) -> None:
+def test_flows_in_use_are_checked_where_no_paths_are_named_and_have_no_warnings(run: Run) -> None:
     assert "ok  leave_request version 2" in run.printed("flows", "validate", "--strict")
 
 
@@ -133,9 +131,7 @@ states:
 """
 
 
-def test_warnings_name_their_line_and_change_nothing_unless_strict(
-    run: Run, elsewhere: Path
-) -> None:
+def test_warnings_name_lines_and_change_nothing_unless_strict(run: Run, elsewhere: Path) -> None:
     text = RIVAL.replace("  examples:", "  roles: [emploee]\n  examples:")
     (elsewhere / "rival.yaml").write_text(text)
     outcome = run("flows", "validate", "rival.yaml")

@@ -167,9 +167,7 @@ class TestPythonTool:
         package = package_of(Path(next(iter(activities.tools.__path__))))
         assert package == (ROOT, "activities.tools")
 
-    def test_a_folder_where_it_would_not_be_found_is_refused(
-        self, run: Run, elsewhere: Path
-    ) -> None:
+    def test_a_folder_where_none_would_look_is_refused(self, run: Run, elsewhere: Path) -> None:
         told = run.refused("new", "tool", "count_permits", "--folder", "tools")
         assert "tools is no Python package" in told
         assert "--kind http, openapi or mcp" in told

@@ -39,9 +39,7 @@ def test_call_prints_json_and_needs_nothing_but_a_folder(run: Run, elsewhere: Pa
         (1, "add --yes"),
     ],
 )
-def test_what_would_be_refused_is_said_before_a_yes_is_asked_for(
-    run: Run, days: int, line: str
-) -> None:
+def test_what_would_be_refused_is_said_before_a_yes(run: Run, days: int, line: str) -> None:
     given = {"employee": "frank", "leave_type": "annual", "days": days, "reason": "why"}
     call = ("tools", "call", "adjust_leave_balance", json.dumps(given), "--user", "dave")
     assert line in run.refused(*call)

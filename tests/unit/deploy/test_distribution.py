@@ -256,9 +256,7 @@ class TestSecrets:
         assert set(made) == set(mounted)
         assert set(mounted.values()) == {ROOT / "deploy" / "secrets" / name for name in made}
 
-    def test_are_settings_that_can_be_used(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_are_usable_settings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made(tmp_path)
         for name in ("database_url", "jwt_secret", "payload_keys", "llm_api_key"):
             monkeypatch.setenv(f"ROUTER_{name.upper()}_FILE", str(tmp_path / name))

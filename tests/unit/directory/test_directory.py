@@ -42,9 +42,7 @@ def loaded(tmp_path: Path, text: str) -> FileDirectory:
         ("olga", None, "en", "operator"),
     ],
 )
-async def test_the_sample_is_the_contract(
-    user: str, manager: str | None, locale: str, role: str
-) -> None:
+async def test_the_sample_keeps_it(user: str, manager: str | None, locale: str, role: str) -> None:
     directory = FileDirectory.load()
     person, alice = [await directory.find(TENANT, id_) for id_ in (user, "alice")]
     assert person is not None
@@ -243,9 +241,7 @@ def served() -> Iterator[Served]:
 
 
 class TestAddress:
-    async def test_people_come_with_the_token_and_only_where_they_changed(
-        self, served: Served
-    ) -> None:
+    async def test_people_come_with_tokens_and_only_where_changed(self, served: Served) -> None:
         directory = sources.LiveDirectory.load(sources.DirectoryAddress(served.url, "s3cret"))
         assert [p.id for p in directory.everyone()] == ["alice"]
         assert not directory.refresh()

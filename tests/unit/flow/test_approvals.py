@@ -165,9 +165,7 @@ class TestNobody:
 
     @pytest.mark.parametrize("by", ["'alice'", "manager('carol')"])
     @pytest.mark.parametrize("otherwise", [None, "'alice'", "manager('carol')"])
-    def test_where_nobody_at_all_is_left_it_fails_and_says_so(
-        self, by: str, otherwise: Any
-    ) -> None:
+    def test_where_nobody_is_left_it_fails_and_says_so(self, by: str, otherwise: Any) -> None:
         driver = asking({"by": by, "otherwise": otherwise})
         assert (driver.run.status, driver.called[-1]) == ("failed", "release")
         assert driver.said[-1].startswith("Nobody was found who could approve this")

@@ -51,9 +51,7 @@ def test_a_single_day_at_a_weekend_is_not_moved(days: float) -> None:
 
 
 @pytest.mark.parametrize(("user", "approver"), [("bob", "carol"), ("carol", "dave")])
-def test_whose_manager_has_none_asks_them_alone_and_who_has_none_asks_hr(
-    user: str, approver: str
-) -> None:
+def test_whose_manager_has_none_asks_them_and_who_has_none_hr(user: str, approver: str) -> None:
     world = leave(user, start=MONDAY, end="2026-11-27", reason="x").confirm()
     assert world.awaited == [approver]
     assert world.decide(approver).run.status == "completed"

@@ -155,9 +155,7 @@ def test_every_visit_has_a_key_of_its_own() -> None:
         ({"verdict": "add", "to": "bob"}, "Conflict"),
     ],
 )
-def test_a_decision_is_bound_to_person_content_and_use(
-    change: dict[str, str], expected: str
-) -> None:
+def test_a_decision_is_of_person_content_and_use(change: dict[str, str], expected: str) -> None:
     driver = waiting()
     decision = driver.decision("bob", **change)
     assert type(driver.refusal(decision)).__name__ == expected
@@ -232,9 +230,7 @@ def test_what_is_taken_back_is_not_said_to_last() -> None:
         ({"error": "closed"}, "All right, that's cancelled."),
     ],
 )
-def test_cancelling_during_a_call_says_what_became_of_it(
-    came_back: dict[str, Any], said: str
-) -> None:
+def test_cancelling_a_call_says_what_became_of_it(came_back: dict[str, Any], said: str) -> None:
     driver = leave().take(Answered(by="alice", slots=WHOLE), answer=False)
     while "get_balance" not in {task.name for task in driver.run.tasks.values()}:
         driver.take(driver.world.answer(driver.run), answer=False)

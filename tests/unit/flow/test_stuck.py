@@ -69,9 +69,7 @@ class Undos:
 
 
 @pytest.mark.parametrize("kind", ["permanent", "arguments"])
-def test_refused_for_good_it_is_held_for_an_operator_and_the_rest_is_undone(
-    kind: FailureKind,
-) -> None:
+def test_refused_for_good_it_is_held_for_an_operator_the_rest_undone(kind: FailureKind) -> None:
     undos = Undos().cancelled(undo_two=kind)
     assert (undos.run.status, undos.run.timers, undos.left) == ("waiting", {}, ["two"])
     assert undos.driver.said[-1].startswith("One step couldn't be taken back. An administrator")

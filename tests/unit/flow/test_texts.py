@@ -189,9 +189,7 @@ def test_a_problem_of_a_text_is_said_with_its_remedy(template: str, what: str, r
         ("{{ shown.start", None),
     ],
 )
-def test_only_what_a_text_is_known_to_show_is_worded_for_it(
-    template: str, read: set[str] | None
-) -> None:
+def test_only_what_a_text_shows_is_worded_for_it(template: str, read: set[str] | None) -> None:
     assert shown_in(template) == read
 
 

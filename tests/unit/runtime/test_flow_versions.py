@@ -139,9 +139,7 @@ def asks(parts: Parts) -> str:
     return next(slot.ask for slot in slots if slot.ask).zh
 
 
-async def test_a_process_takes_up_what_is_edited_while_it_runs(
-    settings: Settings, file: Path
-) -> None:
+async def test_a_process_takes_up_edits_while_it_runs(settings: Settings, file: Path) -> None:
     async with running(settings) as parts:
         edited(file, "想请什么假？", "请什么假？")
         await until(lambda: asks(parts) == "请什么假？")

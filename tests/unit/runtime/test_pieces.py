@@ -68,9 +68,7 @@ class TestPorts:
         ("field", "option"),
         [("api", "--port"), ("temporal", "--temporal-port"), ("ui", "--ui-port")],
     )
-    def test_in_use_are_refused_with_the_option_to_choose_another(
-        self, field: str, option: str
-    ) -> None:
+    def test_in_use_are_refused_with_the_option_for_others(self, field: str, option: str) -> None:
         ports = free_ports()
         with (
             socket.create_server((LOOPBACK, getattr(ports, field))),

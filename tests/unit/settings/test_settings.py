@@ -171,9 +171,7 @@ def test_fallbacks_take_their_keys_from_the_variables_they_name(
     assert (found.model, found.api_key, "secret" in repr(found)) == ("big", "secret", False)
 
 
-def test_the_variables_of_declared_tools_are_known_and_nothing_else_is_theirs(
-    env: Environment,
-) -> None:
+def test_variables_of_declared_tools_are_known_and_nothing_else_is_theirs(env: Environment) -> None:
     env(TOOL_KEY="k", JWT_SECRET=SECRET)
     Path(".env").write_text("ROUTER_TOOL_URL=https://a.example\nROUTER_TOOL_KEY=old\n")
     assert unknown_variables() == []
@@ -203,9 +201,7 @@ def test_the_variables_of_declared_tools_are_known_and_nothing_else_is_theirs(
         ("WORKER_DEPLOYMENT", "桌"),
     ],
 )
-def test_what_can_be_no_such_value_is_refused_by_its_name(
-    env: Environment, name: str, value: str
-) -> None:
+def test_what_can_be_no_such_value_is_refused(env: Environment, name: str, value: str) -> None:
     env(**{name: value})
     refusal(rf"^ROUTER_{name}\b")
 
@@ -237,9 +233,7 @@ def test_payload_keys_that_cannot_be_used_are_not_shown(env: Environment, value:
         ({"fair_to": "nobody"}, "tenant"),
     ],
 )
-def test_queues_and_shares_that_cannot_be_are_refused(
-    wrong: dict[str, object], remedy: str
-) -> None:
+def test_impossible_queues_and_shares_are_refused(wrong: dict[str, object], remedy: str) -> None:
     with pytest.raises(MisconfiguredError, match=remedy):
         Settings.load(**wrong)
 
@@ -257,9 +251,7 @@ def test_these_are_secret() -> None:
 
 @pytest.mark.parametrize("name", ["jwt_secret", "openwebui_jwt_secret", "directory_token"])
 @pytest.mark.parametrize("written", [MARKER, f"{MARKER}\n", f"{MARKER}\r\n"])
-def test_a_secret_is_read_from_the_file_that_is_named(
-    env: Environment, name: str, written: str
-) -> None:
+def test_a_secret_is_read_from_the_named_file(env: Environment, name: str, written: str) -> None:
     Path("secret").write_text(written)
     env(**{f"{name.upper()}_FILE": "secret"})
     assert getattr(Settings.load(), name).get_secret_value() == MARKER

@@ -137,9 +137,7 @@ async def test_content_is_there_where_it_is_switched_on(
     assert answered["calls"] == [{"name": "get_balance", "arguments": {"leave_type": "annual"}}]
 
 
-async def test_a_failure_leaves_its_kind_and_none_of_its_words(
-    exported: InMemorySpanExporter,
-) -> None:
+async def test_a_failure_leaves_its_kind_and_no_words(exported: InMemorySpanExporter) -> None:
     async with desk([fails(503, f"can't say {SECRET}")]) as open_desk:
         with pytest.raises(ModelUnavailable):
             await open_desk.model.answer(question(), 30)
@@ -153,9 +151,7 @@ async def test_a_failure_leaves_its_kind_and_none_of_its_words(
     "written",
     ["", "00", "00-0-0-0", f"00-{'0' * 32}-{'1' * 16}-01", f"00-{'g' * 32}-{'1' * 16}-01", "\x00"],
 )
-def test_a_traceparent_that_is_none_begins_a_trace(
-    exported: InMemorySpanExporter, written: str
-) -> None:
+def test_a_bad_traceparent_begins_a_trace(exported: InMemorySpanExporter, written: str) -> None:
     with tracing.span("one", parent=tracing.incoming({"traceparent": written})):
         assert tracing.outgoing()["traceparent"].startswith("00-")
     (span,) = exported.get_finished_spans()
@@ -226,7 +222,5 @@ def test_temporals_own_metrics_are_on_another_port() -> None:
         ({"OTEL_TRACES_SAMPLER": "always_on"}, False),
     ],
 )
-def test_traces_go_nowhere_unless_a_collector_is_named(
-    environment: dict[str, str], wanted: bool
-) -> None:
+def test_traces_go_nowhere_without_a_collector(environment: dict[str, str], wanted: bool) -> None:
     assert is_wanted(environment) is wanted

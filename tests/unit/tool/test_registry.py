@@ -121,7 +121,7 @@ class TestDependencies:
         with pytest.raises(MisconfiguredError, match=r"'letter', which is made of greeting"):
             Dependencies().require([letter])
 
-    async def test_what_is_provided_is_made_once_and_let_go(
+    async def test_what_is_provided_is_made_and_let_go_once(
         self, dependencies: Dependencies
     ) -> None:
         async with dependencies:
@@ -305,9 +305,7 @@ async def test_a_union_without_its_file_is_what_it_is() -> None:
         ("nonsense\r\nX: y", b"\x00", "application/octet-stream"),
     ],
 )
-async def test_its_type_is_what_the_bytes_say_or_the_tool(
-    said: str, content: bytes, type_: str
-) -> None:
+async def test_its_type_is_what_bytes_or_tool_say(said: str, content: bytes, type_: str) -> None:
     found = await result(giving(ToolFile, ToolFile("a", said, content)), Shelf())
     assert found["file"]["type"] == type_
 

@@ -157,9 +157,7 @@ ASKED = {
         ("reason", {"reason": "航班取消了，要改签"}, " 航班取消了，要改签 "),
     ],
 )
-def test_what_is_said_answers_what_is_asked(
-    asked: str, typed: str, slots: dict[str, Any] | None
-) -> None:
+def test_what_is_said_answers_it(asked: str, typed: str, slots: dict[str, Any] | None) -> None:
     assert answered(ASKED[asked], typed) == slots
 
 
@@ -175,7 +173,7 @@ def test_what_is_said_answers_what_is_asked(
         ("items.0.invoice", "发票号 Ab-123456", {"items.0.invoice": "Ab-123456"}),
     ],
 )
-def test_what_was_spent_was_spent_in_the_past(
+def test_what_was_spent_was_in_the_past(
     path: str, typed: str, slots: dict[str, Any] | None
 ) -> None:
     view = asking(EXPENSE, path, {"items": [{"category": "transport"}]})

@@ -41,7 +41,7 @@ def test_a_leave_is_put_right(typed: str, slots: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("typed", ["不对，是下周二", "no, next Tuesday", "改成下周二"])
 @pytest.mark.parametrize(("latest", "moves"), [(["end"], "end"), (["start"], "start")])
-def test_a_day_alone_puts_right_what_was_given_last(
+def test_a_day_alone_corrects_what_was_given_last(
     typed: str, latest: list[str], moves: str
 ) -> None:
     view = LEAVING.model_copy(update={"latest": latest})

@@ -192,9 +192,7 @@ AFTERWARDS = FillSlots(slots={"start": "2026-11-24"})
         (WAITING, "好的", None),
     ],
 )
-def test_what_is_said_while_a_flow_asks(
-    view: FlowView, said: Any, expected: Command | None
-) -> None:
+def test_what_is_said_to_a_question(view: FlowView, said: Any, expected: Command | None) -> None:
     assert command(said, view) == expected
 
 
@@ -229,9 +227,7 @@ def test_an_answer_that_names_the_open_question_is_to_that_one() -> None:
         {"type": "form", "values": {"reason": "x"}},
     ],
 )
-def test_an_answer_to_another_question_changes_nothing(
-    question: str, action: dict[str, Any]
-) -> None:
+def test_answers_to_other_questions_change_nothing(question: str, action: dict[str, Any]) -> None:
     said = messages.Message.model_validate({"action": {**action, "question": question}}).action
     for view in (SHOWN, ASKED_DATE):
         assert command(said, view) == FillSlots(slots={}, question="outdated")

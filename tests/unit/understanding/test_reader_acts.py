@@ -53,9 +53,7 @@ read, command = partial(read_by, reader=READER), partial(command_by, reader=READ
         (commands.StartOver(), "从头来  start over"),
     ),
 )
-def test_an_act_goes_to_the_flow_that_asks(
-    view: FlowView, said: str, meant: commands.Command
-) -> None:
+def test_an_act_goes_to_who_asks(view: FlowView, said: str, meant: commands.Command) -> None:
     reading = read(said, view)
     assert reading.commands == [meant]
     assert routed(reading) == ("flow", "leave_request", "slot")

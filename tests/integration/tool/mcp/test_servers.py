@@ -28,9 +28,7 @@ def processes(of: int, holding: str) -> list[psutil.Process]:
     return [each for each in below if holding in " ".join(each.cmdline())]
 
 
-async def test_a_server_that_starts_slowly_holds_up_nothing(
-    open_house: Open, tmp_path: Path
-) -> None:
+async def test_a_slow_start_of_a_server_holds_up_nothing(open_house: Open, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     house = await open_house(slow=program("--after", str(pipe)), quick=program())

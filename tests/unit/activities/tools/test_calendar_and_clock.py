@@ -37,9 +37,7 @@ class TestCountWorkdays:
             ("2026-11-\x0020", "2026-11-21", "control characters"),
         ],
     )
-    async def test_senseless_days_are_refused(
-        self, desk: Desk, start: Any, end: Any, said: str
-    ) -> None:
+    async def test_odd_days_are_refused(self, desk: Desk, start: Any, end: Any, said: str) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
             await desk.ask("count_workdays", start=start, end=end)
 
@@ -77,9 +75,7 @@ class TestWorkdays:
             "２０２６-１１-２０", "", " ", "\u200b", "x" * 10_000, True, [], {}, -1e300, 1e12,
         ],
     )  # fmt: skip
-    async def test_what_is_no_day_is_refused(
-        self, desk: Desk, tool: str, field: str, day: Any
-    ) -> None:
+    async def test_bad_days_are_refused(self, desk: Desk, tool: str, field: str, day: Any) -> None:
         with pytest.raises(ArgumentsToolError, match=f"{tool}: {field}: "):
             await desk.ask(tool, **{field: day})
 

@@ -128,9 +128,7 @@ class TestLooking:
 
 
 class TestAdjusting:
-    async def test_a_change_is_made_once_a_key(
-        self, kept: Desk, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_changes_happen_once(self, kept: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         async def crash(key: str, result: Any) -> None:
             raise SystemExit
 

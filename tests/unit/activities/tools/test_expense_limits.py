@@ -76,7 +76,7 @@ class TestAsking:
             ({"city": 7}, "city: "), ({"amount": 10**9}, "amount: "),
         ],
     )  # fmt: skip
-    async def test_what_is_no_limit_is_refused(
+    async def test_odd_limits_are_refused(
         self, desk: Desk, asked: dict[str, Any], said: str
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):

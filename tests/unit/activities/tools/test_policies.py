@@ -215,9 +215,7 @@ async def score(book: PolicyBook, questions: Questions) -> tuple[int, list[str]]
 
 
 @pytest.mark.parametrize("questions", [IN_CHINESE, IN_ENGLISH], ids=["zh", "en"])
-async def test_nine_of_ten_are_answered_by_the_first_and_all_by_three(
-    questions: Questions,
-) -> None:
+async def test_nine_of_ten_are_answered_by_the_first_and_all_by_three(questions: Questions) -> None:
     first, missed = await score(BOOK, questions)
     assert missed == []
     assert first >= 0.9 * len(questions)
@@ -260,9 +258,7 @@ class TestMeaning:
     async def test_what_no_policy_is_about_still_finds_nothing(self, learned: PolicyBook) -> None:
         assert {q: found for q in UNANSWERED if (found := await learned.search(q, 3))} == {}
 
-    async def test_an_encoder_that_fails_leaves_words(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    async def test_a_failing_encoder_leaves_words(self, caplog: pytest.LogCaptureFixture) -> None:
         book = PolicyBook.load(None, Unreachable())
         await book.learn(RecentVectors())
         assert await score(book, IN_ENGLISH) == await score(BOOK, IN_ENGLISH)

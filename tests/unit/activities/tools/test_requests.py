@@ -144,9 +144,7 @@ async def test_twenty_at_most_and_five_names_each(desk: Desk, store: Store) -> N
         ("requester", "bob"), ("tenant", "other"), ("all", True),
     ],
 )  # fmt: skip
-async def test_other_narrowings_are_refused(
-    desk: Desk, store: Store, name: str, value: Any
-) -> None:
+async def test_other_filters_are_refused(desk: Desk, store: Store, name: str, value: Any) -> None:
     with pytest.raises(ArgumentsToolError, match=f"{name}: "):
         await desk.ask("get_my_requests", **{name: value})
 

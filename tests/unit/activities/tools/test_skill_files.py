@@ -124,9 +124,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("path", HOSTILE)
 @pytest.mark.parametrize("tool", ["read_skill_file", "run_skill_script"])
-async def test_no_path_leads_out_of_the_skills_files(
-    skill: SkillDesk, tool: str, path: str
-) -> None:
+async def test_no_path_leads_out_of_its_files(skill: SkillDesk, tool: str, path: str) -> None:
     with pytest.raises(ArgumentsToolError, match="path: there is no "):
         await skill.ask(tool, path=path)
 
