@@ -130,45 +130,30 @@ def _taken(connection: Connection, tenant: str, invoices: Sequence[str]) -> list
 
 def _total(items: Sequence[ClaimItem]) -> MoneyAmount:
     if not items:
-        raise ArgumentsToolError(
-            Localised(zh="items：报销至少要有一项", en="items: a claim has at least one")
-        )
+        none = Localised(zh="items：报销至少要有一项", en="items: a claim has at least one")
+        raise ArgumentsToolError(none)
     currency, seen = items[0].amount.currency, set[str]()
     for position, item in enumerate(items):
-        if item.amount.currency != currency:
-            zh = (
-                f"items.{position}.amount：{item.amount.currency} 和 {currency} "
-                "不能放在一笔报销里，请按币种分开报"
-            )
-            en = (
-                f"items.{position}.amount: {item.amount.currency} and {currency} can't be "
-                "in one claim; claim each currency by itself"
-            )
-            raise ArgumentsToolError(Localised(zh=zh, en=en))
+        where, other = f"items.{position}", item.amount.currency
+        if other != currency:
+            zh = f"{where}.amount：{other} 和 {currency} 不能放在一笔报销里，请按币种分开报"
+            en = f"{where}.amount: {other} and {currency} can't be in one claim; "
+            raise ArgumentsToolError(Localised(zh=zh, en=f"{en}claim each currency by itself"))
         if item.invoice in seen:
-            zh = f"items.{position}.invoice：发票 {item.invoice} 出现了两次"
-            en = f"items.{position}.invoice: {item.invoice} is there twice"
+            zh = f"{where}.invoice：发票 {item.invoice} 出现了两次"
+            en = f"{where}.invoice: {item.invoice} is there twice"
             raise ArgumentsToolError(Localised(zh=zh, en=en))
         seen.add(item.invoice)
-    return MoneyAmount(
-        amount=sum((item.amount.amount for item in items), Decimal(0)), currency=currency
-    )
+    amount = sum((item.amount.amount for item in items), Decimal(0))
+    return MoneyAmount(amount=amount, currency=currency)
 
 
 def _item_rows(claim: dict[str, Any], items: Sequence[ClaimItem]) -> list[dict[str, Any]]:
-    return [
-        {
-            "tenant": claim["tenant"],
-            "claim": claim["id"],
-            "position": position,
-            "category": item.category,
-            "cents": cents_of(item.amount),
-            "date": item.date,
-            "invoice": item.invoice,
-            "standing": True,
-        }
-        for position, item in enumerate(items)
+    same = {"tenant": claim["tenant"], "claim": claim["id"], "standing": True}
+    own = [
+        {**item.model_dump(exclude={"amount"}), "cents": cents_of(item.amount)} for item in items
     ]
+    return [{**same, **row, "position": position} for position, row in enumerate(own)]
 
 
 def _read(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:

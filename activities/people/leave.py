@@ -19,7 +19,6 @@ from activities.people.records import (
 from activities.people.tables import Book, fields_of
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.locale import Localised
-from router.store.database import Database
 from router.store.tables import upsert
 
 _leave = tables.leave
@@ -30,10 +29,6 @@ class LeaveBook(Book[LeaveRecord]):
     """Who may take how much leave, and who has. Every write happens once for its key."""
 
     table, moment = _leave, "recorded_at"
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self._entitle = upsert(database.insert(_entitlements), _entitlements)
 
     async def balance(self, owner: Owner, leave_type: LeaveType, year: int) -> Balance:
         """What was granted for the year, what is taken, and what is left."""
@@ -49,7 +44,8 @@ class LeaveBook(Book[LeaveRecord]):
         """Grant so many days for that year, in place of what was granted before."""
         granted = {"leave_type": leave_type, "year": year, "half_days": _half_days(days)}
         row = {**owner.model_dump(), **granted}
-        await self._database.write(lambda c: c.execute(self._entitle, row))
+        entitle = upsert(self._database.insert(_entitlements), _entitlements)
+        await self._database.write(lambda c: c.execute(entitle, row))
 
     async def record(self, owner: Owner, key: str, leave: Leave) -> LeaveRecord:
         """Record a leave, or give this key's; or `PermanentToolError` where less is left."""
@@ -125,10 +121,6 @@ class AdjustmentBook(Book[Adjustment]):
 
     table, moment = tables.adjustments, "at"
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self._entitle = upsert(database.insert(_entitlements), _entitlements)
-
     async def adjust(self, owner: Owner, key: str, change: Change) -> tuple[Adjustment, Balance]:
         """Change an entitlement, or give the change that this key has made; with it the balance.
 
@@ -137,6 +129,7 @@ class AdjustmentBook(Book[Adjustment]):
         account = owner, change.leave_type, change.year
         half_days = _half_days(change.days)
         row = {**change.model_dump(exclude={"days"}), "key": key, "half_days": half_days}
+        change_entitlement = upsert(self._database.insert(_entitlements), _entitlements)
 
         def entitle(connection: Connection) -> dict[str, int]:
             before = _balance(connection, *account)
@@ -144,7 +137,7 @@ class AdjustmentBook(Book[Adjustment]):
             entitled = _half_days(before.entitled)
             granted = {"leave_type": change.leave_type, "year": change.year}
             granted |= {"half_days": entitled + half_days}
-            connection.execute(self._entitle, owner.model_dump() | granted)
+            connection.execute(change_entitlement, owner.model_dump() | granted)
             return {"entitled_before": entitled}
 
         made = await self.once(owner, row, _lock(*account), entitle)

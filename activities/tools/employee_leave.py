@@ -97,16 +97,13 @@ class Adjusted(BaseModel):
 
 
 def _not_theirs(caller: Principal, person: Principal) -> Localised:
-    own = person.id == caller.id
-    where = Localised(
-        zh="自己的请看“我的请假记录”（get_my_leave）和“查假期余额”（get_leave_balance）"
-        if own
-        else "请向他们询问",
-        en="your own is in get_my_leave and get_leave_balance" if own else "ask one of them",
-    )
+    zh, en = "请向他们询问", "ask one of them"
+    if person.id == caller.id:
+        zh = "自己的请看“我的请假记录”（get_my_leave）和“查假期余额”（get_leave_balance）"
+        en = "your own is in get_my_leave and get_leave_balance"
     return Localised(
-        zh=f"{person.name} 的假期在这里只有人事和其上级能看，{where.zh}",
-        en=f"{person.name}'s leave is for HR and for those who lead {person.name}; {where.en}",
+        zh=f"{person.name} 的假期在这里只有人事和其上级能看，{zh}",
+        en=f"{person.name}'s leave is for HR and for those who lead {person.name}; {en}",
     )
 
 

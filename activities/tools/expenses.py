@@ -178,11 +178,7 @@ async def withdraw_claim(
     """Take back a claim that `submit_claim` put on record; its invoices are free again."""
     del items, reason  # the key says which
     claim = await hr.claims.withdraw(Owner.of(ctx.caller), ctx.undoes)
-    return (
-        ClaimEnded(claim=claim.id, status=claim.status)
-        if claim
-        else ClaimEnded(claim=None, status=None)
-    )
+    return ClaimEnded(claim=claim and claim.id, status=claim and claim.status)
 
 
 @approved(title={"zh": "驳回报销单", "en": "Reject an expense claim"})

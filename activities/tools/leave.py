@@ -181,6 +181,4 @@ async def revert_leave(  # noqa: PLR0913 - an undo takes what the call that it u
     """Take back a leave that `record_leave` recorded; its days are free again."""
     del leave_type, start, end, days, start_half, end_half, reason  # the key says which
     record = await hr.leave.revert(Owner.of(ctx.caller), ctx.undoes)
-    return Recorded(
-        record=record.id if record else None, days=record.days if record else Decimal(0)
-    )
+    return Recorded(record=record and record.id, days=record.days if record else Decimal(0))

@@ -7,25 +7,20 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, selec
 
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Aggregate
 from router.store.tables import page, record, records, to_row, upsert
 
 _conversations = tables.conversations
 _snapshots = tables.snapshots
 
 
-class Conversations:
+class Conversations(Aggregate):
     """Who owns which conversation, and what a closed one needs to go on."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._create = database.insert(_conversations).on_conflict_do_nothing()
-        self._save = upsert(database.insert(_snapshots), _snapshots)
 
     async def create(self, record: ConversationRecord) -> ConversationRecord:
         """Keep a new conversation; where the id is there already, answer what is kept."""
-        row = to_row(record)
-        if await self._database.write(lambda c: c.execute(self._create, row).rowcount):
+        row, create = to_row(record), self._database.insert_new(_conversations)
+        if await self._database.write(lambda c: c.execute(create, row).rowcount):
             return record
         return await self.find(record.tenant, record.id) or record
 
@@ -38,15 +33,16 @@ class Conversations:
         self, tenant: str, owner: str, before: str | None, limit: int
     ) -> tuple[list[ConversationRecord], str | None]:
         """The owner's conversations, newest first, and the cursor of the next page or None."""
-        theirs, made = select(_conversations).filter_by(tenant=tenant, owner=owner), "created_at"
-        moment = _conversations.c[made]
+        theirs = select(_conversations).filter_by(tenant=tenant, owner=owner)
+        moment = _conversations.c.created_at
         return await page(self._database, ConversationRecord, theirs, moment, before, limit)
 
     async def save_snapshot(self, tenant: str, conversation: str, snapshot: str) -> None:
         """Keep the closed conversation's state (JSON), in place of an earlier one."""
         row = {"tenant": tenant, "conversation": conversation, "state": snapshot}
         row_at = {**row, "saved_at": datetime.now(UTC)}
-        await self._database.write(lambda c: c.execute(self._save, row_at))
+        save = upsert(self._database.insert(_snapshots), _snapshots)
+        await self._database.write(lambda c: c.execute(save, row_at))
 
     async def load_snapshot(self, tenant: str, conversation: str) -> str | None:
         """The last snapshot, or None."""
@@ -68,19 +64,14 @@ _FOR_PERSON = and_(
 _NEW = and_(_log.c.tenant == _boxes.c.tenant, _log.c.sequence > _boxes.c.position)
 
 
-class Mailboxes:
+class Mailboxes(Aggregate):
     """Which words of the log have yet to be posted on chat platforms, and where."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        insert = database.insert(_boxes)
-        self._open = insert.on_conflict_do_update(
-            index_elements=["tenant", "face", "kind", "subject"],
-            set_={"place": insert.excluded.place},
-        )
 
     async def open(self, mailbox: Mailbox) -> None:
         """Keep a mailbox, or change its place; a person's begins with what comes from now on."""
+        insert, key = self._database.insert(_boxes), ["tenant", "face", "kind", "subject"]
+        place = {"place": insert.excluded.place}
+        kept = insert.on_conflict_do_update(index_elements=key, set_=place)
         newest = select(func.coalesce(func.max(_log.c.sequence), 0)).where(
             _log.c.tenant == mailbox.tenant, _log.c.recipient == mailbox.subject
         )
@@ -89,7 +80,7 @@ class Mailboxes:
             row = to_row(mailbox)
             if mailbox.kind == "person":
                 row["position"] = connection.execute(newest).scalar_one()
-            connection.execute(self._open, row)
+            connection.execute(kept, row)
 
         await self._database.write(work)
 

@@ -40,8 +40,6 @@ class Runs:
         run = database.insert(_runs)
         self._keep_run = upsert(run, _runs, where=_runs.c.events <= run.excluded.events)
         self._keep_approvals = upsert(database.insert(_approvals), _approvals)
-        self._keep_files = database.insert(_files).on_conflict_do_nothing()
-        self._keep_definition = database.insert(_definitions).on_conflict_do_nothing()
         self._close_others = (
             update(_approvals)
             .where(
@@ -83,10 +81,9 @@ class Runs:
         if approvals:
             connection.execute(self._keep_approvals, [to_row(asked) for asked in approvals])
         # Nobody sees a file before they are asked to decide.
-        shown = run.files if approvals else {}
-        if shown:
-            files = [{"tenant": run.tenant, "file": file, "run": run.id} for file in shown]
-            connection.execute(self._keep_files, files)
+        if approvals and run.files:
+            files = [{"tenant": run.tenant, "file": file, "run": run.id} for file in run.files]
+            connection.execute(self._database.insert_new(_files), files)
         still = {"of_tenant": run.tenant, "of_run": run.id, "but": [a.id for a in approvals]}
         connection.execute(self._close_others, still)
         return True
@@ -167,7 +164,8 @@ class Runs:
     async def keep_definition(self, fingerprint: str, definition: str) -> None:
         """Keep what a completed run may be taken back with, in JSON, under its fingerprint."""
         row = {"fingerprint": fingerprint, "definition": definition}
-        await self._database.write(lambda c: c.execute(self._keep_definition, row))
+        keep = self._database.insert_new(_definitions)
+        await self._database.write(lambda c: c.execute(keep, row))
 
     async def definition(self, fingerprint: str) -> str | None:
         """The definition with this fingerprint, in JSON."""

@@ -179,10 +179,7 @@ class PersonErasure:
         named = select(runs.c.id).where(runs.c.tenant == self._tenant, *going_on, self._mentioned())
         return Holdings(
             counts={what: count for what, count in counts.items() if count},
-            workflows=[
-                *(f"conversation/{self._tenant}/{id_}" for id_ in conversations),
-                *workflows,
-            ],
+            workflows=[*(f"conversation/{self._tenant}/{c}" for c in conversations), *workflows],
             awaited=connection.scalars(awaited).all(),
             named=connection.scalars(named).all(),
         )
@@ -278,13 +275,8 @@ def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:
 
     def line(was: dict[str, Any]) -> dict[str, Any]:
         theirs = was.get("by") == person
-        by, comment = was.get("by"), was.get("comment")
-        wordless = own or theirs
-        return {
-            **was,
-            "by": pseudonym if theirs else by,
-            "comment": None if wordless else comment,
-        }
+        by, comment = pseudonym if theirs else was.get("by"), was.get("comment")
+        return {**was, "by": by, "comment": None if own or theirs else comment}
 
     clean: dict[str, Any] = {
         "history": [line(was) for was in row["history"]],
