@@ -150,9 +150,7 @@ def _total(items: Sequence[ClaimItem]) -> MoneyAmount:
 
 def _item_rows(claim: dict[str, Any], items: Sequence[ClaimItem]) -> list[dict[str, Any]]:
     same = {"tenant": claim["tenant"], "claim": claim["id"], "standing": True}
-    own = [
-        {**item.model_dump(exclude={"amount"}), "cents": cents_of(item.amount)} for item in items
-    ]
+    own = [item.model_dump(exclude={"amount"}) | {"cents": cents_of(item.amount)} for item in items]
     return [{**same, **row, "position": position} for position, row in enumerate(own)]
 
 
