@@ -10,21 +10,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition, SlotValues, Wait
-from router.flow.engine.events import (
-    Answered,
-    Arrived,
-    Began,
-    Cancelled,
-    Confirmed,
-    Decided,
-    Nudged,
-    Puzzled,
-    Reassigned,
-    Retried,
-    Skipped,
-    StartedOver,
-    Unclear,
-)
+from router.flow.engine import events
 from router.flow.engine.run import Agreement, Done, Run
 from router.flow.view import FlowView
 
@@ -40,7 +26,15 @@ OPERATE = "operate"
 DEFINITION = "definition"
 
 Told = Annotated[
-    Began | Answered | Confirmed | Unclear | Skipped | Puzzled | StartedOver | Cancelled | Nudged,
+    events.Began
+    | events.Answered
+    | events.Confirmed
+    | events.Unclear
+    | events.Skipped
+    | events.Puzzled
+    | events.StartedOver
+    | events.Cancelled
+    | events.Nudged,
     Field(discriminator="type"),
 ]
 """What a requester may tell a run."""
@@ -81,7 +75,7 @@ class FlowStart(Payload):
     tools: dict[str, CallLimits] = {}
     form: bool = False
     flows: dict[str, FlowDefinition] = {}
-    opening: Began | None = None
+    opening: events.Began | None = None
     run: Run | None = None
     created_at: datetime | None = None
 
@@ -111,13 +105,13 @@ class FlowAnswer(Payload):
 class ApprovalDecision(Payload):
     """One decision of an approver."""
 
-    event: Decided
+    event: events.Decided
 
 
 class OperatorAction(Payload):
     """A word of an operator."""
 
-    event: Annotated[Retried | Reassigned, Field(discriminator="type")]
+    event: Annotated[events.Retried | events.Reassigned, Field(discriminator="type")]
 
 
 class DecisionTaken(Payload):
@@ -139,7 +133,7 @@ class FlowEnded(DecisionTaken):
 class ExternalEvent(Payload):
     """Something that happened outside, told by someone who holds these roles."""
 
-    event: Arrived
+    event: events.Arrived
     roles: frozenset[str]
 
 

@@ -44,12 +44,7 @@ READY_PAUSE = 0.5
 """Seconds between two tries at most: a refusal costs nothing, and somebody waits."""
 
 TRANSIENT = frozenset(
-    {
-        RPCStatusCode.UNAVAILABLE,
-        RPCStatusCode.ABORTED,
-        RPCStatusCode.UNKNOWN,
-        RPCStatusCode.INTERNAL,
-    }
+    RPCStatusCode[name] for name in ("UNAVAILABLE", "ABORTED", "UNKNOWN", "INTERNAL")
 )
 """UNKNOWN ("transport error") and INTERNAL are what the client makes of a connection that is reset
 while a call is under way; it retries both itself, but for two seconds only."""

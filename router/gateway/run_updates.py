@@ -6,12 +6,14 @@ Whatever is told to a run raises `Conflict` where that is over, or can't have it
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel
 from temporalio.client import Client, WithStartWorkflowOperation, WorkflowQueryFailedError
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from router.contracts import flow
 from router.contracts.start_options import TASK_TIMEOUT, of_run
@@ -184,11 +186,16 @@ async def _update(
         )
         return answer
 
+    return await in_time(attempt, "The run is over; nothing can be done to it any more.")
+
+
+async def in_time(attempt: Callable[[], Awaitable[Out]], over: str) -> Out:
+    """What the idempotent call comes to within `PATIENCE`; `Conflict` where the run is `over`."""
     try:
         async with asyncio.timeout(PATIENCE):
             return await persistently(attempt)
-    except WorkflowOver as error:
-        raise Conflict("The run is over; nothing can be done to it any more.") from error
+    except (WorkflowOver, WorkflowAlreadyStartedError) as error:
+        raise Conflict(over) from error
     except TimeoutError as error:
         raise Unavailable("The run didn't answer in time; try again.") from error
 

@@ -1,17 +1,15 @@
 """Taking back a completed run: the way to start the run that does it, for requests and tools."""
 
-import asyncio
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from temporalio.client import Client
 from temporalio.common import Priority
-from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from router.contracts import flow
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
-from router.domain.errors import Conflict, Unavailable
+from router.domain.errors import Conflict
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED
 from router.domain.principals import Principal
@@ -21,8 +19,8 @@ from router.flow.engine import compensation
 from router.flow.engine.events import Began
 from router.flow.engine.run import Done, Run
 from router.gateway import run_updates
-from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, persistently
-from router.gateway.run_updates import PATIENCE, RunStanding
+from router.gateway.retries import RPC_TIMEOUT
+from router.gateway.run_updates import RunStanding
 from router.store.flow_runs import Runs
 
 
@@ -97,13 +95,8 @@ class Withdrawals:
             )
             return answer
 
-        try:
-            async with asyncio.timeout(PATIENCE):
-                return await persistently(attempt)
-        except (WorkflowOver, WorkflowAlreadyStartedError) as error:
-            raise Conflict("The run was taken back, or that was refused, a moment ago.") from error
-        except TimeoutError as error:
-            raise Unavailable("The run didn't answer in time; try again.") from error
+        over = "The run was taken back, or that was refused, a moment ago."
+        return await run_updates.in_time(attempt, over)
 
 
 def _id_of(run: RunRecord) -> str:

@@ -6,8 +6,7 @@ them recorded anew, all of them. From then on those of a release stay as they ar
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,11 @@ from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.fakes.model_server import Behaviour, PlanningModel, calls, drawn, says
+from tests.fakes.model_server import PlanningModel, calls, drawn, says
 from tests.replays.histories import FOLDER, keep
 from tests.temporal import dev_server
 from tests.workflow import desk
-from tests.workflow.desk import QUEUE, Approver, Talk, becomes, flow_of, person, run_of
+from tests.workflow.desk import QUEUE, Approver, Talk, becomes, flow_of, heard, person, run_of
 from tests.workflow.long_runs import COUNTED, COUNTING, Archive, archive, histories, reads
 from tests.workflow.skill_histories import runs
 from tests.workflow.test_plans import CHOOSE, PLANNER, STEPS, TOOLS, accepts, found_by_steps
@@ -125,17 +124,17 @@ class SkillStories:
     parts: Parts
 
     async def condensed(self) -> None:
-        async with self._house(reads(8, at_once=3, size=300)) as house:
+        async with archive(self.client, self.parts, reads(8, at_once=3, size=300)) as house:
             _, id_ = await house.run(context=3500)
         await self._keep(id_, "skill-condensed")
 
     async def continued(self) -> None:
-        async with self._house(reads(3, size=100)) as house:
+        async with archive(self.client, self.parts, reads(3, size=100)) as house:
             _, id_ = await house.run(continue_after=2)
         await self._keep(id_, "skill-continued", "skill-went-on")
 
     async def steered(self) -> None:
-        async with self._house([COUNTS, says("先不数了。")]) as house:
+        async with archive(self.client, self.parts, [COUNTS, says("先不数了。")]) as house:
             handle = await self._counting(house)
             await handle.signal(STEER, Steer(message_id="m2", text="先别数了"))
             COUNTED.set()
@@ -143,7 +142,7 @@ class SkillStories:
         await self._keep(handle.id, "skill-steered")
 
     async def cancelled(self) -> None:
-        async with self._house([COUNTS]) as house:
+        async with archive(self.client, self.parts, [COUNTS]) as house:
             handle = await self._counting(house)
             await handle.cancel()
             await handle.result()
@@ -160,11 +159,6 @@ class SkillStories:
             (run,) = await runs(talk)
             keep("skill-planned", await run.fetch_history())
 
-    @asynccontextmanager
-    async def _house(self, script: list[Behaviour] | Behaviour) -> AsyncIterator[Archive]:
-        async with archive(self.client, self.parts, script) as house:
-            yield house
-
     async def _counting(self, house: Archive) -> WorkflowHandle[Any, SkillOutcome]:
         """A run that is in the middle of a call."""
         COUNTING.clear()
@@ -178,13 +172,6 @@ class SkillStories:
             keep(name, history)
 
 
-async def heard(talk: Talk, text: str) -> None:
-    """Return once the person was told something with these words in it."""
-    async with asyncio.timeout(WITHIN):
-        while not any(text in line for line in await talk.texts()):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-
-
 async def record() -> None:
     """Live through everything on a real server and keep what Temporal wrote down."""
     for file in FOLDER.glob("*.json"):
@@ -196,11 +183,8 @@ async def record() -> None:
         client = environment.client
         await desk.register_attributes(client)
         flows, skills = FlowStories(client, parts), SkillStories(client, parts)
-        told: list[Callable[[], Awaitable[dict[str, str]]]] = [
-            *(flows.leave, flows.claim, flows.trip, flows.equipment)
-        ]
         async with build_worker(client, parts, QUEUE):
-            for story in told:
+            for story in (flows.leave, flows.claim, flows.trip, flows.equipment):
                 for name, id_ in (await story()).items():
                     keep(name, await client.get_workflow_handle(id_).fetch_history())
         for lived in (skills.condensed, skills.continued, skills.steered, skills.cancelled):

@@ -96,26 +96,20 @@ async def test_the_model_is_told_what_was_said_and_the_message_as_material(talk:
     assert messages[-1]["content"].count("</message>") == 1
 
 
-@pytest.mark.parametrize(
-    "nonsense",
-    [
-        pytest.param(calls(("delete_everything", {})), id="an unknown function"),
-        pytest.param(calls(("record_leave", {"leave_type": "annual"})), id="a tool of flows alone"),
-        pytest.param(
-            calls(("get_leave_balance", {"leave_type": "holiday on the moon"})),
-            id="arguments out of range",
-        ),
-        pytest.param(
-            calls(("dispatch_to_flow", {"flow_name": "world_peace", "slots": {}})),
-            id="an unknown flow",
-        ),
-        pytest.param(calls(("fill_slots", {"slots": {"reason": "x"}})), id="slots without a flow"),
-        pytest.param(calls(("cancel_flow", {})), id="a cancel without a flow"),
-        pytest.param(calls(("respond_message", {"text": "  "})), id="an empty reply"),
-        pytest.param(model_server.sends({"choices": []}), id="no choices"),
-        pytest.param(says(None), id="no content"),
-    ],
-)
+NONSENSE = {
+    "an unknown function": calls(("delete_everything", {})),
+    "a tool of flows alone": calls(("record_leave", {"leave_type": "annual"})),
+    "arguments out of range": calls(("get_leave_balance", {"leave_type": "holiday on the moon"})),
+    "an unknown flow": calls(("dispatch_to_flow", {"flow_name": "world_peace", "slots": {}})),
+    "slots without a flow": calls(("fill_slots", {"slots": {"reason": "x"}})),
+    "a cancel without a flow": calls(("cancel_flow", {})),
+    "an empty reply": calls(("respond_message", {"text": "  "})),
+    "no choices": model_server.sends({"choices": []}),
+    "no content": says(None),
+}
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE.values(), ids=NONSENSE)
 async def test_nothing_invented_is_done_but_told_as_wrong(talk: Talk, nonsense: Behaviour) -> None:
     talk.model.then(nonsense, says("那我换个说法。"))
     turn = await talk.say("随便说点什么")

@@ -11,7 +11,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field, JsonValue
 
-from router.domain.messages import ConfirmAction, Message, Turn
+from router.domain.messages import Turn
 from router.routing.tool_form import plain
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import Behaviour, Call, calls, says
@@ -159,10 +159,6 @@ async def asked(talk: Talk, amount: str = "58") -> Turn:
     return turn
 
 
-def yes() -> Message:
-    return Message(action=ConfirmAction(type="confirm", value=True))
-
-
 async def test_a_yes_is_to_what_was_shown_when_it_was_said(tooled: Tooled, world: World) -> None:
     """The amount changes by a message that is still under way when the old button is pressed."""
     async with tooled(world.tools()) as talk:
@@ -170,12 +166,12 @@ async def test_a_yes_is_to_what_was_shown_when_it_was_said(tooled: Tooled, world
         change = asyncio.create_task(talk.say("amount改成5800"))
         while len((await talk.status()).running) < 1:
             await asyncio.wait([change], timeout=0.001)
-        pressed = await talk.send(yes())
+        pressed = await talk.press("confirm", value=True)
         assert flow_of(await change).slots == {"amount": 5800}
         assert world.done == []
         assert (flow_of(pressed).status, flow_of(pressed).slots) == ("confirming", {"amount": 5800})
         assert pressed.replies[0].text.startswith("刚才的问题已经变了")
-        await talk.send(yes())
+        await talk.press("confirm", value=True)
     assert world.done == [("pay", 5800)]
 
 
@@ -191,6 +187,6 @@ async def test_a_change_beside_a_yes_is_asked_anew(tooled: Tooled, world: World,
 async def test_a_yes_confirms_one_call_and_no_second(tooled: Tooled, world: World) -> None:
     async with tooled(world.tools()) as talk:
         await asked(talk)
-        await asyncio.gather(*(talk.send(yes()) for _ in range(3)))
-        await talk.send(yes())
+        await asyncio.gather(*(talk.press("confirm", value=True) for _ in range(3)))
+        await talk.press("confirm", value=True)
     assert world.done == [("pay", 58)]
