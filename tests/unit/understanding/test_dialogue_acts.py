@@ -2,38 +2,37 @@ import pytest
 
 from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import act_of, asks_again, asks_what_is_here, withdraws
-from tests.unit.entities.tables import phrases, typed
+from tests.unit.entities.tables import spread, typed
 
-SKIPS = phrases("""
+SKIPS = """
     跳过  先跳过吧  跳过这一项  这个先跳过  先不填  不填  不想填  空着  先空着  留空  下一个
     下一题吧  略过  跳过，谢谢  跳過
     skip  skip it  skip this one  Skip this question, please  can I skip this?
     let's skip it for now  n/a  N/A  pass  leave it blank  leave this empty  next
     I'd rather not say  next question  not applicable
-""")
-HELP = phrases("""
+"""
+HELP = """
     帮助  怎么填  这个怎么填？  我不懂  看不懂  不太明白  有哪些选项  有什么选项？  能填什么
     可以填什么  这里填什么  我该填什么  不知道怎么填  什么意思？  你能做什么
     help  Help!  help me  I need help  what can I say  what are my options?  ?  ？？
     what should I enter here?  I don't understand  options  how do I answer this
     what does that mean?  what can you do
-""")
-REPEATS = phrases("""
+"""
+REPEATS = """
     再说一遍  再说一次  请再说一遍  能再说一遍吗  什么？  啥  刚才问的什么  没听清  没看清
     你刚才问什么来着  你刚才说什么  重复一遍  问的是什么来着  再问一遍
     repeat that  repeat  Could you repeat the question?  come again?  pardon?  pardon me
     say that again please  what?  what did you say?  what was the question?  I didn't catch that
     sorry, what?  ask me again
-""")
-STARTS_OVER = phrases("""
+"""
+STARTS_OVER = """
     从头来  从头再来  从头开始  重新来  重新填  重新填一遍  重来  我想从头来  全部重来  重新开始吧
     推倒重来  前面的都不算  重來
     start over  Start over please  let's start over  can we start again  restart  restart the form
     from scratch  from the beginning  start from scratch  reset  begin again  redo everything
     go back to the start
-""")
-NONE_OF_THEM = [
-    *phrases("""
+"""
+NONE_OF_THEM = """
     跳过会议室预定  跳过午饭直接开会  帮助搬家  帮助同事  重新装修  从头疗养  下个月  下一个工作日
     换下一个航班  什么假  什么时候  没有  没有时间  再说吧  家里有事  不舒服  明天  好的  算了  取消
     重新申请护照  我不懂医保怎么报  说明会
@@ -41,20 +40,14 @@ NONE_OF_THEM = [
     pass the exam  skip the meeting  start on Monday  restart the server  what about Friday
     help desk duty  help my parents move  repeat prescription pickup  the meeting started over
     options trading course  none  no  yes  sorry
-"""),
-    "",
-    "跳过" * 40,
-]
+"""
 
 
 @pytest.mark.parametrize(
-    ("typed", "act"),
+    ("act", "typed"),
     [
-        *((typed, "skip") for typed in SKIPS),
-        *((typed, "help") for typed in HELP),
-        *((typed, "repeat") for typed in REPEATS),
-        *((typed, "start_over") for typed in STARTS_OVER),
-        *((typed, None) for typed in NONE_OF_THEM),
+        *spread(("skip", SKIPS), ("help", HELP), ("repeat", REPEATS), ("start_over", STARTS_OVER)),
+        *spread((None, NONE_OF_THEM), (None, "跳过" * 40), (None, "")),
     ],
 )
 def test_an_act_is_the_whole_message(typed: str, act: str | None) -> None:
@@ -76,20 +69,18 @@ def test_the_next_one_of_a_list_is_another_item(typed: str) -> None:
     assert (act_of(text, listed=True), act_of(text)) == (None, "skip")
 
 
-@typed("""
-    你能做什么  你会什么  你都能干什么  有什么功能  你可以帮我做什么  帮助  菜单  ？  这里能办什么
-    help  what can you do  what can you help me with?  How can you help me  what can I ask you
-""")
-def test_it_asks_what_can_be_done_here(typed: str) -> None:
-    assert asks_what_is_here(normalise(typed).text)
-
-
-@typed("""
-    怎么填  我能做什么运动  你能做饭吗  帮助搬家  你是谁
-    help me book  what can you do about my laptop  what are you doing  help desk
-""")
-def test_it_asks_something_else(typed: str) -> None:
-    assert not asks_what_is_here(normalise(typed).text)
+@pytest.mark.parametrize(
+    ("here", "typed"),
+    spread(
+        (True, "你能做什么  你会什么  你都能干什么  有什么功能  你可以帮我做什么  帮助  菜单  ？"),
+        (True, "这里能办什么  help  what can you do  what can you help me with?"),
+        (True, "How can you help me  what can I ask you"),
+        (False, "怎么填  我能做什么运动  你能做饭吗  帮助搬家  你是谁  help me book"),
+        (False, "what can you do about my laptop  what are you doing  help desk"),
+    ),
+)
+def test_it_asks_what_can_be_done_here(typed: str, here: bool) -> None:
+    assert asks_what_is_here(normalise(typed).text) is here
 
 
 def test_the_last_words_are_asked_for_again() -> None:
@@ -97,21 +88,19 @@ def test_the_last_words_are_asked_for_again() -> None:
     assert not asks_again(normalise("再买一遍").text)
 
 
-@typed("""
+WITHDRAWS = """
     撤回  撤回吧  撤回来  撤了吧  帮我撤回  撤回这个申请  把申请撤回  我想撤回  刚才那个撤回吧
     可以撤回吗
     take it back  withdraw it  withdraw  please withdraw my request  take that back please
-""")
-def test_it_takes_back_what_was_handed_in(typed: str) -> None:
-    assert withdraws(normalise(typed).text)
+"""
+OF_A_KIND = """
+    撤回我的请假  撤回报销  取消我的请假  撤离办公室  撤回昨天的邮件
+    withdraw my leave request  take it back to the shop  withdraw cash
+"""
 
 
 @pytest.mark.parametrize(
-    "typed",
-    [
-        *("撤回我的请假", "撤回报销", "取消我的请假", "撤离办公室", "撤回昨天的邮件", ""),
-        *("withdraw my leave request", "take it back to the shop", "withdraw cash"),
-    ],
+    ("taken", "typed"), spread((True, WITHDRAWS), (False, OF_A_KIND), (False, ""))
 )
-def test_what_names_its_kind_takes_back_no_other(typed: str) -> None:
-    assert not withdraws(normalise(typed).text)
+def test_it_takes_back_what_was_handed_in_unless_it_names_a_kind(typed: str, taken: bool) -> None:
+    assert withdraws(normalise(typed).text) is taken

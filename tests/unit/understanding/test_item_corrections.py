@@ -6,7 +6,7 @@ import pytest
 
 from router.domain.commands import Confirm, FillSlots, ReplyText, Skip
 from router.flow.view import FlowView
-from tests.unit.entities.tables import phrases, spread, typed
+from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import (
     TAXI,
     answered,
@@ -51,9 +51,7 @@ REMOVALS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("typed", "left"), [(typed, left) for left, said in REMOVALS for typed in phrases(said)]
-)
+@pytest.mark.parametrize(("left", "typed"), spread(*REMOVALS))
 def test_an_item_that_is_named_is_removed(typed: str, left: list[Any]) -> None:
     assert corrected(confirming(TAXI, LUNCH, HOTEL), typed) == {"items": left}
     assert corrected(any_more(TAXI, LUNCH, HOTEL), typed) == {"items": left}
@@ -214,10 +212,7 @@ IN_A_ROW = {"items.0.amount": yuan("30.00"), "items.1.amount": yuan("40.00")}
         ("30 和 40", BARE, IN_A_ROW),
         ("30 和 50", [BARE[0], LUNCH], None),
         # A sign is kept, so that the flow can refuse it; nothing is rounded
-        *(
-            (typed, BARE[:1], {"items.0.amount": yuan("-5.00")})
-            for typed in ("-5 元", "负五元", "-5")
-        ),
+        *((typed, BARE[:1], BELOW) for typed in ("-5 元", "负五元", "-5")),
         *((typed, BARE[:1], None) for typed in ("58.999", "58.999 元", "86,5", "1.234,50")),
     ],
 )
@@ -241,6 +236,7 @@ def test_an_answer_may_name_the_invoice_besides(typed: str, slots: dict[str, Any
 
 
 NIGHT = item("hotel", "300.00")
+WHY = asking(EXPENSE, "reason", {"items": [TAXI]})
 LEAVE_GIVEN = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "搬家"}
 
 
@@ -260,10 +256,14 @@ def test_another_item_can_be_announced_at_the_confirmation(typed: str) -> None:
         ("漏了一项：酒店300元", NIGHT),
         ("also hotel 300 yuan", NIGHT),
         ("add a hotel, 300 yuan, yesterday", {**NIGHT, "date": "2026-11-17"}),
+        ("酒店300元，前天，发票FG-11", {**NIGHT, "date": "2026-11-16", "invoice": "FG-11"}),
     ],
 )
-def test_an_item_can_be_added_at_the_confirmation(typed: str, added: dict[str, Any]) -> None:
-    assert filled(typed, confirming(TAXI)) == {"items.1": added}
+@pytest.mark.parametrize("view", [confirming(TAXI), WHY], ids=["confirming", "why"])
+def test_an_item_can_be_added_at_the_confirmation_and_is_no_reason(
+    typed: str, added: dict[str, Any], view: FlowView
+) -> None:
+    assert filled(typed, view) == {"items.1": added}
 
 
 @pytest.mark.parametrize("typed", ["酒店", "300", "还有问题吗", "继续吧", "再加 100 项", "add"])
@@ -279,21 +279,6 @@ def test_that_there_is_more_is_no_leave_to_hand_in_what_there_is(typed: str) -> 
 
 def test_a_full_list_takes_no_more() -> None:
     assert filled("再加一项", confirming(*[TAXI] * EXPENSE.slots["items"].max)) == {}
-
-
-WHY = asking(EXPENSE, "reason", {"items": [TAXI]})
-
-
-@pytest.mark.parametrize(
-    ("typed", "added"),
-    [
-        ("还有酒店300，前天", {**NIGHT, "date": "2026-11-16"}),
-        ("also hotel 300 yuan", NIGHT),
-        ("酒店300元，前天，发票FG-11", {**NIGHT, "date": "2026-11-16", "invoice": "FG-11"}),
-    ],
-)
-def test_another_item_is_no_reason(typed: str, added: dict[str, Any]) -> None:
-    assert filled(typed, WHY) == {"items.1": added}
 
 
 @pytest.mark.parametrize(

@@ -2,31 +2,26 @@ import pytest
 
 from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import asks, farewell, greets, says_nothing, thanks
-from tests.unit.entities.tables import phrases, spread
+from tests.unit.entities.tables import spread
 
-NOTHING = phrases("""
+NOTHING = """
     hi there  Hey team  hi Bob  Hi bot  Morning!  hello  hope you're well  quick one
     sorry to bother you  excuse me  thanks a lot  Best regards  no sorry  actually  if that's ok
     please approve  by the way
     你好  领导好  HR 你好  王经理好  张总  各位早上好  打扰了  谢谢领导  请领导批准  哦不  我说错了
     我想先  好的  麻烦您了
-""")
-SOMETHING = phrases("""
+"""
+SOMETHING = """
     family visit  dentist  kids  moving house  hiking  high fever  morning sickness  no childcare
     sorry to say my dad died
     家里有事  身体不好  孩子不好  陪老师  急诊  急性肠胃炎  感谢会  搬家  不舒服  好朋友结婚
     家里好像漏水
-""")
+"""
 
 
-@pytest.mark.parametrize("typed", NOTHING)
-def test_what_is_said_out_of_politeness_says_nothing(typed: str) -> None:
-    assert says_nothing(normalise(typed).text)
-
-
-@pytest.mark.parametrize("typed", SOMETHING)
-def test_what_only_looks_like_politeness_says_something(typed: str) -> None:
-    assert not says_nothing(normalise(typed).text)
+@pytest.mark.parametrize(("nothing", "typed"), spread((True, NOTHING), (False, SOMETHING)))
+def test_what_is_said_out_of_politeness_alone_says_nothing(typed: str, nothing: bool) -> None:
+    assert says_nothing(normalise(typed).text) is nothing
 
 
 @pytest.mark.parametrize(
