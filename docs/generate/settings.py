@@ -9,8 +9,8 @@ from docs.generate.types import type_name
 from router.channels.registry import found
 from router.cli.schemas import attribute_docs
 from router.domain.budgets import Budget, Budgets
-from router.settings import TOOL_PREFIX, Fallback, Section, Settings
-from router.settings.environment import SUFFIX, is_secret
+from router.settings import Fallback, Section, Settings
+from router.settings.environment import SUFFIX, TOOL_PREFIX, is_secret
 
 INTRODUCTION = f"""\
 Variables of the environment, or lines of `.env` in the working directory; the environment wins.

@@ -164,8 +164,8 @@ def erase(
     Decisions stay on record under a pseudonym. Take them out of the directory first.
     """
     settings = settings_in(data)
-    done = asyncio.run(erase_person(settings, tenant, user, confirmed=yes))
-    pseudonym, holdings, executions = done
+    erasing = erase_person(settings, tenant, user, confirmed=yes)
+    pseudonym, holdings, executions = asyncio.run(erasing)
     typer.echo(f"erased: {in_short(holdings, executions)}")
     typer.echo(f"what stays on record is of {pseudonym}")
     if runs := holdings.named:

@@ -340,7 +340,6 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def _check(figures: Figures, options: EvaluationOptions) -> None:
-    """Refuse an accuracy that is below what was asked for."""
     if options.at_least is None:
         return
     share, wrong = figures.accuracy.share, figures.accuracy.of - figures.accuracy.right

@@ -78,10 +78,7 @@ class OfferedTool:
 
 
 class Session:
-    """A person at the desk, who goes on where their last turn was; raises what `rest` raises.
-
-    With `keeps` false everybody who names no conversation begins one.
-    """
+    """A person at the desk, who goes on where their last turn was if it `keeps` that."""
 
     def __init__(self, rest: Rest, *, keeps: bool) -> None:
         self.rest = rest
@@ -121,10 +118,6 @@ class Session:
         self._conversation = conversation if self._keeps else None
         return {"conversation": conversation, **turn}
 
-    async def act(self, given: Arguments, **action: Any) -> dict[str, Any]:
-        """The turn that answers a button or a form."""
-        return await self.send(given, {"action": action})
-
 
 def _messages(conversation: str) -> str:
     return f"/v1/conversations/{quote(conversation, safe='')}/messages"
@@ -135,7 +128,8 @@ def _answer(kind: str, argument: str) -> Run:
 
     async def run(session: Session, given: Arguments) -> dict[str, Any]:
         named = {"question": given["question"]} if given.get("question") else {}
-        return await session.act(given, type=kind, **{argument: given[argument]}, **named)
+        action = {"type": kind, argument: given[argument], **named}
+        return await session.send(given, {"action": action})
 
     return run
 
@@ -263,7 +257,7 @@ def by_name(capability: Listed) -> OfferedTool:
         turn = await session.send_apart(given, {"text": given.get("request") or title})
         choices = [reply for reply in turn.get("replies", []) if reply["type"] == "choices"]
         if name in [option["value"] for reply in choices for option in reply["options"]]:
-            return await session.act(turn, type="choose", value=name)
+            return await session.send(turn, {"action": {"type": "choose", "value": name}})
         return turn
 
     async def start(session: Session, given: Arguments) -> dict[str, Any]:

@@ -101,19 +101,11 @@ class NewFile:
     text: str
 
 
-def template(name: str) -> str:
-    """A template's text: a whole file, about something called `my_…`."""
-    return (resources.files("router.cli.templates") / name).read_text("utf-8")
-
-
-def about(text: str, names: Names, stand_in: str) -> str:
-    """A template's text about something else than its `stand_in`, such as `my_flow`.
-
-    Lines that are patterns get the words in small letters, which messages are searched in.
-    """
-    lines = []
+def about(template: str, names: Names, stand_in: str = "my_tool") -> str:
+    """A template's text, which is a whole file, about something else than its `stand_in`."""
+    text, lines = (resources.files("router.cli.templates") / template).read_text("utf-8"), []
     for line in text.splitlines(keepends=True):
-        small = line.lstrip().startswith("- '")
+        small = line.lstrip().startswith("- '")  # a pattern, which is searched for in small letters
         for stands, means in (
             (stand_in.upper(), names.name.upper()),
             (stand_in, names.name),
@@ -213,13 +205,12 @@ def schema_for(folder: Path, name: str, top: Path | None = None) -> tuple[str, l
 
 def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """Files of a flow that loads, starts by its examples and has no rival; or `InvalidInput`."""
-    own = Path(next(iter(flows.__path__)))
-    place = place_for(given, settings.flows, own, "flows", "ROUTER_FLOWS")
+    place = place_for(given, settings.flows, Path(flows.__path__[0]), "flows", "ROUTER_FLOWS")
     folder = place.folder
     near, copies = schema_for(folder, "flow")
     near_story, story_copies = schema_for(folder / "tests", "story", folder)
-    flow = about(template("my_flow.yaml"), names, "my_flow").replace("../../schemas", near)
-    story = about(template("my_flow_story.yaml"), names, "my_flow")
+    flow = about("my_flow.yaml", names, "my_flow").replace("../../schemas", near)
+    story = about("my_flow_story.yaml", names, "my_flow")
     files = [
         NewFile(folder / f"{names.name}.yaml", flow),
         NewFile(
@@ -243,13 +234,12 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
 
 def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """The files of a skill in the Agent Skills format."""
-    own = Path(next(iter(skills.__path__)))
-    place = place_for(given, settings.skills, own, "skills", "ROUTER_SKILLS")
+    place = place_for(given, settings.skills, Path(skills.__path__[0]), "skills", "ROUTER_SKILLS")
     folder = place.folder
     lines = folder / "tests" / f"{names.name}.jsonl"
     files = [
-        NewFile(folder / names.name / "SKILL.md", about(template("SKILL.md"), names, "my-skill")),
-        NewFile(lines, about(template("my_skill_lines.jsonl"), names, "my-skill")),
+        NewFile(folder / names.name / "SKILL.md", about("SKILL.md", names, "my-skill")),
+        NewFile(lines, about("my_skill_lines.jsonl", names, "my-skill")),
     ]
     commands = (f"skills validate {files[0].path.parent}", f"eval {lines}")
     return ScaffoldResult(files, [place.command(each) for each in commands])
@@ -269,13 +259,9 @@ def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -
         return _requesting(settings, names, given, "my_tool.json", "my_tool_http_test.py")
     begun = _requesting(settings, names, given, "my_tool_openapi.json", "my_tool_openapi_test.py")
     document = begun.files[0].path.with_suffix(".openapi.yaml")
-    described = NewFile(document, _text("my_tool.openapi.yaml", names))
+    described = NewFile(document, about("my_tool.openapi.yaml", names))
     remark = f"put your system's document into {document}, and its address: {_variable(names)}"
     return ScaffoldResult([described, *begun.files], begun.commands, remark)
-
-
-def _text(name: str, names: Names) -> str:
-    return about(template(name), names, "my_tool")
 
 
 def _python(names: Names, given: Path | None) -> ScaffoldResult:
@@ -283,12 +269,12 @@ def _python(names: Names, given: Path | None) -> ScaffoldResult:
     place = place_for(given, None, _OWN, "activities/tools", "PYTHONPATH")
     root, package = package_of(place.folder)
     module = f"{package}.{names.name}"
-    test = _text("my_tool_python_test.py", names).replace(
+    test = about("my_tool_python_test.py", names).replace(
         f"router.cli.templates.{names.name}", module
     )
     tests = shortened(root / "tests" / "unit" / Path(*package.split(".")))
     files = [
-        NewFile(place.folder / f"{names.name}.py", _text("my_tool.py", names)),
+        NewFile(place.folder / f"{names.name}.py", about("my_tool.py", names)),
         NewFile(tests / f"test_{names.name}.py", test),
     ]
     call = f'intent-router tools call {names.name} \'{{"topic": "one two"}}\' --user alice'
@@ -322,9 +308,9 @@ def _requesting(
     near, copies = schema_for(folder, "tools")
     file = folder / f"{names.name}.json"
     test = _beside(folder) / f"test_{names.name}.py"
-    text = _text(test_from, names).replace(f"{names.name}_openapi.json", file.name)
+    text = about(test_from, names).replace(f"{names.name}_openapi.json", file.name)
     files = [
-        NewFile(file, _text(file_from, names).replace("../../schemas", near)),
+        NewFile(file, about(file_from, names).replace("../../schemas", near)),
         NewFile(test, _pointing(text, test, file)),
     ]
     validate = f"intent-router tools validate {file}"
@@ -347,12 +333,12 @@ def _mcp(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult
     python = Path(sys.executable)  # not resolved: it is the environment's own
     if python.is_relative_to(Path.cwd()):
         python = python.relative_to(Path.cwd())
-    entry = _text("my_tool_mcp.json", names).replace("../../schemas", near)
+    entry = about("my_tool_mcp.json", names).replace("../../schemas", near)
     entry = entry.replace('"python"', f'"{python.as_posix()}"')
     entry = entry.replace(f'["{program.name}"]', f'["{program.as_posix()}"]')
-    text = _text("my_tool_mcp_test.py", names).replace(f"{names.name}_mcp.json", file.name)
+    text = about("my_tool_mcp_test.py", names).replace(f"{names.name}_mcp.json", file.name)
     files = [
-        NewFile(program, _text("my_tool_server.py", names)),
+        NewFile(program, about("my_tool_server.py", names)),
         NewFile(file, entry),
         NewFile(test, _pointing(text, test, file)),
     ]

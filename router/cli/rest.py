@@ -42,10 +42,7 @@ class ServerSentEvent:
 
 
 class Rest:
-    """A person at the API. `aclose` lets go of the connections.
-
-    Every method raises `RestRefused` with the API's reason, and `Unavailable` where it isn't there.
-    """
+    """A person at the API; `RestRefused` has its reason, `Unavailable`: it isn't there."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url

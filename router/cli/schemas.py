@@ -248,10 +248,7 @@ NAMING = ("properties", "$defs", "patternProperties")
 
 
 def _worded(found: Any, *, named: bool = False) -> Any:
-    """A schema for people: descriptions on one line, and no titles that pydantic makes of names.
-
-    Below what is `named`, keys are those of files.
-    """
+    """One-line descriptions, no titles that pydantic makes; below `named`, keys are of files."""
     if isinstance(found, list):
         return [_worded(each) for each in found]
     if not isinstance(found, dict):

@@ -80,10 +80,7 @@ LEAST: dict[str, JsonValue] = {
 
 
 def in_english_only(tools: Iterable[Tool]) -> str | None:
-    """Which tools people are offered and read in English, whatever language they speak.
-
-    None where there is none, else a sentence with what to do about it.
-    """
+    """A sentence on tools that all people read in English, with what to do; None for none."""
     offered = (tool for tool in tools if tool.options.listed and tool.roles != {FLOW_ROLE})
     foreign = [tool.name for tool in offered if tool.in_english_only]
     if not foreign:

@@ -272,7 +272,6 @@ def _over_themselves(entry: PersonEntry, managers: _Managers) -> bool:
 
 
 def _faults(entry: PersonEntry, known: _Ids) -> Iterator[tuple[str, str]]:
-    """What is wrong with one person, each with its remedy."""
     for relation in ("manager", "delegate"):
         other = getattr(entry, relation)
         if other == entry.id:

@@ -268,10 +268,7 @@ class ApiServer(uvicorn.Server):
 
 
 def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
-    """The API over these parts; `await server.serve(sockets=[…])` until it is stopped.
-
-    Requests that are under way then have `grace` seconds, turns as streams among them.
-    """
+    """The API over these parts; requests under way when it is stopped have `grace` seconds."""
     services = Services(
         settings=parts.settings,
         temporal=client,

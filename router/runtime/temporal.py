@@ -26,10 +26,7 @@ _CLIENT_RETRIES = RetryConfig(max_elapsed_time_millis=2000)
 async def connect(
     settings: Settings, plugins: Sequence[Plugin] = (), runtime: Runtime | None = None
 ) -> Client:
-    """A client for the Temporal server that the settings name; `Unavailable`: it doesn't answer.
-
-    `plugins` carry traces along, `runtime` shows Temporal's own metrics: `router.runtime.process`.
-    """
+    """A client for the Temporal server that the settings name; `Unavailable`: it doesn't answer."""
     try:
         return await Client.connect(
             settings.temporal_address,
@@ -85,10 +82,9 @@ async def check_namespace(client: Client) -> None:
         f"ROUTER_TEMPORAL_NAMESPACE={client.namespace} isn't there: correct it, or run "
         f"`temporal operator namespace create --namespace {client.namespace}`"
     )
+    request = DescribeNamespaceRequest(namespace=client.namespace)
     with temporal_says(absent):
-        await client.workflow_service.describe_namespace(
-            DescribeNamespaceRequest(namespace=client.namespace)
-        )
+        await client.workflow_service.describe_namespace(request)
 
 
 async def missing_from(client: Client) -> list[str]:

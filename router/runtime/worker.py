@@ -195,10 +195,7 @@ Activity = Callable[..., Any]
 def build_workers(
     client: Client, parts: Parts, kinds: Collection[Kind] = KINDS, grace: timedelta = GRACE
 ) -> dict[str, temporal.Worker]:
-    """The workers of these kinds of work, by the queue that each polls.
-
-    Where models or tools have no queue of their own, the worker of turns does their work.
-    """
+    """The workers of these kinds, by their queues; that of turns does the work that has none."""
     settings = parts.settings
     work = _work(client, parts, settings.task_queue)
     made = {}

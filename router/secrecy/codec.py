@@ -83,10 +83,7 @@ class EncryptingCodec(PayloadCodec):
 
 
 class SharedConverter(PydanticPayloadConverter):
-    """Pydantic's JSON, one for the whole process however often Temporal makes it.
-
-    It makes one for each step of each workflow: a twentieth of a worker's Python.
-    """
+    """Pydantic's JSON, one a process: Temporal makes one a step, a twentieth of its Python."""
 
     _shared: ClassVar["SharedConverter | None"] = None
 

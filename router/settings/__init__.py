@@ -5,27 +5,7 @@ secret may be in a file instead, which `ROUTER_<FIELD>_FILE` names. Whoever comp
 this once and hands the values on.
 """
 
-from router.settings.environment import OF_CLIENTS, PREFIX, TESTS_PREFIX, TOOL_PREFIX
-from router.settings.settings import (
-    OPENAI,
-    Fallback,
-    ModelAccess,
-    Section,
-    Settings,
-    slips,
-    unknown_variables,
-)
+from router.settings.environment import PREFIX
+from router.settings.settings import OPENAI, Fallback, ModelAccess, Section, Settings, slips
 
-__all__ = [
-    "OF_CLIENTS",
-    "OPENAI",
-    "PREFIX",
-    "TESTS_PREFIX",
-    "TOOL_PREFIX",
-    "Fallback",
-    "ModelAccess",
-    "Section",
-    "Settings",
-    "slips",
-    "unknown_variables",
-]
+__all__ = ["OPENAI", "PREFIX", "Fallback", "ModelAccess", "Section", "Settings", "slips"]

@@ -418,10 +418,7 @@ def slips(sections: Iterable[type[Section]] = (), others: Iterable[str] = ()) ->
 def unknown_variables(
     sections: Iterable[type[Section]] = (), others: Iterable[str] = ()
 ) -> list[str]:
-    """Variables that begin with `ROUTER_` and mean nothing, sorted: typing slips, most likely.
-
-    Known are those of `Settings` and of `sections`, and any that begin as one of `others`.
-    """
+    """What begins with `ROUTER_`, is of no section and begins as none of `others`, sorted."""
     known = OF_CLIENTS.union(Settings.variables(), *(each.variables() for each in sections))
     passed = (TOOL_PREFIX, TESTS_PREFIX, *others)
     return sorted(

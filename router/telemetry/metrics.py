@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import REGISTRY, Collector
+from prometheus_client.registry import Collector
 
 from router.domain.errors import MisconfiguredError
 
@@ -97,14 +97,6 @@ class Circuits(Collector):
         for model, state in self._states().items():
             family.add_metric((model,), CIRCUIT[state])
         yield family
-
-    def show(self) -> None:
-        """Have it among the metrics of this process."""
-        REGISTRY.register(self)
-
-    def hide(self) -> None:
-        """Have it there no more."""
-        REGISTRY.unregister(self)
 
 
 @contextmanager

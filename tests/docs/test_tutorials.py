@@ -19,7 +19,8 @@ import pytest
 import typer
 
 from router.cli import app
-from router.settings import OF_CLIENTS, TESTS_PREFIX, TOOL_PREFIX, Settings
+from router.settings import Settings
+from router.settings.environment import OF_CLIENTS, TESTS_PREFIX, TOOL_PREFIX
 from tests.docs.snippets import ROOT, Snippet, snippets_of
 from tests.e2e.house import Chat, House, Person, free_ports
 from tests.fakes.model_server import Behaviour, ModelServer, calls, says

@@ -34,7 +34,7 @@ async def test_nothing_is_lost_or_doubled_when_each_process_is_killed() -> None:
     assert outcome.good, outcome.table()
 
 
-NOTHING = Records([], [], [], [], [], [], [], [])
+NOTHING = Records()
 TURN = {"turn": 1, "replies": []}
 SAID = Said("alice", "c1", "m1", [503, 200], [TURN])
 
@@ -66,13 +66,10 @@ def test_a_message_that_was_answered_once_is_fine() -> None:
     assert not [*checker.of_events([follower], [EVENTS], records)]
 
 
-def test_an_acknowledged_message_without_a_turn_is_lost() -> None:
+def test_a_message_without_a_turn_is_lost_if_it_was_acknowledged() -> None:
     records = replace(NOTHING, log=ANSWERED[:2])
     assert kinds(checker.of_messages([SAID], records)) == ["lost"]
     assert kinds(checker.of_messages([Said("alice", "c1", "m2", [202])], NOTHING)) == ["lost"] * 3
-
-
-def test_a_message_that_was_never_acknowledged_may_be_nowhere() -> None:
     assert not [*checker.of_messages([Said("alice", "c1", "m1", [503])], NOTHING)]
 
 
@@ -90,12 +87,9 @@ def test_what_nobody_sent_and_nobody_opened_is_found() -> None:
     assert kinds(checker.of_conversations({"c2": "bob"}, records)) == ["lost", "doubled"]
 
 
-def test_a_gap_in_the_numbers_of_turns_is_wrong() -> None:
+def test_a_gap_in_the_numbers_of_turns_is_wrong_and_news_that_come_twice_are_doubled() -> None:
     later = log(("turn", "m1", {"turn": {**TURN, "turn": 2}}))
     assert kinds(checker.of_conversations({}, replace(NOTHING, log=later))) == ["wrong"]
-
-
-def test_news_of_an_end_that_comes_twice_is_doubled() -> None:
     news = {"role": "assistant", "text": "好消息", "flow": {"id": "r1", "status": "completed"}}
     twice = log(("message", None, news), ("message", None, news))
     assert kinds(checker.of_conversations({}, replace(NOTHING, log=twice))) == ["doubled"]
@@ -148,13 +142,9 @@ def granted() -> tuple[Request, Records]:
     return request, replace(NOTHING, runs=[run], leave=[leave], effects=[ledger])
 
 
-def test_a_request_that_stands_as_was_decided_is_fine() -> None:
+def test_a_request_that_stands_otherwise_than_was_decided_is_found() -> None:
     request, records = granted()
     assert not [*checker.of_requests([request], records)]
-
-
-def test_a_request_that_stands_otherwise_is_found() -> None:
-    request, records = granted()
     other = {**records.runs[0], "status": "rejected", "history": []}
     assert kinds(checker.of_requests([request], replace(records, runs=[other]))) == ["wrong"] * 2
     assert kinds(checker.of_requests([request], replace(records, runs=[])))[0] == "lost"

@@ -33,6 +33,7 @@ from router.domain.messages import FormField, FormReply
 MOST_LISTED = 20
 Items = list[dict[str, Any]]
 Command = Callable[[str], Awaitable[None]]
+Opens = Callable[[ChatConversation], Awaitable[None]]
 
 
 class Left(Exception):
@@ -42,9 +43,7 @@ class Left(Exception):
 class Commands:
     """The commands of one chat. `opens` is called with each conversation that is gone to."""
 
-    def __init__(
-        self, talk: ChatConversation, opens: Callable[[ChatConversation], Awaitable[None]]
-    ) -> None:
+    def __init__(self, talk: ChatConversation, opens: Opens | None = None) -> None:
         self.talk = talk
         self._rest = talk.rest
         self._opens = opens
@@ -97,7 +96,8 @@ class Commands:
 
     async def _go(self, conversation: dict[str, Any]) -> None:
         self.talk = ChatConversation(self._rest, self.talk.screen, conversation)
-        await self._opens(self.talk)
+        if self._opens is not None:
+            await self._opens(self.talk)
 
     async def _why(self, _: str) -> None:
         if self.talk.route is None:
@@ -224,14 +224,13 @@ async def converse(
         else:
             # What was asked before is asked still: a pipe goes on where the last one ended.
             talk.asked = await talk.last_question()
-            commands = Commands(talk, opens=_silently)
+            commands = Commands(talk)
             while line := await asyncio.to_thread(sys.stdin.readline):
                 with suppress(Left):
                     await _taken(commands, line.rstrip("\r\n"))
 
 
 async def _opened(rest: Rest, wanted: str | None, *, new: bool) -> dict[str, Any]:
-    """The conversation that is asked for, the last one, or a new one."""
     try:
         if wanted is not None:
             return await rest.get(f"/v1/conversations/{quote(wanted, safe='')}")
@@ -244,10 +243,6 @@ async def _opened(rest: Rest, wanted: str | None, *, new: bool) -> dict[str, Any
             f"the API won't have this person: {error} Name a user id of its directory with --user "
             "where ROUTER_AUTH=dev, else a valid token in ROUTER_TOKEN or with --token"
         ) from None
-
-
-async def _silently(_: ChatConversation) -> None:
-    """A pipe shows nothing of a conversation that it goes to."""
 
 
 async def _taken(commands: Commands, line: str) -> None:

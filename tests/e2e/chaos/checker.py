@@ -5,7 +5,7 @@ import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -34,14 +34,14 @@ TABLES = {
 class Records:
     """All rows of the tables that count, as dictionaries."""
 
-    conversations: list[Row]
-    log: list[Row]
-    runs: list[Row]
-    approvals: list[Row]
-    effects: list[Row]
-    leave: list[Row]
-    claims: list[Row]
-    adjustments: list[Row]
+    conversations: list[Row] = field(default_factory=list)
+    log: list[Row] = field(default_factory=list)
+    runs: list[Row] = field(default_factory=list)
+    approvals: list[Row] = field(default_factory=list)
+    effects: list[Row] = field(default_factory=list)
+    leave: list[Row] = field(default_factory=list)
+    claims: list[Row] = field(default_factory=list)
+    adjustments: list[Row] = field(default_factory=list)
 
     @classmethod
     async def read(cls, address: str) -> "Records":
@@ -178,19 +178,30 @@ def of_events(
 def of_requests(requests: Sequence[Request], records: Records) -> Iterator[Finding]:
     """Every request stands where its approvals say, and did to the world what was accepted."""
     runs = {row["id"]: row for row in records.runs}
-    effects, leave, claims = map(by_run, (records.effects, records.leave, records.claims))
     for one in requests:
-        about = f"{one.expected.flow} {one.run} of {one.me}"
+        about, wanted = _about(one), one.expected
         run = runs.get(one.run)
         if run is None:
             yield Finding("lost", about)
             continue
-        wanted = one.expected
         if run["status"] != wanted.status:
             yield Finding("wrong", f"{about} is {run['status']}, and should be {wanted.status}")
         words = [(line["event"], line["by"]) for line in run["history"] if line["event"] in WORDS]
         if words != wanted.words:
             yield Finding("wrong", f"{about} has heard {words}, and should have {wanted.words}")
+    yield from of_effects([one for one in requests if one.run in runs], records)
+    yield from _of_balances(requests, records)
+
+
+def _about(request: Request) -> str:
+    return f"{request.expected.flow} {request.run} of {request.me}"
+
+
+def of_effects(requests: Sequence[Request], records: Records) -> Iterator[Finding]:
+    """What every request did to the world is what was accepted, each once."""
+    effects, leave, claims = map(by_run, (records.effects, records.leave, records.claims))
+    for one in requests:
+        about, wanted = _about(one), one.expected
         yield from _of_calls(about, wanted, effects[one.run])
         there = sum(row["status"] == "standing" for row in leave[one.run])
         holds = wanted.is_leave and wanted.holds
@@ -200,7 +211,6 @@ def of_requests(requests: Sequence[Request], records: Records) -> Iterator[Findi
         found = Counter(row["status"] for row in claims[one.run])
         if found != wanted.claims:
             yield Finding("wrong", f"{about} has claims {found}, not {wanted.claims}")
-    yield from _of_balances(requests, records)
 
 
 def _of_calls(about: str, expected: Expected, rows: list[Row]) -> Iterator[Finding]:

@@ -7,7 +7,8 @@ import pytest
 from router.channels.platforms import NAMES, PREFIXES
 from router.channels.registry import configured, found
 from router.domain.errors import MisconfiguredError
-from router.settings import Settings, slips, unknown_variables
+from router.settings import Settings, slips
+from router.settings.settings import unknown_variables
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,7 @@ from tests.unit.cli.conftest import Run
 
 KINDS = messages.ChoicesReply(
     text="Which?",
-    options=[
-        messages.Option(label="Annual", value="annual"),
-        messages.Option(label="Sick", value="sick"),
-    ],
+    options=[messages.Option(label=n.title(), value=n) for n in ("annual", "sick")],
     question="q1",
 )
 CONFIRM = messages.ConfirmReply(text="File it?", summary={"days": "3"}, question="q2")
@@ -30,28 +27,23 @@ FORM = messages.FormReply(
 
 @pytest.mark.parametrize("typed", ["2", " 2 ", "2.", "２"])
 def test_a_number_chooses_in_the_question_that_was_shown(typed: str) -> None:
-    assert body_of(typed, KINDS) == {
-        "action": {"type": "choose", "value": "sick", "question": "q1"}
-    }
+    action = {"type": "choose", "value": "sick", "question": "q1"}
+    assert body_of(typed, KINDS) == {"action": action}
 
 
 @pytest.mark.parametrize(
     ("typed", "value"), [("y", True), ("YES", True), ("确认", True), ("n", False), ("否", False)]
 )
 def test_yes_and_no_answer_what_is_to_be_confirmed(typed: str, value: bool) -> None:
-    assert body_of(typed, CONFIRM) == {
-        "action": {"type": "confirm", "value": value, "question": "q2"}
-    }
+    action = {"type": "confirm", "value": value, "question": "q2"}
+    assert body_of(typed, CONFIRM) == {"action": action}
 
 
 @pytest.mark.parametrize(
     ("typed", "asked"),
     [
-        ("0", KINDS),
-        ("3", KINDS),
-        ("99999999999999999999", KINDS),
+        *((typed, KINDS) for typed in ("0", "3", "99999999999999999999", "y")),
         ("²", KINDS.model_copy(update={"options": []})),
-        ("y", KINDS),
         ("1", CONFIRM),
         ("yes, but a day later", CONFIRM),
         ("1", None),

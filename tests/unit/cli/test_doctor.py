@@ -70,13 +70,10 @@ async def test_variables_that_are_set_are_listed(monkeypatch: pytest.MonkeyPatch
     assert await configuration.variables(Settings()) == "set: ROUTER_TASK_QUEUE"
 
 
-async def test_keys_that_are_not_published_are_noticed() -> None:
-    settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:1/keys")
+async def test_keys_that_are_not_published_or_have_no_issuer_or_audience_are_noticed() -> None:
+    unpublished = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:1/keys")
     with pytest.raises(MisconfiguredError, match="ROUTER_JWT_JWKS_URL="):
-        await configuration.authentication(settings)
-
-
-async def test_keys_without_issuer_and_audience_are_warned_of() -> None:
+        await configuration.authentication(unpublished)
     key = generate_private_key(SECP256R1()).public_key()
     with serving(Served()) as issuer:
         issuer.publish(jwk(key, "k"))
@@ -134,15 +131,14 @@ async def test_a_port_that_somebody_else_has_is_noticed(monkeypatch: pytest.Monk
     assert "is free" in await configuration._free_or_ours(port, "http://unused/", "--port")
 
 
-async def test_a_database_yet_to_be_made_is_fine_and_an_old_one_is_not(tmp_path: Path) -> None:
+async def test_a_database_yet_to_be_made_is_fine_an_old_one_or_one_that_is_down_isn_t(
+    tmp_path: Path,
+) -> None:
     settings = Settings(data=tmp_path)
     assert "will be made" in await services.database(settings)
     (tmp_path / "router.db").touch()
     with pytest.raises(MisconfiguredError, match="brings older ones up to date"):
         await services.database(settings)
-
-
-async def test_a_database_that_is_down_is_noticed() -> None:
     settings = Settings(database_url="postgresql+asyncpg://nobody@127.0.0.1:1/none")
     with pytest.raises(Unavailable, match="ROUTER_DATABASE_URL"):
         await services.database(settings)

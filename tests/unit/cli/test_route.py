@@ -33,15 +33,10 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> Stdin:
 def test_json_is_the_explanation_that_the_api_gives(run: Run) -> None:
     explanation = run.json("route", "我要请年假，下周一到周三", "--json", *NOW)
     assert explanation["text"] == "我要请年假，下周一到周三"
-    decision = explanation["decision"]
-    assert [decision[key] for key in ("kind", "target", "by")] == [
-        "flow",
-        "leave_request",
-        "pattern",
-    ]
-    assert {"start": "2026-11-23", "end": "2026-11-25"} in [
-        entity["value"] for entity in explanation["entities"]
-    ]
+    decided = {"kind": "flow", "target": "leave_request", "by": "pattern"}
+    assert decided.items() <= explanation["decision"].items()
+    values = [entity["value"] for entity in explanation["entities"]]
+    assert {"start": "2026-11-23", "end": "2026-11-25"} in values
 
 
 def test_for_people_the_decision_comes_first(run: Run) -> None:

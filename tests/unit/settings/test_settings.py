@@ -7,8 +7,9 @@ import pytest
 from pydantic import SecretStr
 
 from router.domain.errors import MisconfiguredError
-from router.settings import ModelAccess, Settings, unknown_variables
+from router.settings import ModelAccess, Settings
 from router.settings.environment import MOST, is_secret
+from router.settings.settings import unknown_variables
 
 SECRET = "s" * 32
 
