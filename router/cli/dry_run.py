@@ -88,11 +88,7 @@ class DryRun:
 async def dry_run_of(
     settings: Settings, *, with_model: bool = False, quick: bool = False
 ) -> AsyncIterator[DryRun]:
-    """A dry run as the settings have it; `MisconfiguredError` without a model that is wanted.
-
-    `quick` is for a single message: encoding all there is takes seconds, so words alone are
-    searched unless an earlier command has kept vectors.
-    """
+    """A dry run; a `quick` one, for a single message, encodes nothing: that takes seconds."""
     if with_model:
         check_model(settings)
     offered = load_capabilities(settings)
@@ -140,5 +136,4 @@ def said(text: str) -> str:
 
 
 def _said(text: str, caller: Principal, now: datetime) -> tuple[Message, Situation]:
-    """The message where nothing was said before."""
     return Message(text=said(text)), Situation(now=now, locale=caller.locale, roles=caller.roles)

@@ -53,10 +53,7 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
 
 
 async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
-    """Run workflows and activities of these `kinds` until cancelled; what is under way may finish.
-
-    What isn't done after `ROUTER_SHUTDOWN_SECONDS` is done anew by the next worker.
-    """
+    """Run work of these `kinds` until cancelled; what isn't done in time the next worker does."""
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
         seen.circuits_of(parts.chains)
         client = await _connected(settings, seen)
@@ -84,7 +81,6 @@ async def _connected(settings: Settings, seen: ProcessTelemetry) -> Client:
 
 @asynccontextmanager
 async def _seen(settings: Settings, service: str) -> AsyncIterator[ProcessTelemetry]:
-    """What operators see of this process, and in its log where the metrics are."""
     with observed(settings, service) as seen:
         if seen.metrics:
             log.info("metrics are at %s", seen.metrics)

@@ -76,8 +76,7 @@ class DirectoryAddress:
         self, url: str, token: str | None, seconds: float = 60.0, stale_seconds: float = 86_400.0
     ) -> None:
         self.seconds, self.stale_seconds = seconds, stale_seconds
-        self._url, self._token = url, token
-        self._etag: str | None = None
+        self._url, self._token, self._etag = url, token, ""
 
     def read(self) -> FileDirectory | None:
         """The people, unless the address says that they are as they were."""
@@ -100,22 +99,18 @@ class DirectoryAddress:
             if answer.status_code == httpx2.codes.NOT_MODIFIED and self._etag:
                 return None
             if answer.status_code in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
-                raise MisconfiguredError(
-                    f"{here} answers {answer.status_code}: "
-                    "set ROUTER_DIRECTORY_TOKEN to a token that it takes"
-                )
+                remedy = "set ROUTER_DIRECTORY_TOKEN to a token that it takes"
+                raise MisconfiguredError(f"{here} answers {answer.status_code}: {remedy}")
             if answer.status_code != httpx2.codes.OK:
-                raise Unavailable(
-                    f"{here} answers {answer.status_code}: "
-                    "it should answer 200 with the people, without a redirect"
-                )
+                remedy = "it should answer 200 with the people, without a redirect"
+                raise Unavailable(f"{here} answers {answer.status_code}: {remedy}")
             body = self._body(answer)
         try:
             people = FileDirectory.read(body, self._url)
         except RecursionError:
             raise Unavailable(f"{here} is nested without end") from None
         # Only now: what can't be used is to be fetched again, and complained of again.
-        self._etag = answer.headers.get("etag")
+        self._etag = answer.headers.get("etag", "")
         return people
 
     def _body(self, answer: httpx2.Response) -> str:

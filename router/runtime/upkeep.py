@@ -35,10 +35,9 @@ class Learning(Protocol):
 
 @asynccontextmanager
 async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator[Parts]:
-    """The parts of a process that stays, whose index learns meanwhile what there is.
+    """The parts of a process that stays; until its index has learnt, words alone are searched.
 
-    Beside the start, not before it: until cards are encoded, words alone are searched. A flow that
-    has changed under its version is refused, or warned of where its author is `editing`.
+    A flow that changed under its version is refused, or warned of where its author is `editing`.
     """
     async with assembled(settings) as parts, parts.tools.running():
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
@@ -126,7 +125,6 @@ async def _flows_kept_up(parts: Parts, *, editing: bool) -> None:
 
 
 async def _skill_files_tidied(parts: Parts) -> None:
-    """Forget, once a day, what no skill has had for so long that no run needs it."""
     while True:
         in_use = {file.digest for skill in parts.offered.skills for file in skill.files}
         try:
