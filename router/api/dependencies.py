@@ -32,7 +32,6 @@ REMEMBERED = 10_000
 GOOD_FOR = 60.0
 """Seconds: after that one that was erased, or has expired, isn't there any more."""
 
-
 _Recent = OrderedDict[tuple[str, str], tuple[ConversationRecord, float]]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from fastapi import HTTPException, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import UploadFile
 from starlette.types import Message, Receive
 
@@ -100,15 +100,12 @@ def _too_large() -> HTTPException:
 class FileView(BaseModel):
     """A file, without its content; `id` is what a slot of type `file` takes."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
     name: str
     type: str
     size: int
-
-    @classmethod
-    def of(cls, record: FileRecord) -> "FileView":
-        """The part of the row that its owner sees."""
-        return cls(id=record.id, name=record.name, type=record.type, size=record.size)
 
 
 async def hand_in(
@@ -118,4 +115,4 @@ async def hand_in(
     id_ = derived_id("file", caller.tenant, caller.id, key) if key else fresh_id()
     record = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
     await claim(services, caller, key, "create file", record.sha256)
-    return FileView.of(await services.store.files.keep(record, upload.content))
+    return FileView.model_validate(await services.store.files.keep(record, upload.content))

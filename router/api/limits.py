@@ -89,7 +89,6 @@ class RateLimits:
 _PERSON = Localised(zh="您的请求太频繁了", en="You make too many requests")
 _TENANT = Localised(zh="贵公司的请求太频繁了", en="Your company makes too many requests")
 
-
 FRESH = 1.0
 """Seconds that a measurement is good for."""
 STALE = 10.0

@@ -135,8 +135,6 @@ class ObservabilityMiddleware:
 
 
 class _Seen:
-    """What one request has come to so far."""
-
     def __init__(self, scope: Scope, method: str) -> None:
         self.status = SERVER_FAULT
         """Of an application that ended without an answer."""

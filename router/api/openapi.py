@@ -88,7 +88,6 @@ LINKS: tuple[OperationLink, ...] = (
     *(_next_page(path) for path in LISTS),
 )
 
-
 Json = dict[str, Any]
 
 REF = "#/components/schemas/{model}"
@@ -112,7 +111,6 @@ def describe(document: Json) -> Json:
 
 
 def _of(model: type[BaseModel]) -> Json:
-    """A model that no route declares, with what it is made of."""
     schema = model.model_json_schema(ref_template=REF)
     return {**schema.pop("$defs", {}), model.__name__: schema}
 

@@ -168,7 +168,6 @@ breaks the pattern would only have a value of any kind."""
 Key = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]
 """A message id or idempotency key: 1 to 64 visible ASCII characters."""
 
-
 Name = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
 """An id that a list is narrowed by: visible ASCII."""
 

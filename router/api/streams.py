@@ -165,9 +165,7 @@ async def _while_it_runs(
         await asyncio.wait({turn, hearing.next}, timeout=HEARTBEAT, return_when=FIRST_COMPLETED)
         if hearing.next.done():
             progress = hearing.take()
-            data: dict[str, Any] | None = progress.data
-            if progress.type == "text_delta":
-                data = attempts.shown(progress.data)
+            data = attempts.shown(progress.data) if progress.type == "text_delta" else progress.data
             if data is not None:
                 yield progress.model_copy(update={"data": data})
         elif turn.done():

@@ -100,7 +100,6 @@ class MessageBody(BaseModel):
 _CLOSING = TRANSIENT | {RPCStatusCode.NOT_FOUND}
 """NOT_FOUND is a conversation that was closed while the message was on its way."""
 
-
 ACCEPTANCE = 5.0
 """Seconds within which a worker takes a message in, where there is one at all."""
 AT_ONCE = 0.1

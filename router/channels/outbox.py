@@ -232,7 +232,6 @@ class Outbox:
         await boxes.advance(mailbox, at, due)
 
     async def _post(self, mailbox: Mailbox, row: LogEntry) -> None:
-        """Post what the row says, if anything; what the platform won't have is passed over."""
         post: Post | None = None
         if mailbox.kind == "person":
             post = await self._wanted(mailbox, row)

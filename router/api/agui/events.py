@@ -5,35 +5,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ag_ui.core import (
-    AssistantMessage,
-    BaseEvent,
-    CustomEvent,
-    FunctionCall,
-    Message,
-    StepFinishedEvent,
-    StepStartedEvent,
-    TextMessageContentEvent,
-    TextMessageEndEvent,
-    TextMessageStartEvent,
-    ToolCall,
-    ToolCallArgsEvent,
-    ToolCallEndEvent,
-    ToolCallResultEvent,
-    ToolCallStartEvent,
-    ToolMessage,
-)
+from ag_ui import core
 
 from router.domain.locale import Locale
 from router.domain.messages import Reply, TextReply, ToolCallView, Turn, as_plain_text
 from router.domain.progress import Progress
 
 
-def whole(id_: str, text: str) -> Iterator[BaseEvent]:
+def whole(id_: str, text: str) -> Iterator[core.BaseEvent]:
     """A text that nobody saw being written."""
-    yield TextMessageStartEvent(message_id=id_, role="assistant")
-    yield TextMessageContentEvent(message_id=id_, delta=text)
-    yield TextMessageEndEvent(message_id=id_)
+    yield core.TextMessageStartEvent(message_id=id_, role="assistant")
+    yield core.TextMessageContentEvent(message_id=id_, delta=text)
+    yield core.TextMessageEndEvent(message_id=id_)
 
 
 @dataclass
@@ -63,24 +46,26 @@ class Texts:
         """True where something was shown that the turn doesn't say."""
         return bool(self._drafts)
 
-    def delta(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
+    def delta(self, data: dict[str, Any]) -> Iterator[core.BaseEvent]:
         """A model wrote on, or began anew."""
         if self._open is None or self._open.attempt != data["attempt"]:
             yield from self.end()
             id_ = f"{self.message_id}.draft{data['attempt']}"
             self._open = _Draft(id_, data["attempt"])
             self._drafts.append(self._open)
-            yield TextMessageStartEvent(message_id=id_, role="assistant")
+            yield core.TextMessageStartEvent(message_id=id_, role="assistant")
         self._open.text += data["text"]
-        yield TextMessageContentEvent(message_id=self._open.id, delta=data["text"])
+        yield core.TextMessageContentEvent(message_id=self._open.id, delta=data["text"])
 
-    def end(self) -> Iterator[BaseEvent]:
+    def end(self) -> Iterator[core.BaseEvent]:
         """Nothing more is written to what is open."""
         if self._open is not None:
-            yield TextMessageEndEvent(message_id=self._open.id)
+            yield core.TextMessageEndEvent(message_id=self._open.id)
             self._open = None
 
-    def said(self, replies: Sequence[Reply], history: list[Message]) -> Iterator[BaseEvent]:
+    def said(
+        self, replies: Sequence[Reply], history: list[core.Message]
+    ) -> Iterator[core.BaseEvent]:
         """What the turn says and wasn't shown; all of it goes to `history`, questions in words."""
         yield from self.end()
         for number, reply in enumerate(replies):
@@ -90,7 +75,7 @@ class Texts:
             alike = (draft for draft in self._drafts if draft.text.strip() == text.strip())
             draft = next(alike, None) if isinstance(reply, TextReply) else None
             id_ = draft.id if draft else f"{self.message_id}.reply{number}"
-            history.append(AssistantMessage(id=id_, content=text))
+            history.append(core.AssistantMessage(id=id_, content=text))
             if draft is None:
                 yield from whole(id_, text)
             else:
@@ -111,54 +96,58 @@ class _Calls:
     _open: list[str] = field(default_factory=list)
     _statuses: dict[str, str] = field(default_factory=dict)
 
-    def started(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
+    def started(self, data: dict[str, Any]) -> Iterator[core.BaseEvent]:
         id_ = self._id_of(data["id"])
         yield from self._begun(id_, data["name"])
         if "progress" in data:
-            yield CustomEvent(name="tool_progress", value={**data, "id": id_})
+            yield core.CustomEvent(name="tool_progress", value={**data, "id": id_})
 
-    def finished(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
+    def finished(self, data: dict[str, Any]) -> Iterator[core.BaseEvent]:
         id_ = self._id_of(data["id"])
         self._statuses[id_] = data["status"]
-        yield CustomEvent(name="tool_finished", value={**data, "id": id_})
+        yield core.CustomEvent(name="tool_finished", value={**data, "id": id_})
 
-    def made(self, calls: Sequence[ToolCallView], history: list[Message]) -> Iterator[BaseEvent]:
+    def made(
+        self, calls: Sequence[ToolCallView], history: list[core.Message]
+    ) -> Iterator[core.BaseEvent]:
         """The turn's calls with arguments and results, and the ends of all others."""
         for call in calls:
             if call.id not in self.answered:
                 yield from self._whole(call, history)
         for id_ in self._open:
-            yield ToolCallEndEvent(tool_call_id=id_)
+            yield core.ToolCallEndEvent(tool_call_id=id_)
             yield _result(id_, self._statuses.get(id_, "skipped"))
         self._open.clear()
 
-    def _whole(self, call: ToolCallView, history: list[Message]) -> Iterator[BaseEvent]:
+    def _whole(self, call: ToolCallView, history: list[core.Message]) -> Iterator[core.BaseEvent]:
         waits = call.status == "waiting"
         id_ = call.id if waits else self._id_of(call.id)
         arguments = json.dumps(call.arguments, ensure_ascii=False)
         yield from self._begun(id_, call.name)
-        yield ToolCallArgsEvent(tool_call_id=id_, delta=arguments)
-        yield ToolCallEndEvent(tool_call_id=id_)
+        yield core.ToolCallArgsEvent(tool_call_id=id_, delta=arguments)
+        yield core.ToolCallEndEvent(tool_call_id=id_)
         self._open.remove(id_)
-        made = ToolCall(id=id_, function=FunctionCall(name=call.name, arguments=arguments))
-        history.append(AssistantMessage(id=id_, tool_calls=[made]))
+        made = core.ToolCall(
+            id=id_, function=core.FunctionCall(name=call.name, arguments=arguments)
+        )
+        history.append(core.AssistantMessage(id=id_, tool_calls=[made]))
         if not waits:
             said = call.result_preview or call.status
-            history.append(ToolMessage(id=f"{id_}.result", tool_call_id=id_, content=said))
+            history.append(core.ToolMessage(id=f"{id_}.result", tool_call_id=id_, content=said))
             yield _result(id_, said)
 
-    def _begun(self, id_: str, name: str) -> Iterator[BaseEvent]:
+    def _begun(self, id_: str, name: str) -> Iterator[core.BaseEvent]:
         if id_ not in self._open:
             self._open.append(id_)
-            yield ToolCallStartEvent(tool_call_id=id_, tool_call_name=name)
+            yield core.ToolCallStartEvent(tool_call_id=id_, tool_call_name=name)
 
     def _id_of(self, call: str) -> str:
         """A model's own ids are unique within one answer alone; a thread needs more."""
         return f"{self.message_id}.{call}"
 
 
-def _result(id_: str, content: str) -> ToolCallResultEvent:
-    return ToolCallResultEvent(message_id=f"{id_}.result", tool_call_id=id_, content=content)
+def _result(id_: str, content: str) -> core.ToolCallResultEvent:
+    return core.ToolCallResultEvent(message_id=f"{id_}.result", tool_call_id=id_, content=content)
 
 
 class TurnEvents:
@@ -167,15 +156,15 @@ class TurnEvents:
     def __init__(
         self, message_id: str, locale: Locale, answered: frozenset[str] = frozenset()
     ) -> None:
-        self.history: list[Message] = []
+        self.history: list[core.Message] = []
         self.texts = Texts(message_id, locale)
         self._calls = _Calls(message_id, answered)
         self._steps: list[str] = []
 
-    def progress(self, heard: Progress) -> Iterator[BaseEvent]:
+    def progress(self, heard: Progress) -> Iterator[core.BaseEvent]:
         """What happened just now. A flow that goes on by itself does it in nobody's turn."""
         if not heard.message_id:
-            yield CustomEvent(name=f"flow_{heard.type}", value=heard.data)
+            yield core.CustomEvent(name=f"flow_{heard.type}", value=heard.data)
             return
         match heard.type:
             case "text_delta":
@@ -187,24 +176,26 @@ class TurnEvents:
             case "tool_finished":
                 yield from self._calls.finished(heard.data)
 
-    def turn(self, turn: Turn) -> Iterator[BaseEvent]:
+    def turn(self, turn: Turn) -> Iterator[core.BaseEvent]:
         """All that came of it and wasn't told before."""
         yield from self.texts.end()
         for name in self._steps:
-            yield StepFinishedEvent(step_name=name)
+            yield core.StepFinishedEvent(step_name=name)
         self._steps.clear()
         for route in turn.routes or [turn.route]:
-            yield CustomEvent(name="route", value=route.model_dump(mode="json", exclude_none=True))
+            yield core.CustomEvent(
+                name="route", value=route.model_dump(mode="json", exclude_none=True)
+            )
         yield from self._calls.made(turn.tool_calls, self.history)
         yield from self.texts.said(turn.replies, self.history)
 
-    def _thinking(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
+    def _thinking(self, data: dict[str, Any]) -> Iterator[core.BaseEvent]:
         """A step, which a question that is asked anew doesn't begin anew."""
         of_skill = f"{data['skill']} {data['step']}: " if data["skill"] else ""
         name = f"{of_skill}{data['task']}"
         if data["status"] == "started" and name not in self._steps:
             self._steps.append(name)
-            yield StepStartedEvent(step_name=name)
+            yield core.StepStartedEvent(step_name=name)
         elif data["status"] == "finished" and name in self._steps:
             self._steps.remove(name)
-            yield StepFinishedEvent(step_name=name)
+            yield core.StepFinishedEvent(step_name=name)

@@ -11,19 +11,7 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Annotated, Any
 
-from ag_ui.core import (
-    AssistantMessage,
-    CustomEvent,
-    DataSource,
-    FileSource,
-    PartSource,
-    ReasoningMessage,
-    ResumeEntry,
-    RunAgentInput,
-    TextPart,
-    ToolMessage,
-    UserMessage,
-)
+from ag_ui import core
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from router.api.approvals import DecisionBody, own_approval
@@ -57,7 +45,7 @@ Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 _KEY: TypeAdapter[str] = TypeAdapter(Key)
 
 
-class RunInput(RunAgentInput):
+class RunInput(core.RunAgentInput):
     """The protocol's `RunAgentInput`, with names that aren't without end."""
 
     thread_id: Name
@@ -83,24 +71,24 @@ class Heard:
     """What is new in an input: said, handed over, found out, or answered."""
 
     text: str = ""
-    files: tuple[PartSource, ...] = ()
-    results: tuple[ToolMessage, ...] = ()
-    answers: tuple[ResumeEntry, ...] = ()
+    files: tuple[core.PartSource, ...] = ()
+    results: tuple[core.ToolMessage, ...] = ()
+    answers: tuple[core.ResumeEntry, ...] = ()
 
 
-def heard_in(run: RunAgentInput) -> Heard:
+def heard_in(run: core.RunAgentInput) -> Heard:
     """What came after the agent's last word: the last thing the person said, and results.
 
     Who says two things before an answer comes has said the first one in a run before.
     """
-    agents = (AssistantMessage, ReasoningMessage)
+    agents = (core.AssistantMessage, core.ReasoningMessage)
     latest_first = list(takewhile(lambda m: not isinstance(m, agents), reversed(run.messages)))
-    said = next((m.content for m in latest_first if isinstance(m, UserMessage)), "")
-    parts = [TextPart(text=said)] if isinstance(said, str) else said
+    said = next((m.content for m in latest_first if isinstance(m, core.UserMessage)), "")
+    parts = [core.TextPart(text=said)] if isinstance(said, str) else said
     return Heard(
-        text="\n".join(part.text for part in parts if isinstance(part, TextPart)),
-        files=tuple(part.source for part in parts if not isinstance(part, TextPart)),
-        results=tuple(m for m in reversed(latest_first) if isinstance(m, ToolMessage)),
+        text="\n".join(part.text for part in parts if isinstance(part, core.TextPart)),
+        files=tuple(part.source for part in parts if not isinstance(part, core.TextPart)),
+        results=tuple(m for m in reversed(latest_first) if isinstance(m, core.ToolMessage)),
         answers=tuple(run.resume or ()),
     )
 
@@ -121,7 +109,7 @@ class Verdict:
     body: DecisionBody | None
 
 
-def read_answers(entry: ResumeEntry, place: int) -> InterruptAnswer | Verdict | None:
+def read_answers(entry: core.ResumeEntry, place: int) -> InterruptAnswer | Verdict | None:
     """What the `place`th entry means; None where it answers nothing that was ever asked here.
 
     Raises `InvalidInput` where the payload isn't what was asked for.
@@ -164,7 +152,7 @@ _WANTED = {
 """Of each kind of question, what is said of a payload that doesn't answer it."""
 
 
-def _verdict(entry: ResumeEntry, name: str, field: str) -> Verdict | None:
+def _verdict(entry: core.ResumeEntry, name: str, field: str) -> Verdict | None:
     approval, _, digest = name.partition("/")
     if not approval or not digest:
         return None
@@ -181,19 +169,21 @@ def _verdict(entry: ResumeEntry, name: str, field: str) -> Verdict | None:
         raise InvalidInput.at(where, first["msg"].removeprefix("Value error, ")) from error
 
 
-async def _file(services: Services, caller: Principal, source: PartSource, key: str) -> FileView:
+async def _file(
+    services: Services, caller: Principal, source: core.PartSource, key: str
+) -> FileView:
     """What was sent inline is kept, once for one key; our own ids are looked up."""
-    if isinstance(source, DataSource):
+    if isinstance(source, core.DataSource):
         try:
             content = base64.b64decode(source.value, validate=True)
         except ValueError as error:
             raise InvalidInput(f"it isn't base64: {error}") from error
         check_kind(content)
         return await hand_in(services, caller, Upload("", content), key)
-    if isinstance(source, FileSource) and is_file_id(source.value):
+    if isinstance(source, core.FileSource) and is_file_id(source.value):
         record = await services.store.files.find(caller.tenant, source.value)
         if record is not None and record.owner == caller.id:
-            return FileView.of(record)
+            return FileView.model_validate(record)
     raise InvalidInput(
         "nothing is fetched from elsewhere; send it inline, or hand it in by POST /v1/files and "
         'send {"type": "file", "value": its id}'
@@ -221,12 +211,12 @@ class RunPlan:
     files: list[FileView] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def remarks(self) -> Iterator[CustomEvent]:
+    def remarks(self) -> Iterator[core.CustomEvent]:
         """What the front end should know of what became of its input."""
         for file in self.files:
-            yield CustomEvent(name="file", value=file.model_dump(mode="json"))
+            yield core.CustomEvent(name="file", value=file.model_dump(mode="json"))
         for warning in self.warnings:
-            yield CustomEvent(name="warning", value=warning)
+            yield core.CustomEvent(name="warning", value=warning)
 
 
 async def planned(
@@ -304,7 +294,7 @@ async def _take_verdict(
     plan.decisions.append(PlannedDecision(record, verdict.body, key))
 
 
-def _result(message: ToolMessage) -> Message:
+def _result(message: core.ToolMessage) -> Message:
     content = message.content
     if not isinstance(content, str):
         content = "".join(part.text for part in content if part.type == "text")

@@ -10,24 +10,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ag_ui.core import (
-    PROTOCOL_VERSION,
-    AssistantMessage,
-    BaseEvent,
-    CustomEvent,
-    Interrupt,
-    Message,
-    MessagesSnapshotEvent,
-    RunErrorEvent,
-    RunFinishedCancelledOutcome,
-    RunFinishedEvent,
-    RunFinishedInterruptOutcome,
-    RunFinishedSuccessOutcome,
-    RunStartedEvent,
-    StateDeltaEvent,
-    StateSnapshotEvent,
-    TokenUsage,
-)
+from ag_ui import core
 from ag_ui.encoder import EventEncoder
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -92,7 +75,7 @@ _DECISION: dict[str, JsonValue] = {
 }
 
 
-def of_question(question: Question) -> Interrupt:
+def of_question(question: Question) -> core.Interrupt:
     """The question, with what an answer looks like."""
     schema: dict[str, Any]
     match question:
@@ -103,7 +86,7 @@ def of_question(question: Question) -> Interrupt:
         case ChoicesReply():
             values = {"value": schema_of_options(question.options)}
             schema = {"type": "object", "properties": values, "required": ["value"]}
-    return Interrupt(
+    return core.Interrupt(
         id=f"{question.type}/{question.question}",
         reason="confirmation" if isinstance(question, ConfirmReply) else "input_required",
         message=question.text,
@@ -112,13 +95,13 @@ def of_question(question: Question) -> Interrupt:
     )
 
 
-def of_approval(record: ApprovalRecord, locale: Locale) -> Interrupt:
+def of_approval(record: ApprovalRecord, locale: Locale) -> core.Interrupt:
     """The decision that its person is asked for; its id is bound to exactly what is shown."""
     summary = record.summary_in(locale)
     lines = [record.title.within(locale), *(f"- {label}: {v}" for label, v in summary.items())]
     about = {"id": record.id, "flow_run": record.run, "flow": record.flow}
     shown = {"type": "approval", **about, "requester": record.requester, "summary": summary}
-    return Interrupt(
+    return core.Interrupt(
         id=f"approval/{record.id}/{record.digest}",
         reason=APPROVAL,
         message="\n".join(lines),
@@ -129,36 +112,36 @@ def of_approval(record: ApprovalRecord, locale: Locale) -> Interrupt:
 
 
 def ended(
-    thread: str, run: str, turns: Sequence[Turn], interrupts: Sequence[Interrupt]
-) -> RunFinishedEvent | RunErrorEvent:
+    thread: str, run: str, turns: Sequence[Turn], interrupts: Sequence[core.Interrupt]
+) -> core.RunFinishedEvent | core.RunErrorEvent:
     """The end of a run; its result is its last turn. A turn that failed has said so in words."""
     last, spent = turns[-1] if turns else None, sum((turn.usage for turn in turns), Usage())
-    usage = TokenUsage(
+    usage = core.TokenUsage(
         input_tokens=spent.prompt_tokens,
         output_tokens=spent.completion_tokens,
         total_tokens=spent.tokens,
     )
     cost = [usage] if spent.llm_calls else None
-    end = RunFinishedEvent(thread_id=thread, run_id=run, usage=cost)
+    end = core.RunFinishedEvent(thread_id=thread, run_id=run, usage=cost)
     if last is not None and last.status == "failed":
         words = "\n\n".join(reply.text for reply in last.replies)
-        return RunErrorEvent(message=words, code="turn-failed", usage=cost)
+        return core.RunErrorEvent(message=words, code="turn-failed", usage=cost)
     if last is not None and last.status == "cancelled":
-        return end.model_copy(update={"outcome": RunFinishedCancelledOutcome()})
+        return end.model_copy(update={"outcome": core.RunFinishedCancelledOutcome()})
     if interrupts:
-        outcome: Any = RunFinishedInterruptOutcome(interrupts=list(interrupts))
+        outcome: Any = core.RunFinishedInterruptOutcome(interrupts=list(interrupts))
     else:
         waiting = [c.id for c in last.tool_calls if c.status == "waiting"] if last else []
-        outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=waiting or None)
+        outcome = core.RunFinishedSuccessOutcome(pending_tool_call_ids=waiting or None)
     result = last.shown() if last else None
     return end.model_copy(update={"outcome": outcome, "result": result})
 
 
-async def broken_off(request: Request, error: Exception) -> RunErrorEvent:
+async def broken_off(request: Request, error: Exception) -> core.RunErrorEvent:
     """The end of a run that could not go on; `code` is the last word of its problem's type."""
     answer = await errors.answer_to(request, error)
     problem = json.loads(bytes(answer.body))
-    return RunErrorEvent(
+    return core.RunErrorEvent(
         message=problem["detail"],
         code=problem["type"].rpartition(":")[2],
         metadata={"intent-router": problem},
@@ -231,14 +214,14 @@ class AguiRun:
     before: ConversationStatus
     _begun: bool = False
     _made: list[Turn] = field(default_factory=list)
-    _history: list[Message] = field(default_factory=list)
+    _history: list[core.Message] = field(default_factory=list)
     _thrown_away: bool = False
 
     async def events(self) -> AsyncGenerator[bytes]:
         """What the front end hears; before the run certainly begins, raises as `Turns.submit`."""
         encoder = EventEncoder()
 
-        def encoded(event: BaseEvent) -> bytes:
+        def encoded(event: core.BaseEvent) -> bytes:
             return encoder.encode(event).translate(LINE_ENDS).encode()
 
         try:
@@ -250,7 +233,7 @@ class AguiRun:
                 raise
             yield encoded(await broken_off(self.request, error))
 
-    async def _happening(self) -> AsyncGenerator[BaseEvent | Silence]:
+    async def _happening(self) -> AsyncGenerator[core.BaseEvent | Silence]:
         for decision in self.plan.decisions:
             made = await self._decided(decision)
             for event in [*self._beginning(), *made]:
@@ -262,30 +245,30 @@ class AguiRun:
         for event in [*self._beginning(), *await self._ending()]:
             yield event
 
-    def _beginning(self) -> Iterator[BaseEvent]:
+    def _beginning(self) -> Iterator[core.BaseEvent]:
         if self._begun:
             return
         self._begun = True
-        yield RunStartedEvent(
+        yield core.RunStartedEvent(
             thread_id=self.input.thread_id,
             run_id=self.input.run_id,
             parent_run_id=self.input.parent_run_id,
-            protocol_version=PROTOCOL_VERSION,
+            protocol_version=core.PROTOCOL_VERSION,
         )
-        yield StateSnapshotEvent(snapshot=state_of(self.before, self.record.locale))
+        yield core.StateSnapshotEvent(snapshot=state_of(self.before, self.record.locale))
         yield from self.plan.remarks()
 
-    async def _decided(self, decision: PlannedDecision) -> list[BaseEvent]:
+    async def _decided(self, decision: PlannedDecision) -> list[core.BaseEvent]:
         record, body = decision.approval, decision.body
         stands = await approvals.decide(self.services, self.caller, record, body, decision.key)
         locale = self.caller.locale
         text = f"{_DECIDED[body.decision].within(locale)}: {record.title.within(locale)}"
         id_ = f"{self.input.message_id}.{record.id}"
-        self._history.append(AssistantMessage(id=id_, content=text))
+        self._history.append(core.AssistantMessage(id=id_, content=text))
         value = {"id": record.id, "decision": body.decision, "flow_run": stands.model_dump()}
-        return [CustomEvent(name="approval", value=value), *whole(id_, text)]
+        return [core.CustomEvent(name="approval", value=value), *whole(id_, text)]
 
-    async def _turn(self, number: int) -> AsyncGenerator[BaseEvent | Silence]:
+    async def _turn(self, number: int) -> AsyncGenerator[core.BaseEvent | Silence]:
         message_id = self.input.message_id
         if number + 1 < len(self.plan.messages):
             message_id = derived_id("ag-ui part", message_id, str(number))
@@ -306,7 +289,7 @@ class AguiRun:
 
     def _events_of(
         self, happening: Happening, telling: TurnEvents
-    ) -> Iterator[BaseEvent | Silence]:
+    ) -> Iterator[core.BaseEvent | Silence]:
         match happening:
             case Accepted():
                 yield from self._beginning()
@@ -320,22 +303,24 @@ class AguiRun:
             case TurnFailed(error):
                 raise error
 
-    async def _ending(self) -> list[BaseEvent]:
+    async def _ending(self) -> list[core.BaseEvent]:
         record, after = self.record, self.before
         with suppress(Unavailable):
             after = await standing(self.services, record.tenant, record.id)
-        events: list[BaseEvent] = []
+        events: list[core.BaseEvent] = []
         if self._thrown_away:
-            events.append(MessagesSnapshotEvent(messages=[*self.input.messages, *self._history]))
+            events.append(
+                core.MessagesSnapshotEvent(messages=[*self.input.messages, *self._history])
+            )
         touched = self._made[-1].flow if self._made else None
         before = state_of(self.before, record.locale)
         if operations := patch(before, state_of(after, record.locale, touched)):
-            events.append(StateDeltaEvent.model_validate({"delta": operations}))
+            events.append(core.StateDeltaEvent.model_validate({"delta": operations}))
         interrupts = await self._interrupts(after)
         end = ended(self.input.thread_id, self.input.run_id, self._made, interrupts)
         return [*events, end]
 
-    async def _interrupts(self, stands: ConversationStatus) -> list[Interrupt]:
+    async def _interrupts(self, stands: ConversationStatus) -> list[core.Interrupt]:
         """The question that was asked last, or else what waits for the person's decision.
 
         A question in words alone has no interrupt; it is answered by the next message.

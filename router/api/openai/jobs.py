@@ -134,7 +134,6 @@ def _first_words(dialogue: list[SpokenLine], prompt: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    """The first line, to a word's end where there are words."""
     line = " ".join(plain_lines(text).strip().split("\n")[0].split()).strip("\"'“”「」")
     if len(line) <= LONGEST_TITLE:
         return line

@@ -67,7 +67,6 @@ _CODES = {
 }
 """There is nothing that isn't found at these addresses but models."""
 
-
 _KEPT = {"retry-after", "www-authenticate", "allow"}
 
 
@@ -282,8 +281,6 @@ async def answered(
 
 @dataclass
 class _Stream:
-    """One answer while it is written."""
-
     request: Request
     exchange: Exchange
     under_way: MessageInProgress

@@ -29,7 +29,6 @@ MAX_METADATA = 32
 
 router = APIRouter(prefix=PREFIX, tags=["codec"], route_class=StrictRoute)
 
-
 BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
 

@@ -39,14 +39,11 @@ class NewConversation(BaseModel):
 class ConversationView(BaseModel):
     """A conversation as it was begun."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
     locale: Locale
     created_at: datetime
-
-    @classmethod
-    def of(cls, record: ConversationRecord) -> "ConversationView":
-        """The part of the row that its owner sees."""
-        return cls(id=record.id, locale=record.locale, created_at=record.created_at)
 
 
 TITLE = 80
@@ -115,7 +112,8 @@ async def create(
         created_at=datetime.now(UTC),
         metadata=wanted.metadata,
     )
-    return ConversationView.of(await services.store.conversations.create(record))
+    created = await services.store.conversations.create(record)
+    return ConversationView.model_validate(created)
 
 
 @router.get("", responses=problems())
@@ -129,7 +127,7 @@ async def index(services: Given, caller: Caller, page: Paged) -> ConversationPag
     for record in found:
         preview = previews.get(record.id)
         listed = ListedConversation(
-            **ConversationView.of(record).model_dump(),
+            **ConversationView.model_validate(record).model_dump(),
             title=" ".join(preview.opening.split())[:TITLE] if preview else "",
             latest=str(preview.latest) if preview else None,
             latest_at=preview.latest_at if preview else None,

@@ -38,7 +38,6 @@ _OF_THE_CALLER = _events(
     "said in a conversation of the caller's, at most 200 letters of it."
 )
 
-
 _Id = Annotated[str, WithJsonSchema({"type": "string", "pattern": PATTERN})]
 
 

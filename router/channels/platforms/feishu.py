@@ -42,7 +42,6 @@ from router.channels.base import (
     json_object,
     within,
 )
-from router.channels.cards import COMMENT, CardButton, answers, decided_on, deciding, text_of
 from router.channels.dispatcher import PATIENCE, Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.documents.strict_json import strict_json
@@ -118,8 +117,8 @@ def card(post: Post) -> Card:
 
 def _said(said: Statement) -> Iterator[Element]:
     for reply in said.replies:
-        buttons = list(answers(reply, said))
-        yield _text(text_of(reply, said.locale, buttons=bool(buttons)))
+        buttons = list(cards.answers(reply, said))
+        yield _text(cards.text_of(reply, said.locale, buttons=bool(buttons)))
         if buttons:
             yield {"tag": "action", "actions": [_button(each) for each in buttons]}
 
@@ -129,22 +128,22 @@ def _text(text: str) -> Element:
 
 
 def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
-    yield _text(decided_on(wanted))
+    yield _text(cards.decided_on(wanted))
     if wanted.outcome:
         yield {"tag": "note", "elements": [_plain(wanted.outcome)]}
         return
-    at_once = [deciding(wanted, verdict) for verdict in VERDICTS if verdict != "return"]
+    at_once = [cards.deciding(wanted, verdict) for verdict in VERDICTS if verdict != "return"]
     yield {"tag": "action", "actions": [_button(each) for each in at_once]}
     # A form of its own: it isn't sent before something is written.
     hint = _plain(cards.WHAT_TO_CHANGE.within(wanted.locale))
-    field: Element = {"tag": "input", "name": COMMENT, "required": True, "placeholder": hint}
+    field: Element = {"tag": "input", "name": cards.COMMENT, "required": True, "placeholder": hint}
     sending = {"name": "return", "action_type": "form_submit"}
-    returning = _button(deciding(wanted, "return")) | sending
+    returning = _button(cards.deciding(wanted, "return")) | sending
     fields = [field | {"max_length": LONGEST_COMMENT}, returning]
     yield {"tag": "form", "name": "returning", "elements": fields}
 
 
-def _button(each: CardButton) -> Element:
+def _button(each: cards.CardButton) -> Element:
     value = {"button": each.button.packed}
     style = each.style or "default"
     made = {"tag": "button", "text": _plain(each.label), "type": style, "value": value}
@@ -196,14 +195,13 @@ def press_of(body: dict[str, Any]) -> Inbound | None:
     button = button_of(packed) if isinstance(packed, str) else None
     if button is None or not (is_id(account) and is_id(chat) and is_id(id_)):
         return None
-    comment = within(event, "action", "form_value").get(COMMENT)
+    comment = within(event, "action", "form_value").get(cards.COMMENT)
     comment = comment if isinstance(comment, str) else ""
     place = {"chat": str(chat)}
     return Inbound(str(id_), str(account), str(chat), place, button=button, comment=comment)
 
 
 def _typed_text(content: object) -> str:
-    """What was typed, without mentions; nothing where it can't be read."""
     try:
         said = strict_json(content.encode()) if isinstance(content, str) else {}
     except ValueError:
@@ -302,14 +300,11 @@ PRESS = "card.action.trigger"
 
 @dataclass(frozen=True)
 class _FeishuRoutes:
-    """Feishu's callbacks, checked and passed on to the dispatcher."""
-
     settings: FeishuSettings
     client: _FeishuClient
     dispatcher: Dispatcher
 
     def router(self) -> APIRouter:
-        """The one path; it isn't for people and so not in the documentation."""
         router = APIRouter(prefix="/adapters/feishu", include_in_schema=False)
         router.add_api_route("/events", self.events, methods=["POST"])
         return router

@@ -35,15 +35,6 @@ from router.channels.base import (
     json_object,
     within,
 )
-from router.channels.cards import (
-    COMMENT,
-    CardButton,
-    answers,
-    decided_on,
-    deciding,
-    text_of,
-    title_of,
-)
 from router.channels.dispatcher import Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
@@ -84,7 +75,7 @@ def fallback(post: Post) -> str:
     """The whole as text: for notifications, and where no blocks are shown."""
     if isinstance(post, Statement):
         return escaped(as_plain_text(post.replies, post.locale))
-    return escaped(f"{title_of(post)} {post.outcome}".strip())
+    return escaped(f"{cards.title_of(post)} {post.outcome}".strip())
 
 
 def blocks(post: Post) -> list[Block]:
@@ -102,25 +93,25 @@ def _said(said: Statement) -> Iterator[Block]:
     for number, reply in enumerate(said.replies):
         buttons = [
             _button(f"reply.{number}.{n}", each, said.locale)
-            for n, each in enumerate(answers(reply, said))
+            for n, each in enumerate(cards.answers(reply, said))
         ]
         if any(len(each["value"]) > LONGEST_VALUE for each in buttons):
             buttons = []
-        yield from _sections(text_of(reply, said.locale, buttons=bool(buttons)))
+        yield from _sections(cards.text_of(reply, said.locale, buttons=bool(buttons)))
         for start in range(0, len(buttons), IN_A_ROW):
             yield {"type": "actions", "elements": buttons[start : start + IN_A_ROW]}
 
 
 def _wanted(wanted: DecisionRequest) -> Iterator[Block]:
-    yield from _sections(decided_on(wanted))
+    yield from _sections(cards.decided_on(wanted))
     if wanted.outcome:
         yield {"type": "context", "elements": [_plain(wanted.outcome)]}
         return
-    field = {"type": "plain_text_input", "action_id": COMMENT, "max_length": LONGEST_COMMENT}
+    field = {"type": "plain_text_input", "action_id": cards.COMMENT, "max_length": LONGEST_COMMENT}
     label = _plain(cards.WHAT_TO_CHANGE.within(wanted.locale))
-    comment = {"type": "input", "block_id": COMMENT, "optional": True, "label": label}
+    comment = {"type": "input", "block_id": cards.COMMENT, "optional": True, "label": label}
     yield comment | {"element": {**field, "multiline": True}}
-    row = [_button(each, deciding(wanted, each), wanted.locale) for each in VERDICTS]
+    row = [_button(each, cards.deciding(wanted, each), wanted.locale) for each in VERDICTS]
     yield {"type": "actions", "elements": row}
 
 
@@ -129,7 +120,7 @@ def _sections(text: str) -> Iterator[Block]:
         yield {"type": "section", "text": _plain(text[start : start + LONGEST_TEXT])}
 
 
-def _button(id_: str, each: CardButton, locale: Locale) -> Block:
+def _button(id_: str, each: cards.CardButton, locale: Locale) -> Block:
     label = _plain(each.label[:LONGEST_LABEL])
     made: Block = {"type": "button", "action_id": id_, "text": label, "value": each.button.packed}
     made |= {"style": each.style} if each.style else {}
@@ -192,7 +183,7 @@ def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
     ts = str(message.get("ts"))
     place = _place(str(channel), message.get("thread_ts"))
     event = f"{ts} {action.get('action_id')} {action.get('action_ts')}"
-    comment = within(payload, "state", "values", COMMENT, COMMENT).get("value")
+    comment = within(payload, "state", "values", cards.COMMENT, cards.COMMENT).get("value")
     comment = comment if isinstance(comment, str) else ""
     thread = ":".join(place.values())
     return Inbound(event, str(user), thread, place, button=button, comment=comment), ts
@@ -255,7 +246,6 @@ class _SlackClient:
         await self._call(self._web.chat_postMessage, **_where(place), text=escaped(text))
 
     async def replace(self, place: Place, ts: str, card: DecisionRequest) -> None:
-        """Have a card that is there look otherwise."""
         await self._call(
             self._web.chat_update,
             channel=place["channel"],
@@ -301,14 +291,11 @@ TAKEN = Response(status_code=200)
 
 @dataclass(frozen=True)
 class _SlackRoutes:
-    """Slack's requests, checked and passed on to the dispatcher."""
-
     verifier: "SignatureVerifier"
     client: _SlackClient
     dispatcher: Dispatcher
 
     def router(self) -> APIRouter:
-        """The two paths; they aren't for people and so not in the documentation."""
         router = APIRouter(prefix="/adapters/slack", include_in_schema=False)
         router.add_api_route("/events", self.events, methods=["POST"])
         router.add_api_route("/interactions", self.interactions, methods=["POST"])

@@ -35,7 +35,6 @@ NOT_JSON = [
 WITH_BODY = ["/v1/conversations", "/v1/route"]
 JSON = {"Content-Type": "application/json"}
 
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 json_values = st.recursive(

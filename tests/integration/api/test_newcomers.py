@@ -32,7 +32,7 @@ SENT: dict[str, tuple[str, str, dict[str, Any], int, tuple[str, ...]]] = {
     ),
     "No body": (*ROUTE, {"headers": JSON}, 422, ("body",)),
     "A list where an object belongs": (*ROUTE, {"json": []}, 422, ("object",)),
-    "A key that is misspelt": (*ROUTE, {"json": {"txt": "hello"}}, 422, ("text",)),
+    "A key that is misspelt": (*ROUTE, {"json": {"txt": "hello"}}, 422, ("text", "txt")),
     "A text that is a number": (*ROUTE, {"json": {"text": 3}}, 422, ("text",)),
     "A text that is blank": (*ROUTE, {"json": {"text": " "}}, 422, ("white space",)),
     "A text that is too long": (*ROUTE, {"json": {"text": "x" * 8001}}, 422, ("8001", "8000")),

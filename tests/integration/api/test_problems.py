@@ -36,7 +36,6 @@ REFUSED = [
     ("GET", "/v1/flow-runs?since=0.5", 422),
     ("GET", "/v1/flow-runs?since=1763800000", 422),
     ("GET", "/v1/flow-runs?since=2026-11-23", 422),
-    ("GET", "/v1/flow-runs?since=2026-11-23T09:00:00", 422),
     ("GET", "/v1/flow-runs?since=2026-11-23%2009:00:00Z", 422),
     ("GET", "/v1/flow-runs?quiet_since=0662-10-20T14:23:08-14:54", 422),
     ("GET", "/v1/capabilities?kind=magic", 422),
@@ -135,7 +134,7 @@ async def test_openapi_says_what_may_be_said(alice: AsyncClient) -> None:
     schemas = (await alice.get("/openapi.json")).json()["components"]["schemas"]
     said = Draft202012Validator(schemas["SaidText"])
     taken = ("a", " 你好 ", "a\tb\n", "\u200b.", "x" * 8000, "-", "]", "\\", "^", "😀")
-    refused = ("", " \n", "\u200b\u00a0", "\u3000", "a\rb", "\x7f.", "\x85.", "x" * 8001)
+    refused = ("", " \n", "\u200b\u00a0", "\u3000", "a\rb", "\x00", "\x7f.", "\x85.", "x" * 8001)
     for text in (*taken, *refused, "\U000e0001"):
         assert said.is_valid(text) == (text in taken), text
         answer = await alice.post("/v1/route", json={"text": text})

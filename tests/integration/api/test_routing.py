@@ -1,9 +1,6 @@
 """Where a text would go."""
 
-import pytest
 from httpx import AsyncClient
-
-from tests.integration.api.conftest import problem
 
 
 async def test_a_text_that_a_rule_takes(alice: AsyncClient) -> None:
@@ -24,8 +21,3 @@ async def test_a_text_that_no_rule_takes(alice: AsyncClient) -> None:
     decision = (await alice.post("/v1/route", json={"text": "天气如何"})).json()["decision"]
     assert (decision["kind"], decision["by"]) == ("clarify", "fallback")
     assert "slots" not in decision
-
-
-@pytest.mark.parametrize("body", [{}, {"text": " "}, {"text": "\x00"}, {"text": "a", "x": 1}])
-async def test_bad_texts(alice: AsyncClient, body: dict[str, str]) -> None:
-    problem(await alice.post("/v1/route", json=body), 422)
