@@ -13,17 +13,9 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from router.documents.document import Document, Place, Unreadable, read_document, read_text
-from router.documents.validation import Complaint, FileWording, validated
+from router.documents.validation import Complaint, FileWording, problems_in, validated
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
-from router.story.entries import (
-    STEPS,
-    ExpectStep,
-    StoryEntry,
-    StoryNames,
-    one_of,
-    quoted,
-    written,
-)
+from router.story.entries import STEPS, ExpectStep, StoryEntry, StoryNames, one_of, quoted, written
 from router.story.story import Story, StoryStep
 
 SHAPE = "write - story: a name, and steps: a list"
@@ -150,12 +142,10 @@ class _Reading:
 
 def read_stories(
     document: Document, file: str, known: StoryNames
-) -> tuple[list[Story], list[tuple[int, Fault]]]:
+) -> tuple[list[Story], list[Problem]]:
     """The stories of a file, and what is wrong with it: then the stories aren't whole."""
     reading = _Reading(document, known, file)
-    stories = reading.stories()
-    faults = [(document.line(place), fault) for place, fault in reading.complaints]
-    return stories, sorted(dict.fromkeys([*document.faults, *faults]), key=lambda each: each[0])
+    return reading.stories(), problems_in(file, document, reading.complaints)
 
 
 LARGEST = 256 * 1024
@@ -177,9 +167,9 @@ def load_stories(places: Sequence[Path], known: StoryNames) -> list[Story]:
         except Unreadable as bad:
             problems.append(Problem(str(path), bad.line, *bad.fault))
             continue
-        found, faults = read_stories(document, str(path), known)
+        found, wrong = read_stories(document, str(path), known)
         stories += found
-        problems += [Problem(str(path), line, *fault) for line, fault in faults]
+        problems += wrong
     if not stories and not problems:
         where = ", ".join(str(place) for place in places)
         problems.append(Problem(where, 1, "there is no story", "write one"))

@@ -24,13 +24,7 @@ from router.tool.implementation import (
     read_check,
 )
 from router.tool.labels import label_in
-from router.tool.signature import (
-    SourceLine,
-    ToolFunction,
-    problem_of,
-    read_signature,
-    source_of,
-)
+from router.tool.signature import SourceLine, ToolFunction, problem_of, read_signature, source_of
 
 RESERVED = frozenset(
     (
@@ -48,9 +42,9 @@ TAKEN = "has a name that means something else to models or workers"
 ANOTHER = "give it another name: what it does, as in find_rooms"
 
 
-def titled(name: str, given: Mapping[Locale, str] | None) -> Localised:
+def titled(name: str, given: Mapping[Locale, str] | None = None) -> Localised:
     """A title that has no problems; made from the tool's name where there is none."""
-    words = name.replace("_", " ").capitalize()
+    words = name.replace("_", " ").replace("-", " ").capitalize()
     return Localised.model_validate(given or {"zh": words, "en": words})
 
 

@@ -43,7 +43,7 @@ from router.tool.http.template import Hole, Template, Unusable, Variables, holes
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import LONGEST as LONGEST_LABEL
 from router.tool.labels import is_label
-from router.tool.tool import ANOTHER, DURATION, RESERVED, TAKEN, Permission, seconds_of
+from router.tool.tool import ANOTHER, DURATION, RESERVED, TAKEN, Permission, seconds_of, titled
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 BODILESS = ("GET", "HEAD")
@@ -325,12 +325,6 @@ def usual_permission(method: str) -> Permission:
     return "read" if method in BODILESS else "write"
 
 
-def title_of(name: str) -> Localised:
-    """The title of a tool that is given none: its name, in words."""
-    words = name.replace("_", " ").replace("-", " ").capitalize()
-    return Localised(zh=words, en=words)
-
-
 def declared_tool(
     entry: HttpToolEntry, place: Place, environment: Variables
 ) -> tuple[Declared | None, list[Complaint]]:
@@ -342,7 +336,7 @@ def declared_tool(
         return None, reading.complaints
     declared = Declared(
         name=entry.name,
-        title=entry.title or title_of(entry.name),
+        title=entry.title or titled(entry.name),
         description=entry.description,
         permission=entry.permission or usual_permission(endpoint.method),
         schema=schema,

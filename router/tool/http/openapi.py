@@ -32,7 +32,6 @@ from router.tool.http.declaration import (
     OperationWording,
     SelectionEntry,
     callable_name,
-    title_of,
     usual_permission,
 )
 from router.tool.http.endpoint import FORM, JSON, PATH_SAFE, Body, Endpoint, EndpointAddress, Field
@@ -40,6 +39,7 @@ from router.tool.http.response import AnswerSelection
 from router.tool.http.template import Hole, Template, Variables
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import labelled
+from router.tool.tool import titled
 
 DEEPEST = 12
 """Levels of a schema; what lies deeper may be anything, which the server will judge."""
@@ -446,7 +446,7 @@ class _Selection:
         title, base = operation.title, "".join(map(str, server.path)).rstrip("/")
         return Declared(
             name=name,
-            title=words.title or (Localised(zh=title, en=title) if title else title_of(name)),
+            title=words.title or (Localised(zh=title, en=title) if title else titled(name)),
             description=operation.description or name,
             permission=usual_permission(operation.method),
             schema=schema,

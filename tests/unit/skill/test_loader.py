@@ -50,11 +50,8 @@ def problems(folder: Path) -> list[str]:
 def test_a_folder_from_elsewhere_works_as_it_is(tmp_path: Path) -> None:
     head = f"{HEAD}\nlicense: MIT\nversion: 3\nallowed-tools: Bash(git:*) Read\nmetadata:\n  a: b"
     skill = read_skill(write(tmp_path, head)).skill
-    assert (skill.name, skill.title.en, skill.instructions) == (
-        "trip-planner",
-        "trip planner",
-        BODY,
-    )
+    assert (skill.name, skill.title.en) == ("trip-planner", "trip planner")
+    assert skill.instructions == BODY
     assert skill.description.zh == skill.description.en == "Plans trips."
     assert skill.allowed_tools == frozenset({"Bash(git:*)", "Read"})
     assert not skill.may_use("calculate")
@@ -105,33 +102,27 @@ def test_a_head_at_fault_is_refused_with_its_line(tmp_path: Path, head: str, wro
 
 
 @pytest.mark.parametrize(
-    ("head", "body", "wrong"),
+    ("more", "body", "wrong"),
     [
+        ("\nmetadata: 3", BODY, "4: metadata isn't a mapping; write keys and texts below it"),
         (
-            f"{HEAD}\nmetadata: 3",
-            BODY,
-            "4: metadata isn't a mapping; write keys and texts below it",
-        ),
-        (
-            f"{HEAD}\nallowed-tools: {{a: b}}",
-            BODY,
+            *("\nallowed-tools: {a: b}", BODY),
             "4: allowed-tools isn't a list of names; write names with spaces between them",
         ),
-        (HEAD, "", "4: there are no instructions; write them below the second ---"),
+        ("", "", "4: there are no instructions; write them below the second ---"),
         (
-            HEAD,
-            "\n\nFirst.\n\nSee [this](references/a.md).",
+            *("", "\n\nFirst.\n\nSee [this](references/a.md)."),
             "9: it links to references/a.md, which is not there; add the file",
         ),
     ],
 )
-def test_flaws_are_told_and_hinder_nobody(tmp_path: Path, head: str, body: str, wrong: str) -> None:
-    found = read_skill(write(tmp_path, head, body))
+def test_flaws_are_told_and_hinder_nobody(tmp_path: Path, more: str, body: str, wrong: str) -> None:
+    found = read_skill(write(tmp_path, HEAD + more, body))
     (flaw,) = found.flaws
     assert f"{flaw.line}: {flaw.what}; {flaw.remedy}".startswith(wrong)
     assert found.skill.instructions == (body.strip() or "Plans trips.")
     # Tools that can't be made out are no leave to use all.
-    assert found.skill.may_use("calculate") is ("allowed-tools" not in head)
+    assert found.skill.may_use("calculate") is ("allowed-tools" not in more)
 
 
 def test_what_is_wrong_besides_is_told_with_what_it_is_refused_for(tmp_path: Path) -> None:
@@ -274,10 +265,8 @@ def test_a_file_may_be_so_large_and_its_path_so_long(skill: Path) -> None:
     beside(skill, "more", b"x" * (LARGEST_FILE + 1))
     beside(skill, f"{'长' * 40}/a")
     assert paths(skill) == ["fits"]
-    assert flaws(skill) == [
-        "/more: it is over 1 MiB",
-        f"/{'长' * 40}/a: its path is over 120 bytes",
-    ]
+    too_long = f"/{'长' * 40}/a: its path is over 120 bytes"
+    assert flaws(skill) == ["/more: it is over 1 MiB", too_long]
 
 
 def test_all_files_together_may_be_so_large(skill: Path) -> None:

@@ -73,7 +73,7 @@ def read(text: str) -> tuple[list[Story], list[str]]:
     document = read_document(text)
     stories, faults = read_stories(document, "badge.yaml", KNOWN)
     assert (stories, faults) == read_stories(document, "badge.yaml", KNOWN), "it was changed"
-    return stories, [f"{line}: {fault}" for line, fault in faults]
+    return stories, [f"{fault.line}: {fault.what}; {fault.remedy}" for fault in faults]
 
 
 def history(*moves: str) -> list[Happening]:
