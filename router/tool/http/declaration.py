@@ -327,13 +327,13 @@ def usual_permission(method: str) -> Permission:
 
 def declared_tool(
     entry: HttpToolEntry, place: Place, environment: Variables
-) -> tuple[Declared | None, list[Complaint]]:
-    """The tool that is declared; None where complaints say why it can't be one. Raises `Absent`."""
+) -> tuple[list[Declared], list[Complaint]]:
+    """The tool that is declared; none where complaints say why it can't be one. Raises `Absent`."""
     schema = entry.parameters or ArgumentSchema({})
     reading = EndpointReader((*place, "endpoint"), environment, schema)
     endpoint = reading.read(entry.endpoint)
     if reading.complaints or endpoint is None:
-        return None, reading.complaints
+        return [], reading.complaints
     declared = Declared(
         name=entry.name,
         title=entry.title or titled(entry.name),
@@ -347,7 +347,7 @@ def declared_tool(
         examples=entry.examples or (),
         description_zh=entry.description_zh or "",
     )
-    return declared, []
+    return [declared], []
 
 
 class EndpointReader:

@@ -31,13 +31,7 @@ from router.domain.locale import Localised
 from router.settings import Settings
 from router.tool.context import Dependencies, ToolContext
 from router.tool.http.client import OutboundGuard, Sender, Unreached
-from router.tool.http.declaration import (
-    CallEntry,
-    Declared,
-    HttpToolEntry,
-    SelectionEntry,
-    declared_tool,
-)
+from router.tool.http.declaration import Declared, HttpToolEntry, SelectionEntry, declared_tool
 from router.tool.http.endpoint import Endpoint, request
 from router.tool.http.openapi import document_path, is_selection, selected_tools
 from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
@@ -174,7 +168,8 @@ class _File:
     def _entry(self, place: Place, data: Any, into: LoadedTools) -> list[Declared]:
         if isinstance(data, dict):
             data = {key: value for key, value in data.items() if key != SCHEMA}
-        model = SelectionEntry if isinstance(data, dict) and is_selection(data) else HttpToolEntry
+        selects = isinstance(data, dict) and is_selection(data)
+        model: type[SelectionEntry | HttpToolEntry] = SelectionEntry if selects else HttpToolEntry
         reading = validated(model, data, place)
         self.complaints += reading.complaints
         if reading.value is None:
@@ -193,13 +188,11 @@ class _File:
         return found
 
     def _declared(
-        self, entry: CallEntry, place: Place, environment: Variables
+        self, entry: SelectionEntry | HttpToolEntry, place: Place, environment: Variables
     ) -> tuple[list[Declared], list[Complaint]]:
         if isinstance(entry, SelectionEntry):
             return selected_tools(entry, place, self.path, environment)
-        assert isinstance(entry, HttpToolEntry)  # noqa: S101 - there are these two
-        declared, complaints = declared_tool(entry, place, environment)
-        return [declared] if declared else [], complaints
+        return declared_tool(entry, place, environment)
 
     def _tool(self, declared: Declared, line: int) -> Tool:
         call = declared.call

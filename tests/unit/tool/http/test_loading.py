@@ -156,6 +156,7 @@ def endpoint(parameters: object = None, **changes: Any) -> dict[str, Any]:
         (declaration(endpoint={"url": "/things"}), "isn't http:// or https://"),
         (declaration(endpoint={"url": "https://127.0.0.1/"}), "isn't public"),
         (declaration(endpoint={"url": "https://[::1]/"}), "isn't public"),
+        (declaration(endpoint={"url": "https://[::ffff:10.0.0.1]/"}), "isn't public"),
         (declaration(endpoint={"url": "https://169.254.169.254/"}), "no tool may go"),
         (declaration(endpoint={"url": "https://2130706433/"}), "address in disguise"),
         (declaration(endpoint={"url": "https://u:p@api.example.com/"}), "name or password"),
@@ -261,17 +262,12 @@ def test_every_key_and_hole_of_a_file_is_described() -> None:
 
 
 async def test_the_examples_work_and_have_ten_lines_at_most(folder: Folder, desk: Desk) -> None:
-    server, ours = (
-        desk.server,
-        {"ROUTER_TOOL_DESK_TOKEN": "t0ken", "ROUTER_TOOL_CRM_TOKEN": "t0ken"},
-    )
+    server, places = desk.server, {"HTTP": "desk.example.com", "OpenAPI": "crm.example.com"}
+    ours = {"ROUTER_TOOL_DESK_TOKEN": "t0ken", "ROUTER_TOOL_CRM_TOKEN": "t0ken"}
     folder.write(CRM, "crm.yaml")
-    for title, there in (
-        ("HTTP", "https://desk.example.com"),
-        ("OpenAPI", "https://crm.example.com"),
-    ):
+    for title, there in places.items():
         assert len(snippet(title).splitlines()) <= 10
-        folder.write(snippet(title).replace(there, server.origin), f"{title}.json")
+        folder.write(snippet(title).replace(f"https://{there}", server.origin), f"{title}.json")
     named = {tool.name: tool for tool in folder.load(ours, (server.origin,)).tools}
     await call(named["get_ticket"], id="7")
     await call(named["getCustomer"], id="7")
@@ -311,9 +307,8 @@ async def test_the_weather_of_a_city_is_told_in_few_words(desk: Desk) -> None:
 
 async def test_of_a_search_five_pages_are_told(desk: Desk) -> None:
     page = {"title": "t", "url": "https://a.example", "content": "c"}
-    desk.server.answer = lambda _: json_reply(
-        {"results": [{**page, "engine": "e", "score": 1}] * 9}
-    )
+    results = [{**page, "engine": "e", "score": 1}] * 9
+    desk.server.answer = lambda _: json_reply({"results": results})
     assert await call(shipped("web_search", desk.server), query="增值税 & co") == [page] * 5
     (target,) = desk.server.targets
     assert target.startswith("/search?q=%E5%A2%9E%E5%80%BC%E7%A8%8E%20%26%20co&format=json")
