@@ -64,6 +64,8 @@ def test_a_list_of_plain_values_goes_on_until_there_are_no_more(
     assert answered(listing("text", path, ["milk"]), typed) == slots
 
 
+WEEK = {"start": "2026-11-23", "end": "2026-11-25"}
+RIDE = {"items.0.category": "transport"}
 ASKED = {
     "kind": asking(LEAVE, "leave_type"),
     "start": asking(LEAVE, "start", {"leave_type": "annual"}),
@@ -84,12 +86,7 @@ ASKED = {
             ("kind", {"leave_type": "sick"}, "2  不是年假，是病假"),
             (
                 "kind",
-                {
-                    "leave_type": "annual",
-                    "start": "2026-11-23",
-                    "end": "2026-11-25",
-                    "reason": "家里有事",
-                },
+                {**WEEK, "leave_type": "annual", "reason": "家里有事"},
                 "年假，下周一到周三，家里有事",
             ),
             ("kind", None, "什么天气  周一的会议改到三点"),
@@ -98,10 +95,10 @@ ASKED = {
                 {"start": "2026-11-23", "duration": {"days": 3}},
                 "next Monday for three days",
             ),
-            ("kind", {"start": "2026-11-23", "end": "2026-11-25"}, "下周一到周三"),
+            ("kind", WEEK, "下周一到周三"),
             ("kind", {"duration": {"days": 3}}, "三天"),
             ("start", {"start": "2026-11-23"}, "下周一  next Monday"),
-            ("start", {"start": "2026-11-23", "end": "2026-11-25"}, "下周一到周三"),
+            ("start", WEEK, "下周一到周三"),
             ("start", {"start": "2026-11-19", "duration": {"days": 3}}, "从明天起三天"),
             ("start", {"start": "2026-12-24"}, "12-24  20261224"),
             ("start", None, "不知道  11"),
@@ -117,23 +114,15 @@ ASKED = {
             ("reason", None, "年假还剩几天？  how many days do I have left?"),
             ("day of a hotel", {"items.0.invoice": "D77"}, "发票 D77, 12 元"),
             ("category", None, "昨天的 58 元怎么还没到?  不知道"),
-            ("category", {"items.0.category": "transport"}, "打车  1"),
+            ("category", RIDE, "打车  1"),
             (
                 "category",
-                {
-                    "items.0.category": "transport",
-                    "items.0.amount": yuan("36.00"),
-                    "items.0.date": "2026-11-17",
-                },
+                {**RIDE, "items.0.amount": yuan("36.00"), "items.0.date": "2026-11-17"},
                 "打车 36块 昨天",
             ),
             (
                 "category",
-                {
-                    "items.0.category": "transport",
-                    "items.0.amount": yuan("58.00"),
-                    "items.1": item("transport", "36.00"),
-                },
+                {**RIDE, "items.0.amount": yuan("58.00"), "items.1": item("transport", "36.00")},
                 "两张打车票 58、36",
             ),
             ("any more", {"items.more": True}, "1  还有  yes  another one"),
@@ -142,11 +131,7 @@ ASKED = {
             ("any more", {"items.1": item("transport", "30.00")}, "还有一张打车票 30块"),
             ("any more", None, "天气"),
             ("destination", {"destination": "上海"}, "上海  去上海"),
-            (
-                "destination",
-                {"destination": "上海", "start": "2026-11-23", "end": "2026-11-25"},
-                "我去上海，下周一到周三",
-            ),
+            ("destination", {"destination": "上海", **WEEK}, "我去上海，下周一到周三"),
             ("destination", {"destination": "to Berlin, by plane"}, "to Berlin, by plane"),
             (
                 "destination",
@@ -246,13 +231,8 @@ GOING = asking(TRIP, "end", {"destination": "上海", "start": "2026-11-23"})
 
 
 @pytest.mark.parametrize(
-    ("typed", "end"),
-    [
-        ("三天", "2026-11-25"),
-        ("3 days", "2026-11-25"),
-        ("一天", "2026-11-23"),
-        ("两周", "2026-12-06"),
-    ],
+    ("end", "typed"),
+    spread(("2026-11-25", "三天  3 days"), ("2026-11-23", "一天"), ("2026-12-06", "两周")),
 )
 def test_a_length_tells_the_last_day_where_a_flow_has_no_slot_for_it(typed: str, end: str) -> None:
     assert answered(GOING, typed) == {"end": end}

@@ -56,10 +56,8 @@ def test_two_flows_in_one_sentence_are_a_question() -> None:
     assert routed(reading)[::2] == ("clarify", "pattern")
     (clarify,) = reading.commands
     assert isinstance(clarify, Clarify)
-    assert {(o.label, o.value) for o in clarify.options} == {
-        ("Leave request", "leave_request"),
-        ("Expense claim", "reimbursement"),
-    }
+    options = {option.value: option.label for option in clarify.options}
+    assert options == {"leave_request": "Leave request", "reimbursement": "Expense claim"}
 
 
 def test_a_flow_for_other_roles_does_not_start() -> None:
