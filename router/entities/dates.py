@@ -85,10 +85,8 @@ def _both(groups: Groups) -> Stretch | None:
     """The two ends of `10.9-10.13`; the second may leave out its month before 号."""
     month = int(groups["month"])
     first = day_of_year(month, int(groups["day"]), groups.get("year"))
-    until = groups.get("until_month")
-    last = day_of_year(
-        int(until) if until else month, int(groups["until"]), groups.get("until_year")
-    )
+    until = int(groups.get("until_month") or month)
+    last = day_of_year(until, int(groups["until"]), groups.get("until_year"))
     return FromTo(first, last) if first and last else None
 
 
@@ -453,10 +451,8 @@ def _to_following(
         return None
     end = mentioned(text, following.start, following.end, following.value)
     between = text[mention.end_of_range : end.start]
-    joined = _JOINED.search(between) or (
-        _AND.search(between) and _BETWEEN.search(text[: mention.start][-LOOK:])
-    )
-    return _range(mention, end, calendar) if joined else None
+    both = _AND.search(between) and _BETWEEN.search(text[: mention.start][-LOOK:])
+    return _range(mention, end, calendar) if both or _JOINED.search(between) else None
 
 
 def _to_tail(text: str, mention: DayMention, calendar: Calendar) -> Found[Days] | None:

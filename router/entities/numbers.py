@@ -34,9 +34,7 @@ _TEN = 10
 _UNITS = {"十": _TEN, "拾": _TEN, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
 _MYRIADS = {"万": 10_000, "亿": 100_000_000}
 
-_EN_VALUES = EN.number.places | {
-    word: 10 * n for word, n in zip(EN.tens, range(2, 10), strict=True)
-}
+_EN_VALUES = EN.number.places | dict(zip(EN.tens, range(20, 100, 10), strict=True))
 _EN_SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 _EN_SCALE = "(?:" + "|".join(_EN_SCALES) + ")"
 _EN_WORD = "(?:" + "|".join([*reversed(EN.number), *EN.tens, *_EN_SCALES]) + ")"

@@ -105,9 +105,8 @@ def _tests(
             tests.append((name, {*named}))
     if loosely:
         return tests
-    days = {
-        f.value.first.isoformat() for f in only(Days, text.spent) if f.value.first == f.value.last
-    }
+    spans = [found.value for found in only(Days, text.spent)]
+    days = {span.first.isoformat() for span in spans if span.first == span.last}
     tests += [(name, {*days}) for name in filled_by(Days, fields)[:1] if days]
     for name in filled_by(Money, fields)[:1]:
         # Other figures than the amount of an item are of something else.

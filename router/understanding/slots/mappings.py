@@ -106,14 +106,11 @@ def fill_days(slots: Slots, things: Iterable[Found[Thing]], text: str) -> Fillin
     filling = Filling()
     if days is not None:
         filling.add(_one_stretch(slots, days))
-        if (
-            "end" in _said(days)
-            and len(lengths) == 1
-            and not _agree(days.found.value, lengths[0].value)
-        ):
+        differs = len(lengths) == 1 and not _agree(days.found.value, lengths[0].value)
+        if differs and "end" in _said(days):
             ending = {n for part, n in range_slots(slots).items() if part in {"end", "end_half"}}
             filling.values = {n: v for n, v in filling.values.items() if n not in ending}
-            filling.used.append((lengths[0].start, lengths[0].end))
+            filling.used.append(lengths[0].span)
             return filling
     filling.add(_fill_duration(slots, lengths, filling))
     return filling
@@ -145,10 +142,9 @@ def _one_stretch(slots: Slots, days: Interval) -> Filling:
 
 
 def _said(days: Interval) -> dict[RangePart, str]:
-    given = parts_of(
-        replace(days.found.value, single=days.found.value.single and days.starts),
-        open_end=not days.ends,
-    )
+    value = days.found.value
+    value = replace(value, single=value.single and days.starts)
+    given = parts_of(value, open_end=not days.ends)
     return given if days.starts else {p: v for p, v in given.items() if p in {"end", "end_half"}}
 
 

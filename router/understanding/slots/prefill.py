@@ -133,9 +133,7 @@ def _put_reason(slots: Slots, utterance: Utterance, taken: list[Match], filling:
 
 def reason_slot(slots: Slots) -> str | None:
     """The free-text slot that takes what is left over: the only one, or the one for reasons."""
-    texts = [
-        name for name, slot in slots.items() if slot.kind.is_text and (slot.ask or slot.required)
-    ]
+    texts = [n for n, slot in slots.items() if slot.kind.is_text and (slot.ask or slot.required)]
     named = [name for name in texts if name in _CAUSES]
     if named:
         return named[0]
