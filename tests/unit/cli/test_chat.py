@@ -87,15 +87,12 @@ def approval(**more: Any) -> dict[str, Any]:
     return {**about, "summary": {"Days": "3"}, **more}
 
 
-def test_an_approval_is_listed_with_all_that_is_decided_on() -> None:
+def test_an_approval_is_listed_with_all_that_is_decided_on_and_an_empty_list_says_so() -> None:
+    assert screen.requests([], "zh") == "没有。"
     listed = screen.approvals([approval(), approval(summary={"Amount": "¥58"})], "en")
     assert listed.startswith("  1. Leave (requested by alice, ")
     for line in ("     Days: 3", "  2. Leave", "     Amount: ¥58"):
         assert line in listed
-
-
-def test_an_empty_list_says_so() -> None:
-    assert screen.requests([], "zh") == "没有。"
 
 
 def test_why_names_the_way_and_what_else_was_near() -> None:

@@ -14,25 +14,11 @@ from router.cli.token import lifetime
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.unit.cli.conftest import Run, serving
 
-RUN = {
-    "id": "r1",
-    "created_at": "2026-11-23T09:00:00Z",
-    "flow": "leave_request",
-    "status": "waiting_approval",
-    "state": "manager",
-    "requester": "alice",
-    "waiting_for": ["bob"],
-    "held": False,
-}
-LINE = {
-    "at": "2026-11-23T09:00:00Z",
-    "who": "olga",
-    "act": "run.retry",
-    "subject": "r1",
-    "whose": "alice",
-    "detail": "",
-    "reason": "it is back",
-}
+AT = "2026-11-23T09:00:00Z"
+RUN: dict[str, Any] = {"id": "r1", "created_at": AT, "flow": "leave_request", "requester": "alice"}
+RUN |= {"status": "waiting_approval", "state": "manager", "waiting_for": ["bob"], "held": False}
+LINE = {"at": AT, "who": "olga", "act": "run.retry", "subject": "r1", "whose": "alice"}
+LINE |= {"detail": "", "reason": "it is back"}
 
 
 class Api(WebServer):

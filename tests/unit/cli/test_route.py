@@ -139,7 +139,9 @@ def test_what_cannot_be_routed_says_why(run: Run, text: str, line: str) -> None:
     assert line in run.refused("route", text)
 
 
-def test_lines_of_stdin_get_a_line_of_json_each(run: Run, stdin: Stdin) -> None:
+def test_lines_of_stdin_get_a_line_of_json_each_and_none_get_none(run: Run, stdin: Stdin) -> None:
+    stdin(b"")
+    assert run.printed("route", "-") == ""
     stdin("我要请假\r\nI want to claim expenses".encode())
     answers = [json.loads(line) for line in run.printed("route", "-", *NOW).splitlines()]
     assert [(answer["text"], answer["decision"]["target"]) for answer in answers] == [
@@ -158,11 +160,6 @@ def test_bad_lines_are_answered_too_and_the_others_as_well(run: Run, stdin: Stdi
     why = "the text can't be a message: it is empty or only white space"
     assert empty == {"text": "", "error": why}
     assert "UTF-8" in broken["error"]
-
-
-def test_nothing_on_stdin_is_nothing_to_do(run: Run, stdin: Stdin) -> None:
-    stdin(b"")
-    assert run.printed("route", "-") == ""
 
 
 def test_a_time_without_zone_is_the_speakers() -> None:

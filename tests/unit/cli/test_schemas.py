@@ -281,11 +281,8 @@ def test_a_file_of_the_wrong_shape_is_refused_by_schema_and_loader(
         load(elsewhere / file)
 
 
-def test_one_is_printed(run: Run) -> None:
+def test_one_is_printed_and_all_are_copied_and_again(run: Run, elsewhere: Path) -> None:
     assert run.json("schema", "flow")["title"] == "A flow of intent-router"
-
-
-def test_all_are_copied_to_where_an_editor_finds_them_and_again(run: Run, elsewhere: Path) -> None:
     for _ in range(2):
         run.printed("schema", "--write", ".schemas")
     copies = {path.name: path.read_text() for path in (elsewhere / ".schemas").iterdir()}
