@@ -87,10 +87,7 @@ class MountedPlatforms:
                 await dispatcher.aclose()
 
 
-Configured = tuple[Platform[PlatformSettings], PlatformSettings]
-
-
-def configured(settings: Settings) -> list[Configured]:
+def configured(settings: Settings) -> list[tuple[Platform[PlatformSettings], PlatformSettings]]:
     """The platforms that are set, and their settings; `MisconfiguredError` where half of one is."""
     every = [(platform, settings.section(platform.settings)) for platform in found()]
     return [(platform, known) for platform, known in every if known.is_complete]

@@ -37,8 +37,6 @@ from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord, FileRecord
 
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
-
 
 class OpenAIFault(BaseModel):
     """What is wrong; `param` is the field at fault, such as `messages.0.content`."""
@@ -81,7 +79,7 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
 class ProtocolRoute(APIRoute):
     """A route whose every error is said in OpenAI's shape."""
 
-    def get_route_handler(self) -> Handler:
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler, with an answer for whatever it raises."""
         handle = super().get_route_handler()
 
