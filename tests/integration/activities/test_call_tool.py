@@ -309,9 +309,8 @@ class TestActivity:
         self, temporal: Client, bench: Bench, name: str, activity: str = "", **more: Any
     ) -> Any:
         store = bench.store
-        caller = ToolCaller(
-            bench.registry, Dependencies(), store.ledger, store.audit, store.results
-        )
+        kept = (store.ledger, store.audit, store.results)
+        caller = ToolCaller(bench.registry, Dependencies(), *kept)
         call_tool = ToolActivity(caller, ProgressPublisher(bench.audience))
         fields: dict[str, Any] = {"arguments": {}, "key": "k", "flow_run": RUN, "now": NOW, **more}
         call = ToolCall(tool=name, caller=ALICE, **fields)
@@ -409,11 +408,9 @@ class TestWatched:
         assert [one.type for one in told] == ["tool_started", "tool_finished"]
         assert told[-1].data["status"] == status
 
-    async def test_a_flow_is_watched_without_a_message(
+    async def test_a_flow_is_watched_in_a_conversation(
         self, temporal: Client, bench: Bench
     ) -> None:
-        told = await self.watched(temporal, bench, message_id="")
-        assert [one.message_id for one in told] == ["", ""]
-
-    async def test_outside_conversations_none_watches(self, temporal: Client, bench: Bench) -> None:
         assert await self.watched(temporal, bench, conversation=None) == []
+        told = await self.watched(temporal, bench, key="k2", message_id="")
+        assert [one.message_id for one in told] == ["", ""]

@@ -178,18 +178,16 @@ class TestCheck:
         assert await house.audited() == [(asked.tool, "refused", "")]
 
     async def test_nobody_confirms_a_refusal(self, house: House, refusing: ToolCaller) -> None:
-        with pytest.raises(PermanentToolError, match="no room"):
-            await refusing.call(call("full"))
-        with pytest.raises(Forbidden, match="confirmed"):
-            await refusing.call(call("room"))
+        for asked, confirmed, error, said in (
+            ("full", False, PermanentToolError, "no room"),
+            ("room", False, Forbidden, "confirmed"),
+            ("full", True, PermanentToolError, "no room"),
+        ):
+            with pytest.raises(error, match=said):
+                await refusing.call(call(asked), confirmed=confirmed)
+        refused = ("look", "refused", "")
+        assert await house.audited() == [refused, refused, ("look", "admitted", "failed")]
         assert house.asked == []
-
-    async def test_what_was_confirmed_is_checked_again(
-        self, house: House, refusing: ToolCaller
-    ) -> None:
-        with pytest.raises(PermanentToolError, match="no room"):
-            await refusing.call(call("full"), confirmed=True)
-        assert (house.asked, await house.audited()) == ([], [("look", "admitted", "failed")])
 
     async def test_a_check_that_breaks_may_be_tried_again(self, house: House) -> None:
         async def broken() -> None:
@@ -279,21 +277,20 @@ class TestPages:
         text = "".join(page["text"] for page in [first, *rest])
         assert json.loads(text) == ["一行" * 50 for _ in range(300)]
 
-    async def test_nobody_else_reads_on(self, caller: ToolCaller) -> None:
-        with pytest.raises(ArgumentsToolError, match="there is no result"):
-            await self.read_on(caller, await caller.call(call()), 2, BOB)
-
-    @pytest.mark.parametrize("page", [0, -1, 10_001, "2nd"])
-    async def test_a_page_that_is_none_is_refused(self, caller: ToolCaller, page: Any) -> None:
-        with pytest.raises(ArgumentsToolError):
-            await self.read_on(caller, await caller.call(call()), page)
-
-    async def test_a_page_past_the_last_is_told_how_many_there_are(
-        self, caller: ToolCaller
+    @pytest.mark.parametrize(
+        ("page", "person", "said"),
+        [
+            (2, BOB, "there is no result"),
+            (9999, ALICE, "has {pages} pages"),
+            *((page, ALICE, "page") for page in (0, -1, 10_001, "2nd")),
+        ],
+    )
+    async def test_a_page_that_is_none_or_anothers_is_refused(
+        self, caller: ToolCaller, page: Any, person: Principal, said: str
     ) -> None:
         first: Any = await caller.call(call())
-        with pytest.raises(ArgumentsToolError, match=f"has {first['pages']} pages"):
-            await self.read_on(caller, first, 9999)
+        with pytest.raises(ArgumentsToolError, match=said.format(pages=first["pages"])):
+            await self.read_on(caller, first, page, person)
 
     async def test_a_flow_is_never_given_a_page_for_the_whole(self, caller: ToolCaller) -> None:
         with pytest.raises(PermanentToolError, match="ask it for less"):

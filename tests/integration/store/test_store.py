@@ -394,14 +394,9 @@ async def test_several_workers_may_keep_the_same_at_once(files: SkillFiles) -> N
 
 async def test_only_what_is_out_of_use_for_so_long_is_forgotten(files: SkillFiles) -> None:
     await files.keep(A | B)
-    assert await files.tidy([], PAST) == 0
-    assert await files.find([*A, *B]) == A | B
-    assert await files.tidy([], FUTURE) == 2
-    assert await files.find([*A, *B]) == {}
-
-
-async def test_what_is_in_use_counts_from_today(files: SkillFiles, database: Database) -> None:
-    await files.keep(A | B)
     between = datetime.now(UTC)
-    assert await files.tidy(list(A), between) == 1
-    assert await files.find([*A, *B]) == A
+    every: dict[str, bytes] = A | B
+    for in_use, since, left in (([], PAST, every), (list(A), between, A), ([], FUTURE, {})):
+        before = await files.find(every)
+        assert await files.tidy(in_use, since) == len(before) - len(left)
+        assert await files.find(every) == left

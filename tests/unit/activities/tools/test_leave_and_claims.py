@@ -126,11 +126,10 @@ async def test_senseless_leave_is_refused(desk: Desk, changed: dict[str, Any], f
     ("arguments", "field"),
     [
         ({"items": []}, "items"),
-        (claim("A", amount="0"), r"items\.0\.amount\.amount"),
-        (claim("A", amount="-5"), r"items\.0\.amount\.amount"),
-        (claim("A", amount="1.005"), r"items\.0\.amount\.amount"),
-        (claim("A", amount="Infinity"), r"items\.0\.amount\.amount"),
-        (claim("A", amount="99999999999999"), r"items\.0\.amount\.amount"),
+        *(
+            (claim("A", amount=amount), r"items\.0\.amount\.amount")
+            for amount in ("0", "-5", "1.005", "Infinity", "99999999999999")
+        ),
         (claim(" "), r"items\.0\.invoice"),
         (claim("A", "Ａ"), r"items\.1\.invoice"),
         (claim(*[str(n) for n in range(101)]), "items"),
