@@ -102,10 +102,7 @@ class Validated:
 
 
 def validated(settings: Settings, paths: list[Path] | None) -> Validated:
-    """The files at these paths, beside the flows in use; without paths, the flows in use.
-
-    A fault in a file hides what is wrong between it and others only where it is in its triggers.
-    """
+    """The files at these paths, beside the flows in use; without paths, the flows in use."""
     known = load_registry(settings).parameters()
     files, errors = examine_all(paths or [flow_folder(settings)], known)
     sound = [file for file in files if not file.problems]

@@ -95,10 +95,7 @@ class Session:
         return await self._sent(given.get("conversation") or self._conversation, message)
 
     async def send_apart(self, given: Arguments, message: dict[str, Any]) -> dict[str, Any]:
-        """The same in a conversation of its own, unless one is named: nothing is open there.
-
-        Answers that name no conversation are to this turn from now on.
-        """
+        """The same in a conversation of its own, unless one is named; later answers are to it."""
         return await self._sent(given.get("conversation"), message)
 
     async def turn(self, given: Arguments) -> dict[str, Any]:
@@ -238,10 +235,7 @@ Listed = Mapping[str, Any]
 
 
 def by_name(capability: Listed) -> OfferedTool:
-    """A flow, skill or tool as a tool that starts it.
-
-    Skills have no parameters: they are asked for in words, and chosen where that is asked.
-    """
+    """A flow, skill or tool as a tool that starts it; skills are asked for in words and chosen."""
     name, about, title = (capability[key] for key in ("name", "description", "title"))
     parameters = capability.get("parameters") or {}
     own = dict(parameters.get("properties") or {})
@@ -376,10 +370,7 @@ async def over_http(url: str, token: str, port: int) -> None:
 
 
 async def _greet(session: Session, url: str) -> None:
-    """Say where the desk is, once it is there and knows the person.
-
-    Whoever starts a server looks at how it ends, not at what its first call would have said.
-    """
+    """Say where the desk is, once it knows the person: whoever starts a server sees how it ends."""
     try:
         await session.capabilities()
     except RestRefused as error:

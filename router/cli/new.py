@@ -191,8 +191,7 @@ def folder_at(folder: Path) -> Path:
 def schema_for(folder: Path, name: str, top: Path | None = None) -> tuple[str, list[NewFile]]:
     """Where a file in `folder` finds its schema, offline; the schema itself, where it isn't near.
 
-    Within a checkout it is the one that ships. Elsewhere a copy is laid into `.schemas/`, in the
-    folder `top` or here: a path into an installed package would be another one on every machine.
+    Outside a checkout that is a copy in `.schemas/`: installed packages are elsewhere everywhere.
     """
     checkout = FOLDER.parents[1]
     if (checkout / "pyproject.toml").is_file() and folder.resolve().is_relative_to(checkout):

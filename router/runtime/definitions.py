@@ -45,10 +45,9 @@ def flow_folder(settings: Settings) -> Path:
 async def check_versions(
     settings: Settings, catalog: Catalog, versions: FlowVersions, *, editing: bool
 ) -> None:
-    """Hold every flow to what its version did when it was first run here; else `DefinitionError`.
+    """Hold every flow to what its version first did here; else `DefinitionError`.
 
-    Where the author is `editing`, a version that has come to do something else is only warned of,
-    once, and does that from now on.
+    While its author is `editing`, a change is only warned of, once, and holds from now on.
     """
     changed = await _changed_under_version(settings, catalog, versions, editing=editing)
     if changed:

@@ -174,10 +174,9 @@ def listening(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def opened(ports: Ports) -> Iterator[socket.socket]:
-    """The API's socket, listening from now on; the other two ports are free as it is opened.
+    """The API's socket, listening from now on, lest Temporal picks its port for an inner part.
 
-    Temporal opens its ports itself, so those can only be tried. The API's is kept: the ports that
-    Temporal picks for its inner parts can't fall on it.
+    Temporal opens the other two itself, so those can only be tried.
     """
     with _opened(ports.api, "the API", "--port") as api:
         with (

@@ -135,7 +135,6 @@ async def _skill_files_tidied(parts: Parts) -> None:
 
 
 async def _expired(parts: Parts) -> None:
-    """Forget, once a day, what is older than ROUTER_RETENTION_DAYS says."""
     while parts.settings.retention_days is not None:
         before = datetime.now(UTC) - timedelta(days=parts.settings.retention_days)
         try:

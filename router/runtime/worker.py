@@ -174,10 +174,7 @@ def sandbox() -> temporal.WorkflowRunner:
 
 
 def deployment(settings: Settings) -> temporal.WorkerDeploymentConfig | None:
-    """How the worker takes part in Temporal's worker versioning; None where it doesn't.
-
-    Runs of flows and skills end on their version. Conversations move: `workflows.conversation`.
-    """
+    """Runs of flows and skills end on their version, conversations move; None: no versioning."""
     if settings.worker_version is None:
         return None
     return temporal.WorkerDeploymentConfig(
@@ -235,11 +232,7 @@ def build_worker(
     work: Mapping[Kind, Sequence[Activity]] | None = None,
     grace: timedelta = GRACE,
 ) -> temporal.Worker:
-    """A worker that runs all of this project; `await worker.run()` until it is shut down.
-
-    It does every kind of work, also where some have queues of their own: what was scheduled before
-    they had is here.
-    """
+    """A worker of every kind of work, also where some has a queue by now, as it hadn't before."""
     work = work or _work(client, parts, task_queue)
     settings = parts.settings
     versioned = deployment(settings)

@@ -40,11 +40,7 @@ TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: `time`, `level`, `logger`, `message`, and what else is known.
-
-    That is `trace_id`, `span_id`, `conversation`, `turn`, and of a failure `error.type`,
-    `error.message` and `error.stack`.
-    """
+    """One JSON object a line: what happened, the trace and turn that it is of, and the failure."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as its line."""

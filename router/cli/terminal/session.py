@@ -302,7 +302,6 @@ class _Interactive:
                 await self._answered(line)
 
     async def _answered(self, line: str) -> None:
-        """Whatever becomes of one line, the chat goes on."""
         talk = self._commands.talk
         try:
             if line.strip() or not isinstance(talk.asked, FormReply):
