@@ -44,20 +44,14 @@ def names(server: str, tools: Iterable[str]) -> dict[str, str]:
     own name is put behind that which had to be changed, as in `files__read_all_4a2b2cdf`.
     """
     found: dict[str, str] = {}
-    for tool in sorted(
-        set(tools), key=lambda name: (_safe(server, name) != _plain(server, name), name)
-    ):
+    for tool in sorted(set(tools), key=lambda n: (_safe(server, n) != prefix_of(server) + n, n)):
         name = _safe(server, tool)
         found[tool] = _marked(name, tool) if name in found.values() else name
     return found
 
 
-def _plain(server: str, tool: str) -> str:
-    return f"{server}{BETWEEN}{tool}"
-
-
 def _safe(server: str, tool: str) -> str:
-    name = _UNSAFE.sub("_", _plain(server, tool))
+    name = _UNSAFE.sub("_", prefix_of(server) + tool)
     return name if len(name) <= LONGEST_NAME else _marked(name, tool)
 
 
