@@ -124,14 +124,8 @@ async def posed(parts: Parts, temporal: Client) -> None:
     ):
         door = Door(browser)
         studio = Studio(door, served)
-        for scene in (
-            studio.sign_in,
-            studio.start,
-            studio.chat,
-            studio.approvals,
-            studio.requests,
-            studio.phone,
-        ):
+        first = (studio.sign_in, studio.start, studio.chat)
+        for scene in (*first, studio.approvals, studio.requests, studio.phone):
             await scene()
         await door.close()
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised
@@ -39,13 +38,8 @@ def find_texts(slots: Slots, said: Normalised) -> Filling:
     return filling
 
 
-@lru_cache(maxsize=512)
-def _pattern(source: str) -> Any:
-    return compiled(source)
-
-
+_pattern = lru_cache(maxsize=512)(compiled)
 _CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
-
 _WHOLE = frozenset({"question", "query"})
 
 

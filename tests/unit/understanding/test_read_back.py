@@ -114,7 +114,7 @@ def test_a_range_of_days_and_halves(
 
 @given(days, st.sampled_from(("am", "pm")), locales)
 def test_half_a_day(day: date, half: Half, locale: Locale) -> None:
-    (found,) = find_dates(_normal(day, half, locale), Calendar(NOW.date()))
+    (found,) = find_dates(normalise(_with_half(day, half, locale)).text, Calendar(NOW.date()))
     assert found.value == Days(day, day, half, half)
 
 
@@ -131,7 +131,3 @@ def test_every_choice_of_leave(slot: str, locale: Locale) -> None:
 def _with_half(day: date, half: Half | None, locale: Locale) -> str:
     written = shown(Slot(type="date"), day.isoformat(), locale)
     return f"{written} {HALVES[half][locale]}" if half else written
-
-
-def _normal(day: date, half: Half, locale: Locale) -> str:
-    return normalise(_with_half(day, half, locale)).text
