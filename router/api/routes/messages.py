@@ -27,6 +27,7 @@ from router.domain.errors import FieldProblem, InvalidInput, NotFound, RouterErr
 from router.domain.messages import Message, Reply, Route, StartAction, ToolResultAction, Turn
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
+from router.store.event_log import LAST_SEQUENCE
 
 
 def check_start(message: Message, offered: Offers, caller: Principal) -> None:
@@ -85,8 +86,6 @@ async def check_result(services: Services, message: Message, record: Conversatio
 router = APIRouter(
     prefix="/v1/conversations/{conversation}/messages", tags=["messages"], route_class=StrictRoute
 )
-
-LAST_SEQUENCE = 2**63 - 1
 
 
 class Running(BaseModel):

@@ -21,6 +21,7 @@ from router.domain.messages import Candidate, Message, Reply, RouteBy, RouteKind
 from router.domain.principals import Principal
 from router.domain.records import TITLES, Act, AuditFilter, RoutedTurn, TurnFilter
 from router.flow.paused import Situation
+from router.store.event_log import LAST_SEQUENCE
 from router.understanding.reading import PatternHit, Reading
 
 WORDLESS: frozenset[RouteBy] = frozenset({"llm", "retrieval", "fallback"})
@@ -178,8 +179,6 @@ async def index(
 
 
 turns_router = APIRouter(prefix="/v1/turns", tags=["operators"], route_class=StrictRoute)
-
-LAST_SEQUENCE = 2**63 - 1
 
 
 async def _turn_filter(
