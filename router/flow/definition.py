@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, JsonValue
 from pydantic.fields import FieldInfo
@@ -201,8 +201,21 @@ def hexagon(cut: float) -> tuple[tuple[float, float, float], ...]:
 Place = tuple[str | int, ...]
 """Where in a file something stands."""
 
+T = TypeVar("T")
+
 KINDS: "dict[str, type[State]]" = {}
 """The kinds of states by the key that marks one, filled by `router.flow.states`."""
+
+
+class _Key(Generic[T]):
+    """What stands under a key of a state's, where its kind has that."""
+
+    def __init__(self, key: str, otherwise: T) -> None:
+        self._key, self._otherwise = key, otherwise
+
+    def __get__(self, state: object, _: object = None) -> T:
+        value: T = getattr(state, self._key, self._otherwise)
+        return value
 
 
 class State(Definition):
@@ -224,6 +237,29 @@ class State(Definition):
     outline: ClassVar[Outline] = Outline()
     fails: ClassVar[bool] = False
     """True where it may come to nothing, and says why as `results.error`."""
+
+    collects: ClassVar[_Key[tuple[str, ...]]] = _Key("collect", ())
+    """The slots that it asks for."""
+    forgets: ClassVar[_Key[tuple[str, ...]]] = _Key("forget", ())
+    """The slots that it empties."""
+    asks: ClassVar[_Key[Approve | None]] = _Key("approve", None)
+    """Who has to agree."""
+    awaits: ClassVar[_Key[Wait | None]] = _Key("wait", None)
+    """What it waits for."""
+    gives: ClassVar[_Key[dict[str, str]]] = _Key("arguments", {})
+    """An expression for each argument of its tool, or slot of its flow."""
+    undoes: ClassVar[_Key[str | None]] = _Key("undo", None)
+    """The tool that takes back what it called."""
+    starts: ClassVar[_Key[str | None]] = _Key("flow", None)
+    """The flow that it starts."""
+    saves: ClassVar[_Key[str | None]] = _Key("save", None)
+    """The name that its result has."""
+    patience: ClassVar[_Key[Retry | None]] = _Key("retry", None)
+    """How often its call is made again while a system is out of reach."""
+    holds: ClassVar[_Key[bool]] = _Key("hold", False)
+    """True where an operator is waited for when its call fails for good."""
+    ends: ClassVar[_Key[EndStatus | None]] = _Key("end", None)
+    """How the run ends there."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -270,29 +306,9 @@ class State(Definition):
         return False
 
     @property
-    def collects(self) -> tuple[str, ...]:
-        """The slots that it asks for."""
-        return getattr(self, "collect", ())
-
-    @property
-    def forgets(self) -> tuple[str, ...]:
-        """The slots that it empties."""
-        return getattr(self, "forget", ())
-
-    @property
     def texts(self) -> dict[tuple[str, ...], Localised]:
         """Its texts, that values are filled into, by their place in it."""
         return {}
-
-    @property
-    def asks(self) -> Approve | None:
-        """Who has to agree."""
-        return getattr(self, "approve", None)
-
-    @property
-    def awaits(self) -> Wait | None:
-        """What it waits for."""
-        return getattr(self, "wait", None)
 
     @property
     def tools(self) -> dict[str, str]:
@@ -300,44 +316,9 @@ class State(Definition):
         return {}
 
     @property
-    def gives(self) -> dict[str, str]:
-        """An expression for each argument of its tool, or slot of its flow."""
-        return getattr(self, "arguments", {})
-
-    @property
-    def undoes(self) -> str | None:
-        """The tool that takes back what it called."""
-        return getattr(self, "undo", None)
-
-    @property
-    def starts(self) -> str | None:
-        """The flow that it starts."""
-        return getattr(self, "flow", None)
-
-    @property
     def batch(self) -> Batching | None:
         """What it does side by side, where it does."""
         return None
-
-    @property
-    def saves(self) -> str | None:
-        """The name that its result has."""
-        return getattr(self, "save", None)
-
-    @property
-    def patience(self) -> Retry | None:
-        """How often its call is made again while a system is out of reach."""
-        return getattr(self, "retry", None)
-
-    @property
-    def holds(self) -> bool:
-        """True where an operator is waited for when its call fails for good."""
-        return getattr(self, "hold", False)
-
-    @property
-    def ends(self) -> EndStatus | None:
-        """How the run ends there."""
-        return getattr(self, "end", None)
 
     @classmethod
     def __get_pydantic_core_schema__(

@@ -9,13 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
-import pytest
 from httpx import AsyncClient
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
 from router.runtime.server import api_server
-from tests.workflow.desk import QUEUE
 
 
 @asynccontextmanager
@@ -65,14 +63,8 @@ class Stream:
         return events
 
 
-@pytest.fixture
-async def alice(parts: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
-    async with served(parts, real_client, QUEUE) as client:
-        yield client
-
-
-async def test_tools_of_a_flow_are_seen_at_work_by_the_turns_ids(alice: AsyncClient) -> None:
-    async with Stream.of(alice, "我要请年假，12月7日到8日，家里有事") as stream:
+async def test_tools_of_a_flow_are_seen_at_work_by_the_turns_ids(api: AsyncClient) -> None:
+    async with Stream.of(api, "我要请年假，12月7日到8日，家里有事") as stream:
         events = await stream.until("turn")
     names = [name for name, _ in events]
     assert names[0] == "message"
