@@ -12,12 +12,11 @@ from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.understanding.corrections.values import put_right
 from tests.unit.entities.tables import spread, typed
-from tests.unit.understanding.dialogue import NOW, SUNDAY, TAXI, asking, command, corrected, filled
+from tests.unit.understanding.dialogue import NOW, SUNDAY, asking, command, corrected, filled
 from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
 
 BY_PHRASE = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "搬家"}
 LEAVING = asking(LEAVE, None, BY_PHRASE, "confirming")
-CLAIMING = asking(EXPENSE, None, {"items": [TAXI, TAXI]}, "confirming")
 
 
 @pytest.mark.parametrize(
@@ -51,18 +50,6 @@ def test_a_day_alone_corrects_what_was_given_last(
 def test_both_ends_of_a_single_day_move() -> None:
     view = LEAVING.model_copy(update={"slots": {**BY_PHRASE, "end": BY_PHRASE["start"]}})
     assert corrected(view, "不对，是下周二") == {"start": "2026-11-24", "end": "2026-11-24"}
-
-
-@pytest.mark.parametrize(
-    ("typed", "slots"),
-    [
-        ("第一项金额改成 50", {"items.0.amount": {"amount": "50.00", "currency": "CNY"}}),
-        ("最后一项的金额改成 50", {"items.1.amount": {"amount": "50.00", "currency": "CNY"}}),
-        ("change item 1 date to Monday", {"items.0.date": "2026-11-16"}),
-    ],
-)
-def test_a_claims_item_is_put_right(typed: str, slots: dict[str, Any]) -> None:
-    assert corrected(CLAIMING, typed) == slots
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def test_the_only_item_is_not_removed(typed: str) -> None:
         ({"items.0.amount": yuan("35.00")}, "第一项改成 35  30 那笔改成 35  the first one was 35"),
         ({"items.0.amount": yuan("50.00")}, "第一项金额改成 50"),
         ({"items.1.amount": yuan("50.00")}, "午餐改成 50  把午餐改成 50 块  不对，午餐 50"),
+        ({"items.1.amount": yuan("50.00")}, "最后一项的金额改成 50"),
         ({"items.1.amount": yuan("50.00")}, "the lunch should be 50  make the lunch 50 yuan"),
         ({"items.0.date": "2026-11-16"}, "打车是前天的  change item 1 date to Monday"),
         ({"items.1.amount": yuan("46.00")}, "不是40是46  no, the second one was 46"),

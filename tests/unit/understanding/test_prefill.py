@@ -325,15 +325,10 @@ def test_a_sentence_names_where_it_goes(typed: str, destination: str | None) -> 
     assert prefill(TRIP.slots, Utterance.of(typed, NOW)).get("destination") == destination
 
 
-@pytest.mark.parametrize(
-    ("typed", "end"),
-    [
-        ("申请下周一去上海出差三天", "2026-11-25"),
-        ("fly to Leeds next Monday for 2 days", "2026-11-24"),
-    ],
-)
-def test_a_request_names_the_last_day_by_how_long_it_takes(typed: str, end: str) -> None:
-    assert prefill(TRIP.slots, Utterance.of(typed, NOW))["end"] == end
+def test_a_request_names_the_last_day_by_how_long_it_takes() -> None:
+    ends = {"申请下周一去上海出差三天": "25", "fly to Leeds next Monday for 2 days": "24"}
+    for said, end in ends.items():
+        assert prefill(TRIP.slots, Utterance.of(said, NOW))["end"] == f"2026-11-{end}"
 
 
 @pytest.mark.parametrize(
