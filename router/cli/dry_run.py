@@ -47,11 +47,7 @@ class DryRun:
     async def routed(
         self, text: str, caller: Principal, now: datetime, on_failure: OnFailure | None = None
     ) -> tuple[Reading, activities.RoutingDecision]:
-        """What is read in `text`, and what would come of it as a conversation's first at `now`.
-
-        Raises `InvalidInput` where it can't be a message, and what `on_failure` raises; the failure
-        of a model where there is none.
-        """
+        """What is read in `text`, and comes of it; raises `InvalidInput`, or as `on_failure`."""
         message, situation = _said(text, caller, now)
         reading = self.reader.read(message, situation)
         if reading.route is not None:

@@ -23,11 +23,7 @@ Explain = Callable[[str], Explanation]
 def explainer(
     settings: Settings, user: str, now: str | None, *, with_model: bool, quick: bool
 ) -> Iterator[Explain]:
-    """What explains messages as if `user` said them, at `now` or at the time of asking.
-
-    On one event loop, which runs only while a message is explained: in between, waiting for a line,
-     Ctrl-C works as it does everywhere.
-    """
+    """What explains what `user` says, at `now` or then; between messages Ctrl-C works as ever."""
     speaker = person(settings, user)
     moment(now, speaker.timezone)
     opened = dry_run_of(settings, with_model=with_model, quick=quick)

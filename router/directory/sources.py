@@ -31,10 +31,7 @@ class DirectorySource(Protocol):
     """For how long what it gave is good while it doesn't answer."""
 
     def read(self) -> FileDirectory | None:
-        """The people; None where they are as they were when this was last asked.
-
-        Blocks: call it in a thread. Raises `DefinitionError` with all problems, or `RouterError`.
-        """
+        """The people; None where they are as they were. Blocks; raises `RouterError`."""
 
 
 def source_of(settings: Settings) -> DirectorySource:

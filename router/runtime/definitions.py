@@ -62,10 +62,9 @@ async def taken_up(
     *,
     editing: bool,
 ) -> Catalog:
-    """What is offered from now on: the flows of these files, as far as their versions allow.
+    """The flows of these files; unless `editing`, one changed under its version stays `current`.
 
-    One that has changed under its version is logged and stays as it is in `current`, unless its
-    author is `editing`. Raises `DefinitionError` where flows that start each other don't fit.
+    Raises `DefinitionError` where flows that start each other don't fit.
     """
     flows = {file.path: file.definition for file in files}
     _fit(flows)

@@ -32,10 +32,7 @@ IMPATIENT = 130
 
 
 async def until_told_to_stop(work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` to its end, or until a signal comes: then it is cancelled and may clean up.
-
-    A second signal ends the process on the spot; the kernel then ends its children.
-    """
+    """Run `work`, cancelled at a signal so that it may clean up; a second one ends the process."""
     told = False
     task = asyncio.create_task(work)
 
