@@ -80,10 +80,8 @@ class Writer:
         try:
             return _text(await asking(self._request(job, ctx, sections)))
         except ContextTooLong as error:
-            zh, en = (
-                f"text：模型一次读不完，请分段给（{error}）",
-                f"text: {error}; give it part by part",
-            )
+            zh = f"text：模型一次读不完，请分段给（{error}）"
+            en = f"text: {error}; give it part by part"
             raise ArgumentsToolError(Localised(zh=zh, en=en)) from error
         except BudgetSpent as error:
             said = Localised(zh=BUDGET_SPENT[error.scope].zh, en=str(error))
@@ -133,9 +131,7 @@ def _text(answer: ChatAnswer) -> str:
     text = answer.text.strip()
     if answer.refusal or not text:
         words = (answer.refusal or "")[:400]
-        zh, en = (
-            f"模型拒绝了：{words or '它什么也没说'}",
-            f"the model declines: {words or 'it says nothing'}",
-        )
+        zh = f"模型拒绝了：{words or '它什么也没说'}"
+        en = f"the model declines: {words or 'it says nothing'}"
         raise PermanentToolError(Localised(zh=zh, en=en))
     return text

@@ -62,10 +62,8 @@ class ArithmeticValue(NamedTuple):
 def evaluated(text: str) -> ArithmeticValue:
     """The value of an expression; raises `ArgumentsToolError`, which says where it goes wrong."""
     if len(text) > LONGEST:
-        raise _wrong(
-            f"有 {len(text)} 个字符，最多 {LONGEST} 个",
-            f"{len(text)} characters; {LONGEST} at most",
-        )
+        zh = f"有 {len(text)} 个字符，最多 {LONGEST} 个"
+        raise _wrong(zh, f"{len(text)} characters; {LONGEST} at most")
     expression = text.translate(_SPELLINGS).strip().rstrip("=? ")
     reader = _Reader(expression)
     try:
@@ -188,11 +186,9 @@ class _Reader:
 
     def _power(self, base: Decimal, exponent: Decimal) -> Decimal:
         if abs(exponent) > _LARGEST_EXPONENT:
-            limits, given = (-_LARGEST_EXPONENT, _LARGEST_EXPONENT), plainly(exponent)
-            raise _wrong(
-                f"指数 {given} 不在 {limits[0]} 到 {limits[1]} 之间",
-                f"the exponent {given} isn't between {limits[0]} and {limits[1]}",
-            )
+            given, most = plainly(exponent), _LARGEST_EXPONENT
+            zh = f"指数 {given} 不在 {-most} 到 {most} 之间"
+            raise _wrong(zh, f"the exponent {given} isn't between {-most} and {most}")
         if exponent < 0:
             _not_zero(base)
         return self._context.power(base, exponent)
