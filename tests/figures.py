@@ -46,9 +46,6 @@ BEFORE = {
     "lines of tests, JSON": 29_990,
 }
 """What the tree had before it was redrawn (commit 767e769), for those figures that tell of it."""
-GOALS = {"lines": 68_000, "lines of tests, Python": 60_000}
-"""Where figures have to get that aren't there yet; until then their bounds follow them down."""
-
 GERUNDS = re.compile(r"(?:^|_)[a-z]+ing(?:_|$)")
 SAMPLE = re.compile(
     r"请假|年假|病假|婚假|产假|丧假|事假|调休|休假|报销|报账|打车|差旅|出差|酒店|住宿|餐费|午饭|午餐|发票"
@@ -86,9 +83,8 @@ class Figure:
     def __str__(self) -> str:
         mark = "OVER" if self.over else ""
         before = f"{BEFORE[self.title]:,}" if self.title in BEFORE else ""
-        goal = f"to come to {GOALS[self.title]:,}" if self.title in GOALS else ""
         figures = f"{self.title:44}{before:>8}{self.value:>8,}{self.bound:>8,}"
-        lines = [f"{figures}  {mark or goal}".rstrip()]
+        lines = [f"{figures}  {mark}".rstrip()]
         lines += [f"{'':6}{one.value:>5}  {one.where}" for one in self.worst]
         return "\n".join(lines)
 
@@ -256,12 +252,12 @@ def plan() -> list[Figure]:
         count("imported by one neighbour alone", 40, alone(_imports(), names.values())),
         count("modules named by a gerund", 12, (Named(1, b) for b in bases if GERUNDS.search(b))),
         count("basenames three times or more", 8, repeated(bases, OFTEN)),
-        Figure("lines", sum(lines.values()), 77_650),
+        Figure("lines", sum(lines.values()), 68_000),
         count("class names that mean two things", 0, repeated(classes(sources), 2)),
         count("lines with the sample company's words", 0, sample),
         count("workflow.patched", 0, old),
         Figure("migrations", len(migrations), 2),
-        Figure("lines of tests, Python", _lines_of_tests("py"), 69_150),
+        Figure("lines of tests, Python", _lines_of_tests("py"), 60_000),
         Figure("lines of tests, JSON", _lines_of_tests("json"), 6_000),
     ]
 

@@ -194,11 +194,7 @@ async def adjust_leave_balance(  # noqa: PLR0913 - a tool's parameters are what 
     """
     person = await _another(employee, ctx, people)
     change = Change(
-        leave_type=leave_type,
-        year=year or ctx.now.year,
-        days=days,
-        reason=reason,
-        by=ctx.caller.id,
+        leave_type=leave_type, year=year or ctx.now.year, days=days, reason=reason, by=ctx.caller.id
     )
     adjustment, balance = await hr.adjustments.adjust(Owner.of(person), ctx.key, change)
     return Adjusted(employee=person.name, adjustment=adjustment, balance=balance)

@@ -18,10 +18,7 @@ class CheckState(State):
     may: ClassVar[tuple[str, ...]] = ("on_error",)
     fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="检查", en="checks")
-    outline: ClassVar[Outline] = Outline(
-        mermaid=("{{", "}}"),
-        corners=hexagon(0.6),
-    )
+    outline: ClassVar[Outline] = Outline(mermaid=("{{", "}}"), corners=hexagon(0.6))
 
     check: str
     """A tool, asked whether it would refuse the call; nothing is done."""

@@ -62,9 +62,7 @@ async def test_the_first_piece_is_told_at_once_and_all_by_the_end(audience: Audi
     assert told == {("t", "c", "m", "text_delta")}
 
 
-async def test_a_long_text_is_told_about_twenty_times_a_second(
-    audience: Audience,
-) -> None:
+async def test_a_long_text_is_told_about_twenty_times_a_second(audience: Audience) -> None:
     began = time.perf_counter()
     async with text_for(audience) as on_text:
         for piece in pieces("长" * 1000):

@@ -5,12 +5,7 @@ from typing import Any
 import pytest
 
 from router.domain.messages import FormReply
-from router.flow.engine.events import (
-    Puzzled,
-    Skipped,
-    StartedOver,
-    Unclear,
-)
+from router.flow.engine.events import Puzzled, Skipped, StartedOver, Unclear
 from router.flow.prompts.question import view
 from router.routing.tool_form import form_of
 from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow, flow_of, money, text

@@ -8,14 +8,7 @@ import pytest
 from router.domain.locale import Locale
 from router.domain.messages import ChoicesReply
 from router.flow.definition import FlowDefinition
-from router.flow.engine.events import (
-    Answered,
-    Confirmed,
-    Fired,
-    Puzzled,
-    Skipped,
-    Unclear,
-)
+from router.flow.engine.events import Answered, Confirmed, Fired, Puzzled, Skipped, Unclear
 from router.flow.prompts.question import view
 from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow, money
 

@@ -25,10 +25,7 @@ def test_words_stand_a_line_each_or_two_spaces_apart_and_refer_to_other_lists() 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "skip: |\n  pass\nskips: |\n  x\n",
-            "en.yaml:3: there is no list skips; did you mean",
-        ),
+        ("skip: |\n  pass\nskips: |\n  x\n", "en.yaml:3: there is no list skips; did you mean"),
         ("verb: |\n  x\n", "en.yaml:1: there is no list verb; make it a field of Lexicon"),
         ("help: |\n  help\nskip:\n", "en.yaml:3: the list skip is empty; leave it out"),
         ("skip: |\n  pass\n  n/a  pass\n", "en.yaml:3: pass stands in skip twice; keep one"),
