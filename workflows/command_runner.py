@@ -337,8 +337,8 @@ class CommandRunner:
                 await self._talk.call_off(outcome.state.at_work or outcome.state.handed_in)
             case commands.Repeat() if outcome.state.active is None:
                 self._say_again()
-            case commands.TakeUp(run=run):
-                await self._talk.take_up(run)
+            case commands.Resume(run=run):
+                await self._talk.resume(run)
             case _:
                 await self._talk.tell(command)
 
@@ -360,6 +360,6 @@ def _only_words(command: commands.Command) -> Localised | None:
             return Localised(zh=text, en=text)
         case commands.HandOff(reason=reason):
             return notices.handed_off(reason)
-        case commands.LeaveAside():
-            return notices.LEFT_ASIDE
+        case commands.KeepPaused():
+            return notices.RESUME_DECLINED
     return None

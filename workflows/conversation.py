@@ -19,7 +19,7 @@ from router.contracts import conversation as contract
 from router.contracts.activities import RoutingDecision
 from router.contracts.failures import to_failure
 from router.contracts.skill_run import Steer
-from router.domain.commands import Clarify, StartFlow, TakeUp
+from router.domain.commands import Clarify, Resume, StartFlow
 from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
 from router.domain.messages import Route, ToolResultAction, Turn
 from router.domain.records import LogEntry
@@ -140,7 +140,7 @@ class ConversationWorkflow:
         situation = turns.situation(self._context(submission, ""), self._state)
         heard = activities.Understand(message=submission.message, situation=situation)
         reading = await perform(activities.UNDERSTAND, heard)
-        for_router = StartFlow | Clarify | TakeUp
+        for_router = StartFlow | Clarify | Resume
         if not any(isinstance(command, for_router) for command in reading.commands):
             said = Steer(message_id=submission.message_id, text=text)
             await self._skills.steer(said)
@@ -197,7 +197,7 @@ class ConversationWorkflow:
         state, locale = self._state, self._start.locale
         told, view = memory.as_told(state, news, locale), news.view
         asks_which = memory.leaves_several(state, view)
-        after = memory.with_news(state, view, take_up=not asks_which)
+        after = memory.with_news(state, view, resume=not asks_which)
         after = memory.with_lapsed(after, view)
         asked = state.active.question if state.active else None
         if after.active is view and asked != view.question:

@@ -17,7 +17,7 @@ from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
 from router.domain import commands
 from router.flow.engine import events
 from router.flow.view import FlowView
-from router.understanding.route_reasons import WHICH_TO_TAKE_UP
+from router.understanding.route_reasons import WHICH_TO_RESUME
 from workflows import memory, notices
 from workflows.activity import fresh_id, perform
 from workflows.turns import TurnContext, TurnOutcome
@@ -126,7 +126,7 @@ class FlowClient:
             return
         await self._heard(answer, cancelling=True)
 
-    async def take_up(self, run: str) -> None:
+    async def resume(self, run: str) -> None:
         """Go on with a run that is put aside, or begin one with what a lapsed one was told."""
         outcome, says = self._outcome, self._message.says
         state = outcome.state
@@ -188,7 +188,7 @@ class FlowClient:
         for news in [news for news in self._unheard if news.view.id in begun]:
             told = memory.as_told(outcome.state, news, self._message.locale)
             outcome.replies += [reply for reply in told.replies if reply not in outcome.replies]
-            outcome.state = memory.with_news(outcome.state, news.view, take_up=False)
+            outcome.state = memory.with_news(outcome.state, news.view, resume=False)
             outcome.heard.append(news)
 
     async def _resume(self) -> None:
@@ -198,7 +198,7 @@ class FlowClient:
             if len(outcome.state.paused) > 1:
                 outcome.state, which = memory.asking_which(outcome.state, locale)
                 outcome.replies.append(which)
-                outcome.routes.append(WHICH_TO_TAKE_UP.route(locale))
+                outcome.routes.append(WHICH_TO_RESUME.route(locale))
                 return
             *rest, last = outcome.state.paused
             outcome.change(paused=rest)

@@ -143,7 +143,7 @@ def leaves_several(state: ConversationState, view: FlowView) -> bool:
 
 
 def with_news(
-    state: ConversationState, view: FlowView, *, take_up: bool = True
+    state: ConversationState, view: FlowView, *, resume: bool = True
 ) -> ConversationState:
     """The state after news of a run; what was put aside last is taken up where nothing is asked."""
     if state.news.get(view.id, -1) >= view.events:
@@ -161,7 +161,7 @@ def with_news(
         active = view
     elif view.asking:
         paused = [*paused, view]
-    if active is None and paused and take_up:
+    if active is None and paused and resume:
         *paused, active = paused
     state = handing_in(state.changed(news=news, active=active, paused=paused), view)
     return state if view.status == "running" else no_longer_at_work(state, view.id)
@@ -239,7 +239,7 @@ LAPSED_BYTES = 8_000
 """Lapsed runs that a conversation keeps, and what each may have been told at most, as JSON."""
 
 
-def to_take_up(state: ConversationState, locale: Locale) -> list[PausedRun]:
+def resumable(state: ConversationState, locale: Locale) -> list[PausedRun]:
     """Everything that can be taken up by name, the latest last; what is paused is later."""
     lapsed = [PausedRun(run=one.run, flow=one.flow, title=one.title) for one in state.lapsed]
     return [*lapsed, *(PausedRun.of(view, locale) for view in state.paused)]

@@ -19,7 +19,7 @@ NOTHING_ACTIVE = Localised(
     en="Nothing is under way right now. Just say what you need.",
 )
 LEFT_ALONE = Localised(zh="好的，先到这里。", en="All right, let's leave it there.")
-LEFT_ASIDE = Localised(
+RESUME_DECLINED = Localised(
     zh="好的，都先放着。想接着办哪件，说“回到”加上它的名字就行。",
     en="All right, they are left. Say “back to” and a name to go on with one.",
 )

@@ -190,7 +190,7 @@ def situation(message: TurnContext, state: ConversationState) -> Situation:
         roles=message.caller.roles,
         active=state.active,
         paused=[view.flow for view in state.paused],
-        resumable=memory.to_take_up(state, message.locale),
+        resumable=memory.resumable(state, message.locale),
         at_work=state.at_work,
         handed_in=state.handed_in,
         skill=state.skill.name if state.skill and state.skill.asking else "",

@@ -137,7 +137,7 @@ class Dispatcher:
         record = await thread(store.conversations, person, self.platform, inbound.thread)
         mailbox = Mailbox(
             tenant=record.tenant,
-            face=self.platform,
+            platform=self.platform,
             kind="conversation",
             subject=record.id,
             place=dict(inbound.place),

@@ -197,7 +197,7 @@ class Outbox:
             for person, account in self._services.directory.accounts(name):
                 mailbox = Mailbox(
                     tenant=person.tenant,
-                    face=name,
+                    platform=name,
                     kind="person",
                     subject=person.id,
                     place={"account": account},
@@ -213,7 +213,7 @@ class Outbox:
         ends = await asyncio.gather(*map(self._delivered, claimed), return_exceptions=True)
         for mailbox, end in zip(claimed, ends, strict=True):
             if isinstance(end, Exception):  # one that can't be read mustn't keep others waiting
-                log.error("%s %s isn't posted", mailbox.face, mailbox.subject, exc_info=end)
+                log.error("%s %s isn't posted", mailbox.platform, mailbox.subject, exc_info=end)
 
     async def _delivered(self, mailbox: Mailbox) -> None:
         at, due = mailbox.position, datetime.now(UTC)
@@ -227,7 +227,7 @@ class Outbox:
         except TooManyRequests as error:
             due = datetime.now(UTC) + timedelta(seconds=error.retry_after)
         except Unavailable as error:
-            log.warning("%s: %s; it is tried again", mailbox.face, error)
+            log.warning("%s: %s; it is tried again", mailbox.platform, error)
             due = datetime.now(UTC) + AGAIN
         await boxes.advance(mailbox, at, due)
 
@@ -241,11 +241,11 @@ class Outbox:
             post = said_in(row, mailbox.subject, record.locale)
         if post is None:
             return
-        key = derived_id("post", mailbox.face, mailbox.kind, mailbox.subject, str(row.sequence))
+        key = derived_id("post", mailbox.platform, mailbox.kind, mailbox.subject, str(row.sequence))
         try:
-            await self._platforms[mailbox.face].post(mailbox.place, post, key)
+            await self._platforms[mailbox.platform].post(mailbox.place, post, key)
         except Undeliverable as error:
-            log.warning("%s won't have row %s: %s", mailbox.face, row.sequence, error)
+            log.warning("%s won't have row %s: %s", mailbox.platform, row.sequence, error)
 
     async def _wanted(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
         services, tenant = self._services, mailbox.tenant

@@ -71,17 +71,17 @@ class Withdraw(ValueObject):
     type: Literal["withdraw"] = "withdraw"
 
 
-class TakeUp(ValueObject):
-    """Go on with a flow that was put aside, or with what one was told that is put away."""
+class Resume(ValueObject):
+    """Go on with a paused flow, or with what one was told that is put away."""
 
-    type: Literal["take_up"] = "take_up"
+    type: Literal["resume"] = "resume"
     run: str
 
 
-class LeaveAside(ValueObject):
-    """Take up none of the flows that were put aside, for now."""
+class KeepPaused(ValueObject):
+    """Go on with none of the paused flows, for now."""
 
-    type: Literal["leave_aside"] = "leave_aside"
+    type: Literal["keep_paused"] = "keep_paused"
 
 
 class Misunderstood(ValueObject):
@@ -145,8 +145,8 @@ Command = Annotated[
     | Repeat
     | StartOver
     | Withdraw
-    | TakeUp
-    | LeaveAside
+    | Resume
+    | KeepPaused
     | Misunderstood
     | Clarify
     | CallTool

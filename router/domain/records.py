@@ -280,13 +280,13 @@ class AuditRecord(Record):
 
 
 class Mailbox(Record):
-    """Where a chat platform (`face`) gets what is said in a conversation, or to a person.
+    """Where a chat platform (`platform`) gets what is said in a conversation, or to a person.
 
     `place` is the platform's own; what comes after `position` may be posted from `due` on.
     """
 
     tenant: str
-    face: str
+    platform: str
     kind: Literal["conversation", "person"]
     subject: str
     place: dict[str, str]

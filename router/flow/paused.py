@@ -22,7 +22,7 @@ WHICH = Localised(
 )
 LEAVE_THEM = Localised(zh="都先放着", en="None of these: leave them")
 ALL = "none"
-_PREFIX = "take_up:"
+_PREFIX = "resume:"
 MOST_KNOWN = 4
 """Values that are named of a flow to say which it is."""
 

@@ -42,7 +42,7 @@ class FlowView(BaseModel):
     fillable: dict[str, Slot] = {}
     replies: list[Reply] = []
     events: int = 0
-    misses: int = 0
+    no_matches: int = 0
     """Answers in a row that didn't answer what is asked."""
     kept: dict[str, JsonValue] | None = None
     """What a run that expired without a word was told; another one can go on from there."""

@@ -100,7 +100,7 @@ def decide_without_model(
     active, locale = situation.active, situation.locale
     if active is not None and active.asking:
         # The flow hands off itself, by what it says to one miss too many.
-        lost = active.misses + 1 == HANDED_OFF
+        lost = active.no_matches + 1 == HANDED_OFF
         route = Route(
             kind="handoff" if lost else "flow",
             target=active.flow,

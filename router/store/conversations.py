@@ -69,7 +69,7 @@ class Mailboxes(Aggregate):
 
     async def open(self, mailbox: Mailbox) -> None:
         """Keep a mailbox, or change its place; a person's begins with what comes from now on."""
-        insert, key = self._database.insert(_boxes), ["tenant", "face", "kind", "subject"]
+        insert, key = self._database.insert(_boxes), ["tenant", "platform", "kind", "subject"]
         place = {"place": insert.excluded.place}
         kept = insert.on_conflict_do_update(index_elements=key, set_=place)
         newest = select(func.coalesce(func.max(_log.c.sequence), 0)).where(
@@ -85,12 +85,12 @@ class Mailboxes(Aggregate):
         await self._database.write(work)
 
     async def claim(
-        self, faces: Collection[str], now: datetime, until: datetime, limit: int
+        self, platforms: Collection[str], now: datetime, until: datetime, limit: int
     ) -> list[Mailbox]:
         """Those with something new that nobody else is at; they are the caller's until then."""
         waiting = (
             select(_boxes)
-            .where(_boxes.c.face.in_(sorted(faces)), _boxes.c.due <= now)
+            .where(_boxes.c.platform.in_(sorted(platforms)), _boxes.c.due <= now)
             # Two subqueries, so that each is looked up in the index of its own.
             .where(or_(exists().where(_NEW, _IN_CONVERSATION), exists().where(_NEW, _FOR_PERSON)))
             .limit(limit)
@@ -121,5 +121,5 @@ class Mailboxes(Aggregate):
 
 
 def _this(mailbox: Mailbox) -> ColumnElement[bool]:
-    key = ("tenant", "face", "kind", "subject")
+    key = ("tenant", "platform", "kind", "subject")
     return and_(*(_boxes.c[name] == getattr(mailbox, name) for name in key))

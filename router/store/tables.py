@@ -304,11 +304,11 @@ flow_versions = Table(
 mailboxes = Table(
     "mailboxes",
     metadata,
-    *texts("tenant", "face", "kind", "subject"),
+    *texts("tenant", "platform", "kind", "subject"),
     required("place", JSON),
     required("position", BigInteger),
     required("due", MomentType),
-    PrimaryKeyConstraint("tenant", "face", "kind", "subject"),
+    PrimaryKeyConstraint("tenant", "platform", "kind", "subject"),
 )
 
 

@@ -142,10 +142,9 @@ def resume_run(run: str, situation: Situation, by: messages.RouteBy) -> Outcome:
     if run != ALL and one is None:
         return _told(why.OUTDATED, why.OVER, situation)
     locale = situation.locale
-    route = why.TAKEN_UP.of(one, locale) if one else why.LEFT_ASIDE.route(locale)
-    return route.model_copy(update={"by": by}), commands.TakeUp(
-        run=run
-    ) if one else commands.LeaveAside()
+    route = why.RESUMED.of(one, locale) if one else why.RESUME_DECLINED.route(locale)
+    command = commands.Resume(run=run) if one else commands.KeepPaused()
+    return route.model_copy(update={"by": by}), command
 
 
 def _way_out(action: messages.ChooseAction, situation: Situation) -> Outcome | None:

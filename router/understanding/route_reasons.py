@@ -69,11 +69,11 @@ ACTED = {
     "person": Reason("handoff", "slot", "想找人工", "asks for a person"),
 }
 """That a message is about the dialogue with a flow itself, by the act that it is."""
-TAKEN_UP = Reason("flow", "slot", "回到“{title}”", "It goes back to “{title}”")
-LEFT_ASIDE = Reason(
+RESUMED = Reason("flow", "slot", "回到“{title}”", "It goes back to “{title}”")
+RESUME_DECLINED = Reason(
     "reply", "slot", "先放着的都不接着办", "None of what was put aside is gone on with"
 )
-WHICH_TO_TAKE_UP = Reason("clarify", "slot", "放着几件没办完的", "Several flows are put aside")
+WHICH_TO_RESUME = Reason("clarify", "slot", "放着几件没办完的", "Several flows are put aside")
 WHAT_IS_HERE = Reason("reply", "pattern", "问这里能办什么", "It asks what can be done here")
 AGAIN = Reason("reply", "pattern", "请再说一遍", "It asks to have the last reply again")
 TOOL = Reason("tool", "pattern", "“{words}”就是要“{title}”", "“{words}” plainly asks for “{title}”")

@@ -50,7 +50,6 @@ def slips(script: str) -> Iterator[str]:
 
 
 def _commands(script: str) -> Iterator[list[str]]:
-    """Each simple command, in words; comments, redirections and `$(…)` are gone."""
     plain = re.sub(r"\$\([^()]*\)", "made", script.replace("\\\n", " ").replace(" 2>&1", ""))
     plain = _COMMENT.sub("", plain)
     lexer = shlex.shlex(plain.replace("\n", " ; "), posix=True, punctuation_chars="|&;()")

@@ -72,7 +72,6 @@ def innermost(process: Process) -> psutil.Process:
 
 
 def _kept(folder: Path) -> list[str]:
-    """What the box's own /tmp would hide, where its user gets at it."""
     if not folder.is_relative_to("/tmp"):
         return []
     above = [parent for parent in folder.parents if parent.is_relative_to("/tmp")][-2::-1]

@@ -72,7 +72,6 @@ async def check_history(request: Request) -> None:
 
 
 async def _check_balances(parts: Parts, requests: Sequence[Request]) -> None:
-    """Everybody has as much leave left as what holds has left them."""
     year = requests[0].monday.year
     people = await parts.dependencies.resolve(human_resources)
     taken = Counter[str]()

@@ -273,7 +273,6 @@ class PlanningModel:
 
 
 def _offered(body: dict[str, Any]) -> set[str]:
-    """The names of the functions, however they are put."""
     if "tools" in body:
         return {tool["function"]["name"] for tool in body["tools"]}
     schema = body["response_format"]["json_schema"]["schema"]

@@ -122,7 +122,6 @@ class OidcProvider(WebServer):
         }
 
     def _page(self, query: Mapping[str, str]) -> Reply:
-        """What it asks of the person, where the client asks properly for it."""
         wanted = {"client_id": self.client_id, "response_type": "code"}
         wanted["code_challenge_method"] = "S256"
         wrong = [name for name, value in wanted.items() if query.get(name) != value]
@@ -141,7 +140,6 @@ class OidcProvider(WebServer):
         return Reply([b""], 302, {"location": back})
 
     def _tokens(self, form: Mapping[str, str]) -> Reply:
-        """For a code that was never used, and whoever made its challenge."""
         asked = self._asked.pop(form.get("code", ""), None)
         if asked is None or not _proves(form.get("code_verifier", ""), asked["code_challenge"]):
             return _readable({"error": "invalid_grant"}, 400)
@@ -170,5 +168,4 @@ def _proves(verifier: str, challenge: str) -> bool:
 
 
 def _readable(body: Any, status: int = 200) -> Reply:
-    """JSON that pages of any origin may read."""
     return json_reply(body, status, access_control_allow_origin="*")

@@ -104,7 +104,6 @@ async def send(writer: asyncio.StreamWriter, reply: Reply, closing: asyncio.Even
 
 
 async def _waited(piece: Pause | asyncio.Event, closing: asyncio.Event) -> bool:
-    """Wait as the piece says; False where the server closes meanwhile."""
     ends = [asyncio.ensure_future(closing.wait())]
     if isinstance(piece, asyncio.Event):
         ends.append(asyncio.ensure_future(piece.wait()))

@@ -122,7 +122,6 @@ def _run(command: list[str], otherwise: str) -> None:
 
 
 def _joined(parts: Iterable[Path], wanted: Weights) -> Path:
-    """The parts in one file, which is what it was when its sum was pinned."""
     file = cache() / f"{wanted.name}.joining"
     with file.open("wb") as joined:
         for part in parts:

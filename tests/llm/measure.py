@@ -224,7 +224,6 @@ class Desk:
         return Outcome(label, caller, decided, seconds, self.model.answers, by_rule)
 
     def _active(self, active: Active | None) -> FlowView | None:
-        """The flow as the machine shows it after this beginning."""
         if active is None:
             return None
         definition = self.parts.offered.catalog.get(active.flow)
@@ -273,7 +272,6 @@ def table(outcomes: dict[How, list[Outcome]]) -> str:
 
 
 def _parts(found: list[Outcome]) -> Iterator[tuple[str, list[Outcome]]]:
-    """By group, by language, by half, and the whole."""
     of: list[Callable[[Labelled], str]] = [lambda x: x.group, lambda x: x.lang, lambda x: x.half]
     for key in of:
         for name in dict.fromkeys(key(one.label) for one in found):

@@ -106,7 +106,6 @@ class FlowStories:
         await Approver(self.client, self.parts, "bob").decide(run, verdict, **more)
 
     async def _withdrawn(self, run: RunRecord) -> str:
-        """The workflow that takes the run back, once its approver has agreed to that."""
         alice = await person(self.parts, "alice")
         withdrawals = Withdrawals(self.client, QUEUE, self.parts.store.runs)
         begun = await withdrawals.begin(run, alice, "zh", "提前回来", "withdrawn")
@@ -160,7 +159,6 @@ class SkillStories:
             keep("skill-planned", await run.fetch_history())
 
     async def _counting(self, house: Archive) -> WorkflowHandle[Any, SkillOutcome]:
-        """A run that is in the middle of a call."""
         COUNTING.clear()
         COUNTED.clear()
         handle = await house.begin()

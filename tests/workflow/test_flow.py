@@ -108,5 +108,4 @@ async def test_a_turn_lists_the_tools_that_its_flow_called(talk: Talk) -> None:
 
 
 def _shown(reply: Reply) -> dict[str, Any]:
-    """What a person sees of it: asked again, it is another question."""
     return reply.model_dump(exclude={"question"})

@@ -31,7 +31,7 @@ async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) ->
     await talk.say("取消")
 
 
-async def test_it_is_asked_which_of_several_to_take_up(talk: Talk) -> None:
+async def test_it_is_asked_which_of_several_to_resume(talk: Talk) -> None:
     leave, claim = await three_deep(talk)
     turn = await talk.say("取消")
     which = turn.replies[-1]

@@ -126,8 +126,8 @@ def say_cancelled(context: StepContext) -> None:
 def _say_cancelled(context: StepContext) -> None:
     """That it is cancelled; where something is to be taken back first, that, and the rest then."""
     run = context.run
-    run.calling_off = bool(run.done)
-    context.say(TAKING_BACK if run.calling_off else CANCELLED)
+    run.says_cancelled = bool(run.done)
+    context.say(TAKING_BACK if run.says_cancelled else CANCELLED)
 
 
 def start_over(context: StepContext, event: StartedOver) -> None:
@@ -159,7 +159,7 @@ def unwind(context: StepContext) -> bool:
         case Ending(status=status):
             if run.withdraws is not None and status == "completed":
                 context.say(UNDONE)
-            elif run.calling_off:
+            elif run.says_cancelled:
                 context.say(CANCELLED)
             context.end(status)
         case GoingBack() as back:

@@ -95,7 +95,7 @@ class StepContext:
         comment = self._why() if event in ("returned", "rejected") else None
         run.state, run.visit = target, run.visit + 1
         run.known, run.approval, run.timers = {}, None, {}
-        run.asked, run.misses, run.pending = None, 0, None
+        run.asked, run.no_matches, run.pending = None, 0, None
         run.batch, run.tries, run.held, run.again = None, 0, None, 0
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
         run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]

@@ -187,9 +187,9 @@ def take_offered(context: StepContext) -> None:
     context.refused += [path for path in stays if root(path) in refused]
     # What is asked was missed where it was refused itself; answered where nothing was.
     if root(run.asked or "") in refused:
-        run.miss()
+        run.no_match()
     elif not refused:
-        run.misses = 0
+        run.no_matches = 0
 
 
 def _leave_out_failing(
@@ -300,7 +300,7 @@ def collect(context: StepContext) -> bool:
         context.leave("next")
         return True
     if asked != run.asked:
-        run.asked, run.misses = asked, 0
+        run.asked, run.no_matches = asked, 0
     if asked != CHANGE:
         run.choosing = ""
     run.status = "collecting"

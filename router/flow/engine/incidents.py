@@ -196,7 +196,7 @@ def leave(context: StepContext) -> None:
         context.note("left undone", comment=f"{done.state} ({done.undo})")
     if left:
         context.say(LEFT)
-        run.owes, run.calling_off = None, False
+        run.owes, run.says_cancelled = None, False
         run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
         # What is still done wasn't withdrawn.
         if run.ending == "completed":

@@ -195,7 +195,7 @@ def _confirmed(context: StepContext, event: events.Confirmed) -> None:
 
 def _unclear(context: StepContext, event: events.Unclear) -> None:
     if event.count and context.run.status in ("collecting", "confirming"):
-        context.run.miss()
+        context.run.no_match()
 
 
 def _puzzled(context: StepContext, _: events.Puzzled) -> None:

@@ -433,13 +433,13 @@ class Run(BaseModel):
 
     asked: str | None = None
     """The slot path being asked for."""
-    misses: int = 0
+    no_matches: int = 0
     """Answers in a row that didn't answer it."""
     quiet: bool = False
     """True where the last event left the question to be asked another time."""
     told_elsewhere: bool = False
     """True where a run that this one is a part of, or a part of it, says that it is cancelled."""
-    calling_off: bool = False
+    says_cancelled: bool = False
     """True where the requester heard that it is being taken back, and waits to hear that it was."""
     lapsed: bool = False
     """True where it ends since its requester said nothing more."""
@@ -491,9 +491,9 @@ class Run(BaseModel):
         """True where it is settled that the run goes elsewhere from its state, or ends."""
         return isinstance(self.pending, Leaving | GoingBack | Ending)
 
-    def miss(self) -> None:
+    def no_match(self) -> None:
         """Count one more answer that didn't answer what is asked."""
-        self.misses = self.misses % HANDED_OFF + 1
+        self.no_matches = self.no_matches % HANDED_OFF + 1
 
     @property
     def question(self) -> str:

@@ -114,15 +114,15 @@ def help_with(before: Run, context: StepContext, *, refused: bool) -> None:
     """Say what helps where this step was a miss, or an answer that was `refused` with a reason."""
     run = context.run
     same = before.question == run.question and run.status in ASKING and not run.tasks
-    if not same or run.misses in (0, before.misses):
+    if not same or run.no_matches in (0, before.no_matches):
         return
-    if run.misses == HANDED_OFF:
+    if run.no_matches == HANDED_OFF:
         run.quiet = True
         context.note("handed_off")
         context.say(A_PERSON)
-    elif run.misses > EXPLAINED:
+    elif run.no_matches > EXPLAINED:
         context.say(CHOOSE if refused else _puzzled(CHOOSE))
-    elif run.misses == EXPLAINED:
+    elif run.no_matches == EXPLAINED:
         answer = how_to_answer(context)
         context.say(answer if refused else _puzzled(answer))
     elif not refused:

@@ -75,7 +75,7 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         fillable=fillable(definition, run),
         replies=_asked(definition, run),
         events=run.events,
-        misses=run.misses,
+        no_matches=run.no_matches,
         kept=kept,
         skipped=run.skipped if kept is not None else [],
     )
@@ -104,7 +104,7 @@ def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
     asked = question(definition, run)
     if asked is None:
         return []
-    if run.misses != WAYS_OUT_AFTER or isinstance(asked, messages.ChoicesReply):
+    if run.no_matches != WAYS_OUT_AFTER or isinstance(asked, messages.ChoicesReply):
         return [asked]
     may_skip = run.status == "collecting" and can_skip(definition, run)
     options = [

@@ -310,7 +310,6 @@ def _postgres(folder: Path, port: int) -> Kept:
 
 
 async def _started(built: House) -> None:
-    """Everything up, and leave enough for everybody."""
     (database,), (temporal,) = built.processes["database"], built.processes["temporal"]
     database.start()
     temporal.start()

@@ -77,7 +77,6 @@ def right_answer(body: dict[str, Any]) -> fake.Behaviour:
 
 
 def _last_mark(body: dict[str, Any]) -> str:
-    """The mark in the last thing that a person said."""
     for message in reversed(body.get("messages", [])):
         found = MARK.findall(str(message.get("content"))) if message["role"] == "user" else []
         if found:
@@ -86,7 +85,6 @@ def _last_mark(body: dict[str, Any]) -> str:
 
 
 def _wanted(body: dict[str, Any], mark: str) -> fake.Call | None:
-    """The call that the mark is about, where it is offered and wasn't made yet."""
     offered = json.dumps([body.get("tools"), body.get("response_format")])
     wanted: dict[str, list[fake.Call]] = {
         "look": [("get_leave_balance", {"leave_type": "annual"})],

@@ -99,7 +99,6 @@ class Follower:
 
 
 async def _events(answer: httpx.Response) -> AsyncIterator[Event]:
-    """Those with an id: the others are never told again."""
     fields: dict[str, str] = {}
     async for line in answer.aiter_lines():
         if line:
@@ -263,7 +262,6 @@ class Visit:
                 await self._tidy()
 
     async def _open(self) -> None:
-        """Begun by itself over REST; a chat begins with its first words."""
         if self.chat:
             await self._say(self._text("ask"))
             await self._tidy()
@@ -285,7 +283,6 @@ class Visit:
                 await self._say(self._text(kind))
 
     async def _adjust(self) -> None:
-        """Ask for it until it is to be confirmed, and do that once."""
         text = self._text("adjust")
         for _ in range(ATTEMPTS):
             turn = await self._say(text)
@@ -300,7 +297,6 @@ class Visit:
             await self._tidy()
 
     async def _tidy(self) -> None:
-        """Give up whatever is asked, and wait for what is at work."""
 
         async def nothing_open() -> bool | None:
             path = f"/v1/conversations/{self.conversation}"

@@ -301,7 +301,6 @@ async def _check(outcome: Outcome, at: House, crowd: Crowd, http: httpx.AsyncCli
 
 
 async def _all_heard(followers: list[Follower], records: Records) -> None:
-    """Wait until everybody has heard all there is, or would have by now."""
     last: Counter[str] = Counter()
     for row in records.log:
         if row["kind"] == "turn" or (row["kind"] == "message" and not row["message_id"]):
@@ -317,7 +316,6 @@ async def _all_heard(followers: list[Follower], records: Records) -> None:
 
 
 async def _read_again(followers: list[Follower], http: httpx.AsyncClient, records: Records) -> None:
-    """Have them hear everything from the beginning on."""
     tasks = [asyncio.create_task(one.follow(http)) for one in followers]
     try:
         await _all_heard(followers, records)

@@ -139,7 +139,6 @@ class Desk:
     async def _sent(
         self, method: str, path: str, headers: dict[str, str], body: dict[str, Any] | None
     ) -> httpx.Response | None:
-        """The answer, where it is one: neither lost, nor that it is still to come."""
         answer = await self._exchanged(method, path, headers, body)
         unsettled = answer is None or answer.status_code in (202, 429, 503)
         return None if unsettled else answer
@@ -147,7 +146,6 @@ class Desk:
     async def _exchanged(
         self, method: str, path: str, headers: dict[str, str], body: dict[str, Any] | None
     ) -> httpx.Response | None:
-        """Whatever was answered; None where that was lost, or the request was."""
         try:
             return await self._http.request(method, path, headers=headers, json=body)
         except httpx.TransportError:
@@ -224,7 +222,6 @@ class Request:
         await self._in_turn(lambda: self.stands(self.expected.status))
 
     async def _in_turn(self, word: Callable[[], Awaitable[object]]) -> None:
-        """Say it when there is a place; whoever has spoken goes to the end of the queue."""
         async with self.desk.places:
             await word()
 
@@ -256,7 +253,6 @@ class Request:
         await self.stands("confirming")
 
     def _done(self, turn: dict[str, Any]) -> bool:
-        """False where the turn says that it couldn't be done just now: then they try again."""
         done = "flow" in turn
         self.desk.failed_turns += not done
         return done
@@ -273,7 +269,6 @@ class Request:
         return {"items": [item], "reason": reason}
 
     async def _send(self) -> None:
-        """Say yes to the summary; once more where the run was still at work on its question."""
 
         async def confirm() -> bool | None:
             yes = {"action": {"type": "confirm", "value": True}}
@@ -294,7 +289,6 @@ class Request:
         self.expected.rejected(by)
 
     async def _give_up(self) -> None:
-        """Sent back, and then its requester doesn't want it any more."""
         await self._sent_back()
         await self._cancel()
 
@@ -305,7 +299,6 @@ class Request:
         await self._asked_what_to_change()
 
     async def _return(self) -> None:
-        """Sent back, changed by its requester in the chat, and sent anew."""
         await self._sent_back()
         change = {"text": f"事由改成改过 {self._words} 次"}
 
@@ -354,7 +347,6 @@ class Request:
         )
 
     async def _cancel(self) -> None:
-        """Given up in the chat, in the middle of the questions."""
 
         async def tell() -> bool | None:
             self._done(await self.desk.say(self.me, self.conversation, {"text": "取消"}))
@@ -364,7 +356,6 @@ class Request:
         self.expected.withdrawn(self.me)
 
     async def _clash(self) -> None:
-        """The same person says yes and no at once: one of the two counts."""
         by = self.expected.asked[0]
         approval = await self._awaited(by)
         comments = (self._comment(), self._comment())
@@ -380,7 +371,6 @@ class Request:
         (self.expected.approved if said_yes else self.expected.rejected)(by)
 
     async def _race(self) -> None:
-        """One agrees while the other takes it back: either may be too late, not both."""
         by = self.expected.asked[0]
         approval = await self._awaited(by)
         agreeing, taking = self._comment(), self._comment()

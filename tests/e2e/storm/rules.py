@@ -167,7 +167,6 @@ class Expected:
             self.calls[TAKE_BACK] += 1
 
     def _was_perhaps_under_way(self) -> None:
-        """The last agreement and the taking back came at once."""
         done = RECORD if self.is_leave else "settle_claim"
         self.calls[done] -= 1
         self.perhaps[done] += 1

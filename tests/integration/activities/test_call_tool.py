@@ -303,8 +303,6 @@ async def temporal() -> AsyncIterator[Client]:
 
 
 class TestActivity:
-    """On a real Temporal server, under the tool's own name."""
-
     async def execute(
         self, temporal: Client, bench: Bench, name: str, activity: str = "", **more: Any
     ) -> Any:
@@ -363,8 +361,6 @@ class TestActivity:
 
 
 class TestWatched:
-    """Who watches a conversation sees each call start once and end once."""
-
     async def watched(
         self, temporal: Client, bench: Bench, name: str = "put", **more: Any
     ) -> list[Progress]:

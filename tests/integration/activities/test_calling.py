@@ -142,8 +142,6 @@ class TestAudit:
 
 
 class TestCheck:
-    """A call that is only checked, as flows do before they ask for a confirmation."""
-
     @pytest.fixture
     def refusing(self, house: House) -> ToolCaller:
         async def full(ctx: ToolContext, what: str) -> None:

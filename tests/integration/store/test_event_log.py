@@ -209,7 +209,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def mailbox(subject: str = "c1", **more: Any) -> Mailbox:
-    whole = {"tenant": "t", "face": "slack", "kind": "conversation", "subject": subject}
+    whole = {"tenant": "t", "platform": "slack", "kind": "conversation", "subject": subject}
     return Mailbox.model_validate({**whole, "place": {"channel": "C1"}, "due": AT, **more})
 
 
@@ -217,8 +217,8 @@ def posted(key: str, **more: Any) -> LogEntry:
     return entry(key, "turn").model_copy(update=more)
 
 
-async def claimed(store: Store, now: datetime = AT, *faces: str) -> list[Mailbox]:
-    return await store.mailboxes.claim(faces or ("slack",), now, now + MINUTE, 10)
+async def claimed(store: Store, now: datetime = AT, *platforms: str) -> list[Mailbox]:
+    return await store.mailboxes.claim(platforms or ("slack",), now, now + MINUTE, 10)
 
 
 async def test_only_what_has_something_new_is_claimed(store: Store) -> None:

@@ -106,7 +106,7 @@ async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
         await store.ledger.begin(each, "look", "d")
         await store.ledger.finish(each, WORDS)
     for kind, subject in (("person", person), ("conversation", f"of-{person}")):
-        box = {"tenant": "default", "face": "slack", "kind": kind, "subject": subject}
+        box = {"tenant": "default", "platform": "slack", "kind": kind, "subject": subject}
         await store.mailboxes.open(Mailbox.model_validate({**box, "place": {}, "due": at}))
     own = run(f"run-{person}", person)
     notice = said(person, WORDS, at, kind="approval", recipient="bob")

@@ -130,8 +130,6 @@ async def test_an_error_passes_as_it_is_and_leaves_nothing_running(audience: Aud
 
 
 class TestModels:
-    """Real answers over HTTP, as they drip in."""
-
     async def test_the_text_is_read_while_it_is_being_written(self, audience: Audience) -> None:
         rest = asyncio.Event()
         async with ModelServer([waits(rest, before=3, then=says("你还有 15 天年假。"))]) as server:

@@ -347,7 +347,6 @@ COMMANDS = [
 
 @pytest.fixture
 def _files(elsewhere: Path) -> None:
-    """What the page's commands name."""
     (elsewhere / "docs").symlink_to(ROOT / "docs")
     written(*UNUSUAL, name="dev.jsonl")
     written(*UNUSUAL, name="test.jsonl")

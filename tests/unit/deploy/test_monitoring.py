@@ -61,7 +61,6 @@ class Case:
         }
 
     def tests(self) -> list[dict[str, Any]]:
-        """Two tests of promtool's."""
         return [self._test(self.raised_by, self.expected()), self._test(self.quiet_by)]
 
     def _test(self, series: Series, *alerts: dict[str, Any]) -> dict[str, Any]:

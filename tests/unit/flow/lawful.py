@@ -149,7 +149,7 @@ class Life:
         if isinstance(event, events.Skipped) and after.visit == before.visit:
             assert before.slots.keys() <= after.slots.keys()
         if isinstance(event, events.Puzzled):
-            said_to = ("slots", "state", "misses")
+            said_to = ("slots", "state", "no_matches")
             assert all(getattr(before, name) == getattr(after, name) for name in said_to)
 
     def _takes_back_once(self, before: Run, event: AnyEvent) -> None:
@@ -192,7 +192,6 @@ def whole(definition: FlowDefinition, run: Run) -> FlowDefinition:
 
 
 def _settles(before: Run, event: AnyEvent) -> bool:
-    """True where the event was about something that is over by it."""
     if isinstance(event, events.CameBack):
         return event.task in before.tasks
     if isinstance(event, events.Fired):
@@ -205,7 +204,6 @@ def _settles(before: Run, event: AnyEvent) -> bool:
 def _given_up(
     definition: FlowDefinition, before: Run, after: Run, event: AnyEvent
 ) -> Iterator[str]:
-    """The slots that this event may empty or change, but for those that depend on them."""
     offered = dict(before.offered)
     if isinstance(event, events.Answered | events.Confirmed):
         offered |= event.slots
@@ -249,7 +247,6 @@ def _next_to(definition: FlowDefinition, names: set[str]) -> Iterator[str]:
 
 
 def _lasting(run: Run) -> dict[str, Any]:
-    """The run but for what is about its last event, and the clock that any word winds up again."""
     timers = {name: timer for name, timer in run.timers.items() if name not in waiting.NAMES}
     of_its_last_event = {"events", "quiet"}
     return {**dict(run), "timers": timers, **dict.fromkeys(of_its_last_event)}

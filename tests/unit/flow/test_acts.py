@@ -84,7 +84,7 @@ def test_what_was_skipped_is_among_what_can_be_changed_and_is_then_asked_for() -
 def test_what_is_needed_is_asked_again_without_a_miss() -> None:
     driver = Driver(BADGE).begin()
     assert said(driver, Skipped(by="alice")) == "“Why” is needed: it can't go on without that."
-    assert (driver.run.asked, driver.run.misses, driver.run.status) == ("why", 0, "collecting")
+    assert (driver.run.asked, driver.run.no_matches, driver.run.status) == ("why", 0, "collecting")
 
 
 def test_a_skip_of_an_earlier_question_skips_no_later_one() -> None:
@@ -130,7 +130,7 @@ def test_a_skip_at_any_more_is_no_and_of_an_announced_item_takes_it_back() -> No
 def test_a_confirmation_cannot_be_skipped() -> None:
     driver = Driver(flow(LEAVE)).begin(**WHOLE)
     assert "Please answer yes or no" in said(driver, Skipped(by="alice"))
-    assert (driver.run.status, driver.run.misses) == ("confirming", 0)
+    assert (driver.run.status, driver.run.no_matches) == ("confirming", 0)
 
 
 def test_help_says_what_it_is_for_and_how_to_answer_and_is_no_miss() -> None:
@@ -139,7 +139,7 @@ def test_help_says_what_it_is_for_and_how_to_answer_and_is_no_miss() -> None:
     told = ["“Leave”: Ask for leave", "annual leave, sick leave", "“start over”", "“cancel”"]
     assert [one for one in told if one not in words] == []
     assert "skip" not in words
-    assert (driver.run.asked, driver.run.misses) == ("kind", 0)
+    assert (driver.run.asked, driver.run.no_matches) == ("kind", 0)
 
 
 def test_its_examples_are_answers_that_would_be_taken() -> None:
@@ -163,7 +163,7 @@ def test_a_repetition_asks_the_same_and_is_no_miss() -> None:
     driver = Driver(flow(LEAVE)).begin()
     question = driver.run.question
     assert said(driver, Unclear(by="alice", count=False)) == ""
-    assert (driver.run.question, driver.run.misses) == (question, 0)
+    assert (driver.run.question, driver.run.no_matches) == (question, 0)
 
 
 def test_starting_over_forgets_every_answer() -> None:

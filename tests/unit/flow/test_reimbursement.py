@@ -40,7 +40,7 @@ def test_what_is_understood_of_an_answer_is_kept_and_only_the_rest_is_asked(type
     world.take(Answered(slots=command.slots))
     amount = {"amount": "12000.00", "currency": "CNY"}
     assert world.run.slots["items"] == [{"date": "2026-11-18", "amount": amount, "invoice": "D1"}]
-    assert (world.run.asked, world.run.misses) == (asked, 0)
+    assert (world.run.asked, world.run.no_matches) == (asked, 0)
     world.answer(items__0__category="transport")
     assert world.run.asked == "items"
 

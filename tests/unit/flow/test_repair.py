@@ -101,7 +101,7 @@ def test_each_miss_helps_more_and_the_fourth_hands_off_with_the_run_still_open()
     assert (driver.run.status, driver.run.asked) == ("collecting", "end")
     assert [reply.text for reply in view(PATIENT, driver.run).replies] == [question.text]
     assert "Sorry, I didn't get that." in missed(driver)
-    assert (driver.run.quiet, driver.run.misses) == (False, 1)
+    assert (driver.run.quiet, driver.run.no_matches) == (False, 1)
 
 
 def test_at_the_third_what_can_be_chosen_is_offered_itself() -> None:
@@ -137,23 +137,23 @@ def test_an_act_is_no_miss_and_forgives_none(act: Any) -> None:
     driver = leave()
     missed(driver)
     driver.take(act)
-    assert driver.run.misses == 1
+    assert driver.run.no_matches == 1
 
 
 def test_an_answer_forgives_every_miss() -> None:
     driver = leave()
     missed(driver, 2)
     driver.answer(kind="annual")
-    assert (driver.run.asked, driver.run.misses) == ("start", 0)
+    assert (driver.run.asked, driver.run.no_matches) == ("start", 0)
 
 
 def test_an_answer_that_is_refused_is_a_miss_of_its_question_alone() -> None:
     driver = leave(kind="annual", start="2026-12-01")
     assert driver.hear(answered(end="2026-11-20")) == ["The end is too early."]
     assert "for example" in driver.hear(answered(end="2026-11-21"))[-1]
-    assert (driver.run.asked, driver.run.misses) == ("end", 2)
+    assert (driver.run.asked, driver.run.no_matches) == ("end", 2)
     driver.answer(kind="nonsense")
-    assert driver.run.misses == 2
+    assert driver.run.no_matches == 2
 
 
 def test_silence_is_said_once_and_a_day_later_the_run_expires() -> None:

@@ -159,7 +159,6 @@ def test_any_schema_gives_a_closed_object_and_any_arguments_come_back(
 
 
 def _depth(schema: Any) -> int:
-    """Levels of objects, lists and alternatives."""
     inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", ())]
     inner += [schema["items"]] if "items" in schema else []
     return 1 + max(map(_depth, inner), default=0)

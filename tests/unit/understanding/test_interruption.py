@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from router.domain.commands import CancelFlow, FillSlots, TakeUp
+from router.domain.commands import CancelFlow, FillSlots, Resume
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
 from router.flow.paused import PausedRun
@@ -111,4 +111,4 @@ def test_of_several_things_one_that_is_not_wanted_leaves_the_others() -> None:
 def test_a_flow_is_gone_on_with_by_any_of_its_names() -> None:
     paused = PausedRun(run="p1", flow=PARKING.flow, title=PARKING.title)
     for said in ("back to my bay", "接着办停车位"):
-        assert meant(said, resumable=[paused]) == (TakeUp(run="p1"), "resume")
+        assert meant(said, resumable=[paused]) == (Resume(run="p1"), "resume")

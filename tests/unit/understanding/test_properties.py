@@ -173,7 +173,6 @@ def test_a_text_four_times_as_long_costs_no_more_than_a_few_times_as_much(piece:
 
 
 def _cheapest(text: str) -> float:
-    """Seconds of this thread's own time, the best of five."""
     took = []
     for _ in range(5):
         began = time.thread_time()

@@ -169,7 +169,7 @@ def test_giving_up_alone_takes_nothing_back_that_waits_for_approval() -> None:
     assert command("算了", handed_in=waiting) is None
 
 
-def test_calling_off_another_kind_is_no_cancellation_of_this_one() -> None:
+def test_cancel_another_kind_is_no_cancellation_of_this_one() -> None:
     expense = asking(EXPENSE, "reason", {"items": [TAXI]})
     taken_back = commands.StartFlow(flow="take_back", slots={"request": "请假"})
     assert command("取消我的请假", expense) == taken_back

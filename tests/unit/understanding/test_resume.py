@@ -8,13 +8,13 @@ from router.domain.commands import (
     Explain,
     FillSlots,
     HandOff,
-    LeaveAside,
+    KeepPaused,
     Repeat,
     ReplyText,
+    Resume,
     Skip,
     StartFlow,
     StartOver,
-    TakeUp,
 )
 from router.domain.messages import ChooseAction
 from router.flow.definition import FlowDefinition
@@ -42,14 +42,14 @@ WHICH = which(BOTH, "zh")
 )
 def test_what_was_put_aside_is_taken_up_by_name_or_as_the_latest(said: str, run: str) -> None:
     reading = read(said, resumable=BOTH)
-    assert reading.commands == [TakeUp(run=run)]
+    assert reading.commands == [Resume(run=run)]
     assert routed(reading)[::2] == ("flow", "slot")
 
 
 @pytest.mark.parametrize("slot", ["reason", "items.0.amount", None])
 def test_it_is_taken_up_in_the_middle_of_another(slot: str | None) -> None:
     active = asking(EXPENSE, slot, {}, "collecting" if slot else "confirming")
-    assert command("接着刚才的请假", active, resumable=[A_LEAVE]) == TakeUp(run="l1")
+    assert command("接着刚才的请假", active, resumable=[A_LEAVE]) == Resume(run="l1")
 
 
 @pytest.mark.parametrize("said", ["继续报销", "continue with my expense claim", "继续刚才的"])
@@ -72,17 +72,21 @@ def test_with_nothing_put_aside_a_request_is_a_request() -> None:
 
 
 def test_a_skill_that_asks_is_what_is_gone_on_with() -> None:
-    assert not isinstance(command("继续", resumable=BOTH, skill="travel"), TakeUp)
-    assert command("回到报销", resumable=BOTH, skill="travel") == TakeUp(run="c1")
+    assert not isinstance(command("继续", resumable=BOTH, skill="travel"), Resume)
+    assert command("回到报销", resumable=BOTH, skill="travel") == Resume(run="c1")
 
 
 @pytest.mark.parametrize(
     ("said", "meant"),
     [
-        *(("报销", TakeUp(run="c1")), ("第一个", TakeUp(run="l1")), ("2", TakeUp(run="c1"))),
-        *(("请假申请", TakeUp(run="l1")), ("leave request", TakeUp(run="l1"))),
-        *((said, LeaveAside()) for said in ("都先放着", "先不用", "none of these", "leave them")),
-        ("3", LeaveAside()),
+        *(
+            ("报销", Resume(run="c1")),
+            ("第一个", Resume(run="l1")),
+            ("2", Resume(run="c1")),
+        ),
+        *(("请假申请", Resume(run="l1")), ("leave request", Resume(run="l1"))),
+        *((said, KeepPaused()) for said in ("都先放着", "先不用", "none of these", "leave them")),
+        ("3", KeepPaused()),
     ],
 )
 def test_the_question_which_is_answered_by_title_number_or_none(said: str, meant: Command) -> None:
@@ -97,11 +101,11 @@ def test_something_else_is_still_understood_when_it_is_asked_which() -> None:
 @pytest.mark.parametrize("active", [None, asking(EXPENSE, "reason")])
 def test_a_button_takes_it_up_however_long_ago_it_was_shown(active: FlowView | None) -> None:
     pressed = ChooseAction(type="choose", value=value("l1"), question="offer:of long ago")
-    assert command(pressed, active, resumable=BOTH) == TakeUp(run="l1")
+    assert command(pressed, active, resumable=BOTH) == Resume(run="l1")
     assert isinstance(command(pressed, active), ReplyText)
 
 
-@pytest.mark.parametrize("hostile", ["take_up:", "take_up:l1:x", "take_up:" + "x" * 9000])
+@pytest.mark.parametrize("hostile", ["resume:", "resume:l1:x", "resume:" + "x" * 9000])
 def test_a_button_that_names_no_run_does_nothing(hostile: str) -> None:
     pressed = ChooseAction(type="choose", value=hostile)
     assert isinstance(command(pressed, resumable=BOTH), ReplyText)
@@ -149,7 +153,7 @@ def going(said: str, active: FlowView, *put_aside: PausedRun) -> Command | None:
 @pytest.mark.parametrize("slot", ["destination", "start"])
 @pytest.mark.parametrize("said", ["请假", "请假申请", "leave request", "my leave request"])
 def test_what_was_put_aside_is_taken_up_by_its_bare_name(said: str, slot: str) -> None:
-    assert going(said, asking(TRIP, slot), A_CLAIM, A_LEAVE) == TakeUp(run="l1")
+    assert going(said, asking(TRIP, slot), A_CLAIM, A_LEAVE) == Resume(run="l1")
 
 
 @pytest.mark.parametrize(
@@ -170,4 +174,4 @@ def test_where_the_reason_is_asked_the_name_of_a_flow_is_one(said: str) -> None:
 
 @pytest.mark.parametrize("said", ["上海", "Leeds", "trip", "出差"])
 def test_what_no_other_flow_is_called_is_an_answer(said: str) -> None:
-    assert not isinstance(going(said, WHERE, A_LEAVE), StartFlow | TakeUp)
+    assert not isinstance(going(said, WHERE, A_LEAVE), StartFlow | Resume)

@@ -299,9 +299,9 @@ def _create_files() -> None:
     )
     op.create_table(
         "mailboxes",
-        *_texts("tenant", "face", "kind", "subject"),
+        *_texts("tenant", "platform", "kind", "subject"),
         _required("place", sa.JSON),
         _required("position", sa.BigInteger),
         _required("due", _MOMENT),
-        _key("tenant", "face", "kind", "subject"),
+        _key("tenant", "platform", "kind", "subject"),
     )

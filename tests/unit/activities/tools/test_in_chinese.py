@@ -101,7 +101,6 @@ def test_every_field_of_a_result_and_every_choice_has_a_chinese_word(name: str) 
 
 
 def _fields(tool: Tool) -> list[tuple[str, list[str]]]:
-    """The fields of what it gives, each with the values that it may choose from."""
     behind = tool.implementation
     if isinstance(behind, FunctionImplementation):
         return list(_in_schema(behind.signature.result.json_schema(mode="serialization")))

@@ -234,8 +234,6 @@ async def learned() -> PolicyBook:
 
 
 class TestMeaning:
-    """With the encoder that is installed: what is found beyond the words."""
-
     @pytest.mark.parametrize("questions", [IN_CHINESE, IN_ENGLISH], ids=["zh", "en"])
     async def test_it_finds_what_words_do(self, learned: PolicyBook, questions: Questions) -> None:
         first, missed = await score(learned, questions)

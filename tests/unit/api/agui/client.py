@@ -127,7 +127,6 @@ class FrontEnd:
 
 
 async def _events(answer: Response) -> AsyncIterator[Any]:
-    """Each event as the protocol's own model; comments are nothing."""
     async for line in answer.aiter_lines():
         if line and not line.startswith(":"):
             yield EVENT.validate_json(line.removeprefix("data: "))

@@ -76,7 +76,6 @@ CLONE = Path(router.__file__).parents[1]
 
 @pytest.fixture
 def _behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody listens."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     for name in ("NO_PROXY", "no_proxy"):

@@ -48,7 +48,7 @@ def test_what_is_too_much_is_not_kept_and_has_no_button() -> None:
 def test_what_fell_silent_comes_with_a_button() -> None:
     *_, button = told(ConversationState(), lapsed("r1")).replies
     assert isinstance(button, ChoicesReply)
-    assert [option.value for option in button.options] == ["take_up:r1"]
+    assert [option.value for option in button.options] == ["resume:r1"]
 
 
 def test_of_a_paused_run_the_question_is_left_out() -> None:
@@ -69,12 +69,12 @@ def test_it_is_asked_which_where_several_are_left() -> None:
     state = ConversationState(active=asking("r3"), paused=[asking("r1"), asking("r2")])
     assert memory.leaves_several(state, lapsed("r3"))
     assert not memory.leaves_several(state, lapsed("r2"))
-    after = memory.with_news(state, lapsed("r3"), take_up=False)
+    after = memory.with_news(state, lapsed("r3"), resume=False)
     assert after.active is None
     after, which = memory.asking_which(after, "en")
     assert after.offered == which.options
     values = [option.value for option in which.options]
-    assert values == ["take_up:r1", "take_up:r2", "take_up:none"]
+    assert values == ["resume:r1", "resume:r2", "resume:none"]
 
 
 def test_what_was_left_empty_stays_so_in_the_run_that_goes_on() -> None:
