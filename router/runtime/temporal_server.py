@@ -1,13 +1,11 @@
 """The embedded Temporal server: a child process that never outlives this one."""
 
 import asyncio
-import ctypes
 import os
 import shutil
-import signal
 import sys
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -25,8 +23,6 @@ DYNAMIC = {
     "matching.numTaskqueueWritePartitions": "1",
 }
 """As in deploy/temporal-dynamic-config.yaml, which says why."""
-
-_PR_SET_PDEATHSIG = 1
 
 
 def binary() -> Path:
@@ -64,6 +60,7 @@ async def running(
     flat += [f"--search-attribute={name}={kind}" for name, kind in attributes.items()]
     with folder.temporal_log.open("wb") as log:
         process = await asyncio.create_subprocess_exec(
+            *_dying_with_this(),
             binary(),
             *flat,
             stdin=DEVNULL,
@@ -74,7 +71,6 @@ async def running(
             pass_fds=(folder.lock,),
             # A Ctrl-C in the terminal goes to the whole process group; this one stops last.
             start_new_session=True,
-            preexec_fn=_dying_with(os.getpid()),
         )
     watch = asyncio.create_task(_watched(process, folder), name="Temporal")
     try:
@@ -105,15 +101,21 @@ async def _watched(process: Process, folder: DataFolder) -> None:
     )
 
 
-def _dying_with(parent: int) -> Callable[[], None]:
-    """Have the kernel kill the child when this process is gone, however it went (Linux)."""
+_DYING = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+if os.getppid() != int(sys.argv[1]):  # it died before the kernel knew what to do
+    sys.exit(1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def _dying_with_this() -> list[str]:
+    """What has the kernel kill a command when this process is gone, however it went (Linux).
+
+    A program of its own, and no `preexec_fn`: that forks this process, and OpenBLAS then ends
+    its threads in the middle of whatever another thread multiplies, which never comes back.
+    """
     if sys.platform != "linux":
-        return lambda: None
-    libc = ctypes.CDLL(None)  # loaded here: little is safe between fork and exec
-
-    def ask() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before the kernel knew what to do
-            os._exit(1)
-
-    return ask
+        return []
+    return [sys.executable, "-S", "-E", "-c", _DYING, str(os.getpid())]

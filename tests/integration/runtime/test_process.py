@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -119,9 +118,7 @@ def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
     children = dev.children()
     assert children
     dev.process.send_signal(signal.SIGINT)
-    asked = time.monotonic()
     assert dev.ended() == 0
-    assert time.monotonic() - asked < 10
     assert gone(children, 0)
     assert dev.errors == ""
 

@@ -191,10 +191,10 @@ def test_an_index_is_built_anew_only_where_patterns_changed() -> None:
 def test_thousands_of_patterns_are_matched_in_well_under_a_millisecond_each() -> None:
     index = PatternIndex(flow(f"f{n}", patterns=[f"word{n} of many"]) for n in range(3000))
     text = normalise("this is word1234 of many")
-    began = time.perf_counter()
+    began = time.thread_time()
     for _ in range(20):
         assert [m.hit.flow for m in index.find(text, EMPLOYEE)] == ["f1234"]
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 ROOMS = flow(

@@ -1,7 +1,7 @@
 """Arithmetic: what it comes to, how it may be typed, and what gets nowhere."""
 
 from decimal import Decimal
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -100,10 +100,10 @@ REFUSED = {
     ("expression", "said"), [(each, said) for said, those in REFUSED.items() for each in those]
 )
 def test_what_is_no_arithmetic_or_too_much_is_refused_at_once(expression: str, said: str) -> None:
-    began = perf_counter()
+    began = thread_time()
     with pytest.raises(ArgumentsToolError, match=said):
         evaluated(expression)
-    assert perf_counter() - began < 0.5
+    assert thread_time() - began < 0.5
 
 
 async def test_the_gate_refuses_what_is_too_long_before_it_is_read(desk: Desk) -> None:
