@@ -25,7 +25,8 @@ ENGINE = (
 """The folders of `tests/unit` that are the engine's: their tests pass without the sample."""
 OF_THE_SAMPLE = re.compile(
     r"(leave_request|reimbursement|business_trip|equipment_request)\.yaml|\bFLOWS\b|\bSHIPPED\b"
-    r"|unit\.understanding\.flows|import (flows|skills)\b|test_replays|convert_currency|/ .flows\b"
+    r"|unit\.(understanding\.flows|flow\.world)\b|import (flows|skills)\b|test_replays|/ .flows\b"
+    r"|convert_currency"
     r"|activities\.(tools|lookups|people|policies|calendar|conversion|mcp_files)\b"
 )
 """What a module of tests there names that is about the sample's own flows, tools or skills."""
