@@ -11,7 +11,6 @@ text. It ends with the socket, so with whoever started it.
 """
 
 import json
-import os
 import resource
 import sys
 import unicodedata
@@ -59,5 +58,4 @@ def main(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.update(ENVIRONMENT)
     main(int(sys.argv[1]))

@@ -109,25 +109,25 @@ class EngineProcess:
 
     def __init__(self, command: Sequence[str] = ENGINE) -> None:
         self._command = command
-        self._running: _Running | None = None
+        self._running: tuple[_Running, weakref.finalize[[], EngineProcess]] | None = None
 
     @property
     def number(self) -> int | None:
         """Of the process that runs; None where none does."""
-        return self._running.process.pid if self._running else None
+        return self._running[0].process.pid if self._running else None
 
     def encode(self, side: Side, texts: Sequence[str]) -> Vectors:
         """Rows of 384 for these texts; raises `EngineDied` over them, or `Unavailable`."""
         if self._running is None:
-            self._running = self._started()
-            weakref.finalize(self, self._running.end)
-        engine = self._running
+            started = self._started()
+            self._running = started, weakref.finalize(self, started.end)
+        engine, end = self._running
         try:
             engine.socket.send_bytes(json.dumps([side, texts]).encode())
             rows = engine.answer(PER_TEXT * len(texts))
         except (OSError, EOFError) as error:
             self._running = None
-            engine.end()
+            end()
             raise EngineDied(f"{error!r}, status {engine.process.returncode}") from error
         return np.frombuffer(rows, np.float32).reshape(len(texts), -1)
 
@@ -164,9 +164,7 @@ class _Running(NamedTuple):
         return self.socket.recv_bytes()
 
     def end(self) -> str:
-        """The last line of what it complained of; nothing where it was ended before."""
-        if self.socket.closed:
-            return ""
+        """The last line of what it complained of; once."""
         self.socket.close()
         self.process.kill()
         said = self.process.communicate()[1].decode(errors="replace").strip()
