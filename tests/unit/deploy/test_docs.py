@@ -43,19 +43,20 @@ COLUMNS = ["risk", "control", "in", "proven by", "left to the operator"]
 _NAMED = re.compile(r"`([^`]+)`")
 
 
-def table() -> list[list[str]]:
-    """The rows below the heading, cell by cell."""
-    section = (ROOT / "docs" / "security.md").read_text().split("## Risks by name\n")[1]
-    rows = [line for line in section.splitlines() if line.startswith("|")]
+def table(heading: str) -> list[list[str]]:
+    """The rows below a heading of the page on security, cell by cell."""
+    section = (ROOT / "docs" / "security.md").read_text().split(f"## {heading}\n")[1]
+    rows = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
-ROWS = {row[0].split()[0]: row for row in table()[2:]}
-PROOFS = sorted({proof for row in ROWS.values() for proof in _NAMED.findall(row[3])})
+ROWS = {row[0].split()[0]: row for row in table("Risks by name")[2:]}
+ATTACKS = table("Attacks")[2:]
+PROOFS = sorted({proof for row in [*ROWS.values(), *ATTACKS] for proof in _NAMED.findall(row[3])})
 
 
 def test_every_risk_has_a_row_and_no_row_is_cut_short() -> None:
-    assert table()[0] == COLUMNS
+    assert table("Risks by name")[0] == COLUMNS
     assert list(ROWS) == RISKS
     assert {len(row) for row in ROWS.values()} == {len(COLUMNS)}
 
@@ -67,6 +68,14 @@ def test_what_holds_a_risk_off_is_there_and_has_a_proof(risk: str) -> None:
     named = _NAMED.findall(places)
     assert named
     assert [place for place in named if not (ROOT / place).exists()] == []
+    assert _NAMED.findall(proofs)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda row: row[0][:30])
+def test_an_attack_says_who_and_what_holds_and_has_a_proof(attack: list[str]) -> None:
+    _, who, holds, proofs = attack
+    assert who
+    assert holds
     assert _NAMED.findall(proofs)
 
 
