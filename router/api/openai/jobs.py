@@ -5,10 +5,11 @@ answered here, without a model, in the shape that is asked for; nothing is begun
 """
 
 import json
-import re
 from collections.abc import Mapping
+from typing import Any
 
 from router.api.openai.request import Completion, plain_lines
+from router.documents.regex import compiled
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
 
@@ -36,41 +37,48 @@ _TASKS: dict[str, Job] = {
 """What Open WebUI calls its tasks."""
 
 _OPENING = "### Task:"
-_ABOUT_DOCUMENTS = re.compile(r"\A### Task:\s+Respond to the user query using the provided context")
-_CONTEXT_ENDS = "</context>"
-_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
-_SHAPES: tuple[tuple[re.Pattern[str], Job], ...] = (
-    (re.compile(r'"title"\s*:|\btitle\b.{0,40}\b(?:summarizing|chat|conversation)'), "title"),
-    (re.compile(r"\A### Task:\s*[^\n]{0,60}\btitle\b"), "title"),
-    (re.compile(r'"tags"\s*:'), "tags"),
-    (re.compile(r'"follow_ups"\s*:'), "follow_ups"),
-    (re.compile(r'"queries"\s*:'), "queries"),
-    (re.compile(r"autocompletion system"), "autocompletion"),
-    (re.compile(r"image generation task"), "image_prompt"),
+_ABOUT_DOCUMENTS = compiled(r"\A### Task:\s+Respond to the user query using the provided context")
+_CONTEXT, _CONTEXT_ENDS = "<context>", "</context>"
+_QUERY, _QUERY_ENDS = "<user_query>", "</user_query>"
+_HAS_TITLE = compiled(r'"title"\s*:')
+_SHAPES: tuple[tuple[Any, Job], ...] = tuple(
+    (compiled(expression), job)
+    for expression, job in (
+        (r'"title"\s*:|\btitle\b.{0,40}\b(?:summarizing|chat|conversation)', "title"),
+        (r"\A### Task:\s*[^\n]{0,60}\btitle\b", "title"),
+        (r'"tags"\s*:', "tags"),
+        (r'"follow_ups"\s*:', "follow_ups"),
+        (r'"queries"\s*:', "queries"),
+        ("autocompletion system", "autocompletion"),
+        ("image generation task", "image_prompt"),
+    )
 )
 """What each of Open WebUI's prompts asks for, under the same heading."""
 _PLEASE = "(?:Please )?(?i:provide|generate|write|create)"
-_PROMPTS: tuple[tuple[re.Pattern[str], Job], ...] = (
-    # LibreChat, by its methods `structured` and `completion`, and for assistants
-    (re.compile(r"\AAnalyze this conversation and provide:\n.*\n.*\btitle\b"), "title"),
-    (re.compile(rf"\A{_PLEASE} a concise,? 5-word-or-less title for the conversation"), "title"),
-    (re.compile(r"\|\|>Title:\Z"), "title"),
-    (re.compile(r"\APlease generate a concise title \(max \d+ characters\)"), "title"),
-    # NextChat
-    (re.compile(r"\APlease generate a four to five word title summarizing our conv"), "title"),
-    (re.compile(r"\A使用四到五个字直接返回这句话的简要主题"), "title"),
-    # Chatbox
-    (re.compile(r"\ABased on the chat history, give this conversation a name"), "title"),
-    # Open WebUI, where it doesn't begin with the heading
-    (re.compile(r"\AYour task is to reflect the speaker's likely facial expression"), "emoji"),
-    (re.compile(r"\AYou have been provided with a set of responses from various"), "other"),
+_PROMPTS: tuple[tuple[Any, Job], ...] = tuple(
+    (compiled(expression), job)
+    for expression, job in (
+        # LibreChat, by its methods `structured` and `completion`, and for assistants
+        (r"\AAnalyze this conversation and provide:\n.*\n.*\btitle\b", "title"),
+        (rf"\A{_PLEASE} a concise,? 5-word-or-less title for the conversation", "title"),
+        (r"\|\|>Title:\z", "title"),
+        (r"\APlease generate a concise title \(max \d+ characters\)", "title"),
+        # NextChat
+        (r"\APlease generate a four to five word title summarizing our conv", "title"),
+        (r"\A使用四到五个字直接返回这句话的简要主题", "title"),
+        # Chatbox
+        (r"\ABased on the chat history, give this conversation a name", "title"),
+        # Open WebUI, where it doesn't begin with the heading
+        (r"\AYour task is to reflect the speaker's likely facial expression", "emoji"),
+        (r"\AYou have been provided with a set of responses from various", "other"),
+    )
 )
 
-_CHOOSING_TOOLS = re.compile(r"\AAvailable Tools: .*choose and return the correct tool", re.DOTALL)
+_CHOOSING_TOOLS = compiled(r"(?s)\AAvailable Tools: .*choose and return the correct tool")
 """Open WebUI's, in a system message: what the person said is quoted in the message after it."""
 
-_QUOTED = re.compile(r"<chat_history>\s*(.*?)\s*</chat_history>", re.DOTALL)
-_FIRST_WORDS = re.compile(r"^(?:\|\|>)?(?:USER|User|用户) ?[:：] ?\n?(.+)$", re.MULTILINE)
+_QUOTED, _QUOTED_ENDS = "<chat_history>", "</chat_history>"
+_FIRST_WORDS = compiled(r"(?m)^(?:\|\|>)?(?:USER|User|用户) ?[:：] ?\n?(.+)$")
 _EMPTY: dict[Job, str] = {
     "tags": json.dumps({"tags": []}),
     "follow_ups": json.dumps({"follow_ups": []}),
@@ -94,17 +102,24 @@ def answer(asked: Completion, headers: Mapping[str, str], locale: Locale) -> str
     if job == "title":
         title = _shortened(_first_words(asked.dialogue, prompt)) or UNTITLED.within(locale)
         as_json = (asked.response_format or {}).get("type") in {"json_object", "json_schema"}
-        in_json = as_json or re.search(r'"title"\s*:', prompt)
+        in_json = as_json or _HAS_TITLE.search(prompt)
         return json.dumps({"title": title}, ensure_ascii=False) if in_json else title
     return _EMPTY.get(job) or NOT_DONE.within(locale)
 
 
 def spoken(prompt: str) -> str:
-    """What the person said: a UI that has found something in documents puts much before it."""
-    if not _ABOUT_DOCUMENTS.search(prompt):
-        return prompt
-    query = _QUERY.search(prompt)
-    return query[1] if query else prompt.rpartition(_CONTEXT_ENDS)[2].strip()
+    """What the person said: a UI that has found something in documents puts much before it.
+
+    Documents say what they like, tags of the UI's included: only what stands after the last end
+    of them is the person's. Nothing is where they should be and don't end.
+    """
+    before, ends, said = prompt.rpartition(_CONTEXT_ENDS)
+    if not ends or _CONTEXT not in before:
+        return "" if _ABOUT_DOCUMENTS.search(prompt) else prompt
+    said = said.strip()
+    if said.startswith(_QUERY) and said.endswith(_QUERY_ENDS):
+        said = said.removeprefix(_QUERY).removesuffix(_QUERY_ENDS).strip()
+    return said
 
 
 def _job(asked: Completion, headers: Mapping[str, str], prompt: str) -> Job | None:
@@ -126,8 +141,8 @@ def _job(asked: Completion, headers: Mapping[str, str], prompt: str) -> Job | No
 
 def _first_words(dialogue: list[SpokenLine], prompt: str) -> str:
     """What the chat began with: as the prompt quotes it, or as it was said before the prompt."""
-    quoted = _QUOTED.search(prompt)
-    found = _FIRST_WORDS.search(quoted[1] if quoted else prompt)
+    quoted, ends, _ = prompt.partition(_QUOTED)[2].partition(_QUOTED_ENDS)
+    found = _FIRST_WORDS.search(quoted.strip() if ends else prompt)
     if found is not None:
         return spoken(found[1])
     return next((line.text for line in dialogue[:-1] if line.role == "user"), "")
