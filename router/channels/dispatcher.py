@@ -140,7 +140,7 @@ class Dispatcher:
             platform=self.platform,
             kind="conversation",
             subject=record.id,
-            place=dict(inbound.place),
+            place={**inbound.place, "account": inbound.account},
             due=datetime.now(UTC),
         )
         await store.mailboxes.open(mailbox)

@@ -23,6 +23,7 @@ from router.channels.base import (
     CardDecision,
     DecisionRequest,
     Outbound,
+    Place,
     Post,
     Statement,
     Undeliverable,
@@ -233,19 +234,46 @@ class Outbox:
 
     async def _post(self, mailbox: Mailbox, row: LogEntry) -> None:
         post: Post | None = None
+        reader = mailbox.subject
         if mailbox.kind == "person":
             post = await self._wanted(mailbox, row)
         elif record := await self._services.store.conversations.find(
             mailbox.tenant, mailbox.subject
         ):
-            post = said_in(row, mailbox.subject, record.locale)
+            post, reader = said_in(row, mailbox.subject, record.locale), record.owner
         if post is None:
+            return
+        place = self._place(mailbox, reader)
+        if place is None:
+            log.warning(
+                "%s: row %s isn't posted: the directory no longer says that %s has this account",
+                *(mailbox.platform, row.sequence, reader),
+            )
             return
         key = derived_id("post", mailbox.platform, mailbox.kind, mailbox.subject, str(row.sequence))
         try:
-            await self._platforms[mailbox.platform].post(mailbox.place, post, key)
+            await self._platforms[mailbox.platform].post(place, post, key)
         except Undeliverable as error:
             log.warning("%s won't have row %s: %s", mailbox.platform, row.sequence, error)
+
+    def _place(self, mailbox: Mailbox, reader: str) -> Place | None:
+        """Where the reader reads what is for them alone; None where no account is theirs now.
+
+        Asked before every post: an account is unlinked, moved and deleted while posts are owed.
+        """
+        directory, platform = self._services.directory, mailbox.platform
+        account = mailbox.place.get("account", "")
+        whose = directory.by_account(platform, account)
+        if whose is not None and (whose.tenant, whose.id) == (mailbox.tenant, reader):
+            return mailbox.place
+        if mailbox.kind == "conversation":  # the channel was that account's, or shared with it
+            return None
+        moved = (
+            {"account": name}
+            for one, name in directory.accounts(platform)
+            if (one.tenant, one.id) == (mailbox.tenant, reader)
+        )
+        return next(moved, None)
 
     async def _wanted(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
         services, tenant = self._services, mailbox.tenant

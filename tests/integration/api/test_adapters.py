@@ -1,9 +1,12 @@
 """Entrances for chat platforms: what isn't theirs stays outside, whatever is tried."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,6 +14,7 @@ import pytest
 from httpx import AsyncClient
 from temporalio.client import Client
 
+from router.api.conversations import thread_id
 from router.api.dependencies import Services
 from router.channels.base import DecisionRequest
 from router.channels.platforms import feishu as feishu_platform
@@ -18,12 +22,14 @@ from router.channels.platforms.feishu import card, message_of, opened
 from router.channels.platforms.slack import blocks
 from router.contracts import flow
 from router.directory.file import FileDirectory
+from router.directory.sources import DirectoryFile, LiveDirectory
 from router.domain.errors import Unauthenticated
+from router.domain.records import LogEntry, Mailbox
 from router.runtime.server import create_app
 from router.store.store import Store
 from tests.fakes.feishu import Feishu
 from tests.fakes.slack import Slack
-from tests.integration.api.conftest import QUEUE, client_of
+from tests.integration.api.conftest import QUEUE, client_of, served
 from tests.integration.api.test_runs import approval_record, run_record
 
 HOUR = 3600
@@ -271,3 +277,65 @@ async def test_a_refused_token_is_fetched_anew(router: AsyncClient, feishu: Feis
 
 async def test_entrances_aren_t_in_the_documentation(router: AsyncClient) -> None:
     assert "adapters" not in str((await router.get("/openapi.json")).json()["paths"].keys())
+
+
+PEOPLE = """
+users:
+  - {{id: alice, name: Alice, accounts: {{{alice}}}}}
+  - {{id: bob, name: Bob, accounts: {{{bob}}}}}
+  - {{id: gina, name: Gina, accounts: {{{gina}}}}}
+"""
+LOST = {
+    "unlinked": PEOPLE.format(alice="", bob="", gina="slack: UGINA"),
+    "another's": PEOPLE.format(alice="slack: UGINA", bob="slack: UALICE", gina="slack: UBOB"),
+    "of nobody who works here": "users:\n  - {id: gina, name: Gina}\n",
+}
+
+
+@pytest.mark.parametrize("people", LOST.values(), ids=LOST)
+async def test_who_lost_an_account_reads_no_more(
+    services: Services, slack: Slack, store: Store, unique: str, tmp_path: Path, people: str
+) -> None:
+    file = tmp_path / "people.yaml"
+    file.write_text(PEOPLE.format(alice="slack: UALICE", bob="slack: UBOB", gina=""))
+    directory = LiveDirectory.load(DirectoryFile(file))
+    settings = services.settings.having(slack.settings)
+    app = create_app(replace(services, settings=settings, directory=directory))
+    async with served(app) as address, AsyncClient(base_url=address) as router:
+        await slack.says(router, "UALICE", "hello", channel=unique)
+        alice = directory.by_account("slack", "UALICE")
+        assert alice is not None
+        talk = thread_id(alice, "slack", unique)
+        await told(store, talk, unique, "the first news")
+        assert (await slack.posted("the first news"))["channel"] == unique
+        file.write_text(people)
+        assert directory.refresh()
+        await told(store, talk, unique, "news of a raise")
+        run = run_record(unique[:12])
+        asked = {"recipient": "bob", "data": {"reason": "asked", "flow_run": run.id}}
+        row = LogEntry.model_validate(
+            {"key": run.id, "kind": "approval", "at": run.created_at, **asked}
+        )
+        await store.runs.publish(run, [approval_record(run)], [row])
+        for kind, subject in (("conversation", talk), ("person", "bob")):
+            box = {"tenant": "default", "platform": "slack", "kind": kind, "subject": subject}
+            mailbox = Mailbox.model_validate({**box, "place": {}, "due": datetime.now(UTC)})
+            async with asyncio.timeout(10):
+                while await store.mailboxes.unread(mailbox, 10):  # noqa: ASYNC110 - the outbox's
+                    await asyncio.sleep(0.05)
+    assert "raise" not in str(slack.posts)
+    cards = {post["channel"] for post in slack.posts if "请审批" in post["text"]}
+    assert cards == ({"UALICE"} if "UALICE" in people else set())
+
+
+async def told(store: Store, conversation: str, unique: str, text: str) -> None:
+    """A run of the conversation's says something by itself, days after it was asked for."""
+    data = {"role": "assistant", "text": text, "replies": [{"type": "text", "text": text}]}
+    row = LogEntry(
+        key=f"{unique} {text}",
+        kind="message",
+        at=datetime.now(UTC),
+        conversation=conversation,
+        data=data,
+    )
+    await store.log.append("default", [row])
