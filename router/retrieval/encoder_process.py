@@ -23,8 +23,10 @@ CHARACTERS = 4096
 """More aren't looked at: 512 tokens are seldom more than 2,500."""
 MEMORY = 1 << 30
 """Bytes of address space; the model and 16 texts of 512 tokens take a quarter."""
-ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""One thread: two on busy cores spin for each other and turn 20 ms into a second."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Two on busy cores spin for each other and turn 20 ms into a second."""
+INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH")
+"""All that it gets of the environment, which has keys that no stranger's text may come near."""
 
 
 def presentable(text: str, count: Callable[[str], int]) -> str:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.domain.errors import MisconfiguredError, Unavailable
-from router.retrieval.encoder_process import ENVIRONMENT
+from router.retrieval.encoder_process import INHERITED, ONE_THREAD
 
 Vectors: TypeAlias = NDArray[np.float32]
 """Rows of unit length, so that a dot product is a cosine."""
@@ -139,7 +139,8 @@ class EngineProcess:
                 pass_fds=(its.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                env={**os.environ, **ENVIRONMENT},
+                env={name: os.environ[name] for name in INHERITED if name in os.environ}
+                | ONE_THREAD,
                 start_new_session=True,  # a Ctrl-C isn't for it
             )
         engine = _Running(process, Connection(ours.detach()))

@@ -102,8 +102,10 @@ class RememberedEncoder:
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
             new = dict(zip(missing, await encode(list(missing.values())), strict=True))
-            await self._asked(self._memory.keep, new)
             known |= new
+            # What was set aside has no direction: another start may have better luck with it.
+            good = {key: row for key, row in new.items() if row.any()}
+            await self._asked(self._memory.keep, good)
         if not keys:
             return np.empty((0, self.dimensions or 0), np.float32)
         return np.stack([known[key] for key in keys])

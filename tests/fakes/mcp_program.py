@@ -1,10 +1,10 @@
 """An MCP server that is a program, and does what servers shouldn't: run as a script.
 
-    mcp_program.py [--after FIFO] [--deaf] [--notes FILE] [--name NAME]
+    mcp_program.py [--after FIFO] [--deaf] [--notes FILE] [--name NAME] [--described WORDS]
 
 `--after` answers nothing before somebody has written to the pipe; `--deaf` ignores the end of
 its input and SIGTERM, and has a child that does so too; `--notes` gets a line for each call;
-`crash` with another name than `--name` is an echo.
+`crash` with another name than `--name` is an echo; `--described` is what tools say of themselves.
 Its tools are what they are called. It speaks JSON-RPC by hand, so that it can break it.
 """
 
@@ -44,8 +44,9 @@ ANNOTATIONS = {
 
 
 class Server:
-    def __init__(self, name: str, notes: Path | None) -> None:
+    def __init__(self, name: str, notes: Path | None, described: str) -> None:
         self.name = name
+        self.described = described
         self.notes = notes
         self.schemas = dict(SCHEMAS)
         self.asking: dict[str, Callable[[dict[str, Any]], None]] = {}
@@ -72,10 +73,11 @@ class Server:
         self.say(id=number, result={**result, "protocolVersion": params["protocolVersion"]})
 
     def tools_list(self, number: int, _: dict[str, Any]) -> None:
+        own = {"injected": INJECTED + LONG}
         tools = [
             {
                 "name": name,
-                "description": INJECTED + LONG if name == "injected" else f"Does {name}.",
+                "description": own.get(name, self.described.format(name)),
                 "inputSchema": schema,
                 "annotations": ANNOTATIONS.get(name, {}),
             }
@@ -202,6 +204,7 @@ def main() -> None:
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--notes", type=Path)
     parser.add_argument("--name", default="")
+    parser.add_argument("--described", default="Does {}.")
     given = parser.parse_args()
     if given.after:
         given.after.read_text()
@@ -209,7 +212,7 @@ def main() -> None:
         child = "import signal; signal.signal(15, signal.SIG_IGN)\nwhile True: signal.pause()"
         subprocess.Popen([sys.executable, "-c", child])
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    Server(given.name, given.notes).serve()
+    Server(given.name, given.notes, given.described).serve()
     if given.deaf:
         ignore_everything()
 

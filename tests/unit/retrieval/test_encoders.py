@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.retrieval import encoders
+from router.retrieval.encoder_process import INHERITED, ONE_THREAD
 from router.retrieval.encoders import (
     EmbeddedEncoder,
     ModelPrompts,
@@ -23,7 +24,7 @@ from router.retrieval.encoders import (
     model_prompts,
 )
 from router.retrieval.index import LEXICAL_ONLY, CapabilityIndex
-from router.retrieval.vector_cache import VectorFile
+from router.retrieval.vector_cache import RememberedEncoder, VectorFile
 from router.runtime import composition
 from router.settings import Settings
 from tests.fakes.model_server import Behaviour, ModelServer, fails, sends
@@ -118,6 +119,22 @@ while True:
     asked.send_bytes(b"\\0\\0\\x80?" * 384 * len(texts))
 """
 """An engine that ends of one text, and never comes back from another."""
+
+
+async def test_what_is_set_aside_is_nowhere_on_disk(tmp_path: Path) -> None:
+    memory = VectorFile(tmp_path / "vectors.db")
+    frail = EmbeddedEncoder([sys.executable, "-c", FRAIL])
+    rows = await RememberedEncoder(frail, memory).documents(["one", "abort"])
+    assert rows.any(axis=1).tolist() == [True, False]
+    assert len(memory.everything()) == 1
+
+
+async def test_the_engine_gets_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_LLM_API_KEY", "a secret")
+    fresh = EmbeddedEncoder()
+    await fresh.queries(["年假"])
+    assert fresh.process is not None
+    assert psutil.Process(fresh.process).environ().keys() <= {*INHERITED, *ONE_THREAD, "LC_CTYPE"}
 
 
 @pytest.mark.parametrize("deadly", ["abort", "hang"])

@@ -11,11 +11,17 @@ from pathlib import Path
 import psutil
 import pytest
 
+from activities.capabilities import Capabilities
 from router.cli.mcp import ALWAYS
 from router.domain.errors import UnknownOutcome
+from router.flow.catalog import Catalog
+from router.retrieval.encoders import EmbeddedEncoder
+from router.retrieval.index import CapabilityIndex
+from router.skill.skill import SkillCatalog
 from router.tool.mcp.connection import Away
 from router.tool.mcp.file import ServerEntry, ToolEntry, load_servers
 from router.tool.mcp.tools import EXTRAS
+from router.tool.registry import Registry
 from tests.fakes.mcp_program import PROGRAM
 from tests.integration.tool.mcp.conftest import PATIENCE, Open, house_of, program
 
@@ -39,6 +45,20 @@ async def test_a_slow_start_of_a_server_holds_up_nothing(open_house: Open, tmp_p
     await house.call("slow__grow", text="sing")
     await house.until(lambda: "slow__sing" in house.tools["slow"])
     assert await house.call("slow__sing", text="la") == '{"text": "la"}'
+
+
+async def test_no_description_ends_the_process_that_encodes_it(open_house: Open) -> None:
+    house = await open_house(evil=program("--described", "\ufdfa" * 64))
+    await house.has("evil")
+    registry, encoder = Registry(), EmbeddedEncoder()
+    registry.replace("evil", house.tools["evil"].values())
+    offered = Capabilities(Catalog([]), SkillCatalog([]), registry).everything()
+    assert any("\ufdfa" * 64 in each.description.en for each in offered)
+    await encoder.queries(["warm up"])
+    before = encoder.process
+    index = CapabilityIndex(encoder)
+    await index.update(offered)
+    assert (index.trouble, encoder.process) == (None, before)
 
 
 async def test_what_stands_in_answers_for_a_server_that_never_came(open_house: Open) -> None:
