@@ -15,7 +15,7 @@ from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.converter import StorageDriverStoreContext
+from temporalio.converter import StorageDriverStoreContext, WorkflowSerializationContext
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import ActivityHandle, Info
 
@@ -42,10 +42,11 @@ _NOWHERE = StorageDriverStoreContext()
 """For payloads that are stored outside Temporal, which none of ours is."""
 
 
-class ContextFreeRunner(temporal.WorkflowRunner):
-    """Runs workflows as another runner does, and answers for them that no payload has a context.
+class OneContextRunner(temporal.WorkflowRunner):
+    """Runs workflows as another runner does, and answers for them what each payload's context is.
 
-    Temporal's worker asks before each payload; answered in the sandbox it is a tenth of its Python.
+    It is the workflow itself, whatever is done with the payload: that tells whose it is. Temporal's
+    worker asks before each payload; answered in the sandbox it is a tenth of its Python.
     """
 
     def __init__(self, runner: temporal.WorkflowRunner) -> None:
@@ -56,8 +57,9 @@ class ContextFreeRunner(temporal.WorkflowRunner):
         self._runner.prepare_workflow(defn)
 
     def create_instance(self, det: temporal.WorkflowInstanceDetails) -> temporal.WorkflowInstance:
-        """The other's, without contexts."""
-        return _ContextFree(self._runner.create_instance(det))
+        """The other's, all of whose payloads have one context."""
+        context = WorkflowSerializationContext(det.info.namespace, det.info.workflow_id)
+        return _OneContext(self._runner.create_instance(det), context)
 
     def set_worker_level_failure_exception_types(
         self, types: Sequence[type[BaseException]]
@@ -66,15 +68,21 @@ class ContextFreeRunner(temporal.WorkflowRunner):
         self._runner.set_worker_level_failure_exception_types(types)
 
 
-class _ContextFree(temporal.WorkflowInstance):
-    def __init__(self, instance: temporal.WorkflowInstance) -> None:
+class _OneContext(temporal.WorkflowInstance):
+    def __init__(
+        self, instance: temporal.WorkflowInstance, context: WorkflowSerializationContext
+    ) -> None:
         self._instance = instance
+        self._context = context
 
     def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
         return self._instance.activate(act)
 
-    def get_serialization_context(self, command_info: Any) -> None:  # noqa: ARG002
-        return None
+    def get_serialization_context(
+        self,
+        command_info: Any,  # noqa: ARG002
+    ) -> WorkflowSerializationContext:
+        return self._context
 
     def get_external_store_context(self, command_info: Any) -> StorageDriverStoreContext:  # noqa: ARG002
         return _NOWHERE
@@ -170,7 +178,7 @@ import-linter holds them to."""
 def sandbox() -> temporal.WorkflowRunner:
     """What workflows run in: Temporal's sandbox, less what need not be loaded for each run."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
-    return ContextFreeRunner(SandboxedWorkflowRunner(restrictions=restrictions))
+    return OneContextRunner(SandboxedWorkflowRunner(restrictions=restrictions))
 
 
 def deployment(settings: Settings) -> temporal.WorkerDeploymentConfig | None:

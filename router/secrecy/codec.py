@@ -3,15 +3,17 @@
 A payload goes whole, its own metadata included, into the data of another one:
 
     metadata  encoding: binary/encrypted · encryption-cipher: AES-256-GCM · encryption-key-id: …
+              encryption-tenant: whose it is
     data      12 bytes of nonce · the ciphertext · 16 bytes that vouch for it and the metadata
 
-That adds some 150 bytes, whatever the size. A payload that isn't encrypted is read as it is, so
-that keys can be set for a house that has been running without.
+That adds some 180 bytes, whatever the size. A payload is of its workflow's tenant, and read as
+nobody else's. One that isn't encrypted is read as it is, so that keys can be set for a house that
+has been running without.
 """
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -22,6 +24,8 @@ from temporalio.converter import (
     DataConverter,
     DefaultFailureConverterWithEncodedAttributes,
     PayloadCodec,
+    SerializationContext,
+    WithSerializationContext,
 )
 
 from router.domain.errors import UnreadablePayload
@@ -32,17 +36,30 @@ ENCRYPTED = b"binary/encrypted"
 CIPHER = "encryption-cipher"
 AES_256_GCM = b"AES-256-GCM"
 KEY_ID = "encryption-key-id"
+TENANT = "encryption-tenant"
 
 NONCE_BYTES = 12
 _TAG_BYTES = 16
 
 
-class EncryptingCodec(PayloadCodec):
-    """Encrypts with the current key, decrypts with any; without keys it only reads plain ones."""
+class EncryptingCodec(PayloadCodec, WithSerializationContext):
+    """Encrypts with the current key, decrypts with any; without keys it only reads plain ones.
 
-    def __init__(self, keys: PayloadKeys) -> None:
+    What it encrypts is `tenant`'s, and it decrypts no other's; "" is for what is no workflow's.
+    """
+
+    def __init__(self, keys: PayloadKeys, tenant: str = "") -> None:
+        self._keys = keys
         self._current = keys.current
         self._ciphers = {id_: AESGCM(key) for id_, key in keys.keys.items()}
+        self._tenant = tenant
+
+    def with_context(self, context: SerializationContext) -> Self:
+        """The same for the tenant of the workflow whose payloads they are."""
+        tenant = tenant_of(getattr(context, "workflow_id", None) or "")
+        if not self._ciphers or tenant == self._tenant:
+            return self
+        return type(self)(self._keys, tenant)
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Each of them encrypted; as it is where there is no key."""
@@ -56,6 +73,8 @@ class EncryptingCodec(PayloadCodec):
         if not self._ciphers:
             return payload
         metadata = {ENCODING: ENCRYPTED, CIPHER: AES_256_GCM, KEY_ID: self._current.encode()}
+        if self._tenant:
+            metadata[TENANT] = self._tenant.encode()
         nonce = os.urandom(NONCE_BYTES)
         sealed = self._ciphers[self._current].encrypt(
             nonce, payload.SerializeToString(), _bound(metadata)
@@ -71,6 +90,11 @@ class EncryptingCodec(PayloadCodec):
             raise UnreadablePayload(
                 f"a payload was encrypted with the key {id_[:64]!r}, which ROUTER_PAYLOAD_KEYS "
                 f"doesn't have ({there}): add that key behind the others, as id:base64"
+            )
+        if payload.metadata.get(TENANT, b"") != self._tenant.encode():
+            raise UnreadablePayload(
+                "a payload was encrypted for another tenant than the one that it is read for "
+                f"({self._tenant[:64]!r}): only that tenant's operators may read it"
             )
         nonce, sealed = payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:]
         if len(sealed) < _TAG_BYTES:
@@ -108,6 +132,16 @@ def data_converter(keys: PayloadKeys) -> DataConverter:
         failure_converter_class=failures if keys else plain.failure_converter_class,
         payload_codec=EncryptingCodec(keys),
     )
+
+
+def tenant_of(workflow_id: str) -> str:
+    """The tenant that a workflow's id names before its own part; "" where it names none.
+
+    >>> tenant_of("skill/policy-advisor/acme/4f2k")
+    'acme'
+    """
+    parts = workflow_id.rsplit("/", 2)
+    return parts[1] if len(parts) > 2 else ""  # noqa: PLR2004 - kind, tenant, id
 
 
 def _bound(metadata: Mapping[str, bytes]) -> bytes:

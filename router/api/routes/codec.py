@@ -1,7 +1,7 @@
 """Temporal's remote codec protocol: its UI and command line ask here for plain text.
 
 They send payloads in the JSON form of protobuf and get as many back, in the same order. Whoever
-holds a payload can have it decrypted, so that only operators may ask.
+holds a payload can have it decrypted, so that only operators may ask, of their own tenant's.
 """
 
 import base64
@@ -79,7 +79,7 @@ class PayloadsBody(BaseModel):
 async def _codec(services: Given, caller: Caller) -> PayloadCodec:
     if OPERATOR not in caller.roles:
         raise Forbidden("Only operators may read what Temporal keeps.")
-    return EncryptingCodec(services.settings.payload_keys)
+    return EncryptingCodec(services.settings.payload_keys, caller.tenant)
 
 
 Codec = Annotated[PayloadCodec, Depends(_codec)]

@@ -3,15 +3,18 @@
 import base64
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient
-from temporalio.converter import DataConverter
+from temporalio.converter import DataConverter, WorkflowSerializationContext
 
 from router.api.dependencies import Services
 from router.api.routes.codec import MAX_BODY, MAX_PAYLOADS
+from router.contracts.conversation import workflow_id
+from router.directory.file import FileDirectory
 from router.runtime.server import create_app
 from router.secrecy.codec import data_converter
 from router.settings.values import PayloadKeys
@@ -24,19 +27,33 @@ PREFLIGHT = {
     "Access-Control-Request-Method": "POST",
     "Access-Control-Request-Headers": "authorization,content-type,x-namespace",
 }
+PEOPLE = """
+users:
+  - {id: alice, name: Alice}
+  - {id: olga, name: Olga, roles: [operator]}
+  - {id: omar, name: Omar, roles: [operator], tenant: acme}
+"""
 
 
 @pytest.fixture
-def app(services: Services) -> FastAPI:
+def app(services: Services, tmp_path: Path) -> FastAPI:
     settings = {"payload_keys": KEYS, "temporal_ui": f"{UI}:443/ui"}
     changed = services.settings.model_copy(update=settings)
-    return create_app(replace(services, settings=changed))
+    people = tmp_path / "people.yaml"
+    people.write_text(PEOPLE, encoding="utf-8")
+    return create_app(replace(services, settings=changed, directory=FileDirectory.load(people)))
 
 
 @pytest.fixture
 async def olga(app: FastAPI) -> AsyncIterator[AsyncClient]:
     async with client_of(app, "olga") as client:
         yield client
+
+
+def of(tenant: str, keys: PayloadKeys = KEYS) -> DataConverter:
+    """As a conversation of this tenant's encrypts."""
+    context = WorkflowSerializationContext("default", workflow_id(tenant, "c1"))
+    return data_converter(keys).with_context(context)
 
 
 async def as_sent(value: object, converter: DataConverter) -> dict[str, Any]:
@@ -46,7 +63,7 @@ async def as_sent(value: object, converter: DataConverter) -> dict[str, Any]:
 
 
 async def test_an_operator_reads_what_is_encrypted_in_order(olga: AsyncClient) -> None:
-    sealed, plain = data_converter(KEYS), data_converter(PayloadKeys())
+    sealed, plain = of("default"), data_converter(PayloadKeys())
     sent = [await as_sent("我要请假", sealed), await as_sent("plain", plain)]
     answer = await olga.post("/codec/decode", json={"payloads": sent})
     assert answer.status_code == 200
@@ -63,6 +80,20 @@ async def test_what_is_encoded_is_decoded_again(olga: AsyncClient) -> None:
     assert (await olga.post("/codec/decode", json=sealed)).json() == sent
 
 
+async def test_an_operator_reads_no_other_tenants(app: FastAPI, olga: AsyncClient) -> None:
+    theirs = await as_sent("工资 480000", of("acme"))
+    nobodys = await as_sent("no workflow's", data_converter(KEYS))
+    name = base64.b64encode(b"default").decode()
+    renamed = {**theirs, "metadata": {**theirs["metadata"], "encryption-tenant": name}}
+    for attempt in (theirs, renamed, nobodys):
+        problem(await olga.post("/codec/decode", json={"payloads": [attempt]}), 422)
+    async with client_of(app, "acme/omar") as omar:
+        shown = (await omar.post("/codec/decode", json={"payloads": [theirs]})).json()
+        made = (await omar.post("/codec/encode", json=shown)).json()
+    assert "480000" in base64.b64decode(shown["payloads"][0]["data"]).decode()
+    assert "another tenant" in problem(await olga.post("/codec/decode", json=made), 422)["detail"]
+
+
 @pytest.mark.parametrize("path", ["/codec/decode", "/codec/encode"])
 @pytest.mark.parametrize(("user", "status"), [(None, 401), ("nobody", 401), ("alice", 403)])
 async def test_nobody_else_may_ask(app: FastAPI, path: str, user: str | None, status: int) -> None:
@@ -73,7 +104,7 @@ async def test_nobody_else_may_ask(app: FastAPI, path: str, user: str | None, st
 
 
 async def test_an_unknown_key_is_named(olga: AsyncClient) -> None:
-    sent = [await as_sent("x", data_converter(OTHER))]
+    sent = [await as_sent("x", of("default", OTHER))]
     said = problem(await olga.post("/codec/decode", json={"payloads": sent}), 422)
     told = "the key 'k0', which ROUTER_PAYLOAD_KEYS doesn't have (it has k1)"
     assert told in said["detail"]

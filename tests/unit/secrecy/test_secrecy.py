@@ -10,7 +10,12 @@ from collections.abc import Callable
 import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.api.failure.v1 import Failure
-from temporalio.converter import DataConverter
+from temporalio.converter import (
+    ActivitySerializationContext,
+    DataConverter,
+    SerializationContext,
+    WorkflowSerializationContext,
+)
 from temporalio.exceptions import ApplicationError
 
 from router.domain.errors import RouterError, UnreadablePayload
@@ -112,6 +117,7 @@ async def test_an_unknown_key_is_named_with_what_to_do(there: PayloadKeys, said:
         (bytes, {"messageType": b"another"}),
         (bytes, {"encryption-cipher": b"none"}),
         (bytes, {"encryption-key-id": b"new"}),
+        (bytes, {"encryption-tenant": b""}),
     ],
     ids=[
         "nothing",
@@ -121,6 +127,7 @@ async def test_an_unknown_key_is_named_with_what_to_do(there: PayloadKeys, said:
         "more metadata",
         "other cipher",
         "other key",
+        "a tenant",
     ],
 )
 async def test_what_was_changed_is_refused(
@@ -130,6 +137,28 @@ async def test_what_was_changed_is_refused(
     changed = Payload(metadata={**payload.metadata, **metadata}, data=data(payload.data))
     with pytest.raises(UnreadablePayload, match="isn't what was encrypted"):
         await EncryptingCodec(keys(OLD, NEW)).decode([changed])
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        WorkflowSerializationContext("default", "leave_request/acme/r1"),
+        ActivitySerializationContext(
+            *("default", "1", "notify", "router", "skill/a/acme/r2", "skill"), is_local=True
+        ),
+    ],
+)
+async def test_a_tenants_payloads_are_read_for_that_tenant_alone(
+    context: SerializationContext,
+) -> None:
+    converter = data_converter(keys(OLD))
+    (theirs,) = await converter.with_context(context).encode([WORDS])
+    own = WorkflowSerializationContext("default", "conversation/acme/c1")
+    assert await converter.with_context(own).decode([theirs]) == [WORDS]
+    for other in ("conversation/default/c1", "conversation/acme.cn/c1", "acme", ""):
+        elsewhere = converter.with_context(WorkflowSerializationContext("default", other))
+        with pytest.raises(UnreadablePayload, match="another tenant"):
+            await elsewhere.decode([theirs])
 
 
 @pytest.mark.parametrize("size", [0, 1, 256 * 1024, 2 * 1024 * 1024])

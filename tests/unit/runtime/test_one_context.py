@@ -1,8 +1,8 @@
-"""Workflows in the product's sandbox: their payloads are the same, and none is asked about."""
+"""Workflows in the product's sandbox: no workflow is asked whose its payloads are."""
 
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 
-from router.runtime.worker import ContextFreeRunner
+from router.runtime.worker import OneContextRunner
 from router.secrecy.codec import SharedConverter, data_converter
 from router.settings.values import PayloadKeys
 
@@ -23,7 +23,7 @@ class Prepared(WorkflowRunner):
 
 def test_the_runner_prepares_workflows_as_the_other_does() -> None:
     other = Prepared()
-    runner = ContextFreeRunner(other)
+    runner = OneContextRunner(other)
     runner.prepare_workflow("a workflow")
     runner.set_worker_level_failure_exception_types([ValueError])
     assert other.told == ["a workflow", [ValueError]]
