@@ -118,13 +118,16 @@ def askable(parameters: Schema) -> Askable:
     found = Askable()
     properties = mapping_in(parameters.get("properties"))
     needed = parameters.get("required") or []
+    taken = {*properties}
     for name, schema in properties.items():
         try:
             slot = slot_of(name, schema, required=name in needed, within=parameters)
         except Unaskable as reason:
             found.unaskable[name] = str(reason)
             continue
-        alias = slot_name(name, ({*properties} - {name}) | found.slots.keys())
+        taken.remove(name)
+        alias = slot_name(name, taken)
+        taken |= {name, alias}
         found.slots[alias] = slot
         found.arguments[alias] = name
     return found

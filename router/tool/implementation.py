@@ -7,18 +7,22 @@ say what the call is about. The world may move on before the call, so the tool k
 
 import inspect
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, Protocol, get_type_hints
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from jsonschema.exceptions import ValidationError as SchemaViolation
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
 from pydantic import JsonValue, ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from router.documents.regex import compiled, refused
 from router.domain.errors import Problem
 from router.domain.locale import Localised
 from router.tool.context import Dependencies, Provider, ToolContext, provider_of
@@ -101,6 +105,7 @@ def problem_at(place: tuple[int | str, ...], what: str, whole: str = "arguments"
     return f"{field}: {what}"
 
 
+_MOST_SHOWN = 20
 _SHOWN = 120
 """Characters of a message: it repeats the value that is wrong, however long that is."""
 
@@ -109,17 +114,20 @@ class ArgumentSchema:
     """The schema of a tool's arguments: an object, closed to names that it doesn't declare.
 
     References are followed within the schema only, never fetched. Raises `ValueError` where it
-    is no schema of an object.
+    is no schema of an object. One that a `SchemaReader` wrote `is_read`, and sound by itself.
     """
 
-    def __init__(self, schema: Mapping[str, JsonValue]) -> None:
+    def __init__(self, schema: Mapping[str, JsonValue], *, is_read: bool = False) -> None:
         if schema.get("type", "object") != "object":
             raise ValueError(f"it is of type {schema['type']!r}; write type: object")
-        try:
-            Draft202012Validator.check_schema(schema)
-        except SchemaError as error:
-            raise ValueError(f"it is no JSON Schema: {_said(error)}") from None
-        self.schema: dict[str, JsonValue] = {"type": "object", "properties": {}, **schema}
+        if not is_read:
+            _check(schema)
+        written: Any = schema
+        declared = written.get("properties", {}).items()
+        # Of any value is what is said to be just there, and what is needed and not described.
+        properties = {n: {} if each is True else each for n, each in declared if each is not False}
+        properties |= {n: {} for n in written.get("required", []) if n not in properties}
+        self.schema: dict[str, JsonValue] = {"type": "object", **schema, "properties": properties}
 
     def problems(self, arguments: Mapping[str, JsonValue]) -> list[str]:
         """What is wrong with the arguments, as `field: what`; empty where nothing is."""
@@ -128,7 +136,8 @@ class ArgumentSchema:
         is_open = self.schema.get("additionalProperties", False) is not False
         unknown = [] if is_open else sorted(set(arguments) - set(names))
         try:
-            found = sorted(self._validator.iter_errors(dict(arguments)), key=lambda e: e.json_path)
+            first = islice(self._validator.iter_errors(dict(arguments)), _MOST_SHOWN)
+            found = sorted(first, key=lambda e: e.json_path)
         except (Unresolvable, RecursionError) as error:
             return [problem_at((), f"they can't be checked: {str(error)[:_SHOWN]}")]
         return [
@@ -143,10 +152,41 @@ class ArgumentSchema:
         return {n: v for n, v in arguments.items() if v is not None or n in needed}
 
     @cached_property
-    def _validator(self) -> Draft202012Validator:
-        return Draft202012Validator(
+    def _validator(self) -> Validator:
+        checked: Validator = _LINEAR(
             self.schema, format_checker=Draft202012Validator.FORMAT_CHECKER, registry=Registry()
         )
+        return checked
+
+
+def _check(schema: Mapping[str, JsonValue]) -> None:
+    """Raise `ValueError` where it is no schema, or one that would be checked by backtracking."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise ValueError(f"it is no JSON Schema: {_said(error)}") from None
+    for key, value in _keywords(schema):
+        if key == "patternProperties":
+            raise ValueError("it has patternProperties; name the properties, or allow any others")
+        if key == "pattern" and isinstance(value, str) and (fault := refused(value)):
+            raise ValueError(f"the pattern {value!r:.80} {fault.what}; {fault.remedy}")
+
+
+def _keywords(value: Any) -> Iterator[tuple[str, Any]]:
+    for inner in value if isinstance(value, list) else ():
+        yield from _keywords(inner)
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield key, inner
+        yield from _keywords(inner)
+
+
+def _fits(_: object, pattern: str, value: object, __: object) -> Iterator[SchemaViolation]:
+    if isinstance(value, str) and not compiled(pattern).search(value):
+        yield SchemaViolation(f"{value!r:.80} does not match {pattern!r:.80}")
+
+
+_LINEAR = extend(Draft202012Validator, {"pattern": _fits})  # type: ignore[no-untyped-call]
+"""Patterns are RE2: Python's own expressions can be made to run for ever."""
 
 
 def _said(error: SchemaViolation | SchemaError) -> str:

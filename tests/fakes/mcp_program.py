@@ -1,10 +1,12 @@
 """An MCP server that is a program, and does what servers shouldn't: run as a script.
 
     mcp_program.py [--after FIFO] [--deaf] [--notes FILE] [--name NAME] [--described WORDS]
+                   [--tools FILE]
 
 `--after` answers nothing before somebody has written to the pipe; `--deaf` ignores the end of
 its input and SIGTERM, and has a child that does so too; `--notes` gets a line for each call;
-`crash` with another name than `--name` is an echo; `--described` is what tools say of themselves.
+`crash` with another name than `--name` is an echo; `--described` is what tools say of themselves;
+`--tools` are listed in place of its own.
 Its tools are what they are called. It speaks JSON-RPC by hand, so that it can break it.
 """
 
@@ -44,10 +46,11 @@ ANNOTATIONS = {
 
 
 class Server:
-    def __init__(self, name: str, notes: Path | None, described: str) -> None:
-        self.name = name
-        self.described = described
-        self.notes = notes
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.name: str = given.name
+        self.described: str = given.described
+        self.tools = json.loads(given.tools.read_text()) if given.tools else []
+        self.notes: Path | None = given.notes
         self.schemas = dict(SCHEMAS)
         self.asking: dict[str, Callable[[dict[str, Any]], None]] = {}
         self.numbers = itertools.count(1)
@@ -83,7 +86,7 @@ class Server:
             }
             for name, schema in self.schemas.items()
         ]
-        self.say(id=number, result={"tools": [*tools, tools[0]]})
+        self.say(id=number, result={"tools": self.tools or [*tools, tools[0]]})
 
     def resources_list(self, number: int, _: dict[str, Any]) -> None:
         listed = [{"uri": "memo://one", "name": "One", "description": INJECTED}]
@@ -118,6 +121,9 @@ class Server:
     def do_echo(self, number: int, given: dict[str, Any]) -> None:
         self.result(number, json.dumps(given))
 
+    def do_structured(self, number: int, given: dict[str, Any]) -> None:
+        self.say(id=number, result={"content": [], "structuredContent": given})
+
     def do_crash(self, number: int, given: dict[str, Any]) -> None:
         if given.get("text", self.name) == self.name:
             print("about to crash", file=sys.stderr, flush=True)
@@ -143,6 +149,9 @@ class Server:
 
     def do_ask(self, number: int, given: dict[str, Any]) -> None:
         self.elicit(number, f"Which seat for {given.get('text')}?", {"seat": {"type": "string"}})
+
+    def do_misask(self, number: int, given: dict[str, Any]) -> None:
+        self.elicit(number, "Which?", {"seat": {"type": "string", "enum": 5, "enumNames": 5}})
 
     def do_order(self, number: int, given: dict[str, Any]) -> None:
         sizes = {"type": "string", "title": "Size", "enum": ["s", "l"], "enumNames": ["Cup", "Mug"]}
@@ -205,6 +214,7 @@ def main() -> None:
     parser.add_argument("--notes", type=Path)
     parser.add_argument("--name", default="")
     parser.add_argument("--described", default="Does {}.")
+    parser.add_argument("--tools", type=Path)
     given = parser.parse_args()
     if given.after:
         given.after.read_text()
@@ -212,7 +222,7 @@ def main() -> None:
         child = "import signal; signal.signal(15, signal.SIG_IGN)\nwhile True: signal.pause()"
         subprocess.Popen([sys.executable, "-c", child])
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    Server(given.name, given.notes, given.described).serve()
+    Server(given).serve()
     if given.deaf:
         ignore_everything()
 

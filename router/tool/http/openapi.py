@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from router.documents.document import Place, Unreadable, read_document, read_text
 from router.documents.references import Dangling, References
+from router.documents.schema import SchemaReader
 from router.documents.strict_json import ANY_DEPTH, strict_json
 from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
@@ -41,19 +42,8 @@ from router.tool.implementation import ArgumentSchema
 from router.tool.labels import labelled
 from router.tool.tool import titled
 
-DEEPEST = 12
-"""Levels of a schema; what lies deeper may be anything, which the server will judge."""
-MOST_SCHEMA_NODES = 5_000
-"""Of one schema, written out: references to references grow faster than any file shows."""
-
-_KEPT = frozenset(
-    (
-        *("type", "title", "description", "enum", "const", "default", "examples", "format"),
-        *("pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"),
-        *("exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "required"),
-    )
-)
-_LISTS = ("anyOf", "oneOf", "allOf")
+HOPS = 12
+"""References that lead to references, followed for one object."""
 
 
 class Unsuitable(Exception):
@@ -69,11 +59,10 @@ class OpenApiReferences:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._references = References(document)
-        self._nodes = 0
 
     def resolved(self, value: Any) -> dict[str, Any]:
         """The object itself, where `value` refers to one; raises `Unsuitable`."""
-        for _ in range(DEEPEST):
+        for _ in range(HOPS):
             if not isinstance(value, dict):
                 return {}
             if "$ref" not in value:
@@ -82,9 +71,12 @@ class OpenApiReferences:
         raise Unsuitable("its references lead in a circle", "mend the document")
 
     def schema(self, value: Any) -> dict[str, Any]:
-        """A schema as JSON Schema 2020-12, without references: those to itself are anything."""
-        self._nodes = 0
-        return self._written_out(value, ())
+        """A schema written out; raises `Unsuitable`."""
+        try:
+            return SchemaReader(self._references).read(value)
+        except ValueError as error:
+            what, _, remedy = str(error).partition("; ")
+            raise Unsuitable(what, remedy) from None
 
     def _target(self, reference: Any) -> Any:
         if not isinstance(reference, str) or not reference.startswith("#"):
@@ -94,66 +86,6 @@ class OpenApiReferences:
             return self._references.target(reference)
         except Dangling:
             raise Unsuitable(f"there is no {reference:.80}", "mend the document") from None
-
-    def _written_out(self, value: Any, above: tuple[str, ...]) -> dict[str, Any]:
-        self._nodes += 1
-        if self._nodes > MOST_SCHEMA_NODES:
-            raise Unsuitable("its schema is too large", "select operations with smaller ones")
-        if not isinstance(value, dict) or len(above) >= DEEPEST:
-            return {}
-        reference = value.get("$ref")
-        if isinstance(reference, str):
-            if reference in above:
-                return {}
-            return self._written_out(self._target(reference), (*above, reference))
-        return self._plain(value, (*above, ""))
-
-    def _plain(self, value: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
-        schema = {key: inner for key, inner in value.items() if key in _KEPT}
-        for key in ("items", "additionalProperties"):
-            inner = value.get(key)
-            if isinstance(inner, dict | bool):
-                is_flag = isinstance(inner, bool)
-                schema[key] = inner if is_flag else self._written_out(inner, above)
-        if isinstance(properties := value.get("properties"), dict):
-            written = {name: self._written_out(each, above) for name, each in properties.items()}
-            for name, each in properties.items():
-                if isinstance(each, dict) and each.get("readOnly") is True:
-                    del written[name]
-            schema["properties"] = written
-        for key in _LISTS:
-            if isinstance(each_of := value.get(key), list):
-                schema[key] = [self._written_out(each, above) for each in each_of]
-        return _merged(_modern(schema, value))
-
-
-def _modern(schema: dict[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    """What 3.0 says in its own way, as JSON Schema says it since."""
-    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(flag := schema.get(exclusive), bool):
-            del schema[exclusive]
-            if flag and bound in schema:
-                schema[exclusive] = schema.pop(bound)
-    if written.get("nullable") is True and isinstance(schema.get("type"), str):
-        schema["type"] = [schema["type"], "null"]
-        if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
-            schema["enum"] = [*schema["enum"], None]
-    if isinstance(required := schema.get("required"), list) and "properties" in schema:
-        schema["required"] = [name for name in required if name in schema["properties"]]
-    return schema
-
-
-def _merged(schema: dict[str, Any]) -> dict[str, Any]:
-    """With the parts of an `allOf` in one object, where they are objects: forms can show those."""
-    parts = schema.get("allOf")
-    if not parts or not all("properties" in part for part in parts):
-        return schema
-    whole = {key: value for key, value in schema.items() if key != "allOf"}
-    objects = [*parts, whole] if "properties" in whole else parts
-    whole["type"] = "object"
-    whole["properties"] = {n: each for part in objects for n, each in part["properties"].items()}
-    whole["required"] = sorted({n for part in objects for n in part.get("required", [])})
-    return whole
 
 
 MOST_DESCRIBED = 1000
@@ -432,7 +364,7 @@ class _Selection:
                 place = ("tools", operation.id, "labels", label)
                 remedy = _known(label, taken.properties, taken.properties)
                 self._complain(place, f"{operation.id} takes no {label[:40]}", remedy)
-            schema = ArgumentSchema(labelled(taken.schema, words.labels))
+            schema = ArgumentSchema(labelled(taken.schema, words.labels), is_read=True)
         except Unsuitable as unsuitable:
             what = f"{operation.id}: {unsuitable.fault.what}"
             self._complain(("operations",), what, unsuitable.fault.remedy)

@@ -42,6 +42,7 @@ class Servers:
         self._tools: dict[str, list[Tool]] = {}
         self._titles: dict[str, list[Localised]] = {}
         self._source = SourceLine(str(file), 1)
+        self._offering = asyncio.Lock()
         self.connections = {
             name: McpConnection(name, entry, inherited, partial(self._changed, name))
             for name, entry in entries.items()
@@ -79,17 +80,23 @@ class Servers:
                 await self._offer(other)
 
     async def _offer(self, name: str) -> None:
-        connections = [*self._ways(name)]
-        listing = next((c.listing for c in connections if c.listing is not None), None)
-        if listing is not None:
-            entry = self.connections[name].entry
-            self._tools[name] = ServerOffer(name, entry, listing, connections, self._source).tools()
-            # This server's tools, and those of others that are called otherwise beside them.
-            for server, tools in told_apart(self._tools).items():
-                titles = [tool.title for tool in tools]
-                if server == name or titles != self._titles.get(server):
-                    self._titles[server] = titles
-                    await self._publish(server, tools)
+        async with self._offering:
+            connections = [*self._ways(name)]
+            listing = next((c.listing for c in connections if c.listing is not None), None)
+            if listing is not None:
+                entry = self.connections[name].entry
+                offer = ServerOffer(name, entry, listing, connections, self._source)
+                # What strangers describe is read beside the loop: there may be much of it.
+                self._tools[name] = await asyncio.to_thread(offer.tools)
+                await self._publish_again(name)
+
+    async def _publish_again(self, name: str) -> None:
+        """This server's tools, and those of others that are called otherwise beside them."""
+        for server, tools in told_apart(self._tools).items():
+            titles = [tool.title for tool in tools]
+            if server == name or titles != self._titles.get(server):
+                self._titles[server] = titles
+                await self._publish(server, tools)
 
     def _ways(self, name: str) -> list[McpConnection]:
         """The server, what stands in for it, and what for that in turn; each once."""

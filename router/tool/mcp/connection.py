@@ -156,7 +156,10 @@ async def sieved(
     log: logging.Logger,
     ended: Callable[[], None] | None,
 ) -> AsyncIterator[TransportStreams]:
-    """The same streams; lists of tools that come in hold only tools, and `ended` hears the end."""
+    """The same streams; lists of tools that come in hold only tools, and `ended` hears the end.
+
+    A tool has no schema of what it answers: the library would check that by any expression of it.
+    """
     async with transport as (incoming, outgoing):
         yield _Sieve(incoming, log, ended), outgoing
 
@@ -211,17 +214,23 @@ class _Sieve:
         except ValidationError as error:
             self._log.info("a tool is left out: %s", visible(str(error.errors()[0]["msg"]), 200))
             return False
-        if tool.input_schema.get("type") == "object":
-            return True
-        name = visible(tool.name, 80)
-        self._log.info("the tool %s is left out: its arguments are no object", name)
-        return False
+        listed.pop("outputSchema", None)
+        why = "" if tool.input_schema.get("type") == "object" else "its arguments are no object"
+        if len(json.dumps(listed, ensure_ascii=False)) > LONGEST_TOOL:
+            why = f"it is described in more than {LONGEST_TOOL} characters"
+        if why:
+            self._log.info("the tool %s is left out: %s", visible(tool.name, 80), why)
+        return not why
 
+
+LONGEST_TOOL = 256 * 1024
+"""Characters of JSON: of one tool, with all that its server says of it."""
 
 MOST_ASKED = 5
 LONGEST_SCHEMA = 8 * 1024
 """Of a form, as JSON: a longer one is nothing that a person would fill in."""
 LONGEST_URL = 2000
+_NO_FORM = {"too_long": True}
 
 NOBODY = types.ErrorData(
     code=types.INVALID_REQUEST,
@@ -259,10 +268,13 @@ def _elicitation(params: types.ElicitRequestParams) -> Elicitation:
     if isinstance(params, types.ElicitRequestURLParams):
         what["url"] = visible(params.url, LONGEST_URL)
     else:
-        what["schema_"] = worded_schema(params.requested_schema)
+        try:
+            what["schema_"] = worded_schema(params.requested_schema)
+        except ValueError:
+            what["schema_"] = _NO_FORM
     text = json.dumps(what, sort_keys=True, ensure_ascii=False)
     if len(text.encode()) > LONGEST_SCHEMA:
-        what["schema_"] = {"too_long": True}
+        what["schema_"] = _NO_FORM
     key = sha256(text.encode()).hexdigest()[:16]
     return Elicitation(key=key, **what)
 

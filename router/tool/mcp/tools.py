@@ -423,7 +423,8 @@ class ServerOffer:
     def _tool(self, asked: Extra, name: str) -> Tool | None:
         entry = self.entry.entry(asked.name)
         try:
-            schema = ArgumentSchema(labelled(asked.parameters, entry.labels))
+            read = worded_schema(asked.parameters)
+            schema = ArgumentSchema(labelled(read, entry.labels), is_read=True)
         except ValueError as error:
             _log.warning("the tool %s is left out, for its arguments' schema: %s", name, error)
             return None
@@ -465,7 +466,7 @@ def _asking(tool: types.Tool, name: str) -> Extra:
         tool.name,
         Localised(zh=words, en=words),
         wording(tool.description or "") or called,
-        worded_schema(tool.input_schema),
+        tool.input_schema,
         lambda listing: listing.has(tool.name),
         question_for(tool.name, name),
         usual="write",

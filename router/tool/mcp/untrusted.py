@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.documents.references import References
+from router.documents.schema import SchemaReader
 from router.tool.results import DEEPEST
 
 LONGEST_DESCRIPTION = 1000
@@ -48,8 +50,12 @@ def visible_value(value: Any, deepest: int = DEEPEST) -> Any:
 
 
 def worded_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """A JSON Schema whose titles and descriptions are wording; what it demands is untouched."""
-    return {key: _worded(key, value, DEEPEST) for key, value in schema.items()}
+    """A JSON Schema written out, whose titles and descriptions are wording.
+
+    Raises `ValueError` where it is none, or too large.
+    """
+    read = SchemaReader(References(schema)).read(dict(schema))
+    return {key: _worded(key, value, DEEPEST) for key, value in read.items()}
 
 
 def _worded(key: str, value: JsonValue, deepest: int) -> JsonValue:

@@ -273,11 +273,24 @@ def test_a_value_that_is_wrong_at_length_is_not_repeated_at_length() -> None:
         ({"type": "array"}, "write type: object"),
         ({"type": "object", "properties": 3}, "it is no JSON Schema"),
         ({"properties": {"a": {"type": "text"}}}, "it is no JSON Schema"),
+        ({"properties": {"a": {"pattern": "(?=a)"}}}, r"isn't RE2: .*; match the whole phrase"),
+        ({"patternProperties": {"^a": {}}}, "name the properties"),
     ],
 )
 def test_what_is_no_schema_of_an_object_is_refused(schema: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         ArgumentSchema(schema)
+
+
+def test_a_pattern_is_checked_without_backtracking() -> None:
+    schema = {"properties": {"a": {"type": "string", "pattern": "^(a|a)*$"}}}
+    assert problems({"a": "a" * 60}, schema) == []
+    (problem,) = problems({"a": "a" * 60 + "!"}, schema)
+    assert problem.endswith("!' does not match '^(a|a)*$'")
+
+
+def test_what_is_needed_and_not_described_may_be_anything() -> None:
+    assert problems({"a": 1, "b": [2]}, {"properties": {"a": True}, "required": ["b"]}) == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,181 @@
+"""JSON Schemas that strangers wrote, as ones that cost whoever uses them little.
+
+What is read has no references, no depths, and no more of it than a form or a model can use; every
+keyword that is left has a value of its kind, so that it is sound by itself. It admits whatever the
+stranger's does: what is left out there may be anything, and its author will judge that.
+"""
+
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any
+
+from router.documents.references import Dangling, References
+from router.documents.regex import refused
+
+DEEPEST = 12
+"""Levels of a schema; what lies deeper may be anything."""
+MOST_NODES = 5_000
+"""Of one schema, written out: references to references grow faster than any file shows."""
+LONGEST_REFERENCE = 500
+LONGEST = 256 * 1024
+"""Characters of what one demands, such as the values to choose from."""
+
+_TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_Check = Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value)) and len({*value}) == len(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
+
+
+def _is_count(value: Any) -> bool:
+    return _is_number(value) and value >= 0 and (isinstance(value, int) or value.is_integer())
+
+
+def _is_type(value: Any) -> bool:
+    named = [value] if isinstance(value, str) else value
+    return _are_names(named) and bool(named) and _TYPES.issuperset(named)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+_KEPT: dict[str, _Check] = {
+    **dict.fromkeys(("title", "description", "format", "pattern", "x-zh"), _is_text),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
+    **dict.fromkeys(("minProperties", "maxProperties"), _is_count),
+    **dict.fromkeys(("enum", "examples", "enumNames"), _is_list),
+    **dict.fromkeys(("const", "default"), lambda _: True),
+    "multipleOf": lambda value: _is_number(value) and value > 0,
+    "uniqueItems": lambda value: isinstance(value, bool),
+    "required": _are_names,
+    "type": _is_type,
+    "x-zh-enum": lambda value: isinstance(value, dict),
+}
+
+
+class SchemaReader:
+    """Writes schemas of one document out; nothing outside it is ever read."""
+
+    def __init__(self, references: References) -> None:
+        self._references = references
+        self._nodes = 0
+        self._length = 0
+
+    def read(self, value: Any) -> dict[str, Any]:
+        """A schema as JSON Schema 2020-12, without references: those to itself are anything.
+
+        Raises `ValueError` with what is wrong with it, and what would be right.
+        """
+        self._nodes = self._length = 0
+        return self._written_out(value, ())
+
+    def _written_out(self, value: Any, above: tuple[str, ...]) -> dict[str, Any]:
+        self._nodes += 1
+        if self._nodes > MOST_NODES or self._length > LONGEST:
+            raise ValueError("its schema is too large; use what has a smaller one")
+        if not isinstance(value, dict) or len(above) >= DEEPEST:
+            return {}
+        reference = value.get("$ref")
+        if isinstance(reference, str):
+            if reference in above or reference == "#":
+                return {}
+            # What stands beside a reference says it closer: it wins.
+            there = self._written_out(self._target(reference), (*above, reference))
+            return {**there, **self._demands(_modern(value))}
+        return self._plain(value, (*above, ""))
+
+    def _target(self, reference: str) -> Any:
+        if not reference.startswith("#"):
+            what = f"it refers to {reference!r:.80}, outside the document"
+            raise ValueError(f"{what}; bundle the document into one file")
+        if not reference.startswith("#/") or len(reference) > LONGEST_REFERENCE:
+            # What is found by a name of its own is looked for all over the document, each time.
+            raise ValueError(f"it refers to {reference!r:.80}; write the path, as in #/$defs/it")
+        try:
+            return self._references.target(reference)
+        except Dangling:
+            raise ValueError(f"there is no {reference:.80}; mend the document") from None
+
+    def _plain(self, value: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
+        schema = self._demands(_modern(value))
+        for key in ("items", "additionalProperties"):
+            inner = value.get(key)
+            if isinstance(inner, dict | bool):
+                is_flag = isinstance(inner, bool)
+                schema[key] = inner if is_flag else self._written_out(inner, above)
+        if "patternProperties" in value:
+            schema.pop("additionalProperties", None)
+        if isinstance(properties := value.get("properties"), dict):
+            given = {name: each for name, each in properties.items() if not _is_never_given(each)}
+            schema["properties"] = {n: self._written_out(each, above) for n, each in given.items()}
+            never = properties.keys() - given.keys()
+            if "required" in schema:
+                schema["required"] = [name for name in schema["required"] if name not in never]
+        for key in _LISTS:
+            if isinstance(each_of := value.get(key), list) and each_of:
+                schema[key] = [self._written_out(each, above) for each in each_of]
+        return _merged(_with_choices(schema))
+
+    def _demands(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """What it says of the value itself; what RE2 doesn't take is left to whoever wrote it."""
+        kept = {key: inner for key, inner in value.items() if key in _KEPT}
+        for key, inner in kept.items():
+            if not _KEPT[key](inner):
+                remedy = "see json-schema.org"
+                raise ValueError(f"it is no JSON Schema: its {key} is {inner!r:.60}; {remedy}")
+            self._length += len(str(inner))
+        if "pattern" in kept and refused(kept["pattern"]) is not None:
+            del kept["pattern"]
+        return kept
+
+
+def _is_never_given(value: Any) -> bool:
+    return value is False or (isinstance(value, dict) and value.get("readOnly") is True)
+
+
+def _modern(written: Mapping[str, Any]) -> dict[str, Any]:
+    """What OpenAPI 3.0 says in its own way, as JSON Schema says it since."""
+    schema = dict(written)
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(flag := schema.get(exclusive), bool):
+            del schema[exclusive]
+            if flag and bound in schema:
+                schema[exclusive] = schema.pop(bound)
+    if written.get("nullable") is True and isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+        if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+            schema["enum"] = [*schema["enum"], None]
+    return schema
+
+
+def _with_choices(schema: dict[str, Any]) -> dict[str, Any]:
+    """With no choice of exactly one where one admits anything: it would refuse all others."""
+    if {} in schema.get("oneOf", []):
+        schema.setdefault("anyOf", schema["oneOf"])
+        del schema["oneOf"]
+    return schema
+
+
+def _merged(schema: dict[str, Any]) -> dict[str, Any]:
+    """With the parts of an `allOf` in one object, where they are objects: forms can show those."""
+    parts = schema.get("allOf")
+    if not parts or not all("properties" in part for part in parts):
+        return schema
+    whole = {key: value for key, value in schema.items() if key != "allOf"}
+    objects = [*parts, {"properties": {}, **whole}]
+    whole["type"] = "object"
+    whole["properties"] = {n: each for part in objects for n, each in part["properties"].items()}
+    whole["required"] = sorted({n for part in objects for n in part.get("required", [])})
+    return whole

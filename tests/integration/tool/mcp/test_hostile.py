@@ -1,0 +1,118 @@
+"""What servers of strangers send to stop the process that reads it."""
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.domain.errors import AnswersNeeded
+from router.llm.schema import portable, restored
+from router.retrieval.index import card
+from router.routing.offer import Offer
+from router.routing.tool_form import form_of, inquiry_of
+from router.tool.mcp.file import ToolEntry
+from tests.integration.tool.mcp.conftest import House, Open, program
+
+ENDLESS = "^(a|a)*$"
+"""Which Python's own expressions try in 2^n ways on n letters and another sign."""
+LETTERS = "a" * 60 + "!"
+
+
+def takes(a: Any, **defs: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": a}, "$defs": defs}
+
+
+def refers(to: object) -> dict[str, str]:
+    return {"$ref": f"#/$defs/{to}"}
+
+
+TAKES = takes({"type": "string"})
+DOUBLING = {f"d{n}": {"allOf": [refers(f"d{n + 1}")] * 2} for n in range(30)}
+STOPPING: dict[str, dict[str, Any]] = {
+    "cubic": takes(refers("all"), all={"allOf": [refers("all")] * 600}),
+    "wide": takes({"allOf": [refers(n) for n in range(170)]}, **{str(n): {} for n in range(170)}),
+    "doubling": takes(refers("d0"), **DOUBLING, d30={"type": "string"}),
+    "expression": takes({"type": "string", "pattern": ENDLESS}),
+    "expressions": {**takes({}), "patternProperties": {ENDLESS: {}}},
+    "named": takes({"allOf": [{"$ref": "#n"}] * 4000}, it={"$anchor": "n"}),
+    "long": takes({"enum": ["x" * 100_000, "y" * 200_000]}),
+    "circle": takes(refers("one"), one=refers("two"), two=refers("one")),
+    "elsewhere": takes({"$ref": "http://127.0.0.1:1/schema.json"}),
+    "infinite": takes({"type": "string", "maxLength": 1e400}),
+}
+ODD: dict[str, dict[str, Any]] = {
+    "ghost": {"type": "object", "properties": {"id": True, "no": False}, "required": ["ghost"]},
+    "ahead": takes({"type": "string", "pattern": "^(?!x).*$"}),
+    "self": takes({"oneOf": [{"type": "string"}, {"$ref": "#"}]}),
+}
+"""Of honest servers."""
+
+
+Listed = Callable[..., Awaitable[House]]
+
+
+@pytest.fixture
+def listed(open_house: Open, tmp_path: Path) -> Listed:
+    """A server whose tools are so described."""
+
+    async def of(**tools: dict[str, Any]) -> House:
+        listed = [{"name": name, "inputSchema": TAKES} | more for name, more in tools.items()]
+        (tmp_path / "tools").write_text(json.dumps(listed))
+        reads = dict.fromkeys(tools, ToolEntry(permission="read"))
+        house = await open_house(it=program("--tools", str(tmp_path / "tools"), tools=reads))
+        await house.has("it")
+        return house
+
+    return of
+
+
+def described(schemas: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {name: {"inputSchema": schema} for name, schema in schemas.items()}
+
+
+async def test_a_schema_that_would_stop_the_process_is_bounded_or_costs_its_tool(
+    listed: Listed,
+) -> None:
+    house = await listed(**described(STOPPING | ODD))
+    there = {name.removeprefix("it__"): tool for name, tool in house.tools["it"].items()}
+    assert STOPPING.keys() - there.keys() == {"named", "long", "elsewhere", "infinite"}
+    functions = {f.name: f for f in Offer(tools=house.tools["it"]).functions}
+    for name, tool in there.items():
+        assert portable(functions[f"it__{name}"].parameters)
+        assert restored({"a": LETTERS}, tool.parameters)
+        assert card(tool.capability)
+        form_of(tool)
+        tool.implementation.problems({"a": LETTERS})
+
+
+async def test_what_honest_servers_say_oddly_is_offered_and_can_be_called(listed: Listed) -> None:
+    house = await listed(**described(ODD))
+    assert await house.call("it__ghost", id=1, ghost="x") == '{"id": 1, "ghost": "x"}'
+    assert house["it__ghost"].implementation.problems({"no": 1, "ghost": 1})
+    assert await house.call("it__ahead", a="x") == '{"a": "x"}'
+    assert await house.call("it__self", a="x") == '{"a": "x"}'
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"pattern": ENDLESS}}},
+        {"properties": {"a": STOPPING["doubling"]["properties"]["a"]}, "$defs": DOUBLING},
+        {"required": ["what it never gives"]},
+        {"type": "nonsense"},
+    ],
+)
+async def test_a_schema_of_answers_checks_none(listed: Listed, schema: dict[str, Any]) -> None:
+    house = await listed(structured={"outputSchema": {"type": "object", **schema}})
+    assert await house.call("it__structured", a=LETTERS) == {"a": LETTERS}
+
+
+async def test_a_question_in_a_form_that_is_none_is_one_of_yes_and_no(listed: Listed) -> None:
+    house = await listed(misask={})
+    with pytest.raises(AnswersNeeded) as needed:
+        await house.call("it__misask", a="x")
+    inquiry = inquiry_of(needed.value.asked, house["it__misask"].title, "call", ())
+    assert inquiry is not None
+    assert [slot.type for slot in inquiry.slots.values()] == ["boolean"]
