@@ -93,6 +93,8 @@ class Services:
     offered: Offers
     reader: Reads
     index: CapabilityIndex
+    page_token: str | None = None
+    """What a browser has to show once, under `dev`; None: nothing."""
 
     @property
     def fairness(self) -> Fairness:

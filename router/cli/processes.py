@@ -16,6 +16,7 @@ from router.channels.platforms import PREFIXES
 from router.channels.registry import configured
 from router.domain.errors import MisconfiguredError
 from router.runtime import process
+from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
 from router.runtime.process import ProcessTelemetry, observed, settle, until_told_to_stop
 from router.runtime.server import Ports, api_server, listening
@@ -49,6 +50,9 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
             async with serving as task:
                 settle()
                 log.info("the API listens on http://%s:%d", host, port)
+                if settings.auth == "dev":
+                    file = settings.data / ADMISSION
+                    log.info("a browser opens /?token=… first, with what stands in %s", file)
                 await process.forever([task])
 
 

@@ -12,6 +12,14 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def names_this_machine(host: str) -> bool:
+    """Whether a `Host` header does: one that doesn't is from a page whose name leads here."""
+    try:
+        return is_loopback(urlsplit(f"//{host}").hostname or "")
+    except ValueError:
+        return False
+
+
 def may_be_proxied(url: str) -> bool:
     """Whether a proxy of the environment may carry what is sent to `url`: never to this machine."""
     try:

@@ -87,7 +87,7 @@ class ServerMemory:
         fresh = path.with_suffix(".new")
         kept = {endpoint: sorted(refused) for endpoint, refused in self._refused.items()}
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             fresh.write_text(json.dumps(kept, sort_keys=True, ensure_ascii=False), "utf-8")
             fresh.replace(path)
         except OSError as error:

@@ -180,7 +180,7 @@ class VectorFile:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise sqlite3.OperationalError(str(error)) from error
             connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, check_same_thread=False)

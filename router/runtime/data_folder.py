@@ -2,15 +2,20 @@
 
 import fcntl
 import os
+import secrets
+import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from router.domain.errors import MisconfiguredError
 
 LOCK = "dev.lock"
+ADMISSION = "dev.token"
+TOKEN_BYTES = 32
+PRIVATE = 0o700
 PATIENCE = 2.0
 """Seconds to wait for a predecessor that was killed a moment ago and is still being buried."""
 
@@ -66,12 +71,42 @@ def _held(lock: int) -> bool:
 
 
 def made(path: Path) -> Path:
-    """The folder, made where there is none. Raises `MisconfiguredError`: it can't be."""
+    """The folder, made where there is none, and open to its owner alone.
+
+    Raises `MisconfiguredError`: it can't be made. One that all may write into, such as `/tmp`, or
+    that is somebody else's, stays as it is.
+    """
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        found = path.stat()
+        if found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX:
+            path.chmod(PRIVATE)
     except OSError as error:
         raise _unwritable(path, error) from None
     return path
+
+
+def page_token(path: Path) -> str:
+    """What a browser has to show once, made at the first time and kept in the folder.
+
+    Raises `MisconfiguredError`: it can't be written, or isn't what was.
+    """
+    file = made(path) / ADMISSION
+    fresh = file.with_name(f"{ADMISSION}.{os.getpid()}")
+    try:
+        if not file.exists():
+            opened = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(opened, "w") as written:
+                written.write(secrets.token_urlsafe(TOKEN_BYTES))
+            with suppress(FileExistsError):  # another was first
+                os.link(fresh, file)
+            fresh.unlink()
+        token = file.read_text(errors="replace").strip()
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    if len(token) < TOKEN_BYTES:
+        raise MisconfiguredError(f"{file} is damaged: delete it, and start again for a new token")
+    return token
 
 
 def _unwritable(path: Path, error: OSError) -> MisconfiguredError:

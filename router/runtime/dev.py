@@ -6,6 +6,7 @@ ends with status 1: its state is on disk, and starting again is safer than half 
 """
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -18,7 +19,7 @@ from temporalio.client import Client
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import Unavailable
 from router.runtime import process, temporal_server
-from router.runtime.data_folder import DataFolder, claimed
+from router.runtime.data_folder import DataFolder, claimed, page_token
 from router.runtime.process import ProcessTelemetry, settle, until_told_to_stop
 from router.runtime.server import Ports, api_server, opened
 from router.runtime.temporal import connect
@@ -71,6 +72,7 @@ def run(ports: Ports, data: Path | None = None) -> None:
         worker_version=None,  # nobody would make it current, and then nothing runs
     )
     temporal_server.binary()
+    os.umask(0o077)  # databases, logs and files are their owner's alone, Temporal's among them
     with claimed(settings.data) as folder, opened(ports) as listening:
         asyncio.run(until_told_to_stop(_serve(settings, ports, folder, listening)))
 
@@ -92,7 +94,7 @@ async def _serve(
                 await process.unless_one_ends(running, answering)
                 settle()
                 addresses = {
-                    "chat page": f"{ports.api_url}/",
+                    "chat page": ports.page_url(page_token(folder.path)),
                     "REST API": f"{ports.api_url}/v1",
                     "API docs": f"{ports.api_url}/docs",
                     "Temporal UI": ports.ui_url,

@@ -23,6 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from router.api import errors, openapi, routes
 from router.api.dependencies import AppState, Services
+from router.api.dev_access import PARAMETER, DevAccess
 from router.api.middleware import CodecOrigin, ObservabilityMiddleware, SafeHeaders
 from router.api.params import BodyLimit
 from router.api.routes import codec, page, people
@@ -30,6 +31,7 @@ from router.channels.registry import mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.runtime.composition import Parts
+from router.runtime.data_folder import page_token
 from router.store.flow_runs import Runs
 from router.telemetry.metrics import APPROVALS, CONVERSATIONS, OLDEST_APPROVAL
 
@@ -81,7 +83,7 @@ class Api(FastAPI):
 
 def create_app(services: Services) -> FastAPI:
     """The API over these services, ready for any ASGI server."""
-    state = AppState.beginning(services)
+    state, settings = AppState.beginning(services), services.settings
     platforms = mounted(state)
 
     @asynccontextmanager
@@ -107,11 +109,12 @@ def create_app(services: Services) -> FastAPI:
     app.state.shared = state
     # Add what every request passes through; the last one added is the first it meets.
     app.add_middleware(BodyLimit, others=routes.bodies())
-    app.add_middleware(CodecOrigin, prefix=codec.PREFIX, origin=services.settings.temporal_ui)
+    app.add_middleware(CodecOrigin, prefix=codec.PREFIX, origin=settings.temporal_ui)
+    if settings.auth == "dev":
+        app.include_router(people.sign_in)
+        app.add_middleware(DevAccess, services.page_token, codec.PREFIX, settings.temporal_ui)
     app.add_middleware(SafeHeaders)
     app.add_middleware(ObservabilityMiddleware)
-    if services.settings.auth == "dev":
-        app.include_router(people.sign_in)
     for router in platforms.routers:
         app.include_router(router)
     page.mount_assets(app)
@@ -148,6 +151,10 @@ class Ports:
     def api_url(self) -> str:
         """The REST API and the chat page."""
         return f"http://{LOOPBACK}:{self.api}"
+
+    def page_url(self, token: str) -> str:
+        """The chat page, for a browser that comes for the first time."""
+        return f"{self.api_url}/?{PARAMETER}={token}"
 
     @property
     def temporal_address(self) -> str:
@@ -276,5 +283,6 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         offered=parts.offered,
         reader=parts.reader,
         index=parts.index,
+        page_token=page_token(parts.settings.data) if parts.settings.auth == "dev" else None,
     )
     return ApiServer(create_app(services), grace)

@@ -2,14 +2,19 @@
 
 import asyncio
 import os
+import secrets
 import shutil
+import socket
 import sys
+from asyncio import LimitOverrunError, StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, suppress
+from functools import partial
 from pathlib import Path
 
 from router.domain.errors import MisconfiguredError, Unavailable
+from router.domain.loopback import names_this_machine
 from router.runtime.data_folder import DataFolder
 from router.runtime.process import Task
 from router.runtime.server import LOOPBACK, Ports
@@ -21,8 +26,10 @@ DYNAMIC = {
     "matching.enableFairness": "true",
     "matching.numTaskqueueReadPartitions": "1",
     "matching.numTaskqueueWritePartitions": "1",
+    "frontend.httpAllowedHosts": '["nobody.invalid"]',
 }
-"""As in deploy/temporal-dynamic-config.yaml, which says why."""
+"""As in deploy/temporal-dynamic-config.yaml, which says why. The hosts are those by whose name
+Temporal's HTTP API may be asked, which start-dev opens at a port of its own choice."""
 
 
 def binary() -> Path:
@@ -46,10 +53,12 @@ async def running(
     The task raises `Unavailable` where the server ends by itself. It inherits the claim on the
     folder: nobody opens `temporal.db` before one that was left behind is really dead.
     """
+    ui = _out_of_the_way()
     options = {
         "--ip": LOOPBACK,
         "--port": str(ports.temporal),
-        "--ui-port": str(ports.ui),
+        "--ui-ip": ui[0],
+        "--ui-port": str(ui[1]),
         "--db-filename": str(folder.temporal_db),
         "--namespace": namespace,
         "--log-level": "error",
@@ -73,11 +82,58 @@ async def running(
             start_new_session=True,
         )
     watch = asyncio.create_task(_watched(process, folder), name="Temporal")
+    front = await asyncio.start_server(partial(_pass_on, ui), LOOPBACK, ports.ui, limit=MOST_HEAD)
     try:
         yield watch
     finally:
+        front.close()
         watch.cancel()
         await _stopped(process)
+
+
+MOST_HEAD = 64 * 1024
+PATIENCE = 10.0
+"""Seconds for the beginning of a request to the UI."""
+_REFUSED = (
+    b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+    b"Temporal's UI answers by the names of this machine alone: use 127.0.0.1 or localhost.\n"
+)
+
+
+def _out_of_the_way() -> tuple[str, int]:
+    """An address of this machine that no page can guess (where Linux has all of 127/8), and a port.
+
+    The UI answers whatever name it is asked by, so to a page whose name leads here. So it stands
+    there, and behind a door that knows better.
+    """
+    address = LOOPBACK
+    if sys.platform == "linux":
+        address = ".".join(["127", *(str(1 + secrets.randbelow(254)) for _ in range(3))])
+    with socket.create_server((address, 0)) as free:
+        return address, free.getsockname()[1]
+
+
+async def _pass_on(ui: tuple[str, int], asked: StreamReader, answered: StreamWriter) -> None:
+    """One connection to the UI: a browser uses it for the one name that its first request is by."""
+    with suppress(OSError, EOFError, TimeoutError, LimitOverrunError), closing(answered):
+        head = await asyncio.wait_for(asked.readuntil(b"\r\n\r\n"), PATIENCE)
+        lines = (line.partition(b":") for line in head.split(b"\r\n"))
+        hosts = [value.strip() for name, _, value in lines if name.lower() == b"host"]
+        if len(hosts) != 1 or not names_this_machine(hosts[0].decode("latin-1")):
+            answered.write(_REFUSED)
+            return
+        there, back = await asyncio.open_connection(*ui)
+        with closing(back):
+            back.write(head)
+            await asyncio.gather(_copied(asked, back), _copied(there, answered))
+
+
+async def _copied(source: StreamReader, to: StreamWriter) -> None:
+    """Pass on what comes until nothing does any more, and say so."""
+    while piece := await source.read(MOST_HEAD):
+        to.write(piece)
+        await to.drain()
+    to.write_eof()
 
 
 async def _stopped(process: Process) -> None:

@@ -1,4 +1,4 @@
-// How people come in: as anybody of the sample in `dev`, by the company's account, or with a token.
+// How people come in: as anybody of the sample in `dev` (none of whom a browser is told that never had the token), by the company's account, or with a token.
 
 import { button, element, labelled } from "./dom.js";
 import { leaveToSignIn } from "./oidc.js";
@@ -7,6 +7,7 @@ import { t } from "./texts.js";
 
 // `enter(token)` goes on with it; `people` are whom one may be, `provider` where accounts are.
 export function signIn({ people, provider, enter, complain }) {
+  if (people?.length === 0) return card(t("signInTo"), element("p", { class: "hint" }, t("openPrinted")));
   if (people) return card(t("signInAs"), element("p", { class: "hint" }, t("signInHint")), cards(people, enter));
   if (provider) return card(t("signInTo"), company(provider, complain));
   return card(t("signInTo"), typed(enter));

@@ -16,6 +16,7 @@ const TEXTS = {
   signInTo: { zh: "登录 intent-router", en: "Sign in to intent-router" },
   signInAs: { zh: "以谁的身份登录？", en: "Who are you?" },
   signInHint: { zh: "示例公司里的同事，随便挑一位试试。", en: "People of the sample company: be any of them." },
+  openPrinted: { zh: "请用 dev 启动时打印的聊天页完整地址打开一次，地址里带着令牌。", en: "Open the chat page once by its whole address, as dev printed it when it started: the token is in it." },
   company: { zh: "用公司账号登录", en: "Sign in with your company account" },
   signInFailed: { zh: "没有登录成功", en: "Signing in didn't work" },
   token: { zh: "访问令牌", en: "Access token" },

@@ -50,6 +50,8 @@ class House:
     """Where it is started; None is where the tests are."""
     metrics: str = ""
     """Where its metrics are, once it is ready."""
+    page: str = ""
+    """The address that lets a browser in, once it is ready."""
     process: "subprocess.Popen[str] | None" = None
 
     @property
@@ -93,6 +95,8 @@ class House:
         for line in process.stdout:
             if line.startswith("metrics "):
                 self.metrics = line.split()[1]
+            if line.startswith("chat page "):
+                self.page = line.split()[2]
             if line.strip() == "ready":
                 return
         raise AssertionError(f"dev ended with {process.wait()}: {self.log()[-2000:]}")

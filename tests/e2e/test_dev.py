@@ -7,7 +7,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import httpx
+import psutil
 import pytest
 
 from tests.docs.snippets import PLAYED, Snippet, all_snippets
@@ -161,6 +164,49 @@ def test_what_is_refused_is_said_in_one_line(house: House, words: list[str], lin
     assert ran.returncode == 1
     assert ran.stderr.startswith(line)
     assert len(ran.stderr.splitlines()) == 1
+
+
+LOCAL = "127.0.0.1"
+ELSEWHERE = {"Host": "evil.example", "Origin": "http://evil.example", "Content-Type": "text/plain"}
+STOLEN = {"workflowType": {"name": "Flow"}, "taskQueue": {"name": "router"}}
+
+
+def status_of(method: str, url: str, headers: dict[str, str]) -> int:
+    """What a page gets that sends this; 0 where no HTTP is spoken."""
+    body = json.dumps(STOLEN) if method == "POST" else None
+    try:
+        return httpx.request(method, url, content=body, headers=headers, timeout=5).status_code
+    except httpx.HTTPError:
+        return 0
+
+
+def test_a_page_of_others_reaches_nothing_that_listens(house: House) -> None:
+    assert house.process is not None
+    first = psutil.Process(house.process.pid)
+    processes = [first, *first.children(recursive=True)]
+    sockets = (one for each in processes for one in each.net_connections("tcp"))
+    ports = {one.laddr.port for one in sockets if one.status == "LISTEN" and one.laddr.ip == LOCAL}
+    assert set(house.ports) < ports
+    here = {**ELSEWHERE, "Host": LOCAL}
+    seen = set()
+    for port in ports - {int(house.metrics.rpartition(":")[2].partition("/")[0])}:
+        url = f"http://{LOCAL}:{port}/api/v1/namespaces"
+        start = f"{url}/default/workflows/stolen"
+        tries = ("GET", url, ELSEWHERE), ("POST", start, ELSEWHERE), ("POST", start, here)
+        seen |= {status_of(*each) for each in tries}
+    assert seen <= {0, 400, 403, 404}, seen
+    ui, page = f"http://{LOCAL}:{house.ports[2]}/api/v1/namespaces", urlsplit(house.page)
+    assert status_of("GET", ui, {}) == 200
+    assert (status_of("GET", ui, ELSEWHERE), status_of("GET", house.url, ELSEWHERE)) == (403, 403)
+    assert (page.port, page.query[:6], len(page.query)) == (house.ports[0], "token=", 49)
+    assert "HttpOnly" in httpx.get(house.page).headers["set-cookie"]
+
+
+def test_its_folder_is_its_owners_alone(house: House) -> None:
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in house.data.iterdir()}
+    assert {"temporal.db", "router.db", "dev.token", "temporal.log"} <= modes.keys()
+    assert stat.S_IMODE(house.data.stat().st_mode) == 0o700
+    assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
 
 
 PRINTED = "http://127.0.0.1:8000"

@@ -16,7 +16,8 @@ from playwright.async_api import Browser, BrowserContext, Locator, Page, async_p
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
-from router.runtime.server import ApiServer, api_server
+from router.runtime.data_folder import page_token
+from router.runtime.server import ApiServer, Ports, api_server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 """Debian's own: nothing is downloaded. None where this machine has none."""
@@ -62,6 +63,11 @@ class Served:
     @property
     def origin(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def printed(self) -> str:
+        """The address that lets a browser in, as `dev` prints it."""
+        return Ports(self.port).page_url(page_token(self._parts.settings.data))
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -205,6 +211,8 @@ class Door:
         context = await self.browser.new_context(**{**chosen, **options})
         self.contexts.append(context)
         context.set_default_timeout(WITHIN)
+        if isinstance(served, Served):
+            await context.request.get(served.printed)
         visitor = Visitor(await context.new_page(), origin, **mine).watch()
         self.visitors.append(visitor)
         return visitor

@@ -22,6 +22,21 @@ async def provider() -> AsyncIterator[OidcProvider]:
         yield provider
 
 
+async def test_dev_lets_a_browser_in_by_the_address_that_it_printed(
+    served: Served, door: Door
+) -> None:
+    stranger = await door.visitor(served, forgives=REFUSED)
+    await stranger.page.context.clear_cookies()
+    await stranger.come()
+    await expect(stranger.page.locator("#main")).to_contain_text("启动时打印的聊天页完整地址")
+    await expect(stranger.page.get_by_role("button", name="王丽 Alice")).to_have_count(0)
+    await stranger.page.goto(served.printed)
+    assert stranger.page.url == f"{served.origin}/"
+    await stranger.page.get_by_role("button", name="王丽 Alice").click()
+    await expect(stranger.box).to_be_visible()
+    assert await stranger.page.evaluate("document.cookie") == ""
+
+
 def settings(provider: OidcProvider, audience: str = API) -> dict[str, Any]:
     return {
         "auth": "jwt",

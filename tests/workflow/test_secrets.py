@@ -147,7 +147,7 @@ async def test_no_secret_is_in_answers_logs_databases_or_temporal(
         async with (
             build_worker(environment.client, parts, QUEUE),
             httpx.AsyncClient(
-                transport=transport, base_url="http://test", headers=headers, timeout=60
+                transport=transport, base_url="http://localhost", headers=headers, timeout=60
             ) as client,
         ):
             answered = await lived(client, settings)

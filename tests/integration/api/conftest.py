@@ -141,7 +141,7 @@ As = Callable[[str], AsyncClient]
 def client_of(app: FastAPI, user: str | None) -> AsyncClient:
     return AsyncClient(
         transport=httpx.ASGITransport(app, raise_app_exceptions=False),
-        base_url="http://router.test",
+        base_url="http://localhost",
         headers={"Authorization": f"Bearer {user}"} if user else {},
         timeout=60,
     )

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import pytest
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.runtime import process, temporal_server
-from router.runtime.data_folder import claimed
+from router.runtime.data_folder import claimed, page_token
 from router.runtime.server import Ports, listening, opened
 from tests.e2e import house
 
@@ -62,6 +63,32 @@ with claimed(Path({str(tmp_path)!r})):
             claimed(tmp_path / "file" / below),
         ):
             pass
+
+    def test_is_its_owners_alone_from_now_on(self, tmp_path: Path) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data").chmod(0o755)
+        with claimed(tmp_path / "data"), claimed(tmp_path / "new"):
+            modes = [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()]
+        assert modes == [0o700, 0o700]
+
+    def test_that_everybody_writes_into_is_left_to_them(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o1777)
+        with claimed(tmp_path):
+            assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o1777
+        tmp_path.chmod(0o700)
+
+    def test_keeps_one_token_for_browsers(self, tmp_path: Path) -> None:
+        first = page_token(tmp_path / "one")
+        assert (first, len(first)) == (page_token(tmp_path / "one"), 43)
+        assert page_token(tmp_path / "two") != first
+        assert [path.name for path in (tmp_path / "one").iterdir()] == ["dev.token"]
+        assert stat.S_IMODE((tmp_path / "one" / "dev.token").stat().st_mode) == 0o600
+
+    @pytest.mark.parametrize("kept", ["", "short", "\n"])
+    def test_whose_token_was_cut_off_lets_nobody_in(self, tmp_path: Path, kept: str) -> None:
+        (tmp_path / "dev.token").write_text(kept)
+        with pytest.raises(MisconfiguredError, match=r"dev\.token is damaged: delete it"):
+            page_token(tmp_path)
 
 
 class TestPorts:
