@@ -31,7 +31,9 @@ async def connect(
         return await Client.connect(
             settings.temporal_address,
             namespace=settings.temporal_namespace,
-            data_converter=data_converter(settings.payload_keys),
+            data_converter=data_converter(
+                settings.payload_keys, only=settings.encrypted_payloads_only
+            ),
             retry_config=_CLIENT_RETRIES,
             plugins=plugins,
             runtime=runtime,

@@ -8,7 +8,7 @@ A payload goes whole, its own metadata included, into the data of another one:
 
 That adds some 180 bytes, whatever the size. A payload is of its workflow's tenant, and read as
 nobody else's. One that isn't encrypted is read as it is, so that keys can be set for a house that
-has been running without.
+has been running without, until it is said that nothing of that time is left.
 """
 
 import os
@@ -46,27 +46,29 @@ class EncryptingCodec(PayloadCodec, WithSerializationContext):
     """Encrypts with the current key, decrypts with any; without keys it only reads plain ones.
 
     What it encrypts is `tenant`'s, and it decrypts no other's; "" is for what is no workflow's.
+    With `only` it refuses what isn't encrypted: anybody who reaches Temporal can have written that.
     """
 
-    def __init__(self, keys: PayloadKeys, tenant: str = "") -> None:
+    def __init__(self, keys: PayloadKeys, tenant: str = "", *, only: bool = False) -> None:
         self._keys = keys
         self._current = keys.current
         self._ciphers = {id_: AESGCM(key) for id_, key in keys.keys.items()}
         self._tenant = tenant
+        self._only = only
 
     def with_context(self, context: SerializationContext) -> Self:
         """The same for the tenant of the workflow whose payloads they are."""
         tenant = tenant_of(getattr(context, "workflow_id", None) or "")
         if not self._ciphers or tenant == self._tenant:
             return self
-        return type(self)(self._keys, tenant)
+        return type(self)(self._keys, tenant, only=self._only)
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Each of them encrypted; as it is where there is no key."""
         return [self._encrypted(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Each as it was before; `UnreadablePayload`: its key isn't ours, or it was changed."""
+        """Each as it was before; `UnreadablePayload`: not with a key of ours, or changed."""
         return [self._decrypted(payload) for payload in payloads]
 
     def _encrypted(self, payload: Payload) -> Payload:
@@ -83,6 +85,11 @@ class EncryptingCodec(PayloadCodec, WithSerializationContext):
 
     def _decrypted(self, payload: Payload) -> Payload:
         if payload.metadata.get(ENCODING) != ENCRYPTED:
+            if self._only:
+                raise UnreadablePayload(
+                    "a payload isn't encrypted, and ROUTER_ENCRYPTED_PAYLOADS_ONLY says that none "
+                    "is left: find out who wrote it, or unset that until all from before has ended"
+                )
             return payload
         id_ = payload.metadata.get(KEY_ID, b"").decode(errors="replace")
         if id_ not in self._ciphers:
@@ -123,14 +130,17 @@ class SharedConverter(PydanticPayloadConverter):
         """Nothing: what is shared was made whole."""
 
 
-def data_converter(keys: PayloadKeys) -> DataConverter:
-    """How values are payloads: pydantic's JSON, encrypted where there are keys, as are failures."""
+def data_converter(keys: PayloadKeys, *, only: bool = False) -> DataConverter:
+    """How values are payloads: pydantic's JSON, encrypted where there are keys, as are failures.
+
+    With `only`, what isn't encrypted is refused.
+    """
     failures = DefaultFailureConverterWithEncodedAttributes
     plain = pydantic_data_converter
     return DataConverter(
         payload_converter_class=SharedConverter,
         failure_converter_class=failures if keys else plain.failure_converter_class,
-        payload_codec=EncryptingCodec(keys),
+        payload_codec=EncryptingCodec(keys, only=only),
     )
 
 

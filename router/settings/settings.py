@@ -157,6 +157,9 @@ class Settings(Section):
         values.PayloadKeys(), repr=False
     )
     """What payloads in Temporal are encrypted with: `id:base64,…`, the first one; all decrypt."""
+    encrypted_payloads_only: bool = False
+    """Whether payloads without encryption are refused: once nothing is left of a time without
+    keys. Until then whoever reaches Temporal may write some."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     """How long conversations, files and the event log are kept; None: for ever."""
 
@@ -305,6 +308,15 @@ class Settings(Section):
             raise ValueError(
                 "ROUTER_AUTH=jwt needs one way to check a token: "
                 "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _keys_for_all_payloads(self) -> Self:
+        if self.encrypted_payloads_only and not self.payload_keys:
+            raise ValueError(
+                "ROUTER_ENCRYPTED_PAYLOADS_ONLY refuses whatever was written without keys, and "
+                "there are none: set ROUTER_PAYLOAD_KEYS, or leave it out"
             )
         return self
 

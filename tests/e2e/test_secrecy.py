@@ -19,8 +19,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from temporalio.client import Client
+from temporalio.common import RawValue
 
 from router.directory.file import SAMPLE
+from router.secrecy.codec import EncryptingCodec, tenant_of
+from router.settings.values import PayloadKeys
 from tests.e2e.house import Chat, House, Person
 from tests.fakes.model_server import MODEL, Behaviour, ModelServer, calls, says, waits
 from tests.fakes.web_server import Got, Received, Reply, WebServer, json_reply
@@ -419,6 +423,7 @@ def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     assert b"2027-01" not in bytes_of(house.data)
     house.stop()
     monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", f"{NEW},{OLD}")
+    monkeypatch.setenv("ROUTER_ENCRYPTED_PAYLOADS_ONLY", "true")
     house.start()
     approval = asked_of(bob, run)
     assert bob.decide(approval, "approve", comment=COMMENT).status_code == 200
@@ -429,6 +434,25 @@ def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     history = shown(house, alice.run(run)["temporal"]["workflow_id"], "olga")
     assert found_in(history, (REASON, COMMENT)) == {REASON, COMMENT}
     assert found_in(shown(house, alice.run(run)["temporal"]["workflow_id"], None), SAID) == set()
+    asyncio.run(begun_in_plain(house, alice.run(run)["temporal"]["workflow_id"]))
+    assert "a payload isn't encrypted, and ROUTER_ENCRYPTED_PAYLOADS_ONLY" in house.log()
+
+
+async def begun_in_plain(house: House, workflow: str) -> None:
+    """Begin a workflow as this one was, without encryption; its first task has to fail."""
+    temporal = await Client.connect(house.temporal)
+    first = [event async for event in temporal.get_workflow_handle(workflow).fetch_history_events()]
+    began = first[0].workflow_execution_started_event_attributes
+    codec = EncryptingCodec(PayloadKeys.read(OLD), tenant_of(workflow))
+    given = [RawValue(plain) for plain in await codec.decode(began.input.payloads)]
+    name, stolen = began.workflow_type.name, f"{workflow}-stolen"
+    handle = await temporal.start_workflow(name, args=given, id=stolen, task_queue="router")
+    async with asyncio.timeout(30):
+        while True:
+            async for event in handle.fetch_history_events():
+                if event.HasField("workflow_task_failed_event_attributes"):
+                    return
+            await asyncio.sleep(0.2)
 
 
 @pytest.mark.slow

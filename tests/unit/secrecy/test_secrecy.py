@@ -88,6 +88,18 @@ async def test_without_keys_payloads_are_plain_and_old_ones_are_read_with_keys()
     assert await data_converter(keys(OLD)).decode([plain]) == [WORDS]
 
 
+async def test_what_is_not_encrypted_is_refused_once_all_is() -> None:
+    of_flow = WorkflowSerializationContext("default", "leave_request/acme/1")
+    strict = data_converter(keys(NEW, OLD), only=True)
+    plain = await data_converter(PayloadKeys()).encode([WORDS, None, b"raw"])
+    named = Payload(metadata={**plain[0].metadata, "encryption-key-id": b"old"})
+    for payload in (*plain, named, Payload()):
+        for converter in (strict, strict.with_context(of_flow)):
+            with pytest.raises(UnreadablePayload, match="ENCRYPTED_PAYLOADS_ONLY"):
+                await converter.decode([payload])
+    assert await strict.decode([await sealed(), *await strict.encode([None])]) == [WORDS, None]
+
+
 async def test_the_first_key_writes_and_all_of_them_read() -> None:
     rotated = data_converter(keys(NEW, OLD))
     (written,) = await rotated.encode([WORDS])

@@ -304,6 +304,9 @@ SETTINGS = {
         "AUTH", "jwt", "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
     ),
     "Keys of payloads aren't keys": setting("PAYLOAD_KEYS", "secret", "isn't id:base64"),
+    "All is to be encrypted and nothing says with what": setting(
+        "ENCRYPTED_PAYLOADS_ONLY", "true", "set ROUTER_PAYLOAD_KEYS, or leave it out"
+    ),
     "Origins aren't JSON": setting("HTTP_ALLOW", "127.0.0.1:9000", "write it as JSON"),
     "Half of Slack is set": setting(
         "SLACK_BOT_TOKEN", "xoxb-1", "SLACK_SIGNING_SECRET isn't", words="dev"
