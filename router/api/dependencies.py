@@ -155,9 +155,12 @@ bearer = HTTPBearer(
 )
 
 
-async def _authenticated(
-    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
-) -> Principal:
+async def authenticate(request: Request) -> Principal:
+    """Whoever the request's token names, asked for once a request; else `Unauthenticated`."""
+    known: Principal | None = getattr(request.state, "principal", None)
+    if known is not None:
+        return known
+    credentials = await bearer(request)
     if credentials is None or not credentials.credentials:
         raise Unauthenticated("Say who is calling: Authorization: Bearer <token>.")
     state = AppState.of(request)
@@ -167,8 +170,14 @@ async def _authenticated(
         raise Unauthenticated("The token names nobody in the directory.")
     principal = person.also(vouched.roles)
     # Where the request is refused after this, it is in the caller's language.
-    request.state.locale = principal.locale
+    request.state.principal, request.state.locale = principal, principal.locale
     return principal
+
+
+async def _authenticated(
+    request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
+) -> Principal:
+    return await authenticate(request)
 
 
 Authenticated = Annotated[Principal, Depends(_authenticated)]

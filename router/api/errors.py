@@ -88,6 +88,8 @@ def install(app: FastAPI) -> None:
 
 async def answer_to(request: Request, error: Exception) -> Response:
     """What a request that failed with this is answered, also where it is too late for a status."""
+    if isinstance(error, HTTPException):
+        return await _http_error(request, error)
     known = isinstance(error, errors.RouterError)
     return await (_router_error if known else _surprise)(request, error)
 

@@ -1,14 +1,21 @@
-"""What every request passes: headers for browsers, other origins, spans and measurements."""
+"""What every request passes: bounds, headers for browsers, other origins, spans, measurements."""
 
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPMethod
 from time import monotonic
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from router.api.params import EVENTS
+from router.api.errors import answer_to
+from router.api.params import EVENTS, declared_size
+from router.domain.errors import Unavailable
 from router.telemetry import tracing
 from router.telemetry.metrics import HTTP
 
@@ -26,6 +33,116 @@ HEADERS = {
 PERSONAL = ("/v1/", "/ag-ui", "/codec/")
 NEVER_KEPT = {"Cache-Control": "no-store"}
 ASKED_ANEW = {"Cache-Control": "no-cache"}
+
+
+MAX_BODY = 64 * 1024
+MOST_HELD = 256 * 1024 * 1024
+"""Bytes of all the bodies that a process holds at once."""
+BODY_SECONDS = 20.0
+"""What a body may take, and a second more for each `SLOWEST` bytes of it that came."""
+SLOWEST = 32 * 1024
+_CLOSE = {"Connection": "close"}
+
+
+class BodyLimit:
+    """ASGI middleware: takes in at most `MAX_BODY` bytes of a body, counted as they arrive.
+
+    The body is complete before anything behind this runs, so that what is refused was never
+    half processed, and one under `PERSONAL` isn't read before `admit` has let its sender in. POSTs
+    to some paths have `others`; None: passed on as it comes, whose it is and how long seen there.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        admit: Callable[[Request], Awaitable[object]],
+        others: Mapping[str, int | None] = MappingProxyType({}),
+    ) -> None:
+        self._app = app
+        self._admit = admit
+        self._others = others
+        self.held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its body read, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        others = self._others if scope["method"] == "POST" else {}
+        limit = others.get(scope["path"], MAX_BODY)
+        body, request = _Body(self, receive, limit), Request(scope)
+        try:
+            await self._look_at(request, limit)
+            if limit is not None:
+                await body.read()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
+            await (await answer_to(request, error))(scope, receive, send)
+        else:
+            await self._app(scope, body.next, send)
+        finally:
+            self.held -= body.size
+
+    async def _look_at(self, request: Request, limit: int | None) -> None:
+        """Refuse by its head alone what isn't worth reading."""
+        size, chunked = declared_size(request.scope), "transfer-encoding" in request.headers
+        if chunked and "content-length" in request.headers:
+            raise HTTPException(400, "The body's length is said in two ways; send one.", _CLOSE)
+        if limit is None:
+            return
+        if (size or chunked) and request.url.path.startswith(PERSONAL):
+            await self._admit(request)
+        if size > limit:
+            raise _too_large(limit)
+
+
+class _Body:
+    """A request's body, on its way in."""
+
+    def __init__(self, all_: BodyLimit, receive: Receive, limit: int | None) -> None:
+        self.size = 0
+        self._all = all_
+        self._receive = receive
+        self._limit = limit
+        self._began = monotonic()
+        self._complete = False
+        self._read: list[Message] = []
+
+    async def read(self) -> None:
+        """Take all of it in."""
+        while not self._complete:
+            self._read.append(await self._more())
+        self._read.reverse()
+
+    async def next(self) -> Message:
+        """What was read, and then whatever else comes."""
+        if self._read:
+            return self._read.pop()
+        return await (self._receive if self._complete else self._more)()
+
+    async def _more(self) -> Message:
+        left = self._began + BODY_SECONDS + self.size / SLOWEST - monotonic()
+        try:
+            async with asyncio.timeout(left):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "The body comes too slowly; send it again.", _CLOSE) from None
+        if message["type"] == "http.disconnect":
+            raise HTTPException(400, "The body ends before its end.", _CLOSE)
+        self._count(len(message.get("body", b"")))
+        self._complete = not message.get("more_body", False)
+        return message
+
+    def _count(self, came: int) -> None:
+        self.size += came
+        self._all.held += came
+        if self._limit is not None and self.size > self._limit:
+            raise _too_large(self._limit)
+        if self._all.held > MOST_HELD:
+            raise Unavailable("There are too many large requests right now; send it again later.")
+
+
+def _too_large(limit: int) -> HTTPException:
+    return HTTPException(413, f"The body is larger than {limit} bytes.")
 
 
 def page_policy(issuer: str | None) -> str:

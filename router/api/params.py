@@ -1,5 +1,6 @@
 """What may stand in a request: JSON within bounds, text, ids, and what a client prefers."""
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -7,10 +8,9 @@ import re
 import secrets
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from email.message import Message as MailHeaders
-from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -24,9 +24,8 @@ from pydantic import (
 )
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
-from router.api.errors import problem
 from router.documents.strict_json import strict_json
 from router.domain.errors import InvalidInput
 
@@ -187,16 +186,25 @@ def said_text(text: str, field: str) -> str:
         raise InvalidInput.at(field, str(error)) from None
 
 
-MAX_BODY = 64 * 1024
+LARGE = 256 * 1024
+"""Bytes: what is longer is read beside the loop, not on it."""
+
+
+Parsed = TypeVar("Parsed")
 
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
         """The body as JSON; 400 where it isn't."""
         try:
-            return strict_json(await self.body())
+            return await parsed(await self.body(), strict_json)
         except ValueError as error:
             raise HTTPException(400, f"The body isn't JSON: {error}.") from error
+
+
+async def parsed(body: bytes, parse: Callable[[bytes], Parsed]) -> Parsed:
+    """What `parse` makes of the body, with everybody else served meanwhile where it is large."""
+    return parse(body) if len(body) < LARGE else await asyncio.to_thread(parse, body)
 
 
 class StrictRoute(APIRoute):
@@ -229,55 +237,6 @@ def media_type(declared: str) -> str:
     header = MailHeaders()
     header["content-type"] = declared
     return header.get_content_type()
-
-
-class BodyLimit:
-    """ASGI middleware: takes in at most `MAX_BODY` bytes of a body, counted as they arrive.
-
-    The body is complete before anything behind this runs, so that what is refused was never
-    half processed. POSTs to some paths have `others`; None: passed on as it comes, bounded there.
-    """
-
-    def __init__(
-        self, app: ASGIApp, others: Mapping[str, int | None] = MappingProxyType({})
-    ) -> None:
-        self._app = app
-        self._others = others
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its body read, or refuse it."""
-        limit: int | None = None
-        if scope["type"] == "http":
-            others = self._others if scope["method"] == "POST" else {}
-            limit = others.get(scope["path"], MAX_BODY)
-        if limit is None:
-            await self._app(scope, receive, send)
-            return
-        body = None if declared_size(scope) > limit else await _read(receive, limit)
-        if body is None:
-            await problem(413, f"The body is larger than {limit} bytes.")(scope, receive, send)
-            return
-        waiting = iter(body)
-
-        async def replay() -> Message:
-            for message in waiting:
-                return message
-            return await receive()
-
-        await self._app(scope, replay, send)
-
-
-async def _read(receive: Receive, limit: int) -> list[Message] | None:
-    messages: list[Message] = []
-    size = 0
-    while True:
-        message = await receive()
-        messages.append(message)
-        size += len(message.get("body", b""))
-        if size > limit:
-            return None
-        if not message.get("more_body", False):
-            return messages
 
 
 def declared_size(scope: Scope) -> int:

@@ -14,19 +14,26 @@ from router.domain.errors import Fault
 MAX_DEPTH = 32
 ANY_DEPTH = 400
 """For what others wrote and nobody goes through by recursion of a greater cost than this."""
+MOST_VALUES = 500_000
+"""Commas, colons and opening brackets, in texts too: a value takes fifty times a byte of JSON."""
 
 
 _TOO_DEEP = "it is nested more than {} levels deep"
 
 
-def strict_json(raw: bytes | str, deepest: int = MAX_DEPTH, *, unique: bool = True) -> Any:
+def strict_json(
+    raw: bytes | str, deepest: int = MAX_DEPTH, *, unique: bool = True, most: int = MOST_VALUES
+) -> Any:
     """The JSON value in `raw`; of a key that comes twice the last, where not `unique`.
 
-    Raises `ValueError` with why there is none.
+    Raises `ValueError` with why there is none, such as more than `most` values.
     """
+    text = raw if isinstance(raw, str) else raw.decode()
+    if len(text) > most and sum(map(text.count, ",:[{")) > most:
+        raise ValueError(f"it has more than {most} values; send less at a time")
     try:
         value = json.loads(
-            raw if isinstance(raw, str) else raw.decode(),
+            text,
             parse_constant=_no_constant,
             parse_float=_finite,
             object_pairs_hook=_unique if unique else None,

@@ -1,7 +1,8 @@
 """The REST API: its routes put together, behind a socket that is open already.
 
-HTTP hangs up on whoever has stopped reading. An application can't: it waits for room to write, and
-such a reader would keep a socket and its buffers for as long as it cares to.
+HTTP hangs up on whoever has stopped reading, or never says what they came for. An application
+can't: it waits for room to write, or isn't asked, and such a peer would keep a socket and its
+buffers for as long as it cares to.
 """
 
 import asyncio
@@ -22,10 +23,9 @@ from temporalio.service import RPCError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from router.api import errors, openapi, routes
-from router.api.dependencies import AppState, Services
+from router.api.dependencies import AppState, Services, authenticate
 from router.api.dev_access import PARAMETER, DevAccess
-from router.api.middleware import CodecOrigin, ObservabilityMiddleware, SafeHeaders
-from router.api.params import BodyLimit
+from router.api.middleware import BodyLimit, CodecOrigin, ObservabilityMiddleware, SafeHeaders
 from router.api.routes import codec, page, people
 from router.channels.registry import mounted
 from router.contracts.conversation import WORKFLOW
@@ -108,7 +108,7 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.shared = state
     # Add what every request passes through; the last one added is the first it meets.
-    app.add_middleware(BodyLimit, others=routes.bodies())
+    app.add_middleware(BodyLimit, admit=authenticate, others=routes.bodies())
     app.add_middleware(CodecOrigin, prefix=codec.PREFIX, origin=settings.temporal_ui)
     if settings.auth == "dev":
         app.include_router(people.sign_in)
@@ -205,37 +205,67 @@ def _opened(port: int, whose: str, option: str) -> socket.socket:
 
 
 PATIENCE = 30.0
-"""Seconds that a full buffer may stay full; a reader empties it in a fraction of one."""
+"""Seconds that a full buffer may stay full, and that a request's head may take to come; a reader
+empties it, and a sender sends it, in a fraction of one."""
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\r\n"
 
 
 class ImpatientProtocol(H11Protocol):
-    """A connection that is dropped where what is written to it isn't read for `PATIENCE`."""
+    """A connection that is dropped where its peer holds it for nothing for `PATIENCE`.
 
-    _hanging_up: asyncio.TimerHandle | None = None
+    It reads nothing of what is written to it, or begins no request. Nor is one kept beyond the
+    number that there may be.
+    """
+
+    most = 2000
+    _unread: asyncio.TimerHandle | None = None
+    _unasked: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody is there."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            _log.warning("there are %d connections: one more is turned away", self.most)
+            self.transport.write(_FULL)
+            self.transport.close()
+            return
+        self._expect_a_request()
+
+    def data_received(self, data: bytes) -> None:
+        """Some of a request."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._unasked = _stopped(self._unasked)
+        elif self._unasked is None:
+            self._expect_a_request()
+
+    def _expect_a_request(self) -> None:
+        self._unasked = self.loop.call_later(PATIENCE, self._hang_up, "asked")
 
     def pause_writing(self) -> None:
         """The buffer is full."""
         super().pause_writing()
-        self._hanging_up = self.loop.call_later(PATIENCE, self._hang_up)
+        self._unread = self.loop.call_later(PATIENCE, self._hang_up, "read")
 
     def resume_writing(self) -> None:
         """There is room again."""
         super().resume_writing()
-        self._wait_no_more()
+        self._unread = _stopped(self._unread)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over anyway."""
         super().connection_lost(exc)
-        self._wait_no_more()
+        self._unread, self._unasked = _stopped(self._unread), _stopped(self._unasked)
 
-    def _wait_no_more(self) -> None:
-        if self._hanging_up is not None:
-            self._hanging_up.cancel()
-            self._hanging_up = None
-
-    def _hang_up(self) -> None:
-        _log.info("%s has read nothing for %s seconds and is dropped", self.client, PATIENCE)
+    def _hang_up(self, done: str) -> None:
+        _log.info("%s has %s nothing for %s seconds and is dropped", self.client, done, PATIENCE)
         self.transport.abort()
+
+
+def _stopped(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+    if timer is not None:
+        timer.cancel()
+    return None
 
 
 GRACE = 2.0
@@ -246,16 +276,20 @@ class ApiServer(uvicorn.Server):
     """uvicorn, but the process's signals stay with whoever composes the process."""
 
     def __init__(self, app: FastAPI, grace: float) -> None:
+        state: AppState = app.state.shared
+
+        class Protocol(ImpatientProtocol):
+            most = state.services.settings.connections
+
         # No log_config: uvicorn's would be a second format beside the process's own.
         config = uvicorn.Config(
             app,
-            http=ImpatientProtocol,
+            http=Protocol,
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=ceil(grace),
         )
         super().__init__(config)
-        state: AppState = app.state.shared
         self._hub = state.hub
 
     @contextmanager

@@ -283,6 +283,9 @@ class Settings(Section):
     """How many requests each API takes of one person; as many may come at once. None: any."""
     tenant_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     """The same of everybody of one tenant."""
+    connections: Annotated[int, Field(ge=10)] = 2000
+    """How many connections each API keeps at once; further ones are turned away (503). A page that
+    is open is one."""
     llm_at_once: Annotated[int, Field(ge=1)] = 32
     """Questions that each process has under way at one model server; further ones wait."""
     fair_to: Literal["tenant", "person"] = "tenant"

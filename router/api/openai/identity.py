@@ -22,7 +22,7 @@ from router.api.auth import LEEWAY, SYMMETRIC
 from router.api.conversations import thread, thread_id
 from router.api.dependencies import AppState, Authenticated, Services, audit_of, note_sign_in
 from router.api.openai.request import Completion
-from router.api.params import check_media_type, declared_size, derived_id
+from router.api.params import check_media_type, declared_size, derived_id, parsed
 from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.locale import Locale
@@ -264,7 +264,7 @@ async def _posted(request: Request, speaker: Speaker) -> Completion:
         if len(body) > MOST_BYTES:
             raise HTTPException(413, large)
     try:
-        return Completion.of(strict_json(bytes(body)))
+        return await parsed(bytes(body), lambda raw: Completion.of(strict_json(raw)))
     except ValueError as error:
         raise HTTPException(400, f"The body isn't JSON: {error}.") from error
 

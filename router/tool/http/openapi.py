@@ -267,6 +267,7 @@ def _list(value: Any) -> list[Any]:
 
 LARGEST = 4 * 1024 * 1024
 MOST_NODES = 200_000
+MOST_IN_JSON = 5_000_000
 _FIRST_VERSIONS = ("3.0", "3.1")
 
 
@@ -314,7 +315,7 @@ def _parsed(text: str, path: Path) -> Any:
     if path.suffix != ".json":
         return read_document(text, MOST_NODES).data
     try:
-        return strict_json(text, ANY_DEPTH, unique=False)
+        return strict_json(text, ANY_DEPTH, unique=False, most=MOST_IN_JSON)
     except json.JSONDecodeError as error:
         raise Unreadable(error.lineno, Fault(f"it isn't JSON: {error.msg}", "mend it")) from None
     except ValueError as error:

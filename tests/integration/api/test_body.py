@@ -1,14 +1,24 @@
+import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
+from fastapi import FastAPI
 from httpx import AsyncClient
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from router.api.params import MAX_BODY
-from router.documents.strict_json import MAX_DEPTH, strict_json
-from tests.integration.api.conftest import problem
+from router.api import middleware
+from router.api.dependencies import Services
+from router.api.middleware import MAX_BODY
+from router.documents.strict_json import MAX_DEPTH, MOST_VALUES, strict_json
+from router.runtime import server
+from router.runtime.server import create_app
+from router.telemetry.metrics import HTTP
+from tests.integration.api.conftest import client_of, problem, served, until
 
 NOT_JSON = [
     b"{",
@@ -98,3 +108,156 @@ async def test_a_body_is_json(alice: AsyncClient, declared: str | None, status: 
     assert answer.status_code == status
     assert (await alice.post("/v1/conversations", headers=headers)).status_code == 201
     assert (await alice.get("/v1/conversations", headers=headers)).status_code == 200
+
+
+Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+READ = ["/v1/route", "/ag-ui", "/codec/decode", "/v1/files", "/v1/chat/completions"]
+"""A path of each entrance that reads a body, which is of a size of its own."""
+FORM = "multipart/form-data; boundary=x"
+
+
+def head(path: str, *lines: str, token: str | None = "alice") -> bytes:
+    kind = FORM if path == "/v1/files" else "application/json"
+    known = [f"Authorization: Bearer {token}"] if token else []
+    named = ["Host: 127.0.0.1", f"Content-Type: {kind}", *known, *lines]
+    return "\r\n".join([f"POST {path} HTTP/1.1", *named, "", ""]).encode()
+
+
+@asynccontextmanager
+async def wire(address: str, sent: bytes = b"") -> AsyncIterator[Wire]:
+    """A connection to the server, on which this has been sent."""
+    host, port = address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(sent)
+    yield reader, writer
+    writer.close()
+
+
+async def status(reader: asyncio.StreamReader) -> int:
+    async with asyncio.timeout(10):
+        return int((await reader.readuntil(b"\r\n")).split()[1])
+
+
+async def hung_up(reader: asyncio.StreamReader) -> bool:
+    async with asyncio.timeout(10):
+        try:
+            while await reader.read(1024):
+                pass
+        except ConnectionResetError:
+            pass
+    return True
+
+
+@pytest.mark.parametrize("token", [None, "nobody"])
+@pytest.mark.parametrize("path", READ)
+async def test_a_strangers_body_is_not_waited_for(
+    address: str, path: str, token: str | None
+) -> None:
+    for length in ("Content-Length: 60000", "Transfer-Encoding: chunked"):
+        async with wire(address, head(path, length, token=token)) as (reader, _):
+            assert await status(reader) == 401
+
+
+@pytest.mark.parametrize("path", [*READ, "/healthz", "/nowhere"])
+async def test_a_length_said_in_two_ways_is_a_400(address: str, path: str) -> None:
+    sent = head(path, "Content-Length: 4", "Transfer-Encoding: chunked")
+    async with wire(address, sent + b"0\r\n\r\nGET /v1/me HTTP/1.1\r\n\r\n") as (reader, _):
+        assert await status(reader) == 400
+        assert await hung_up(reader)
+
+
+@pytest.mark.parametrize("path", READ)
+async def test_a_body_that_never_ends_is_given_up(
+    address: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(middleware, "BODY_SECONDS", 0.3)
+    token = "olga" if path.startswith("/codec") else "alice"
+    async with wire(address, head(path, "Content-Length: 60000", token=token)) as (reader, writer):
+        writer.write(b"--x\r\n")
+        assert await status(reader) == 408
+        assert await hung_up(reader)
+
+
+@pytest.mark.parametrize("path", READ)
+async def test_a_body_broken_off_is_no_fault_of_the_server(
+    address: str, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+
+    def counted(status: str) -> float:
+        found = (s for m in HTTP.collect() for s in m.samples if s.name.endswith("_count"))
+        return sum(s.value for s in found if s.labels["http_response_status_code"] == status)
+
+    faults, refusals = counted("500"), counted("400")
+    async with wire(address, head(path, "Content-Length: 60000")) as (_, writer):
+        writer.write(b"--x\r\n")
+        await writer.drain()
+    async with asyncio.timeout(10):
+        while counted("400") == refusals:  # noqa: ASYNC110 - the server counts in its own time
+            await asyncio.sleep(0.02)
+    assert counted("500") == faults
+    assert [each.getMessage() for each in caplog.records] == []
+
+
+async def test_all_bodies_together_are_bounded(
+    address: str, online: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(middleware, "MOST_HELD", 50_000)
+    async with wire(address, head("/v1/route", "Content-Length: 60000") + b" " * 49_000):
+        body = b'{"text": "' + b"a" * 2000 + b'"}'
+        await until(
+            lambda: online.post("/v1/route", content=body, headers=JSON),
+            lambda answer: answer.status_code == 503,
+        )
+    await until(
+        lambda: online.post("/v1/route", content=body, headers=JSON),
+        lambda answer: answer.status_code == 200,
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "user", "before"),
+    [
+        ("/v1/chat/completions", "alice", b'{"model": "intent-router", "messages": ['),
+        ("/codec/decode", "olga", b'{"payloads": ['),
+    ],
+)
+@pytest.mark.parametrize("value", [b"{},", b"[],", b"1,", b'{"a":0},'])
+async def test_many_values_are_not_made(
+    app: FastAPI, path: str, user: str, before: bytes, value: bytes
+) -> None:
+    async with client_of(app, user) as client:
+        answer = await client.post(
+            path, content=before + value * MOST_VALUES + b"0]}", headers=JSON
+        )
+    assert answer.status_code == 400
+    assert f"more than {MOST_VALUES} values" in answer.text
+
+
+async def test_many_messages_are_one_fault(alice: AsyncClient) -> None:
+    sent = {"model": "intent-router", "messages": [{}] * 100_000}
+    answer = await alice.post("/v1/chat/completions", json=sent)
+    assert answer.status_code == 400
+    assert len(answer.content) < 1000
+
+
+async def test_connections_are_bounded_in_number(services: Services) -> None:
+    few = services.settings.model_copy(update={"connections": 2})
+    async with served(create_app(replace(services, settings=few))) as address:
+        async with wire(address), wire(address), wire(address) as (third, _):
+            assert await status(third) == 503
+            assert await hung_up(third)
+        async with AsyncClient(base_url=address) as client:
+            await until(lambda: client.get("/v1/me"), lambda answer: answer.status_code == 401)
+
+
+ASKED = b"GET /v1/me HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /v1/me HT", ASKED + b"GET"])
+async def test_a_request_that_never_comes_is_not_waited_for(
+    address: str, sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "PATIENCE", 0.3)
+    async with wire(address, sent) as (reader, _):
+        assert await hung_up(reader)
