@@ -26,7 +26,7 @@ _TAGGED = re.compile(
 _FENCE = re.compile(r"```(?:json|tool_call|tool_code)?\s*\n")
 _DECISION = re.compile(r'\{\s*"calls"\s*:')
 _NAME = re.compile(r"([A-Za-z_][\w.-]*)\(")
-_ARGUMENT = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
+_ARGUMENT = re.compile(r"(?<!\w)([A-Za-z_]\w*+)\s*+=\s*")
 
 MARKS = ("<tool_call>", "<function_call>", "<function=", "[TOOL_CALLS]")
 """What marked calls begin with: nothing from here on is for the user's eyes."""

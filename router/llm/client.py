@@ -22,12 +22,13 @@ import httpx2
 import openai
 from opentelemetry.trace import Span
 
+from router.documents.http_body import PACKED, bounding
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import may_be_proxied
 from router.llm.fallback import ConcurrencyLimiter
 from router.llm.protocols import DEFAULT, ModelProtocol, Sending, protocol
 from router.llm.servers import Feature, ServerMemory
-from router.llm.stream import Speech, UnreadableAnswer, events, whole
+from router.llm.stream import MAX_BYTES, Speech, UnreadableAnswer, events, whole
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
@@ -112,6 +113,7 @@ def is_too_long(status: int, body: str) -> bool:
     return status == 413  # noqa: PLR2004
 
 
+LEADS_ELSEWHERE = "it leads elsewhere, where no prompt goes; name the address that it leads to"
 MAX_QUOTED = 300
 """Characters of a server's message that are repeated: it may echo what people wrote."""
 LONGEST_WAIT = 86_400.0
@@ -124,6 +126,8 @@ def status_error(endpoint: str, error: openai.APIStatusError, secret: str) -> Ex
     """The error for an answer with a status of 400 or above; `secret` is never quoted."""
     body = error.response.text
     quoted = f"{endpoint} answered {error.status_code}: {quote(body, secret)}"
+    if error.response.is_redirect:
+        return ModelRefused(f"{endpoint} answered {error.status_code}: {LEADS_ELSEWHERE}")
     if is_too_long(error.status_code, body):
         return ContextTooLong(quoted)
     if error.status_code in _ACCESS:
@@ -227,7 +231,12 @@ class ModelConnection:
         """Which model and where, for people and as a key; holds no secret."""
         try:
             carrier = openai.DefaultAsyncHttpxClient(
-                timeout=_UNBOUNDED, trust_env=may_be_proxied(base_url)
+                timeout=_UNBOUNDED,
+                trust_env=may_be_proxied(base_url),
+                headers={"Accept-Encoding": PACKED},
+                # Nobody but the server that is named is told what people wrote.
+                follow_redirects=False,
+                event_hooks={"response": [bounding(MAX_BYTES, lambda answer: answer.is_success)]},
             )
         except (ImportError, ValueError) as error:
             raise MisconfiguredError(

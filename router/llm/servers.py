@@ -135,13 +135,22 @@ async def _ask(address: ModelAddress) -> str | None:
     headers = {"Authorization": f"Bearer {address.api_key}"} if address.api_key else {}
     proxied = may_be_proxied(address.base_url)
     try:
-        async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=proxied) as client:
-            answer = await client.get(f"{address.base_url}/models", headers=headers)
+        async with (
+            httpx2.AsyncClient(timeout=PATIENCE, trust_env=proxied) as client,
+            client.stream("GET", f"{address.base_url}/models", headers=headers) as answer,
+        ):
+            return _trouble(address, answer)
     except (httpx2.HTTPError, ImportError, ValueError) as error:
         # The latter two for a proxy of the environment that httpx2 can't speak to.
         return f"{address.base_url} can't be reached ({type(error).__name__})"
+
+
+def _trouble(address: ModelAddress, answer: httpx2.Response) -> str | None:
+    """By its status alone: the list may have no end."""
     if answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return f"{address.base_url} refuses the key ({answer.status_code})"
+    if answer.is_redirect:
+        return f"{address.base_url} leads elsewhere ({answer.status_code})"
     if answer.is_server_error:
         return f"{address.base_url} answers {answer.status_code}"
     return None

@@ -55,14 +55,19 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[Any]:
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    rest, length = b"", 0
+    rest, length = bytearray(), 0
     async for piece in pieces:
         length += len(piece)
         _check_length(length)
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            yield line.rstrip(b"\r")
-    yield rest.rstrip(b"\r")
+        # Looked for in what is new: a line may come byte by byte.
+        before = len(rest)
+        rest += piece
+        if (end := rest.rfind(b"\n", before)) >= 0:
+            lines = bytes(rest[:end]).split(b"\n")
+            del rest[: end + 1]
+            for line in lines:
+                yield line.rstrip(b"\r")
+    yield bytes(rest).rstrip(b"\r")
 
 
 def _check_length(length: int) -> None:
@@ -98,7 +103,9 @@ class PartialAnswer(Protocol):
 
 
 MAX_TOLD = 20_000
-"""Characters of an answer that are told early: all is looked at again for every piece of it."""
+"""Characters of an answer that are told early: all is looked at again for what is new in it."""
+_OF_ALL = 64
+"""The part by which it has to grow before it is: pieces may be of one character."""
 _ESCAPED = r'\\["\\/bfnrt]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}'
 _WHOLE = re.compile(
     rf'(?:[^"\\\x00-\x1f\ud800-\udfff]|{_ESCAPED}|\\u(?![dD][89a-fA-F])[\da-fA-F]{{4}})*'
@@ -117,11 +124,17 @@ class Speech:
         self._is_json = asks_for_calls and how != "functions"
         self._spoken = spoken
         self._said = ""
+        self._due = 0
+        self._is_over = False
 
     def more(self, answer: PartialAnswer) -> str:
         """What can be said now and wasn't before; often nothing."""
-        if len(answer.content) > MAX_TOLD:
+        written = answer.calls[0]["arguments"] if answer.calls else ""
+        length = len(answer.content) + (len(written) if isinstance(written, str) else 0)
+        is_due = length >= self._due or answer.is_complete
+        if not is_due or self._is_over or length > MAX_TOLD:
             return ""
+        self._due, self._is_over = length + 1 + length // _OF_ALL, answer.is_complete
         sayable = self._sayable(answer)
         if not sayable.startswith(self._said):
             return ""  # it turned out to be something else; the whole answer corrects it

@@ -44,6 +44,7 @@ from router.channels.base import (
 )
 from router.channels.dispatcher import PATIENCE, Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
+from router.documents.http_body import PACKED, Unread, bounding
 from router.documents.strict_json import strict_json
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 from router.settings.values import WebUrl
@@ -214,6 +215,7 @@ SECONDS = 10.0
 EARLY = 300.0
 """Seconds before its end at which a token is fetched anew."""
 BUSY = 5
+MOST_ANSWERED = 1024 * 1024
 
 _NO_TOKEN = frozenset({99991661, 99991663, 99991664, 99991668})
 """The token is missing, wrong or past its end: a new one may do."""
@@ -225,7 +227,12 @@ class _FeishuClient:
     """`router.channels.base.Outbound` on Feishu, as the bot of one app."""
 
     def __init__(self, url: str, app_id: str, secret: str) -> None:
-        self._http = httpx2.AsyncClient(base_url=f"{url}/open-apis", timeout=SECONDS)
+        self._http = httpx2.AsyncClient(
+            base_url=f"{url}/open-apis",
+            timeout=SECONDS,
+            headers={"Accept-Encoding": PACKED},
+            event_hooks={"response": [bounding(MOST_ANSWERED)]},
+        )
         self._app = {"app_id": app_id, "app_secret": secret}
         self._token = ""
         self._good_until = 0.0
@@ -284,7 +291,7 @@ class _FeishuClient:
         try:
             response = await self._http.post(path, params=query, json=body, headers=headers)
             answer = response.json()
-        except (httpx2.HTTPError, ValueError) as error:
+        except (httpx2.HTTPError, Unread, ValueError) as error:
             raise Unavailable(f"Feishu can't be reached: {type(error).__name__}") from error
         if response.status_code == 429:  # noqa: PLR2004
             wait = response.headers.get("x-ogw-ratelimit-reset", "")

@@ -11,7 +11,7 @@ from typing import Any
 import openai
 
 from router.llm.calls import CallReader, RawCall, TextCalls, calls_in, raw_call, without_thinking
-from router.llm.json_repair import clean_text
+from router.llm.json_repair import MAX_LENGTH, clean_text
 from router.llm.protocols import Sending
 from router.llm.request import (
     compact,
@@ -176,6 +176,9 @@ def _plainly(request: ChatRequest) -> list[dict[str, Any]]:
 
 MAX_TEXT = 100_000
 MAX_COUNT = 10**9
+MAX_PARTS = 1_000
+MAX_CALLS = 200
+"""Of one answer."""
 
 _FINISHES: dict[Any, Finish] = {
     "stop": "stop",
@@ -230,7 +233,7 @@ def _found(message: Any, request: ChatRequest, how: How, finish: Finish) -> Text
 def _content(content: Any) -> str:
     """Text, or the text among parts, as some servers give it."""
     if isinstance(content, list):
-        return _text("".join(_text(_get(part, "text")) for part in content))
+        return _text("".join(_text(_get(part, "text")) for part in content[:MAX_PARTS]))
     return _text(content)
 
 
@@ -238,7 +241,7 @@ def _listed(message: Any) -> list[RawCall]:
     entries = _get(message, "tool_calls")
     old = _get(message, "function_call")
     listed = entries if isinstance(entries, list) else [old] if isinstance(old, dict) else []
-    return [raw_call(entry) for entry in listed]
+    return [raw_call(entry) for entry in listed[:MAX_CALLS]]
 
 
 def _usage(usage: Any, request: ChatRequest, message: Any) -> TokenUsage:
@@ -256,10 +259,6 @@ def _usage(usage: Any, request: ChatRequest, message: Any) -> TokenUsage:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT
-
-
-MAX_CALLS = 200
-"""Of one streamed answer."""
 
 
 class Partial:
@@ -289,8 +288,8 @@ class Partial:
         self._finish = _get(choice, "finish_reason") or self._finish
         # Some servers send the last event with the whole message instead of a delta.
         delta = _get(choice, "delta") or _get(choice, "message")
-        self.content += _piece(_get(delta, "content"))
-        self._refusal += _piece(_get(delta, "refusal"))
+        self.content = _grown(self.content, _get(delta, "content"))
+        self._refusal = _grown(self._refusal, _get(delta, "refusal"))
         pieces = _get(delta, "tool_calls")
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
@@ -312,10 +311,10 @@ class Partial:
         if call is None or not isinstance(function, dict):
             return
         call["id"] = call["id"] or piece.get("id")
-        call["name"] += _piece(function.get("name"))
+        call["name"] = _grown(call["name"], function.get("name"))
         arguments = function.get("arguments")
         if isinstance(arguments, str) and isinstance(call["arguments"], str):
-            call["arguments"] += arguments
+            call["arguments"] = _grown(call["arguments"], arguments)
         elif arguments is not None:
             call["arguments"] = arguments
 
@@ -335,5 +334,6 @@ class Partial:
         return self.calls[-1]
 
 
-def _piece(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def _grown(text: str, piece: Any) -> str:
+    """The text with a piece more, unless it is longer already than anything that is read."""
+    return text + piece if isinstance(piece, str) and len(text) <= MAX_LENGTH else text

@@ -10,14 +10,14 @@ import functools
 import logging
 import socket
 import ssl
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import httpx2
 
+from router.documents.http_body import PACKED, Unread, unpacked
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Localised
 from router.telemetry.tracing import outgoing
@@ -181,7 +181,7 @@ MOST_REDIRECTS = 3
 OURS = {
     "User-Agent": "intent-router",
     "Accept": "application/json, text/plain;q=0.8, text/html;q=0.5",
-    "Accept-Encoding": "gzip",
+    "Accept-Encoding": PACKED,
 }
 _READS = ("GET", "HEAD")
 _sending: ContextVar[bool] = ContextVar("_sending", default=False)
@@ -196,7 +196,6 @@ class _Discreet(logging.Filter):
 
 logging.getLogger("httpx2").addFilter(_Discreet())
 _MOVED_AS_IT_IS = (307, 308)
-_GZIP_OR_ZLIB = 47
 
 
 @dataclass(frozen=True)
@@ -321,38 +320,13 @@ async def _received(response: httpx2.Response) -> Received:
     body = bytearray()
     broken = ""
     try:
-        async for piece in _unpacked(response):
+        encoding = response.headers.get("content-encoding", "")
+        async for piece in unpacked(response.aiter_raw(), encoding, MOST_BYTES):
             body += piece
-    except _Unread as error:
+    except Unread as error:
         broken = str(error)
     except httpx2.HTTPError as error:
         if not 200 <= response.status_code < 300 or response.request.method in _READS:  # noqa: PLR2004
             raise
         broken = f"it broke off ({type(error).__name__})"
     return Received(response.status_code, headers, bytes(body[:MOST_BYTES]), broken)
-
-
-class _Unread(Exception):
-    """Bytes that can't be unpacked, or more of them than are read."""
-
-
-async def _unpacked(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """The body, piece by piece and never more than `MOST_BYTES` of it.
-
-    httpx2 unpacks each piece whole, which makes 64 MiB of 64 KiB; here zlib stops at the bound.
-    """
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
-        raise _Unread(f"it is packed as {encoding[:40]!r}, which it wasn't asked for")
-    unpacking = None if encoding in ("identity", "") else zlib.decompressobj(_GZIP_OR_ZLIB)
-    left = MOST_BYTES
-    async for packed in response.aiter_raw():
-        try:
-            piece = unpacking.decompress(packed, left + 1) if unpacking else packed
-        except zlib.error as error:
-            raise _Unread(f"it can't be unpacked: {error}") from None
-        left -= len(piece)
-        if left < 0:
-            yield piece[:left]
-            raise _Unread(f"it is over {MOST_BYTES // 1024} KiB")
-        yield piece

@@ -6,12 +6,12 @@ of the secrets that it may have been sent.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from html.parser import HTMLParser
+from html import unescape
 from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
@@ -86,38 +86,68 @@ def at(value: JsonValue, pointer: str) -> JsonValue:
     return value
 
 
-_SILENT = frozenset({"script", "style", "noscript", "template", "svg", "head"})
+_SILENT = frozenset(("script", "style", "noscript", "template", "svg", "head"))
 _BREAKING = frozenset(
     {"p", "br", "div", "li", "ul", "ol", "tr", "table", "section", "article", "header", "footer"}
     | {f"h{level}" for level in range(1, 7)}
 )
+_TAG = re.compile(r"<(!--|[!?]|/?[A-Za-z][^\s/>]*|/)")
+_IN_TAG = re.compile("[>\"']")
 
 
-class _Words(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._silent = 0
+class _Page:
+    """Goes through a page once from its beginning to its end, whatever is left open in it."""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        self._silent += tag in _SILENT
-        self.pieces += ["\n"] if tag in _BREAKING else []
+    def __init__(self, page: str) -> None:
+        self._page = page
+        self._at = 0
+        self._never_ended: set[str] = set()
 
-    def handle_endtag(self, tag: str) -> None:
-        self._silent = max(0, self._silent - (tag in _SILENT))
-        self.pieces += ["\n"] if tag in _BREAKING else []
+    def words(self) -> Iterator[str]:
+        """Its texts, and a line feed where one ends."""
+        while found := _TAG.search(self._page, self._at):
+            yield self._page[self._at : found.start()]
+            self._at = found.end()
+            name = found[1].lower()
+            if name == "!--":
+                self._skip_to("-->")
+                continue
+            self._skip_tag()
+            if name in _SILENT:
+                self._skip_silent(name)
+            elif name.removeprefix("/") in _BREAKING:
+                yield "\n"
+        yield self._page[self._at :]
 
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.pieces.append(data)
+    def _skip_to(self, end: str) -> None:
+        found = self._page.find(end, self._at)
+        self._at = len(self._page) if found < 0 else found + len(end)
+
+    def _skip_tag(self) -> None:
+        """To the end of a tag, which isn't one that stands in quotes."""
+        while found := _IN_TAG.search(self._page, self._at):
+            self._at = found.end()
+            if found[0] == ">":
+                return
+            self._skip_to(found[0])
+        self._at = len(self._page)
+
+    def _skip_silent(self, name: str) -> None:
+        """To where nobody's reading ends; an element that is never closed is as good as empty."""
+        if name in self._never_ended or self._page.endswith("/>", 0, self._at):
+            return
+        if ended := re.compile(rf"</{name}[\s/>]", re.IGNORECASE).search(self._page, self._at):
+            self._at = ended.start()
+        else:
+            self._never_ended.add(name)
 
 
 def text_of_page(page: str) -> str:
     """What a reader sees of it, a paragraph a line."""
-    words = _Words()
-    words.feed(page)
-    words.close()
-    lines = (re.sub(r"\s+", " ", line).strip() for line in "".join(words.pieces).split("\n"))
+    text = "".join(_Page(page).words())
+    with suppress(ValueError):  # a number of more digits than Python reads
+        text = unescape(text)
+    lines = (" ".join(line.split()) for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
 
 
@@ -125,6 +155,13 @@ MOST_QUOTED = 300
 MOST_TEXT = 16_000
 LONGEST_WAIT = 86_400.0
 
+_CHARSETS = frozenset(
+    (
+        *("us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252", "utf-16"),
+        *("gb2312", "gbk", "gb18030", "big5", "shift-jis", "euc-jp", "euc-kr"),
+    )
+)
+"""Python knows others that take hours for a megabyte, or raise at any text."""
 _BAD_REQUEST = (400, 422)
 _PASSING = (408, 425, 429)
 _SHORTEST_SECRET = 4
@@ -196,12 +233,10 @@ def _json(body: bytes) -> JsonValue:
 
 
 def _charset(parameters: str) -> str:
+    """The character set that it names, of those that read any text at once; else UTF-8."""
     found = re.search(r"charset=\"?([\w.:-]+)", parameters, re.IGNORECASE)
-    try:
-        "".encode(found[1] if found else "utf-8")
-    except (LookupError, UnicodeError):
-        return "utf-8"
-    return found[1] if found else "utf-8"
+    named = found[1].lower().replace("_", "-") if found else ""
+    return named if named in _CHARSETS else "utf-8"
 
 
 def _cut(text: str) -> str:

@@ -39,6 +39,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import JsonValue, ValidationError
 
+from router.documents.http_body import PACKED, bounding
 from router.domain.errors import Elicitation, Unavailable
 from router.domain.loopback import may_be_proxied
 from router.tool.mcp import keeper
@@ -104,30 +105,11 @@ LONGEST_ANSWER = 4 * 1024 * 1024
 SECONDS = 30.0
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """A body that ends in an error once it is longer than any message may be."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        taken = 0
-        async for chunk in self._stream:
-            taken += len(chunk)
-            if taken > LONGEST_ANSWER:
-                size = LONGEST_ANSWER // (1024 * 1024)
-                raise httpx2.StreamError(f"the answer was longer than {size} MiB")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-async def _bound(response: httpx2.Response) -> None:
-    """Bound what is read whole; a stream of events is bounded event by event."""
-    is_events = response.headers.get("content-type", "").startswith("text/event-stream")
-    if not is_events and isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Bounded(response.stream)
+def _are_events(response: httpx2.Response) -> bool:
+    """A stream of events is bounded event by event; only of a call's answer or news."""
+    kind = response.headers.get("content-type", "").lower()
+    is_read = response.is_success and response.request.method != "DELETE"
+    return is_read and kind.startswith("text/event-stream")
 
 
 @asynccontextmanager
@@ -135,9 +117,9 @@ async def called(entry: ServerEntry) -> AsyncIterator[TransportStreams]:
     """The streams of a server at an address, which may be silent for as long as it likes."""
     async with (
         httpx2.AsyncClient(
-            headers=dict(entry.headers),
+            headers={"Accept-Encoding": PACKED, **entry.headers},
             timeout=httpx2.Timeout(SECONDS, read=None),
-            event_hooks={"response": [_bound]},
+            event_hooks={"response": [bounding(LONGEST_ANSWER, _are_events)]},
             trust_env=may_be_proxied(str(entry.url)),
         ) as http,
         streamable_http_client(

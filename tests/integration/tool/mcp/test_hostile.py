@@ -1,5 +1,7 @@
 """What servers of strangers send to stop the process that reads it."""
 
+import asyncio
+import gzip
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -7,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from router.domain.errors import AnswersNeeded
+from router.domain.errors import AnswersNeeded, ToolError
 from router.llm.schema import portable, restored
 from router.retrieval.index import card
 from router.routing.offer import Offer
 from router.routing.tool_form import form_of, inquiry_of
-from router.tool.mcp.file import ToolEntry
+from router.tool.mcp.file import ServerEntry, ToolEntry
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.integration.tool.mcp.conftest import House, Open, program
 
 ENDLESS = "^(a|a)*$"
@@ -116,3 +119,54 @@ async def test_a_question_in_a_form_that_is_none_is_one_of_yes_and_no(listed: Li
     inquiry = inquiry_of(needed.value.asked, house["it__misask"].title, "call", ())
     assert inquiry is not None
     assert [slot.type for slot in inquiry.slots.values()] == ["boolean"]
+
+
+def answered(got: Got, call: Reply) -> Reply:
+    """What a server says that is asked over HTTP, up to the call."""
+    asked = json.loads(got.body)
+    if asked["method"] == "tools/call":
+        return call
+    listed = {"tools": [{"name": "echo", "inputSchema": TAKES}]}
+    began = {"capabilities": {"tools": {}}, "serverInfo": {"name": "it", "version": "1"}}
+    results: dict[str, Any] = {
+        "initialize": {**began, "protocolVersion": "2025-06-18"},
+        "tools/list": listed,
+    }
+    if asked["method"] not in results:
+        return Reply([], 202)
+    return json_reply({"jsonrpc": "2.0", "id": asked["id"], "result": results[asked["method"]]})
+
+
+BOMB = gzip.compress(bytes(64 * 1024 * 1024), 1)
+EVENTS = "text/event-stream"
+WITHOUT_END = [b"x" * 2**20] * 8
+
+
+@pytest.mark.parametrize(
+    ("pieces", "headers", "status", "said"),
+    [
+        ([BOMB], {"content-encoding": "gzip"}, 200, "it is over 4096 KiB"),
+        ([gzip.compress(BOMB)], {"content-encoding": "gzip, gzip"}, 200, "it wasn't asked for"),
+        (WITHOUT_END, {}, 200, "it is over 4096 KiB"),
+        (WITHOUT_END, {}, 500, "an error response"),
+        (
+            WITHOUT_END,
+            {"location": "/elsewhere", "content-type": "text/event-stream"},
+            307,
+            "not followed",
+        ),
+    ],
+)
+async def test_an_answer_is_as_long_as_it_is_unpacked(
+    open_house: Open, pieces: list[bytes], headers: dict[str, str], status: int, said: str
+) -> None:
+    never = Reply(
+        [*pieces, asyncio.Event()], status, {"content-type": "application/json"} | headers
+    )
+    async with WebServer(lambda got: answered(got, never)) as server:
+        reads = {"echo": ToolEntry(permission="read")}
+        entry = ServerEntry(url=f"{server.origin}/mcp", protocol="legacy", tools=reads)
+        house = await open_house(it=entry)
+        await house.has("it")
+        with pytest.raises(ToolError, match=said):
+            await house.call("it__echo", a="x")

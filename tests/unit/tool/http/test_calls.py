@@ -6,6 +6,7 @@ import json
 import zlib
 from dataclasses import replace
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -177,6 +178,24 @@ async def test_a_key_of_strange_characters_stays_one_header(desk: Desk) -> None:
 
 
 PACKED = gzip.compress(b'{"a": 1}')
+UNENDED = (
+    *(
+        "<!--",
+        "<a ",
+        "<![",
+        "<!",
+        "</",
+        "<?",
+        "&",
+        "&#9",
+        "<a b='",
+        '<a b="',
+        "<script>",
+        "<svg><a",
+    ),
+    *(" <p", "<a\t/", "<title>", "<!doctype ", "<script></", "9&#9999999999999"),
+)
+STRANGE = ("nonsense", "punycode", "idna", "utf-7", "unicode_escape", "rot13", "base64")
 
 
 @pytest.mark.parametrize(
@@ -186,9 +205,14 @@ PACKED = gzip.compress(b'{"a": 1}')
         (says('{"a": 1}', "application/vnd.api+json"), {"a": 1}),
         (says("sunny", "text/plain"), "sunny"),
         (says("晴".encode("gb18030"), "text/plain; charset=gb18030"), "晴"),
-        (says("晴", "text/plain; charset=nonsense"), "晴"),
+        *((says("晴-", f"text/plain; charset={each}"), "晴-") for each in STRANGE),
         (says("x" * 20_000, "text/plain"), "x" * 16_000 + "…"),
         (says("<p>A <b>b</b><script>x()</script><br>c", "text/html"), "A b\nc"),
+        (says("<!-- <p> -->1 < 2 &amp; <a title='>'>3</A>", "text/html"), "1 < 2 & 3"),
+        (says("<head><title>x</title></header></HEAD >a<svg/>b", "text/html"), "ab"),
+        (says("a<script>b<p>c", "text/html"), "ab\nc"),
+        (says(f"&#{'9' * 5000}", "text/html"), f"&#{'9' * 5000}"),
+        *((says(f"a{part * 50_000}", "text/html"), ANY) for part in UNENDED),
         (says("", "image/png", 204), None),
         (says(PACKED, "application/json", content_encoding="gzip"), {"a": 1}),
         (says(zlib.compress(b"flat"), "text/plain", content_encoding="deflate"), "flat"),
@@ -197,6 +221,11 @@ PACKED = gzip.compress(b'{"a": 1}')
 async def test_json_text_and_pages_are_read(desk: Desk, answer: Answer, value: Any) -> None:
     desk.server.answer = answer
     assert await call(desk.tool()) == value
+
+
+async def test_a_write_whose_answer_is_of_a_strange_charset_is_done(desk: Desk) -> None:
+    desk.server.answer = says("a" * 70 + ".", "text/plain; charset=idna", 201)
+    assert await call(desk.tool(method="POST"), "k1") == "a" * 70 + "."
 
 
 BOMB = gzip.compress(bytes(200_000_000), 1)
