@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from router.entities.ambiguity import Ambiguous, ambiguities
 from router.entities.booleans import yes_or_no
 from router.entities.dates import Days, find_dates
 from router.entities.days import Calendar
@@ -43,13 +44,17 @@ class Entity(BaseModel):
     value: JsonValue
 
 
-Thing = Days | Money | Duration | time | Decimal | bool
+Value = Days | Money | Duration | time | Decimal | bool
+Thing = Value | Ambiguous
+"""What is found in a text: a value, or that there is one which nobody can be sure of."""
 
 
 def entities_of(text: Normalised, things: Iterable[Found[Thing]]) -> list[Entity]:
     """Things found in the normalised text as entities of the text as typed."""
     entities = []
     for found in things:
+        if isinstance(found.value, Ambiguous):
+            continue
         kind, value = described(found.value)
         typed, span = text.as_typed(*found.span), text.span(*found.span)
         entities.append(Entity(type=kind, text=typed, span=span, value=value))
@@ -57,7 +62,10 @@ def entities_of(text: Normalised, things: Iterable[Found[Thing]]) -> list[Entity
 
 
 def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
-    """What a normalised text names, in order, none overlapping; answers, days, money, numbers."""
+    """What a normalised text names, in order, none overlapping; answers, days, money, numbers.
+
+    What is part of an amount or a length that isn't known is `Ambiguous`.
+    """
     answer = yes_or_no(text)
     if answer is not None:
         return [Found(0, len(text), answer)]
@@ -65,10 +73,13 @@ def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
     certain: list[Found[Thing]] = longest(chain[Found[Thing]](*found))
     spans = [thing.span for thing in certain]
     bare = [number for number in find_numbers(text) if not number.touches(spans)]
-    return sorted([*certain, *bare], key=lambda f: f.start)[:MOST_FOUND]
+    things = sorted([*certain, *bare], key=lambda f: f.start)
+    unsure = ambiguities(text, things)
+    known = [thing for thing in things if not thing.touches(f.span for f in unsure)]
+    return sorted([*known, *unsure], key=lambda f: f.start)[:MOST_FOUND]
 
 
-def described(thing: Thing) -> tuple[EntityType, JsonValue]:
+def described(thing: Value) -> tuple[EntityType, JsonValue]:
     """The type of a thing, and its value in that type's shape."""
     match thing:
         case bool():

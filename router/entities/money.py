@@ -4,14 +4,14 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from router.entities.grammar import Found, Groups, Rule, compiled, find_all, group_span
+from router.entities.grammar import Found, Groups, Rule, compiled, find_all
 from router.entities.numbers import (
     DIGITS,
     EN_NUMBER,
-    HAN_DIGIT,
     HAN_NUMBER,
     ZH_NUMBER,
     parse_number,
+    sign_before,
 )
 from router.lexicon import BOTH, ZH
 
@@ -58,12 +58,12 @@ _CENT = Decimal("0.01")
 _EXACT = Context(prec=1000, rounding=ROUND_HALF_UP)
 
 # 元 and 块 begin other words: 元旦, 元素, 三块蛋糕, 一块去.
-_NOT_YUAN = "[旦宵素件老首凶气月店桥论]|[一二三]次|方程|里[桥路站]"
+_NOT_YUAN = "[旦宵素件老首凶气月店桥论宝]|[一二三]次|方程|里[桥路站]"
 _NOT_KUAI = str(ZH.not_money)
 
 # What shows that a digit after 块 begins a new number instead of counting 毛.
 _NEW_NUMBER = (
-    r"[\d.百千万十元块张个天号月日年点份人次笔间晚位本件顿盒杯桌台瓶趟周小节课套双只条包箱辆斤公里平米袋"
+    r"分钟|[\d.百千万十元块张个天号月日年点份人次笔间晚位本件顿盒杯桌台瓶趟周小节课套双只条包箱辆斤公里平米袋"
     r"夜部把支名场样项回桶串家片盘碗排层组队共起趟半成]|[ -]?[a-z]"
 )
 # 300-500元 isn't an amount, nor is a part of it.
@@ -144,6 +144,7 @@ def _dollars_and_cents(groups: Groups) -> Money | None:
     return Money(whole + cents / hundred, code)
 
 
+_ONE_TO_NINE = "[1-9一二两三四五六七八九壹贰叁肆伍陆柒捌玖]"
 _EUROPEAN = r"(?P<whole>\d{1,3}(?:[. ]\d{3})*),(?P<cents>\d\d)"
 
 _RULES = (
@@ -164,16 +165,19 @@ _RULES = (
         unless_before=rf"{_NOT_YUAN}|{_NOT_KUAI}",
     ),
     Rule(
-        rf"(?P<n>{ZH_NUMBER}) ?(?:元|块)(?P<jiao>[1-9]|{HAN_DIGIT})(?:[毛角]"
-        rf"(?:(?P<fen>[1-9]|{HAN_DIGIT})分?)?)?钱?",
+        rf"(?P<n>{ZH_NUMBER}) ?(?:元|块)(?P<jiao>{_ONE_TO_NINE})(?:[毛角]"
+        rf"(?:(?P<fen>{_ONE_TO_NINE})分?)?)?钱?",
         _with_small_change,
         unless_after=f"[第几好数上成]|{_ONE_OF_TWO}",
         unless_before=_NEW_NUMBER,
     ),
     Rule(
-        rf"(?P<n>{ZH_NUMBER}) ?(?:元|块)零(?P<jiao>[1-9]|{HAN_DIGIT})[毛角]钱?", _with_small_change
+        rf"(?P<n>{ZH_NUMBER}) ?(?:元|块)(?:零?(?P<jiao>{_ONE_TO_NINE})[毛角])?"
+        rf"(?:零?(?P<fen>{_ONE_TO_NINE})分)?钱?",
+        lambda g: _with_small_change(g) if g.keys() & {"jiao", "fen"} else None,
+        unless_before="半|[钟之别摊批次期公]",
     ),
-    Rule(rf"(?P<jiao>[1-9]|{HAN_DIGIT})毛钱", lambda g: _with_small_change({"n": "0"} | g)),
+    Rule(rf"(?P<jiao>{_ONE_TO_NINE})毛钱", lambda g: _with_small_change({"n": "0"} | g)),
     Rule(
         rf"{_MONEY_WORD}(?P<it>(?P<n>{DIGITS} ?(?:[千万](?:\d[百千]?)?|[kw]\b)|{HAN_NUMBER}))",
         lambda g: _prefixed({"currency": "cny"} | g),
@@ -206,10 +210,6 @@ _RULES = (
     ),
 )
 
-# A dash with a space behind it is a dash; 自负58元 is borne by oneself.
-_BELOW_ZERO = compiled(
-    r"(?:^|[ ,;:(])(?P<sign>[-−]|(?:minus|negative) )$|(?:^|[^自担肩抱])(?P<zh>负)$"
-)
 # 十块八块 is some money or other.
 # 一块 alone is "together" or "a piece"; it is money only where something says so.
 _SOME_MONEY = compiled("[一两三五七八十百]块[二两三五六八十]块")
@@ -229,11 +229,10 @@ def find_money(text: str) -> list[Found[Money]]:
 
 def _signed(text: str, found: Found[Money]) -> Found[Money]:
     """Below zero where a sign says so: `-5元`, `负五元`; but `打车费-58元` is set off by a dash."""
-    sign = _BELOW_ZERO.search(text[: found.start])
+    sign = sign_before(text, found.start)
     if sign is None:
         return found
-    start, _ = group_span(sign, "sign" if sign.group("sign") else "zh")
-    return Found(start, found.end, Money(-found.value.amount, found.value.currency))
+    return Found(sign[0], found.end, Money(-found.value.amount, found.value.currency))
 
 
 def _is_a_piece(text: str, found: Found[Money]) -> bool:

@@ -235,10 +235,19 @@ def _unfolded(typed: str) -> Iterator[_Piece]:
     parting = {mark.start() for mark in _PARTS_FIGURES.finditer(typed)}
     for cluster in _CLUSTER.finditer(typed):
         start, end = cluster.span()
-        for character in _fold(cluster.group()):
+        for character in " " if _parts_a_list(typed, start) else _fold(cluster.group()):
             yield character, start, end
         if start in parting:
             yield " ", start, end
+
+
+def _parts_a_list(typed: str, at: int) -> bool:
+    """True for a `①` or `⒈` beside a number, to which it would add a figure: `①58元`."""
+    if unicodedata.category(typed[at]) != "No":
+        return False
+    beside = typed[max(0, at - 1) : at] + typed[at + 1 : at + 2]
+    kind = unicodedata.decomposition(typed[at]).partition(" ")[0]
+    return kind in {"<circle>", "<compat>"} and any(map(str.isnumeric, beside))
 
 
 @lru_cache(maxsize=8192)
@@ -246,10 +255,16 @@ def _fold(cluster: str) -> str:
     """The cluster in the one spelling; empty where nobody could see it."""
     encodable = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", cluster)
     unfolded = unicodedata.normalize("NFKC", encodable)
-    if len(unfolded) > _LONGEST_UNFOLDING or _FRACTION in unfolded:
+    if len(unfolded) > _LONGEST_UNFOLDING or _FRACTION in unfolded or _is_raised(cluster[0]):
         return encodable
     folded = unicodedata.normalize("NFKC", unfolded.casefold())
     return "".join(" " if c.isspace() else c for c in folded if c.isspace() or _is_visible(c))
+
+
+def _is_raised(character: str) -> bool:
+    """True for a small figure: `5²` isn't 52."""
+    kind = unicodedata.decomposition(character).partition(" ")[0]
+    return kind in {"<super>", "<sub>"} and unicodedata.category(character) == "No"
 
 
 def _is_visible(character: str) -> bool:

@@ -3,7 +3,7 @@
 import re
 from decimal import Decimal
 
-from router.entities.grammar import Found, Rule, find_all
+from router.entities.grammar import Found, Rule, Span, compiled, find_all, group_span
 from router.lexicon import EN, ZH
 
 DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,12})(?:\.\d{1,6})?"
@@ -141,6 +141,18 @@ _RULES = (
 def find_numbers(text: str) -> list[Found[Decimal]]:
     """Numbers in digits, and Chinese ones that are written with a unit: `五十`, not `五一`."""
     return find_all(_RULES, text)
+
+
+# A dash with a space behind it is a dash; 自负58元 is borne by oneself.
+_BELOW_ZERO = compiled(
+    r"(?:^|[ ,;:(])(?P<sign>[-‐-―−]|(?:minus|negative) )$|(?:^|[^自担肩抱])(?P<zh>负) ?$"
+)
+
+
+def sign_before(text: str, start: int) -> Span | None:
+    """Where what begins at `start` is said to be below zero, `-5元`; not `打车费-58元`."""
+    sign = _BELOW_ZERO.search(text[:start])
+    return sign and group_span(sign, "sign" if sign.group("sign") else "zh")
 
 
 ORDINAL = rf"(?:{EN.ordinal}|\d{{1,2}}(?:st|nd|rd|th))"

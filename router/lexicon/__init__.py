@@ -94,6 +94,8 @@ class Lexicon:
     unplanned: Words = NO_WORDS  # what nobody knows of the better part of a year before
     not_money: Words = NO_WORDS  # what 块 counts besides money
     of_money: Words = NO_WORDS  # beside which a number is an amount
+    other_money: Words = NO_WORDS  # of which no amounts are read: five of it is no five yuan
+    after_number: Words = NO_WORDS  # what it doesn't count
     after_no_duration: Words = NO_WORDS
     long_while: Words = NO_WORDS  # before 半天, that it was a long while
     instead: Words = NO_WORDS  # that one thing is said instead of another

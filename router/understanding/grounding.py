@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from pydantic import JsonValue
 
+from router.entities.ambiguity import Ambiguous
 from router.entities.dates import Days
 from router.entities.durations import Duration
 from router.entities.extraction import entities_of
@@ -69,7 +70,7 @@ def _numbers(utterance: Utterance) -> Iterator[tuple[int, Decimal]]:
         match thing.value:
             case Money(amount=number) | Duration(count=number) | (Decimal() as number):
                 yield thing.start, number
-            case Days() | time():
+            case Days() | time() | Ambiguous():
                 moments.append(thing.span)
     for match in _NUMBER.finditer(text):
         start, end = match.span()

@@ -15,7 +15,7 @@ from router.entities.durations import Duration
 from router.entities.grammar import compiled, only
 from router.entities.ranges import one_day
 from router.entities.utterance import Utterance
-from router.flow.slot_types.numbers import only_number
+from router.flow.slot_types.numbers import only_amount
 from router.flow.slot_types.slot import Example, Files, Slot, SlotType, Unfit, plain, registered
 
 WEEKDAYS = {
@@ -172,7 +172,7 @@ class DurationType(SlotType):
         lengths = only(Duration, utterance.things)
         if len(lengths) == 1:
             return dict(lengths[0].value.value())
-        number = only_number(utterance)
+        number = only_amount(utterance)
         return None if number is None or lengths else dict(Duration(number, "days").value())
 
     def coerce(self, slot: Slot, value: JsonValue, now: datetime) -> JsonValue:

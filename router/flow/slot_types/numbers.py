@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from pydantic import JsonValue
 
 from router.domain.locale import Locale, Localised
+from router.entities.ambiguity import is_of_something
 from router.entities.grammar import Found, compiled, only
 from router.entities.money import DEFAULT_CURRENCY, Money, is_exact
 from router.entities.numbers import ZH_COUNT, parse_number
@@ -29,6 +30,12 @@ def only_number(utterance: Utterance) -> Decimal | None:
     if len(numbers) == 1:
         return numbers[0].value
     return None if numbers else parse_number(utterance.text)
+
+
+def only_amount(utterance: Utterance) -> Decimal | None:
+    """The one number that is named, unless it counts something else: `5 BTC`, `3 months`."""
+    counted = (is_of_something(utterance.text, f) for f in only(Decimal, utterance.things))
+    return None if any(counted) else only_number(utterance)
 
 
 def _below_zero(text: str) -> Decimal | None:
@@ -111,7 +118,7 @@ class MoneyType(SlotType):
         amounts = self.mentions(utterance)
         if len(amounts) == 1:
             return amounts[0].value
-        number = only_number(utterance)
+        number = only_amount(utterance)
         if number is None:
             number = _below_zero(utterance.text)
         return None if number is None or amounts else _exactly(number, DEFAULT_CURRENCY)

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.entities.ambiguity import is_of_something
 from router.entities.choices import find_choices
 from router.entities.dates import Days
 from router.entities.grammar import Found, Span, compiled, cuts_a_word, group_span, only
@@ -149,7 +150,12 @@ def _bare(
                 Found(offset + n.start(), offset + n.end(), Money(Decimal(n.group())))
                 for n in _ONE.finditer(row.group("row"))
             ]
-    figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(text, f, counted)]
+    figures = [
+        f
+        for f in only(Decimal, utterance.spent)
+        if _may_be_spent(text, f, counted)
+        if not is_of_something(text, f) or f.touches((s - _WITHIN, e) for s, e in choices)
+    ]
     alone = len(figures) == 1 and not known
     return [
         Found(f.start, f.end, Money(f.value))
