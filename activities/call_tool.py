@@ -21,6 +21,7 @@ from router.domain.errors import (
     InvalidInput,
     OutOfReach,
     RouterError,
+    TransientToolError,
     UnknownOutcome,
 )
 from router.domain.locale import Localised
@@ -31,6 +32,8 @@ from router.telemetry.metrics import TOOLS
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
+LONGEST_WAIT = 5.0
+"""Seconds that a turn waits at most where the system behind a tool asks to be left alone."""
 UNKNOWN = "unknown"
 """A tool that isn't there any more: its name may be anybody's."""
 
@@ -109,9 +112,17 @@ class ToolActivity:
                 return await make(call)
         except RETRYABLE as error:
             tool, attempt = self._caller.registry[call.tool], activity.info().attempt
-            if tool.retries is None or attempt <= tool.retries:
+            is_left = tool.retries is None or attempt <= tool.retries
+            if is_left and not _is_too_long(call, tool, error):
                 raise
             raise _given_up(call, tool, error, attempt) from error
+
+
+def _is_too_long(call: ToolCall, tool: Tool, error: RouterError) -> bool:
+    """Whether somebody would wait for the next try who can do without: they are told at once."""
+    wait = error.retry_after if isinstance(error, TransientToolError) else None
+    is_waited_for = not tool.writes and (call.flow_run is None or call.form)
+    return is_waited_for and wait is not None and wait > LONGEST_WAIT
 
 
 def _ended_by(error: RouterError) -> ToolStatus:

@@ -84,6 +84,23 @@ async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(toole
     assert texts(turn) == ["查不了：“看账”现在用不了：试了 1 次都没成，最后一次是因为：正在结账"]
 
 
+async def test_a_turn_does_not_wait_for_who_wants_to_be_left_alone_for_long(tooled: Tooled) -> None:
+    tries = []
+
+    @tool(permission="read", title={"zh": "看账", "en": "Look"})
+    async def look() -> str:
+        """Look at the books."""
+        tries.append(1)
+        raise TransientToolError("429", retry_after=86_400)
+
+    said = "“看账”现在用不了：试了 1 次都没成，最后一次是因为：429"
+    async with tooled([look], [calls(("look", {})), fails(400)]) as talk:
+        assert texts(await talk.say("帮我看看")) == [f"没查到：{said}"]
+    async with tooled([look]) as talk:
+        assert texts(await chosen(talk, "look")) == [f"没办成：{said}"]
+    assert len(tries) == 2
+
+
 async def test_what_nobody_foresaw_is_told_by_a_reference_to_the_log(
     tooled: Tooled, parts: Parts, caplog: pytest.LogCaptureFixture
 ) -> None:
