@@ -16,6 +16,7 @@ from uuid import uuid4
 import typer
 from pydantic import JsonValue
 
+from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
 from router.cli.options import DataFolder, echo_aligned, paths_argument, person, settings_in
 from router.contracts.activities import ToolCall
 from router.documents.strict_json import strict_json
@@ -95,16 +96,19 @@ app = typer.Typer(help="List tools, check their files, and call one.")
 @app.command("list")
 def list_tools(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array, with schemas.")] = False,
+    trust_dotenv: TrustDotenv = False,
 ) -> None:
     """List every tool: its name, whether it reads or writes, who may call it, what it does.
 
     Before what it does stand its kind and where it is declared. MCP servers are asked, all at
     once; one that isn't there is named on stderr, and the others are listed. So are tools that
-    nobody is offered, with the setting that would give them.
+    nobody is offered, with the setting that would give them. Servers that only the .env of this
+    folder names are neither started nor asked.
     """
     settings = Settings.load()
+    passed_over = None if trust_dotenv else untrusted(settings).get("mcp servers")
     tools = load_tools(settings)
-    away = asyncio.run(tools.look(LOOKED_WITHIN))
+    away = {} if passed_over else asyncio.run(tools.look(LOOKED_WITHIN))
     lacking = withheld(settings, tools.registry)
     if as_json:
         found = [_object_of(tool, lacking.get(tool.name)) for tool in tools.registry]
@@ -117,6 +121,8 @@ def list_tools(
             about = tool.description.partition("\n")[0]
             rows.append((tool.name, tool.permission, who, kind, file, about))
         echo_aligned(rows)
+    if passed_over:
+        typer.echo(f"the MCP servers: {not_looked_at(passed_over)}", err=True)
     for name, why in away.items():
         remedy = f"mend it, or correct {settings.mcp_servers}; `intent-router doctor` says more"
         typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)

@@ -32,6 +32,13 @@ def environment() -> dict[str, str]:
     return {k: v for k, v in {**dotenv_values(DOTENV), **os.environ}.items() if v is not None}
 
 
+def of_dotenv() -> dict[str, str]:
+    """What `.env` sets and the environment doesn't, by its name in upper case."""
+    outside = {name.upper() for name, value in os.environ.items() if value}
+    inside = {name.upper(): value for name, value in dotenv_values(DOTENV).items() if value}
+    return {name: value for name, value in inside.items() if name not in outside}
+
+
 SUFFIX = "_FILE"
 MOST = 64 * 1024
 """Bytes: more is no secret, but the wrong file."""

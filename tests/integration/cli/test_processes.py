@@ -92,6 +92,23 @@ class Servers:
 GONE = {"command": "no-such-program-here"}
 
 
+HOSTILE = {"command": sys.executable, "args": ["-c", "open('started', 'w')"]}
+
+
+@pytest.mark.parametrize("words", [("doctor",), ("tools", "list"), ("tools", "list", "--json")])
+def test_the_env_file_of_a_folder_starts_nothing_by_a_look(
+    run: Run, elsewhere: Path, words: tuple[str, ...]
+) -> None:
+    (elsewhere / "servers.json").write_text(json.dumps({"it": HOSTILE}))
+    (elsewhere / ".env").write_text("ROUTER_MCP_SERVERS=servers.json\n")
+    outcome = run(*words)
+    said = outcome.out + outcome.err
+    assert "not looked at: ROUTER_MCP_SERVERS is of .env in this folder" in said
+    assert not (elsewhere / "started").exists()
+    run(*words, "--trust-dotenv")
+    assert (elsewhere / "started").exists()
+
+
 @pytest.mark.usefixtures("servers")
 def test_a_tool_of_a_server_is_called_through_the_gate(run: Run) -> None:
     outcome = run("tools", "call", "it__echo", '{"text": "hi"}', "--user", "alice")

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 
 from router.cli import COMMANDS
 from router.cli.checks import configuration, services
-from router.cli.doctor import Diagnosis, examine
+from router.cli.doctor import CHECKS, Diagnosis, examine
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.runtime.server import LOOPBACK
 from router.settings import PREFIX, Settings
@@ -142,6 +142,74 @@ async def test_a_database_yet_to_be_made_is_fine_an_old_one_or_one_that_is_down_
     settings = Settings(database_url="postgresql+asyncpg://nobody@127.0.0.1:1/none")
     with pytest.raises(Unavailable, match="ROUTER_DATABASE_URL"):
         await services.database(settings)
+
+
+LENT = {
+    "the environment's key": ("ROUTER_LLM_BASE_URL={url}", {"OPENAI_API_KEY": "k"}, "model"),
+    "by its usual name": ("OPENAI_BASE_URL={url}/", {"ROUTER_LLM_API_KEY": "k"}, "model"),
+    "what a file holds": (
+        "ROUTER_LLM_BASE_URL={url}\nROUTER_LLM_API_KEY_FILE={secret}",
+        {},
+        "model",
+    ),
+    "a variable by its name": (
+        "ROUTER_LLM_BASE_URL={url}\nROUTER_LLM_API_KEY=${{HOME}}",
+        {},
+        "model",
+    ),
+    "a variable in the address": ("ROUTER_LLM_BASE_URL={url}/${{HOME}}", {}, "model"),
+    "a key for a fallback": (
+        'ROUTER_LLM_FALLBACKS=[{{"base_url":"{url}","model":"m","api_key_env":"HOME"}}]',
+        {},
+        "model",
+    ),
+    "for vectors": (
+        "ROUTER_EMBEDDER=openai:m\nROUTER_LLM_BASE_URL={url}",
+        {"OPENAI_API_KEY": "k"},
+        "embedder",
+    ),
+    "a model's own code": ("ROUTER_EMBEDDER=sentence-transformers:./m", {}, "embedder"),
+    "the directory's token": (
+        "ROUTER_DIRECTORY={url}\nROUTER_DIRECTORY_TOKEN_FILE={secret}",
+        {},
+        "directory",
+    ),
+}
+
+
+@pytest.mark.parametrize(("written", "environment", "check"), LENT.values(), ids=LENT)
+async def test_the_env_file_of_a_folder_lends_nothing_of_this_machine(
+    elsewhere: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    written: str,
+    environment: dict[str, str],
+    check: str,
+) -> None:
+    (elsewhere / "secret").write_text("hush")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    async with ModelServer() as server:
+        said = f"{written}\nROUTER_LLM_MODEL=m\n"
+        said = said.format(url=server.url, secret=elsewhere / "secret")
+        (elsewhere / ".env").write_text(said)
+        (finding,) = await examine({check: CHECKS[check]})
+        assert (finding.looked_at, "--trust-dotenv" in finding.says) == (False, True)
+        assert server.chats == []
+        (finding,) = await examine({check: CHECKS[check]}, trust_dotenv=True)
+        assert finding.looked_at
+
+
+async def test_what_the_env_file_says_whole_or_the_environment_says_is_looked_at(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ModelServer(calls(("say", {"word": "yes"}))) as server:
+        whole = f"ROUTER_LLM_BASE_URL={server.url}\nROUTER_LLM_MODEL=m\nROUTER_LLM_API_KEY=own\n"
+        (elsewhere / ".env").write_text(f"{whole}ROUTER_MCP_SERVERS=servers.json\n")
+        (elsewhere / "servers.json").write_text("{}")
+        monkeypatch.setenv("ROUTER_MCP_SERVERS", "servers.json")
+        checks = {check: CHECKS[check] for check in ("model", "mcp servers", "embedder")}
+        found = await examine(checks)
+    assert [(finding.fine, finding.looked_at) for finding in found] == [(True, True)] * 3
 
 
 class TestModels:

@@ -1,0 +1,59 @@
+"""What a `.env` has a command start that only looks: nothing, unless one says that one trusts it.
+
+A `.env` is read in the folder one stands in, which may be anybody's that was fetched a moment ago.
+Who starts `dev` there has chosen to run what the folder holds; who asks what is wrong, or which
+tools there are, has not. So neither a program that `.env` alone names is started, nor a secret of
+this machine sent to an address that it names.
+"""
+
+from typing import Annotated
+
+import typer
+from dotenv import dotenv_values
+from pydantic import SecretStr
+
+from router.retrieval.encoders import SENTENCE_TRANSFORMERS
+from router.settings import Settings
+from router.settings.environment import DOTENV, of_dotenv
+
+TrustDotenv = Annotated[
+    bool,
+    typer.Option("--trust-dotenv", help="Start and ask what the .env of this folder names, too."),
+]
+
+
+def untrusted(settings: Settings) -> dict[str, str]:
+    """The checks that would do what `.env` alone says, each with the variable that says it."""
+    by_folder = of_dotenv()
+    embedder = settings.embedder
+    address, key = settings.llm_base_url, settings.llm_api_key
+    found = {
+        "mcp servers": "ROUTER_MCP_SERVERS" if "ROUTER_MCP_SERVERS" in by_folder else "",
+        "model": _lent(address, key),
+        "embedder": "" if embedder == "embedded" else _lent(address, key),
+        "directory": _lent(settings.directory, settings.directory_token),
+    }
+    if embedder.startswith(SENTENCE_TRANSFORMERS) and "ROUTER_EMBEDDER" in by_folder:
+        found["embedder"] = "ROUTER_EMBEDDER"  # a folder may hold the model's own code
+    if "ROUTER_LLM_FALLBACKS" in by_folder and any(f.api_key_env for f in settings.llm_fallbacks):
+        found["model"] = "ROUTER_LLM_FALLBACKS"
+    return {check: variable for check, variable in found.items() if variable}
+
+
+def not_looked_at(variable: str) -> str:
+    """What to say of such a check."""
+    return (
+        f"not looked at: {variable} is of {DOTENV} in this folder; if you trust it add "
+        f"--trust-dotenv, or set {variable} in the environment"
+    )
+
+
+def _lent(address: object, secret: SecretStr | None) -> str:
+    """The variable of `.env` that is the address, where what is sent there isn't all its own."""
+    written = set(dotenv_values(DOTENV, interpolate=False).values())
+    value = secret.get_secret_value() if secret else None
+    for name, given in of_dotenv().items():
+        if address is not None and given.rstrip("/") == str(address).rstrip("/"):
+            is_its_own = given in written and (value is None or value in written)
+            return "" if is_its_own else name
+    return ""
