@@ -20,12 +20,15 @@ from jwt.exceptions import InvalidTokenError, PyJWTError
 
 from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailable
 from router.domain.loopback import may_be_proxied
-from router.domain.principals import DEFAULT_TENANT, RESERVED_ROLES
+from router.domain.principals import DEFAULT_TENANT, RESERVED_ROLES, Directory, Principal
 from router.settings import Settings
 from router.settings.values import ROLE
 
 MOST_ROLES = 100
 """Roles travel with every message: beyond this they have to be mapped to the few that count."""
+
+LAST_MOMENT = 2**53
+"""Unix seconds beyond which a time isn't exact any more, nor of interest."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,30 @@ class Vouched:
     user: str
     tenant: str = DEFAULT_TENANT
     roles: frozenset[str] = frozenset()
+    until: float | None = field(default=None, compare=False)
+    """The end of the token's time, in Unix seconds; None where it has none."""
+
+
+@dataclass(frozen=True)
+class CallerSession:
+    """Whom a request is answered to, and how long: what outlives the request asks it again."""
+
+    directory: Directory
+    people: tuple[Principal, ...]
+    """Whose token it is, and whom they speak for."""
+    until: float | None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds of the token's time; None where it has no end."""
+        return None if self.until is None else self.until - time.time()
+
+    async def lasts(self) -> bool:
+        """True while the directory has everybody; False also where it can't tell."""
+        try:
+            return all([await self.directory.find(one.tenant, one.id) for one in self.people])
+        except Unavailable:
+            return False
 
 
 def vouched(claims: Mapping[str, Any], settings: Settings) -> Vouched:
@@ -44,6 +71,7 @@ def vouched(claims: Mapping[str, Any], settings: Settings) -> Vouched:
         user=_text(claims, settings.jwt_user_claim),
         tenant=_text(claims, tenant) if tenant else DEFAULT_TENANT,
         roles=_roles(claims, settings),
+        until=min(int(claims["exp"]), LAST_MOMENT) if "exp" in claims else None,
     )
 
 

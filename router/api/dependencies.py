@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 from temporalio.client import Client
 
 from router.api.audit import Arrivals, AuditWriter, request_id_of, sender_of
-from router.api.auth import Tokens
+from router.api.auth import CallerSession, Tokens
 from router.api.events import Hub
 from router.api.explanation import Reads
 from router.api.limits import Backlog, RateLimits
@@ -169,6 +169,7 @@ async def authenticate(request: Request) -> Principal:
     if person is None:
         raise Unauthenticated("The token names nobody in the directory.")
     principal = person.also(vouched.roles)
+    request.state.session = CallerSession(state.services.directory, (principal,), vouched.until)
     # Where the request is refused after this, it is in the caller's language.
     request.state.principal, request.state.locale = principal, principal.locale
     return principal

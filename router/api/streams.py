@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from starlette.types import Receive, Scope, Send
 
 from router.api import errors
+from router.api.auth import CallerSession
 from router.api.turns import Turns, outcome
 from router.contracts.conversation import Submission
 from router.domain.messages import Turn
@@ -232,16 +233,15 @@ def event(name: str, data: dict[str, Any], id_: str | None = None) -> bytes:
 
 
 class EventStream(EventSourceResponse):
-    """Events whose source is closed when the client has gone, not when memory is cleaned up."""
+    """Events whose source is closed when the client has gone, not when memory is cleaned up.
+
+    They end with the caller's token, and once the directory no longer has the caller: it is asked
+    before each, so at each heartbeat. Who comes again is told why they can't.
+    """
 
     def __init__(self, first: bytes, events: AsyncGenerator[bytes]) -> None:
-        async def whole() -> AsyncIterator[bytes]:
-            yield first
-            async for one in events:
-                yield one
-
-        self._events = events
-        super().__init__(whole(), headers=UNBUFFERED)
+        self._first, self._events = first, events
+        super().__init__((), headers=UNBUFFERED)
 
     @classmethod
     async def begun(cls, events: AsyncGenerator[bytes]) -> Self:
@@ -249,7 +249,22 @@ class EventStream(EventSourceResponse):
         return cls(await anext(events), events)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them until they end or nobody takes them any more."""
+        """Send them until they end, nobody takes them any more, or they may no longer be sent."""
+        self.body_iterator = self._while_it_lasts(scope["state"]["session"])
         with STREAMS.track_inprogress():
             async with aclosing(self._events):
                 await super().__call__(scope, receive, send)
+
+    async def _while_it_lasts(self, session: CallerSession) -> AsyncIterator[bytes]:
+        one = self._first
+        while await session.lasts():
+            yield one
+            try:
+                async with asyncio.timeout(session.seconds_left) as end:
+                    one = await anext(self._events)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                if end.expired():
+                    return
+                raise

@@ -7,7 +7,7 @@ the newer of two that read alike, and the very first message from its own repeat
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import Annotated
@@ -46,6 +46,7 @@ PLAIN = (
 async def _speaker(request: Request, caller: Authenticated) -> Principal:
     state = AppState.of(request)
     person = await _spoken_for(request, state.services, caller)
+    request.state.session = replace(request.state.session, people=(caller, person))
     # Whose words these are is counted: all of a chat UI's people come with one token.
     state.rates.admit(person)
     await note_sign_in(request, caller)

@@ -2,18 +2,37 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
 from pydantic import WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
+from router.api.auth import CallerSession
 from router.api.dependencies import Caller, EventHub, Given, OwnConversation
 from router.api.errors import problems
 from router.api.events import PATTERN, Following, Position, conversation_feed, person_feed
 from router.api.params import StrictRoute, events
 from router.api.streams import EventStream
+from router.domain.errors import Unauthenticated
 
-router = APIRouter(prefix="/v1", tags=["events"], route_class=StrictRoute)
+
+async def _check_session(request: Request, caller: Caller) -> None:
+    """Refuse a token that is over: requests are answered a little longer, for clocks differ."""
+    del caller
+    session: CallerSession = request.state.session
+    if session.seconds_left is not None and session.seconds_left <= 0:
+        raise Unauthenticated(
+            "Nothing can be followed with a token whose time (exp) is over: sign in again, or get "
+            "a new one."
+        )
+
+
+router = APIRouter(
+    prefix="/v1",
+    tags=["events"],
+    route_class=StrictRoute,
+    dependencies=[Depends(_check_session)],
+)
 
 
 def _events(description: str) -> dict[int | str, dict[str, Any]]:

@@ -159,9 +159,11 @@ async def served(app: FastAPI) -> AsyncIterator[str]:
     server = ApiServer(app, GRACE)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         serving = asyncio.create_task(server.serve([listening]))
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.stop()
-        await serving
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.stop()
+            await serving
 
 
 @pytest.fixture(scope="session")

@@ -330,7 +330,7 @@ def idle_reader(where: str, path: str) -> socket.socket:
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     client.connect((host, int(port)))
-    request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\n\r\n"
+    request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer alice\r\n\r\n"
     client.sendall(request.encode())
     return client
 

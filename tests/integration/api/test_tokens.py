@@ -1,12 +1,16 @@
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fastapi import FastAPI
+from httpx import AsyncClient
 
 from router.api.auth import Tokens, Vouched, mint
 from router.api.dependencies import Services
@@ -14,7 +18,8 @@ from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailabl
 from router.runtime.server import create_app
 from router.settings import Settings
 from tests.fakes.oidc_provider import Served, jwk, serving
-from tests.integration.api.conftest import client_of, problem
+from tests.integration.api.conftest import QUEUE, client_of, problem, served
+from tests.integration.api.test_operators import among_us
 
 SECRET = "a secret of the right length, 32+"
 ISSUER, AUDIENCE = "https://issuer.example", "router"
@@ -165,3 +170,94 @@ class TestOverHttp:
         for tenant, status in (("default", 200), ("acme", 401), (None, 401), ("", 401)):
             async with client_of(app, signed(tenant=tenant)) as client:
                 assert (await client.get("/v1/me")).status_code == status
+
+
+SLOW = {"role": "user", "content": "slow"}
+STREAMS: dict[str, tuple[str, str, Any]] = {
+    "the caller's": ("GET", "/v1/events", None),
+    "a conversation's": ("GET", "{conversation}/events", None),
+    "a turn's": ("POST", "{conversation}/messages", {"text": "slow"}),
+    "an OpenAI client's": (
+        *("POST", "/v1/chat/completions"),
+        {"model": "intent-router", "stream": True, "messages": [SLOW]},
+    ),
+    "a front end's": (
+        *("POST", "/ag-ui"),
+        {"threadId": "t", "runId": "r", "messages": [{"id": "m", **SLOW}]},
+    ),
+}
+
+
+class TestStreams:
+    """Whatever is streamed ends with what let it begin."""
+
+    @staticmethod
+    @asynccontextmanager
+    async def opened(
+        services: Services,
+        stream: tuple[str, str, Any],
+        token: str,
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> AsyncIterator[AsyncIterator[str]]:
+        """The lines of the stream, opened with this token at an API of its own."""
+        method, path, body = stream
+        headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **more}
+        async with (
+            served(create_app(services)) as address,
+            AsyncClient(base_url=address, headers=headers, timeout=20) as client,
+        ):
+            if "{" in path:
+                begun = (await client.post("/v1/conversations", json={})).json()["id"]
+                path = path.format(conversation=f"/v1/conversations/{begun}")
+            async with client.stream(method, path, json=body) as answer:
+                assert answer.status_code == 200
+                lines = answer.aiter_lines()
+                await anext(lines)
+                yield lines
+
+    @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
+    async def test_no_stream_outlives_its_token(
+        self, services: Services, stream: tuple[str, str, Any], unique: str
+    ) -> None:
+        ends = int(time.time()) + 2
+        person = among_us(services, unique, "clerk")
+        there = replace(person, settings=settings(task_queue=QUEUE))
+        async with self.opened(there, stream, signed(sub=unique, exp=ends)) as lines:
+            async with asyncio.timeout(10):  # within a heartbeat
+                assert not [line async for line in lines if "turn" in line]
+        assert time.time() >= ends
+
+    @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
+    async def test_no_stream_outlives_its_person_s_place_in_the_directory(
+        self,
+        services: Services,
+        stream: tuple[str, str, Any],
+        unique: str,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
+        there = among_us(services, unique, "clerk")
+        async with self.opened(there, stream, unique) as lines, asyncio.timeout(10):
+            while "ping" not in await anext(lines):
+                pass
+            monkeypatch.setattr(there.directory, "_people", {})
+            assert not [line async for line in lines if "turn" in line]
+
+    async def test_nor_that_of_whom_it_speaks_for(
+        self, services: Services, unique: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
+        there = among_us(services, unique, "service")
+        stream = STREAMS["an OpenAI client's"]
+        for_frank = {"X-OpenWebUI-User-Id": "frank"}
+        async with self.opened(there, stream, unique, for_frank) as lines, asyncio.timeout(10):
+            people = there.directory._people  # type: ignore[attr-defined]
+            monkeypatch.delitem(people, ("default", "frank"))
+            assert not [line async for line in lines if "DONE" in line]
+
+    async def test_nothing_is_followed_with_a_token_that_is_over(self, services: Services) -> None:
+        """Requests are still answered then, for clocks differ."""
+        app = create_app(replace(services, settings=settings()))
+        async with client_of(app, signed(exp=int(time.time()) - 5)) as client:
+            assert (await client.get("/v1/me")).status_code == 200
+            assert "exp" in problem(await client.get("/v1/events"), 401)["detail"]
