@@ -1,10 +1,9 @@
 """The OpenAPI document: what the routes can't say of themselves, and which answer leads where."""
 
 import sys
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from pydantic import BaseModel
@@ -140,8 +139,9 @@ def _of_texts() -> Json:
 
 def invisible() -> str:
     """All characters that nobody sees, as the inside of a regex's `[…]`."""
-    codes = range(sys.maxunicode + 1)
-    unseen = (code for code in codes if unicodedata.category(chr(code)) in params.INVISIBLE)
+    # Halves of characters stand in no document.
+    codes = chain(range(0xD800), range(0xE000, sys.maxunicode + 1))
+    unseen = (code for code in codes if params.is_invisible(chr(code)))
     # In a run of codes, code and place in the sequence rise together.
     runs = groupby(enumerate(unseen), lambda pair: pair[1] - pair[0])
     return "".join(_span([code for _, code in run]) for _, run in runs)

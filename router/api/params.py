@@ -28,6 +28,7 @@ from starlette.types import Scope
 
 from router.documents.strict_json import strict_json
 from router.domain.errors import InvalidInput
+from router.domain.visible_text import legible, visible
 
 _BYTES = 15
 
@@ -97,6 +98,11 @@ SAID_TEXT, PLAIN_JSON, PLAIN_OBJECT = "SaidText", "PlainJson", "PlainObject"
 """Schemas of the OpenAPI document: `openapi` adds them."""
 
 
+def is_invisible(character: str) -> bool:
+    """True of what nobody sees by itself: white space too."""
+    return unicodedata.category(character) in INVISIBLE or not visible(character)
+
+
 def _plain(text: str) -> str:
     """Refuse control characters: terminals, logs and databases act on them."""
     for position, character in enumerate(text):
@@ -109,13 +115,13 @@ def _plain(text: str) -> str:
 
 
 def _said(text: str) -> str:
-    """Refuse what nobody could answer: nothing visible, or a book."""
-    _plain(text)
-    if all(unicodedata.category(character) in INVISIBLE for character in text):
+    """What is kept of it; refuse what nobody could answer: nothing visible, or a book."""
+    said = legible(_plain(text))
+    if all(is_invisible(character) for character in said):
         raise ValueError("it is empty or only white space")
     if len(text) > MAX_TEXT:
         raise ValueError(f"it has {len(text)} characters; at most {MAX_TEXT} are allowed")
-    return text
+    return said
 
 
 def _dated(written: str) -> str:
@@ -151,9 +157,10 @@ Comment = Annotated[
     str,
     Field(max_length=MAX_COMMENT),
     AfterValidator(_plain),
+    AfterValidator(visible),
     WithJsonSchema({"type": "string", "maxLength": MAX_COMMENT, "pattern": PLAIN}),
 ]
-"""A remark that may be empty."""
+"""A remark that may be empty, as far as it can be seen."""
 
 PlainJson = Annotated[
     JsonValue, AfterValidator(check_plain), WithJsonSchema({IS_SCHEMA: PLAIN_JSON})

@@ -29,12 +29,14 @@ from router.domain.principals import (
     Principal,
     WorkShift,
 )
+from router.domain.visible_text import one_line
 
 SAMPLE = Path(str(resources.files("router.directory") / "sample.yaml"))
 
 UserId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$")]
 Platform = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 Account = Annotated[str, Field(pattern=r"^[!-~]{1,100}$")]
+Named = Annotated[str, Field(max_length=100), AfterValidator(one_line), Field(min_length=1)]
 Role = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 
 
@@ -70,14 +72,14 @@ class PersonEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     id: UserId
-    name: Annotated[str, Field(min_length=1, max_length=100)]
+    name: Named
     tenant: UserId = DEFAULT_TENANT
     locale: Locale = "zh"
     roles: list[Role] = []
     """Beyond `employee`, which everybody is: `hr`, `finance`, `operator`, or the house's own."""
     manager: UserId | None = None
     """Who approves what they ask for: the id of somebody listed."""
-    department: str | None = None
+    department: Annotated[str, AfterValidator(one_line)] | None = None
     delegate: UserId | None = None
     """Who stands in while they are `away`."""
     timezone: Annotated[str, AfterValidator(_timezone)] = "Asia/Shanghai"

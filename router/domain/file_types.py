@@ -7,6 +7,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, JsonValue
 
+from router.domain.visible_text import visible
+
 MOST_BYTES = 10 * 1024 * 1024
 """The largest file that is kept."""
 LONGEST_NAME = 80
@@ -82,7 +84,7 @@ def safe_name(name: str, content: bytes = b"") -> str:
     'receiptgpj.exe.jpg'
     """
     last = _SEPARATORS.split(name)[-1]
-    seen = "".join(c for c in unicodedata.normalize("NFC", last) if _can_be_seen(c))
+    seen = "".join(c for c in unicodedata.normalize("NFC", visible(last)) if _can_be_seen(c))
     plain = " ".join(_UNSAFE.sub("_", seen).split()).strip(". ") or "file"
     kind = document_kind(content)
     if kind is not None and not plain.lower().endswith(kind.extensions):

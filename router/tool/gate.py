@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
 from router.domain.locale import Localised
 from router.domain.principals import Principal
+from router.domain.visible_text import legible
 from router.tool.implementation import problem_at
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
@@ -54,7 +55,7 @@ def screen(registry: Registry, attempt: Attempt) -> Tool:
         zh = f"{attempt.caller.id} 不能用“{tool.title.zh}”，它只给 {' 或 '.join(roles)} 用"
         en = f"{attempt.caller.id} may not call {tool.name}; it is for {' or '.join(roles)}"
         raise Forbidden(Localised(zh=zh, en=en))
-    problems = [*_unprintable(attempt.arguments)]
+    problems = [*_unprintable(attempt.arguments, what_writes=tool.writes)]
     problems = problems or tool.implementation.problems(attempt.arguments)
     if problems:
         more = len(problems) - _SHOWN
@@ -96,8 +97,8 @@ def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
     return tool.asks_first and attempt.flow_run is None and not attempt.confirmed
 
 
-def _unprintable(arguments: object) -> Iterator[str]:
-    """Control characters: no system behind a tool wants them, and PostgreSQL refuses some."""
+def _unprintable(arguments: object, *, what_writes: bool) -> Iterator[str]:
+    """Control characters, which PostgreSQL refuses; what nobody sees in what is confirmed."""
     # A list of what is still to look at, since arguments nested deeper than Python's stack
     # would otherwise end the search, and not with a refusal.
     waiting: list[tuple[tuple[int | str, ...], object]] = [((), arguments)]
@@ -105,6 +106,8 @@ def _unprintable(arguments: object) -> Iterator[str]:
         place, value = waiting.pop()
         if isinstance(value, str) and _UNPRINTABLE.search(value):
             yield problem_at(place, "has control characters; only tab and newline may be there")
+        elif isinstance(value, str) and what_writes and legible(value) != value:
+            yield problem_at(place, "has characters that nobody sees; leave them out")
         elif isinstance(value, Mapping):
             waiting += [(place, name) for name in value]
             waiting += [((*place, name), item) for name, item in value.items()]

@@ -13,6 +13,8 @@ from pydantic import GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from router.domain.visible_text import one_line
+
 LABEL = "x-zh"
 CHOICES = "x-zh-enum"
 LONGEST = 60
@@ -69,6 +71,5 @@ def choice_in(schema: Mapping[str, Any], value: str) -> str | None:
 def _words(found: object) -> str | None:
     if not isinstance(found, str):
         return None
-    # Not printable is also what turns a line around or hides within it.
-    seen = "".join(sign for sign in " ".join(found.split()) if sign.isprintable())
+    seen = "".join(sign for sign in one_line(found, len(found)) if sign.isprintable())
     return seen[:LONGEST] or None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import JsonValue
 
 from router.domain.locale import LOCALES, Localised
+from router.domain.visible_text import one_line
 from router.flow.definition import Approve
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext, canonical, in_both_languages
@@ -126,7 +127,7 @@ def open_approval(context: StepContext) -> None:
     approval = Approval(
         visit=run.visit,
         mode=ask.mode,
-        title=in_both_languages(context.definition, run, ask.title),
+        title=_titled(context, ask),
         summary=summary,
         labels=labels,
         digest=_digest({**_contents(context), "state": run.state}),
@@ -145,6 +146,12 @@ def open_approval(context: StepContext) -> None:
         context.set_timer(name, due)
     called = {one.person: str(name) for one, name in zip(people, names, strict=False)}
     _announce(context, approval, called)
+
+
+def _titled(context: StepContext, ask: Approve) -> Localised:
+    """On one line, whatever it says: what is decided on stands below it."""
+    title = in_both_languages(context.definition, context.run, ask.title)
+    return Localised(zh=one_line(title.zh), en=one_line(title.en))
 
 
 def _contents(context: StepContext) -> dict[str, JsonValue]:

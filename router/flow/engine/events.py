@@ -6,12 +6,16 @@ it asked something of, or by time. What it then owes stands in the run; effects 
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from router.domain.errors import ArgumentOffer
 from router.domain.messages import FlowStatus
+from router.domain.visible_text import visible
 from router.flow.definition import SlotValues
 from router.flow.engine.run import Agreement, Done, FailureKind, Inquiry, Position, Verdict
+
+Remark = Annotated[str, AfterValidator(visible)]
+"""What somebody said of it."""
 
 
 class Event(BaseModel):
@@ -86,7 +90,7 @@ class Cancelled(Event):
     """
 
     type: Literal["cancelled"] = "cancelled"
-    comment: str | None = None
+    comment: Remark | None = None
     leaving: tuple[str, ...] = ()
     by_parent: bool = False
     final: bool = False
@@ -134,7 +138,7 @@ class Decided(Event):
     type: Literal["decided"] = "decided"
     approval: str
     verdict: Verdict
-    comment: str | None = None
+    comment: Remark | None = None
     to: str | None = None
     position: Position | None = None
     """For `add`: whether whoever is added decides before or after; None at the same time."""
@@ -187,7 +191,7 @@ class Reassigned(Event):
     type: Literal["reassigned"] = "reassigned"
     to: str
     instead_of: str
-    comment: str | None = None
+    comment: Remark | None = None
 
 
 class Fired(Event):

@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from router.domain.file_types import is_file_id
 from router.domain.locale import Locale, Localised
+from router.domain.visible_text import inline, visible
 from router.entities.booleans import leaning, numbered, yes_or_no
 from router.entities.choices import answered_choice
 from router.entities.dates import Days
@@ -15,11 +16,12 @@ from router.flow.slot_types.slot import Files, Schema, Slot, SlotType, Unfit, pl
 
 
 class _Worded(SlotType):
-    """Of what is one of the slot's choices, its label; else as it is."""
+    """Of what is one of the slot's choices, its label; else as it is, on one line."""
 
     def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
-        found = slot.choices.get(str(value))
-        return found.label.within(locale) if found else files.get(str(value)) or plain(value)
+        if found := slot.choices.get(str(value)):
+            return found.label.within(locale)
+        return files.get(str(value)) or inline(plain(value))
 
 
 @registered
@@ -77,10 +79,10 @@ class TextType(_Worded):
         return chosen or _of_its_day(slot, utterance) or typed
 
     def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
-        """Something, without white space around it, and not too long."""
-        if not isinstance(value, str) or not value.strip():
+        """Something that can be seen, without white space around it, and not too long."""
+        text, limit = visible(value).strip() if isinstance(value, str) else "", slot.max_length
+        if not text:
             raise Unfit(self.fits)
-        text, limit = value.strip(), slot.max_length
         if len(text) > limit:
             zh, en = f"太长了：最多 {limit} 个字。", f"Too long: {limit} characters at most."
             raise Unfit(Localised(zh=zh, en=en))

@@ -25,6 +25,7 @@ from router.documents.strict_json import ANY_DEPTH, strict_json
 from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
 from router.domain.locale import Localised
+from router.domain.visible_text import one_line
 from router.tool.http.declaration import (
     METHODS,
     SECONDS,
@@ -112,7 +113,7 @@ class ApiOperation:
     def title(self) -> str:
         """Its summary; empty where it has none."""
         summary = self.data.get("summary")
-        return summary.strip()[:80].strip() if isinstance(summary, str) else ""
+        return one_line(summary, 80) if isinstance(summary, str) else ""
 
     @property
     def description(self) -> str:

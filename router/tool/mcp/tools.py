@@ -37,7 +37,7 @@ from router.tool.mcp.file import ServerEntry, names
 from router.tool.mcp.keeper import TOO_LONG
 from router.tool.mcp.untrusted import (
     LONGEST_ERROR,
-    LONGEST_TITLE,
+    title,
     visible,
     visible_value,
     worded_schema,
@@ -286,7 +286,7 @@ async def _list_resources(client: Client, arguments: dict[str, Any], *_: object)
     page = await client.list_resources(cursor=arguments.get("cursor"))
     listed: list[JsonValue] = []
     for each in page.resources[:MOST_LISTED]:
-        name, description = wording(each.title or each.name, 200), wording(each.description or "")
+        name, description = title(each.title or each.name, 200), wording(each.description or "")
         listed.append({"uri": each.uri, "name": name, "description": description})
     return {"resources": listed, "next": page.next_cursor}
 
@@ -459,9 +459,9 @@ class ServerOffer:
 def _asking(tool: types.Tool, name: str) -> Extra:
     """A tool of a server, which is called so here, as it describes itself."""
     said = tool.annotations
-    title = wording(tool.title or (said and said.title) or "", LONGEST_TITLE)
-    called = wording(tool.name, LONGEST_TITLE)
-    words = title or called.replace("_", " ").capitalize()
+    called = title(tool.name)
+    words = title(tool.title or (said and said.title) or "")
+    words = words or called.replace("_", " ").capitalize()
     return Extra(
         tool.name,
         Localised(zh=words, en=words),

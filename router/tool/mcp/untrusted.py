@@ -12,41 +12,42 @@ from pydantic import JsonValue
 
 from router.documents.references import References
 from router.documents.schema import SchemaReader
+from router.domain.visible_text import legible, one_line
 from router.tool.results import DEEPEST
 
 LONGEST_DESCRIPTION = 1000
 LONGEST_TITLE = 80
 LONGEST_ERROR = 500
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
-    "\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"  # zero width; other direction
-    "\ud800-\udfff\U000e0000-\U000e007f]"  # halves of characters; tags, which nobody sees
-)
 _TEMPLATE = re.compile(r"\{(?=[{%#])")
 
 
 def visible(text: str, longest: int) -> str:
     """The text without what can't be seen, cut to `longest` characters."""
-    return _cut(_HIDDEN.sub("", text.replace("\r\n", "\n")), longest)
+    return _cut(legible(text), longest)
 
 
 def wording(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
     """Words to show, such as a description: visible, and no template to anybody who renders."""
     # In this order: what is hidden can part two braces, and what is put in takes room.
-    return _cut(_TEMPLATE.sub("{ ", _HIDDEN.sub("", text)), longest).strip()
+    return _cut(_TEMPLATE.sub("{ ", legible(text)), longest).strip()
+
+
+def title(text: str, longest: int = LONGEST_TITLE) -> str:
+    """What something is called: wording on one line."""
+    return one_line(wording(text, longest), longest)
 
 
 def visible_value(value: Any, deepest: int = DEEPEST) -> Any:
     """A value of JSON whose texts are visible; `…` stands for what lies too deep, files stay."""
     if isinstance(value, str):
-        return _HIDDEN.sub("", value)
+        return legible(value)
     if not isinstance(value, list | dict):
         return value
     if deepest == 0:
         return "…"
     if isinstance(value, list):
         return [visible_value(item, deepest - 1) for item in value]
-    return {_HIDDEN.sub("", k): visible_value(v, deepest - 1) for k, v in value.items()}
+    return {legible(k): visible_value(v, deepest - 1) for k, v in value.items()}
 
 
 def worded_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -58,9 +59,12 @@ def worded_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {key: _worded(key, value, DEEPEST) for key, value in read.items()}
 
 
+_WORDED = {"description": wording, "title": title}
+
+
 def _worded(key: str, value: JsonValue, deepest: int) -> JsonValue:
     if isinstance(value, str):
-        return wording(value) if key in ("description", "title") else value
+        return _WORDED[key](value) if key in _WORDED else value
     if deepest == 0:
         return value
     if isinstance(value, list):

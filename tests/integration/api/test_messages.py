@@ -115,6 +115,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "empty": ({"text": ""}, "empty"),
     "white": ({"text": " \n\t\u3000\u00a0"}, "empty"),
     "invisible": ({"text": "\u200b\ufeff\u200e"}, "empty"),
+    "fillers": ({"text": "\u3164\u115f\uffa0\u034f\U000e0041"}, "empty"),
     "long": ({"text": "长" * 8001}, "8001"),
     "nul": ({"text": "a\x00b"}, "U+0000 at position 1"),
     "bell": ({"text": "\x07"}, "U+0007"),
@@ -149,6 +150,13 @@ async def test_bad_input_says_what_and_changes_nothing(
     assert says in refused["detail"]
     assert refused["errors"]
     assert (await alice.get(conversation)).json()["turns"] == 0
+
+
+async def test_a_message_loses_what_nobody_sees(alice: AsyncClient, messages: str) -> None:
+    sent = {"text": "付 \u202e00.01\u202c\u200b 元\n\U000e0041👩\u200d💻❤\ufe0f می\u200cخواهم"}
+    turn = (await alice.post(messages, json=sent)).json()
+    kept = "付 00.01 元\n👩\u200d💻❤\ufe0f می\u200cخواهم"
+    assert turn["replies"][0]["text"] == f"alice: {kept}"
 
 
 @pytest.mark.parametrize("wait", ["-1", "121", "nan", "inf", "soon", ""])

@@ -113,6 +113,14 @@ EXPECTED = [
 ]
 
 
+def test_a_name_is_one_line_and_can_be_seen(tmp_path: Path) -> None:
+    directory = load(tmp_path, r'id: eve, name: "Bob\n  2. Pay\u202e\u200b", department: "a\nb"')
+    (eve,) = directory.everyone()
+    assert (eve.name, eve.department) == ("Bob 2. Pay", "a b")
+    with pytest.raises(DefinitionError, match="name"):
+        load(tmp_path, r'id: eve, name: "\u202e\u3164"')
+
+
 def test_every_problem_is_named_at_once_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError) as refused:
         loaded(tmp_path, BAD)

@@ -73,6 +73,7 @@ def test_a_type_that_bytes_do_not_tell_is_what_was_said(said: str, expected: str
         (" . ", b"", "file"), (".bashrc", b"", "bashrc"),
         ("a\x00b\r\nc\x1b[31m.pdf", b"%PDF-1", "ab c[31m.pdf"),
         ("gpj\u202egpj.exe", b"", "gpjgpj.exe"), ("e\u0301.pdf", b"%PDF-1", "é.pdf"),
+        ("a\ufe0f\u034f\u3164\U000e0100b.pdf", b"%PDF-1", "ab.pdf"),
         ("half \ud800.pdf", b"%PDF-1", "half .pdf"), ('a"b<c>|?*.pdf', b"%PDF-1", "a_b_c____.pdf"),
         ("a%2Fb.pdf", b"%PDF-1", "a_2Fb.pdf"), ("run.html", PNG, "run.html.png"),
     ],

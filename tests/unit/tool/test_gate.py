@@ -107,6 +107,13 @@ def test_hostile_arguments_are_refused_and_the_field_is_named(arguments: Any, na
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.parametrize("unseen", ["5\u202e00", "a\u200bb", "\U000e0041", "\u2066x", "\ufff9"])
+def test_what_writes_takes_nothing_that_nobody_saw_when_they_confirmed_it(unseen: str) -> None:
+    with pytest.raises(ArgumentsToolError, match="text: has characters that nobody sees"):
+        attempt("save", {"text": unseen}, key="k", confirmed=True)
+    assert attempt("save", {"text": "👩\u200d💻 ✔\ufe0f\n好"}, key="k", confirmed=True)
+
+
 def test_a_person_confirms_what_writes_which_needs_a_key_and_a_flow_has_asked_already() -> None:
     with pytest.raises(Forbidden, match="confirmed"):
         attempt("save", {"text": "t"}, key="k")
