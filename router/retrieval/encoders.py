@@ -15,13 +15,16 @@ import subprocess
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property, partial
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import PriorityQueue
+from time import monotonic
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -78,10 +81,13 @@ def well_formed(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-BATCH = 16
-"""Texts handed to the engine at once; a request that comes meanwhile waits for so many."""
-QUEUE = 32
-"""Requests that may wait for the engine; who comes after them is told so at once."""
+QUEUE = 4000
+"""Characters that a request may have to wait for, some four seconds; one that would have to wait
+for more is told so at once."""
+PUT_BACK = 0.005
+"""Seconds that a character lets later and shorter texts go ahead: five times what it may take."""
+WEIGHED = (20, 1000)
+"""Characters that a text counts for at least and at most: no model reads on for ever."""
 LOADING, PER_TEXT = 60.0, 15.0
 """Seconds that the engine may take to be there, and for a text (0.7 on a quiet core at most)."""
 DEATHS = 2
@@ -92,6 +98,66 @@ Side: TypeAlias = Literal["query", "passage"]
 ENGINE = (sys.executable, "-m", "router.retrieval.encoder_process")
 
 _log = logging.getLogger(__name__)
+
+
+Encode: TypeAlias = Callable[[Side, Sequence[str]], Vectors]
+
+
+class _Waiting(NamedTuple):
+    due: float
+    number: int
+    """Tells two apart that are due at once."""
+    encode: Callable[[], Vectors]
+    rows: Future[Vectors]
+
+
+class EncoderQueue:
+    """One thread, and what waits for it: a longer text has its turn later, however early it came.
+
+    So nobody's long ones hold up everybody's short ones. `batch` texts are encoded at once.
+    """
+
+    def __init__(self, batch: int) -> None:
+        self._batch = batch
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="encoder")
+        self._waiting: PriorityQueue[_Waiting] = PriorityQueue()
+        self._numbers = count()
+        self._sizes: dict[int, tuple[float, int]] = {}
+
+    async def rows(self, encode: Encode, side: Side, texts: Sequence[str]) -> Vectors:
+        """What `encode` makes of these; `Unavailable` where too much is to be encoded before."""
+        due = monotonic() + _size(texts[:1]) * PUT_BACK
+        ahead = sum(size for other, size in self._sizes.values() if other <= due)
+        if side == "query" and ahead > QUEUE:
+            raise Unavailable(f"{ahead} characters are to be encoded before this")
+        starts = range(0, max(len(texts), 1), self._batch)
+        batches = [texts[start : start + self._batch] for start in starts]
+        return np.concatenate([await self._in_turn(partial(encode, side, b), b) for b in batches])
+
+    async def _in_turn(self, encode: Callable[[], Vectors], texts: Sequence[str]) -> Vectors:
+        number, size = next(self._numbers), _size(texts)
+        due = monotonic() + size * PUT_BACK
+        job = _Waiting(due, number, encode, Future())
+        self._sizes[number] = due, size
+        self._waiting.put(job)
+        self._thread.submit(self._next)
+        try:
+            return await asyncio.wrap_future(job.rows)
+        finally:
+            del self._sizes[number]
+
+    def _next(self) -> None:
+        job = self._waiting.get()
+        if job.rows.set_running_or_notify_cancel():
+            try:
+                job.rows.set_result(job.encode())
+            except BaseException as error:  # noqa: BLE001 - who waits for it raises it
+                job.rows.set_exception(error)
+
+
+def _size(texts: Sequence[str]) -> int:
+    least, most = WEIGHED
+    return sum(max(least, min(len(text), most)) for text in texts)
 
 
 class EngineDied(Exception):
@@ -189,9 +255,9 @@ class EmbeddedEncoder:
     dimensions = 384
 
     def __init__(self, command: Sequence[str] = ENGINE) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="encoder")
+        # Together they take as long, and what comes meanwhile would wait for all of them.
+        self._queue = EncoderQueue(batch=1)
         self._engine = EngineProcess(command)
-        self._requests = 0
         self._deaths: Counter[bytes] = Counter()
 
     @cached_property
@@ -206,33 +272,15 @@ class EmbeddedEncoder:
 
     async def queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of what somebody asks, shape `(n, 384)`; `Unavailable` where too many wait."""
-        if self._requests >= QUEUE:
-            raise Unavailable(f"{QUEUE} requests wait for the encoder already")
-        self._requests += 1
-        try:
-            return await self._in_batches(texts, "query")
-        finally:
-            self._requests -= 1
+        return await self._queue.rows(self._encode, "query", texts)
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of what may be the answer, shape `(n, 384)`."""
-        return await self._in_batches(texts, "passage")
+        return await self._queue.rows(self._encode, "passage", texts)
 
-    async def _in_batches(self, texts: Sequence[str], side: Side) -> Vectors:
-        loop = asyncio.get_running_loop()
-        parts = [np.empty((0, self.dimensions), np.float32)]
-        for start in range(0, len(texts), BATCH):
-            batch = [well_formed(text) for text in texts[start : start + BATCH]]
-            parts.append(await loop.run_in_executor(self._thread, self._encode, side, batch))
-        return unit_rows(np.concatenate(parts))
-
-    def _encode(self, side: Side, batch: Sequence[str]) -> Vectors:
-        if len(batch) > 1 and not any(self._deaths[_digest(text)] for text in batch):
-            try:
-                return self._engine.encode(side, batch)
-            except EngineDied as error:
-                _log.info("the encoder's process ended over %d texts: %s", len(batch), error)
-        return np.concatenate([self._encode_one(side, text) for text in batch])
+    def _encode(self, side: Side, texts: Sequence[str]) -> Vectors:
+        rows = [self._encode_one(side, well_formed(text)) for text in texts]
+        return unit_rows(np.concatenate([np.empty((0, self.dimensions), np.float32), *rows]))
 
     def _encode_one(self, side: Side, text: str) -> Vectors:
         key = _digest(text)
@@ -269,7 +317,7 @@ class ModelPrompts(NamedTuple):
     """What is written before a text, by the side that it is on."""
 
     query: str = ""
-    document: str = ""
+    passage: str = ""
 
 
 _INSTRUCTION = "Given a request, retrieve the tool or process that serves it"
@@ -292,7 +340,7 @@ class SentenceTransformersEncoder:
 
     def __init__(self, model: str) -> None:
         self._model_name = model
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="encoder")
+        self._queue = EncoderQueue(TRANSFORMERS_BATCH)
         self.dimensions: int | None = None
 
     @property
@@ -307,22 +355,20 @@ class SentenceTransformersEncoder:
 
     async def queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of what somebody asks, with the model's prompt for queries."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._encode, texts, "query")
+        return await self._queue.rows(self._encode, "query", texts)
 
     async def documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of what may be the answer, with the model's prompt for documents."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._encode, texts, "document")
+        return await self._queue.rows(self._encode, "passage", texts)
 
-    def _encode(self, texts: Sequence[str], side: str) -> Vectors:
+    def _encode(self, side: Side, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.dimensions or 0), np.float32)
         own = getattr(self._model, "prompts", None) or {}
         rows = self._model.encode(
             [well_formed(text) for text in texts],
             prompt=getattr(model_prompts(self._model_name, own), side),
-            batch_size=TRANSFORMERS_BATCH,
+            batch_size=len(texts),
             show_progress_bar=False,
         )
         vectors = unit_rows(np.asarray(rows))

@@ -155,10 +155,27 @@ async def test_what_the_engine_dies_of_twice_is_set_aside_and_costs_only_itself(
 async def test_who_comes_after_many_that_wait_is_told_at_once(
     encoder: EmbeddedEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoders, "QUEUE", 2)
+    monkeypatch.setattr(encoders, "QUEUE", 20)
     asked = [asyncio.ensure_future(encoder.queries([f"request {i}"])) for i in range(5)]
     answers = await asyncio.gather(*asked, return_exceptions=True)
     assert [isinstance(answer, Unavailable) for answer in answers] == [False] * 2 + [True] * 3
+
+
+async def test_nobodys_long_texts_hold_up_a_short_one(
+    encoder: EmbeddedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "QUEUE", 1000)
+    endless = "请问这是什么" * 1300
+    many = [encoder.documents([endless] * 9), *(encoder.queries([endless]) for _ in range(30))]
+    held = [asyncio.ensure_future(one) for one in many]
+    await asyncio.sleep(0)
+    assert (await encoder.queries(["年假"])).any()
+    ended = [one for one in held if one.done()]
+    assert len([one for one in ended if one.exception() is None]) <= 1
+    assert len([one for one in ended if isinstance(one.exception(), Unavailable)]) == 29
+    for one in held:
+        one.cancel()
+    await asyncio.gather(*held, return_exceptions=True)
 
 
 @pytest.mark.slow
