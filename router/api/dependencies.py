@@ -15,7 +15,7 @@ from router.api.audit import Arrivals, AuditWriter, request_id_of, sender_of
 from router.api.auth import CallerSession, Tokens
 from router.api.events import Hub
 from router.api.explanation import Reads
-from router.api.limits import Backlog, RateLimits
+from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
@@ -119,10 +119,11 @@ class AppState:
         """The state of an application that begins to use these services."""
         settings, temporal = services.settings, services.temporal
         backlog = Backlog(temporal, settings.task_queue, settings.backlog_seconds)
+        limits = TurnLimits(settings.user_open_turns, settings.tenant_open_turns)
         return cls(
             services=services,
             tokens=Tokens(settings),
-            turns=Turns(temporal, settings.task_queue, backlog, services.fairness),
+            turns=Turns(temporal, settings.task_queue, backlog, services.fairness, limits),
             ownership=Ownership(services.store.conversations),
             hub=Hub(),
             rates=RateLimits(

@@ -1,4 +1,4 @@
-"""How much may be asked: token buckets of persons and tenants, and how far workers are behind.
+"""How much may be asked: requests a minute, turns at once, and how far workers may be behind.
 
 Temporal knows how long the oldest task of a queue has waited; it is asked in the background, at
 most once a second. Tasks of conversations that a worker has in its cache go to that worker first,
@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from math import ceil
+from math import ceil, inf
 from time import monotonic
 
 from temporalio.api.enums.v1 import TaskQueueType
@@ -62,16 +62,12 @@ class Buckets:
 
 
 class RateLimits:
-    """What each person and each tenant may ask for; None is as much as they like."""
+    """How many requests a minute each person and each tenant may make."""
 
     def __init__(
-        self,
-        per_user: int | None = None,
-        per_tenant: int | None = None,
-        clock: Callable[[], float] = monotonic,
+        self, per_user: int, per_tenant: int, clock: Callable[[], float] = monotonic
     ) -> None:
-        self._users = Buckets(per_user, clock) if per_user else None
-        self._tenants = Buckets(per_tenant, clock) if per_tenant else None
+        self._users, self._tenants = Buckets(per_user, clock), Buckets(per_tenant, clock)
 
     def admit(self, caller: Principal) -> None:
         """Count a request; `TooManyRequests` where the person's, or the tenant's, are used up."""
@@ -79,11 +75,37 @@ class RateLimits:
             ("user", self._users, (caller.tenant, caller.id), _PERSON),
             ("tenant", self._tenants, caller.tenant, _TENANT),
         ):
-            if buckets and (wait := buckets.wait(key)):
+            if wait := buckets.wait(key):
                 REFUSED.labels(whose).inc()
                 seconds = ceil(wait)
                 zh, en = f"{who.zh}，请 {seconds} 秒后再试", f"{who.en}; wait {seconds} s"
                 raise TooManyRequests(Localised(zh=zh, en=en), retry_after=seconds)
+
+
+BUSY_RETRY = 2
+"""Seconds after which a turn of those that are too many may be over."""
+
+
+@dataclass(frozen=True)
+class TurnLimits:
+    """How many turns of a person, and of everybody of a tenant, may wait or run at once."""
+
+    per_user: float = inf
+    per_tenant: float = inf
+
+    def check(self, of_user: int, of_tenant: int) -> None:
+        """Return where one more may begin beside so many; else `TooManyRequests`."""
+        for whose, held, most, zh, en in (
+            ("user_turns", of_user, self.per_user, "您", "of your messages"),
+            ("tenant_turns", of_tenant, self.per_tenant, "贵公司", "messages of your company"),
+        ):
+            if held >= most:
+                REFUSED.labels(whose).inc()
+                said = Localised(
+                    zh=f"{zh}已有 {held} 条消息正在处理，请等其中一条完成后再发",
+                    en=f"{held} {en} are being answered already; wait for one to end",
+                )
+                raise TooManyRequests(said, retry_after=BUSY_RETRY)
 
 
 _PERSON = Localised(zh="您的请求太频繁了", en="You make too many requests")

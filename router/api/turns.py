@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from temporalio.client import (
@@ -25,7 +25,7 @@ from temporalio.client import (
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCStatusCode
 
-from router.api.limits import Backlog
+from router.api.limits import BUSY_RETRY, Backlog, TurnLimits
 from router.api.params import IS_SCHEMA, PLAIN_JSON, Key, SaidText, check_plain
 from router.contracts.conversation import (
     MAX_OPEN_TURNS,
@@ -38,6 +38,7 @@ from router.contracts.conversation import (
 )
 from router.contracts.start_options import TASK_TIMEOUT, Fairness
 from router.domain.errors import FieldProblem, InvalidInput, TooManyRequests, Unavailable
+from router.domain.locale import Localised
 from router.domain.messages import Action, Message, Turn
 from router.domain.records import ConversationRecord
 from router.gateway.retries import AT_HAND, TRANSIENT, persistently, watched
@@ -107,19 +108,34 @@ AT_ONCE = 0.1
 SURE_AFTER = 1.0
 """Seconds that somebody waits for a turn before it is asked if it was begun: where no worker is
 left they hear so, rather than wait for nothing as long as they would for an answer."""
-BUSY_RETRY = 2
+FULL = Localised(
+    zh=f"这个对话已有 {MAX_OPEN_TURNS} 条消息正在处理，请等其中一条完成后再发",
+    en=f"{MAX_OPEN_TURNS} turns of this conversation wait or run; wait for one to end.",
+)
 NOT_TAKEN = "No worker took the message in; send it again with the same message_id."
+
+
+class _Place(NamedTuple):
+    """Whose turns they are, and of which conversation."""
+
+    tenant: str
+    owner: str
+    conversation: str
 
 
 @dataclass(frozen=True)
 class Turns:
-    """The turns awaited here, six of a conversation; none begins with a long `backlog`."""
+    """The turns awaited here, six of a conversation and as many of a person as `limits` allow.
+
+    None begins with a long `backlog`.
+    """
 
     _temporal: Client
     _task_queue: str
     _backlog: Backlog | None = None
     _fairness: Fairness = field(default_factory=Fairness)
-    _open: defaultdict[str, dict[str, asyncio.Task[Turn]]] = field(
+    _limits: TurnLimits = field(default_factory=TurnLimits)
+    _open: defaultdict[_Place, dict[str, asyncio.Task[Turn]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
@@ -129,7 +145,8 @@ class Turns:
         """The turn that answers the message; None where it takes longer than `wait` seconds.
 
         Raises:
-            TooManyRequests: six turns of the conversation wait or run already.
+            TooManyRequests: too many turns of the conversation, or of the person or their tenant,
+                wait or run already.
             Unavailable: nobody took the message in, or the workers are too far behind to try.
             RouterError: the conversation refuses it.
         """
@@ -169,16 +186,16 @@ class Turns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _begin(self, record: ConversationRecord, submission: Submission) -> asyncio.Task[Turn]:
-        place, message_id = workflow_id(record.tenant, record.id), submission.message_id
+        place, message_id = _Place(record.tenant, record.owner, record.id), submission.message_id
         update, waiting = _update_of(submission), self._open.get(place, {})
         if (under_way := waiting.get(update)) is not None:
             return under_way
         messages = {each.rpartition(":")[0] for each in waiting}
         if message_id not in messages and len(messages) >= MAX_OPEN_TURNS:
-            raise TooManyRequests(
-                f"{MAX_OPEN_TURNS} turns of this conversation wait or run; wait for one to end.",
-                retry_after=BUSY_RETRY,
-            )
+            raise TooManyRequests(FULL, retry_after=BUSY_RETRY)
+        of_tenant = {at: len(held) for at, held in self._open.items() if at.tenant == place.tenant}
+        of_user = sum(held for at, held in of_tenant.items() if at.owner == place.owner)
+        self._limits.check(of_user, sum(of_tenant.values()))
         if self._backlog is not None:
             self._backlog.check()
         task = asyncio.create_task(self._observed(record, submission))
@@ -186,7 +203,7 @@ class Turns:
         task.add_done_callback(partial(self._forget, place, update))
         return task
 
-    def _forget(self, place: str, update: str, task: asyncio.Task[Turn]) -> None:
+    def _forget(self, place: _Place, update: str, task: asyncio.Task[Turn]) -> None:
         waiting = self._open[place]
         del waiting[update]
         if not waiting:

@@ -279,9 +279,14 @@ class Settings(Section):
     log_level: Literal["debug", "info", "warning", "error"] | None = None
     """None is `info`, and in `dev` `warning`."""
 
-    user_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
-    """How many requests each API takes of one person; as many may come at once. None: any."""
-    tenant_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    user_requests_per_minute: Annotated[int, Field(ge=1)] = 1200
+    """How many requests each API takes of one person; as many may come at once."""
+    tenant_requests_per_minute: Annotated[int, Field(ge=1)] = 12_000
+    """The same of everybody of one tenant."""
+    user_open_turns: Annotated[int, Field(ge=1)] = 12
+    """How many messages of one person each API has under way at once; further ones are refused
+    (429)."""
+    tenant_open_turns: Annotated[int, Field(ge=1)] = 100
     """The same of everybody of one tenant."""
     connections: Annotated[int, Field(ge=10)] = 2000
     """How many connections each API keeps at once; further ones are turned away (503). A page that

@@ -33,7 +33,8 @@ ROUTES = Counter(
 )
 REFUSED = Counter(
     "router_refused_requests",
-    "Requests refused before any work: whose limit it was (user, tenant, backlog, tool).",
+    "Requests refused before any work: whose limit it was (user, tenant, user_turns, tenant_turns, "
+    "backlog, tool).",
     ("limit",),
 )
 BACKLOG = Gauge(

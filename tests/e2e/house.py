@@ -64,7 +64,8 @@ class House:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "ROUTER_TEMPORAL_ADDRESS": self.temporal}
+        rates = {"ROUTER_USER_REQUESTS_PER_MINUTE": "1000000"}  # programs are faster than people
+        return {**os.environ, "ROUTER_TEMPORAL_ADDRESS": self.temporal, **rates}
 
     def start(self) -> "House":
         log = (self.data.parent / f"{self.data.name}.log").open("a")

@@ -120,7 +120,7 @@ async def services(temporal: Client, store: Store) -> Services:
     index = CapabilityIndex(PairsEncoder())
     await index.update(offering.offered)
     return Services(
-        settings=Settings(task_queue=QUEUE, _env_file=None),
+        settings=Settings(task_queue=QUEUE, user_requests_per_minute=100_000, _env_file=None),
         temporal=temporal,
         store=store,
         directory=FileDirectory.load(),

@@ -1,17 +1,23 @@
 """How many requests a person and a tenant may make."""
 
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
 from router.api.limits import MINUTE, Buckets, RateLimits
+from router.directory.file import FileDirectory
 from router.domain.errors import TooManyRequests
 from router.domain.principals import Principal
 from router.runtime.server import create_app
+from router.settings import Settings
 from tests.fakes.clock import Clock
-from tests.integration.api.conftest import client_of, problem
+from tests.integration.api.conftest import client_of, problem, until
+
+MANY = 1_000_000
 
 
 def test_a_minutes_worth_may_come_at_once_and_then_evenly(clock: Clock) -> None:
@@ -34,7 +40,7 @@ def test_it_keeps_no_more_buckets_than_it_may(clock: Clock) -> None:
 
 
 def test_one_person_uses_up_nobody_elses(clock: Clock) -> None:
-    rates = RateLimits(per_user=1, clock=clock)
+    rates = RateLimits(per_user=1, per_tenant=MANY, clock=clock)
     for name, tenant in (("alice", "default"), ("bob", "default"), ("alice", "other")):
         rates.admit(Principal(id=name, name=name, tenant=tenant))
     with pytest.raises(TooManyRequests) as refused:
@@ -44,14 +50,12 @@ def test_one_person_uses_up_nobody_elses(clock: Clock) -> None:
 
 
 def test_a_tenant_has_a_limit_over_all_its_people(clock: Clock) -> None:
-    rates, unlimited = RateLimits(per_tenant=2, clock=clock), RateLimits()
+    rates = RateLimits(per_user=MANY, per_tenant=2, clock=clock)
     for name in ("alice", "bob"):
         rates.admit(Principal(id=name, name=name))
     with pytest.raises(TooManyRequests, match="company"):
         rates.admit(Principal(id="carol", name="carol"))
     rates.admit(Principal(id="dave", name="dave", tenant="other"))
-    for _ in range(10_000):
-        unlimited.admit(Principal(id="alice", name="alice"))
 
 
 RUN = {
@@ -75,3 +79,50 @@ async def test_429_says_when_to_come(services: Services, method: str, path: str,
         assert 1 <= int(refused.headers["retry-after"]) <= 60
         assert (await dave.get("/v1/capabilities")).status_code == 200
         assert (await gina.get("/healthz")).status_code == 200
+
+
+PEOPLE = """
+users:
+  - {id: alice, name: Alice, locale: zh}
+  - {id: bob, name: Bob, locale: en}
+  - {id: carol, name: Carol, locale: en, tenant: acme}
+"""
+
+
+FEW = {"user_open_turns": 2, "tenant_open_turns": 3}
+
+
+async def test_who_has_many_open_turns_is_refused_before_others_wait(services: Services) -> None:
+    crowd = replace(services, directory=FileDirectory.read(PEOPLE, "people"))
+    app = create_app(replace(crowd, settings=crowd.settings.model_copy(update=FEW)))
+    async with AsyncExitStack() as stack:
+        whose = ("alice", "bob", "acme/carol")
+        alice, bob, carol = [await stack.enter_async_context(client_of(app, w)) for w in whose]
+
+        async def sent(client: AsyncClient, text: str = "slow", accept: str = "*/*") -> Response:
+            """In a conversation of its own."""
+            begun = (await client.post("/v1/conversations")).json()["id"]
+            path, headers = f"/v1/conversations/{begun}/messages?wait=0.1", {"Accept": accept}
+            return await client.post(path, json=body | {"text": text}, headers=headers)
+
+        body = {"text": "slow", "message_id": "m"}
+        held = [await sent(alice), await sent(alice)]
+        assert [answer.status_code for answer in held] == [202, 202]
+        for refused in (await sent(alice), await sent(alice, accept="text/event-stream")):
+            assert "已有 2 条消息" in problem(refused, 429)["detail"]
+            assert int(refused.headers["retry-after"]) > 0
+        path = held[0].url.path
+        assert (await alice.post(f"{path}?wait=0.1", json=body)).status_code == 202
+        assert (await sent(bob)).status_code == 202
+        assert "your company" in problem(await sent(bob), 429)["detail"]
+        assert (await sent(carol, "hello")).status_code == 200
+        await alice.post(path.replace("messages", "cancel"))
+        await until(lambda: sent(alice, "hello"), lambda answer: answer.status_code == 200)
+
+
+def test_limits_are_there_without_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.variables():
+        monkeypatch.delenv(name, raising=False)
+    known = Settings(_env_file=None)
+    assert (known.user_requests_per_minute, known.tenant_requests_per_minute) == (1200, 12_000)
+    assert (known.user_open_turns, known.tenant_open_turns) == (12, 100)
