@@ -22,6 +22,9 @@ TrustDotenv = Annotated[
 ]
 
 
+_OF_TEMPORAL = ("temporal", "namespace", "search attributes", "task queues", "worker version")
+
+
 def untrusted(settings: Settings) -> dict[str, str]:
     """The checks that would do what `.env` alone says, each with the variable that says it."""
     by_folder = of_dotenv()
@@ -32,6 +35,10 @@ def untrusted(settings: Settings) -> dict[str, str]:
         "model": _lent(address, key),
         "embedder": "" if embedder == "embedded" else _lent(address, key),
         "directory": _lent(settings.directory, settings.directory_token),
+        "authentication": _lent(settings.jwt_jwks_url),
+        "temporal ui": _lent(settings.temporal_ui),
+        "database": _lent(settings.database_url),
+        **dict.fromkeys(_OF_TEMPORAL, _lent(settings.temporal_address)),
     }
     if embedder.startswith(SENTENCE_TRANSFORMERS) and "ROUTER_EMBEDDER" in by_folder:
         found["embedder"] = "ROUTER_EMBEDDER"  # a folder may hold the model's own code
@@ -48,8 +55,11 @@ def not_looked_at(variable: str) -> str:
     )
 
 
-def _lent(address: object, secret: SecretStr | None) -> str:
-    """The variable of `.env` that is the address, where what is sent there isn't all its own."""
+def _lent(address: object, secret: SecretStr | None = None) -> str:
+    """The variable of `.env` that is the address, where what is sent there isn't all its own.
+
+    Nor is an address that has a variable of the environment in it, as `${NAME}`.
+    """
     written = set(dotenv_values(DOTENV, interpolate=False).values())
     value = secret.get_secret_value() if secret else None
     for name, given in of_dotenv().items():

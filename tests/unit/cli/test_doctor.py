@@ -169,6 +169,17 @@ LENT = {
         "embedder",
     ),
     "a model's own code": ("ROUTER_EMBEDDER=sentence-transformers:./m", {}, "embedder"),
+    "a variable where keys are published": (
+        "ROUTER_AUTH=jwt\nROUTER_JWT_JWKS_URL={url}/${{HOME}}",
+        {},
+        "authentication",
+    ),
+    "a variable to a database": (
+        "ROUTER_DATABASE_URL=postgresql+asyncpg://${{HOME}}@127.0.0.1:1/x",
+        {},
+        "database",
+    ),
+    "a variable to Temporal": ("ROUTER_TEMPORAL_ADDRESS=${{HOME}}127.0.0.1:1", {}, "task queues"),
     "the directory's token": (
         "ROUTER_DIRECTORY={url}\nROUTER_DIRECTORY_TOKEN_FILE={secret}",
         {},
