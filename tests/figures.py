@@ -21,6 +21,8 @@ from pathlib import Path
 
 import grimp
 
+from tests.expressions import backtracking
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("router", "workflows", "activities")
 """The product, whose modules have imports worth looking at, and public names."""
@@ -243,6 +245,7 @@ def plan() -> list[Figure]:
     lines = {path: text.count("\n") for path, text in sources.items()}
     engine = {p: t for p, t in sources.items() if p.startswith(("router/", "workflows/"))}
     short = (Named(n, path) for path, n in lines.items() if n < SHORT_MODULE)
+    slow = (Named(line, name) for name, line in backtracking(sources))
     patched = re.compile(r"\bworkflow\.patched\(")
     sample = [one for p, t in engine.items() for one in lines_with(SAMPLE, t, p)]
     old = [one for p, t in sources.items() for one in lines_with(patched, t, p)]
@@ -256,6 +259,7 @@ def plan() -> list[Figure]:
         Figure("lines", sum(lines.values()), 71_000),
         count("class names that mean two things", 0, repeated(classes(sources), 2)),
         count("lines with the sample company's words", 0, sample),
+        count("expressions that may backtrack", 0, slow),
         count("workflow.patched", 0, old),
         Figure("migrations", len(migrations), 2),
         Figure("lines of tests, Python", _lines_of_tests("py"), 63_000),

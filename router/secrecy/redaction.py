@@ -48,7 +48,7 @@ _NORTH_AMERICAN = re.compile(
 )
 _CHINESE_LANDLINE = re.compile(r"(?<![A-Za-z0-9-])0\d{2,3}-\d{7,8}(?![A-Za-z0-9-])")
 
-_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^\s/?#]*@)?([^\s?#]*)(?:[?#]\S*)?")
+_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]{0,60}://)(?:[^\s/?#]*@)?([^\s?#]*)(?:[?#]\S*)?")
 
 Replacement = str | Callable[[re.Match[str]], str]
 

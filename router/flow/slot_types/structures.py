@@ -26,8 +26,8 @@ from router.flow.slot_types.slot import (
 
 _SEPARATOR = re.compile(r"[、，;；\n]|(?<!\d),|,(?!\d{3}(?!\d))")
 """A comma between thousands, `1,200`, separates nothing."""
-_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
-_LAST = re.compile(r"(?<=\S)\s*(?:以及|和|及)\s*(?=\S)")
+_AND = re.compile(r"\s{1,99}(?:and|&)\s{1,99}", re.IGNORECASE)
+_LAST = re.compile(r"(?<=\S)\s{0,99}(?:以及|和|及)\s{0,99}(?=\S)")
 """Between the last two of a row only: by itself it is part of many a word, `和平`, `以及格`."""
 _LEADING = re.compile(r"^(?:and|&)\s+|^(?:以及|和)\s*", re.IGNORECASE)
 

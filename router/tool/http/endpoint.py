@@ -36,7 +36,9 @@ PORTS = {"http": 80, "https": 443}
 
 _AUTHORITY = re.compile(r"(https?)://([^/?#\\]*)", re.IGNORECASE)
 _LOOKS_NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
-_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
+_NAME = re.compile(
+    r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*"
+)
 
 
 class Origin(NamedTuple):
