@@ -179,7 +179,11 @@ LENT = {
         {},
         "database",
     ),
-    "a variable to Temporal": ("ROUTER_TEMPORAL_ADDRESS=${{HOME}}127.0.0.1:1", {}, "task queues"),
+    "a variable to Temporal": (
+        "ROUTER_TEMPORAL_ADDRESS=${{OWN}}.localhost:1",
+        {"OWN": "hush"},
+        "task queues",
+    ),
     "the directory's token": (
         "ROUTER_DIRECTORY={url}\nROUTER_DIRECTORY_TOKEN_FILE={secret}",
         {},
