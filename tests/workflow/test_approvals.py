@@ -160,6 +160,21 @@ async def test_those_with_a_copy_may_look_but_not_decide(opened: Desks) -> None:
         assert (await d.get(run, "alice")).json()["files"] == {d.file: "alice.pdf"}
 
 
+async def test_an_operator_says_not_who_decides_their_own_request(
+    real_client: Client, parts: Parts
+) -> None:
+    alice = (await person(parts, "alice")).also(frozenset({"operator"}))
+    others = [one for one in parts.directory.everyone() if one.id != "alice"]
+    house = replace(parts, directory=FileDirectory([alice, *others]))
+    passed_on = {"instead_of": "bob", "to": "frank"}
+    async with desk(real_client, house) as d:
+        for user, status, waits in (("alice", 403, "bob"), ("olga", 200, "frank")):
+            path, who = f"/v1/flow-runs/{d.run}/reassign", {"Authorization": f"Bearer {user}"}
+            answer = await d.http.post(path, json=passed_on, headers=who)
+            assert answer.status_code == status, answer.text
+            assert [one for one in ("bob", "frank") if await d.waiting(one)] == [waits]
+
+
 async def test_whoever_stands_in_is_asked_and_both_are_in_the_history(opened: Desks) -> None:
     async with opened(away="bob") as d:
         assert await d.waiting("bob") == []

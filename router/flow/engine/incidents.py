@@ -7,7 +7,7 @@ operator or never (`Cancelled.final`); the rest is taken back all the same.
 
 from datetime import timedelta
 
-from router.domain.errors import Conflict, RouterError
+from router.domain.errors import Conflict, Forbidden, RouterError
 from router.domain.locale import Localised
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext
@@ -95,8 +95,16 @@ def reassign(context: StepContext, event: Reassigned) -> None:
         decisions.decide(context, decided.model_copy(update={"by": event.by}))
 
 
+NOT_THEIR_OWN = Localised(
+    zh="自己的申请由谁审批，不能由自己指定；请别的管理员来转交。",
+    en="Nobody says who decides a request of their own: have another operator reassign it.",
+)
+
+
 def reassign_refusal(context: StepContext, event: Reassigned) -> RouterError | None:
     """Why someone else can't be asked; None where they can."""
+    if event.by == context.run.requester.id:
+        return Forbidden(NOT_THEIR_OWN)
     decided = _passed_on(context.run, event)
     if decided is None:
         return Conflict(f"This run doesn't wait for a decision of {event.instead_of!r}.")
