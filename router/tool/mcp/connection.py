@@ -272,6 +272,7 @@ OPENED_WITHIN = 60.0
 """Seconds to start and list what there is: a package runner fetches the server first."""
 ASKED_AGAIN = 300.0
 """Seconds after which what there is is listed again, in case a change wasn't told or heard."""
+LISTED_AT_MOST_EVERY = 2.0
 ANSWERED_WITHIN = 30.0
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
 STEADY = 60.0
@@ -430,6 +431,8 @@ class McpConnection:
                 if not self._gone:
                     with anyio.fail_after(ANSWERED_WITHIN):
                         await self._take(await _listing(client))
+                    # Who tells of changes without end would have nothing else done here.
+                    await anyio.sleep(LISTED_AT_MOST_EVERY)
             self._client = None
             tasks.cancel_scope.cancel()
 

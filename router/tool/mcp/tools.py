@@ -5,10 +5,11 @@ the operator's file says that it reads; one that calls itself destructive is con
 Resources and prompts of a server are tools too: they are listed, and read by name.
 """
 
+import json
 import logging
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from mimetypes import guess_extension
@@ -47,6 +48,8 @@ from router.tool.results import ToolFile, as_json
 from router.tool.signature import SourceLine
 from router.tool.tool import Permission, Tool, ToolOptions
 
+MOST_DESCRIBED = 1024 * 1024
+"""Characters that all tools of a server are described in, with their schemas."""
 LONGEST_TEXT = 500_000
 """Characters of all texts of a result together; whoever carries them makes pages of them."""
 
@@ -405,7 +408,9 @@ class ServerOffer:
         A tool whose schema is none is left out, and so is one that has the name of another.
         """
         offers = self.entry.offers
-        own = {tool.name: tool for tool in reversed(self.listing.tools) if offers(tool.name)}
+        own: dict[str, types.Tool] = {}
+        for tool in filter(lambda tool: offers(tool.name), self.listing.tools):
+            own.setdefault(tool.name, tool)
         extras = [
             replace(
                 extra,
@@ -418,7 +423,19 @@ class ServerOffer:
         called = names(self.name, [*own, *(extra.name for extra in extras)])
         asked = [*(_asking(tool, called[name]) for name, tool in own.items()), *extras]
         found = (self._tool(each, called[each.name]) for each in asked)
-        return [tool for tool in found if tool is not None]
+        return [*self._with_room([tool for tool in found if tool is not None])]
+
+    def _with_room(self, tools: Sequence[Tool]) -> Iterator[Tool]:
+        """Those whose descriptions have room together: all are searched in."""
+        left = MOST_DESCRIBED
+        for tool in tools:
+            about = len(tool.description) + len(json.dumps(tool.parameters, ensure_ascii=False))
+            if about <= left:
+                left -= about
+                yield tool
+            else:
+                said = "the tool %s is left out: the server describes its tools in more than %d"
+                _log.warning(f"{said} characters", tool.name, MOST_DESCRIBED)
 
     def _tool(self, asked: Extra, name: str) -> Tool | None:
         entry = self.entry.entry(asked.name)

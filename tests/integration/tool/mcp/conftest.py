@@ -50,6 +50,7 @@ class House:
     async def up(self, *servers: str) -> None:
         """Wait until these are there themselves, and not what stands in for them."""
         connections = [self.servers.connections[name] for name in servers]
+        await self.has(*servers)
         await self.until(lambda: all(each.listing is not None for each in connections))
 
     async def call(self, name: str, /, key: str = "", **arguments: Any) -> JsonValue:

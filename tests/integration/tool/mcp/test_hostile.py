@@ -90,6 +90,13 @@ async def test_a_schema_that_would_stop_the_process_is_bounded_or_costs_its_tool
         tool.implementation.problems({"a": LETTERS})
 
 
+async def test_what_has_no_room_beside_the_others_is_left_out(listed: Listed) -> None:
+    each = takes({"enum": ["x" * 100_000]})
+    house = await listed(**described({f"t{n}": each for n in range(12)}))
+    there = house.tools["it"].keys()
+    assert {name for name in there if "__t" in name} == {f"it__t{n}" for n in range(10)}
+
+
 async def test_what_honest_servers_say_oddly_is_offered_and_can_be_called(listed: Listed) -> None:
     house = await listed(**described(ODD))
     assert await house.call("it__ghost", id=1, ghost="x") == '{"id": 1, "ghost": "x"}'
