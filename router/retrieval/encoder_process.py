@@ -17,8 +17,9 @@ import unicodedata
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-TOKENS = 512
-"""What the model was trained on; the engine would read on, in windows, at 1.3 ms a token."""
+TOKENS = {"query": 256, "passage": 512}
+"""512 are what it was trained on; the engine would read on, in windows, at 1.3 ms a token.
+Requests get by with fewer, and others wait meanwhile."""
 CHARACTERS = 4096
 """More aren't looked at: 512 tokens are seldom more than 2,500."""
 MEMORY = 1 << 30
@@ -29,15 +30,20 @@ INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_L
 """All that it gets of the environment, which has keys that no stranger's text may come near."""
 
 
-def presentable(text: str, count: Callable[[str], int]) -> str:
-    """The text as the engine may read it: compatibility form, no more than `TOKENS` by `count`.
+def presentable(text: str, count: Callable[[str], int], most: int = TOKENS["passage"]) -> str:
+    """The text as the engine may read it: compatibility form, no more than `most` by `count`.
+
+    What is too much is left out of the middle: what is wanted stands first or last.
 
     >>> presentable("ﷺ" * 8, len)[:6]
     'صلى ال'
+    >>> presentable("abcdefgh", len, 5)
+    'abcgh'
     """
     text = unicodedata.normalize("NFKC", text[:CHARACTERS])[:CHARACTERS]
-    while (tokens := count(text)) > TOKENS:
-        text = text[: min(len(text) - 1, len(text) * TOKENS // tokens)]
+    while (tokens := count(text)) > most:
+        kept = min(len(text) - 1, len(text) * most // tokens)
+        text = text[: kept - kept * 2 // 5] + text[len(text) - kept * 2 // 5 :]
     return text
 
 
@@ -55,7 +61,7 @@ def main(descriptor: int) -> None:
                 side, texts = json.loads(asked.recv_bytes())
             except (EOFError, ConnectionError):
                 return
-            short = [presentable(text, engine.token_count) for text in texts]
+            short = [presentable(text, engine.token_count, TOKENS[side]) for text in texts]
             asked.send_bytes(engine.encode(short, side == "query").tobytes())
 
 

@@ -82,7 +82,7 @@ def well_formed(text: str) -> str:
 
 
 QUEUE = 4000
-"""Characters that a request may have to wait for, some four seconds; one that would have to wait
+"""Characters that a request may have to wait for, four seconds at most; one that would have to wait
 for more is told so at once."""
 PUT_BACK = 0.005
 """Seconds that a character lets later and shorter texts go ahead: five times what it may take."""

@@ -98,9 +98,11 @@ async def test_what_unfolds_is_encoded_as_what_it_unfolds_to(encoder: EmbeddedEn
     assert encoder.process == pid
 
 
-async def test_what_is_too_long_is_read_from_its_beginning(encoder: EmbeddedEncoder) -> None:
-    long = "annual leave for a day " * 4_000
-    rows = await encoder.queries([long, long + "and a taxi to the airport"])
+async def test_of_what_is_too_long_both_ends_are_read(encoder: EmbeddedEncoder) -> None:
+    hello, wanted, long = "hello there, ", "a taxi to the airport", "annual leave for a day " * 160
+    whole = await encoder.queries([hello + long + wanted, hello + long * 2, long + wanted])
+    assert len(np.unique(whole, axis=0)) == 3
+    rows = await encoder.queries([long * 20, long * 20 + wanted])  # this end isn't looked at
     np.testing.assert_array_equal(rows[0], rows[1])
 
 
