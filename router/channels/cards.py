@@ -15,6 +15,7 @@ from router.domain.messages import (
     as_plain_text,
     unsaid,
 )
+from router.domain.visible_text import isolated, labelled, one_line
 from router.flow.prompts.question import value_of
 
 STRANGER = (
@@ -100,13 +101,17 @@ class CardButton:
     sure: str = ""
 
 
-def text_of(reply: Reply, locale: Locale, *, buttons: bool) -> str:
-    """The reply as text; where there are buttons for its answers, they needn't be said as well."""
+MOST_SECTIONS = 40
+"""Of what one thing says: a platform takes no card without end."""
+
+
+def sections_of(reply: Reply, locale: Locale, *, buttons: bool) -> list[str]:
+    """The reply as texts, each field one; where buttons answer it, they needn't be said as well."""
     if buttons and isinstance(reply, ChoicesReply):
-        return reply.text
+        return [reply.text]
     if buttons and isinstance(reply, ConfirmReply):
-        return "\n".join([reply.text, "", *lines(unsaid(reply))]).strip()
-    return as_plain_text([reply], locale)
+        return _sections([reply.text] if reply.text else [], unsaid(reply))
+    return [as_plain_text([reply], locale)]
 
 
 def answers(reply: Reply, said: Statement) -> Iterator[CardButton]:
@@ -144,17 +149,18 @@ def deciding(wanted: DecisionRequest, verdict: Verdict) -> CardButton:
 
 def title_of(wanted: DecisionRequest) -> str:
     """What an approver's card begins with."""
-    title = wanted.approval.title.within(wanted.locale)
-    return APPROVAL_OF.within(wanted.locale).format(title=title)
+    title = one_line(wanted.approval.title.within(wanted.locale))
+    return APPROVAL_OF.within(wanted.locale).format(title=isolated(title))
 
 
-def decided_on(wanted: DecisionRequest) -> str:
-    """The title and all that the decision is about, a line each: what its digest stands for."""
-    record, locale = wanted.approval, wanted.locale
-    about = {REQUESTER.within(locale): wanted.requester, **record.summary_in(locale)}
-    return "\n".join([title_of(wanted), "", *lines(about)])
+def decided_on(wanted: DecisionRequest) -> list[str]:
+    """The title and all that the decision is about, apart: what its digest stands for."""
+    requester = labelled(REQUESTER.within(wanted.locale), wanted.requester)
+    return _sections([title_of(wanted), requester], wanted.approval.summary_in(wanted.locale))
 
 
-def lines(summary: Mapping[str, str]) -> list[str]:
-    """Labels and values, a line each."""
-    return [f"{label}: {value}" for label, value in summary.items()]
+def _sections(first: list[str], summary: Mapping[str, str]) -> list[str]:
+    """A section for each field; what is over `MOST_SECTIONS` stands in the last one."""
+    found = [*first, *(labelled(label, value) for label, value in summary.items())]
+    rest = "\n".join(found[MOST_SECTIONS - 1 :])
+    return [*found[: MOST_SECTIONS - 1], *([rest] if rest else [])]

@@ -20,6 +20,7 @@ from router.directory.sources import people_of
 from router.domain.errors import NotFound
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import SHELL, Act, AuditEntry
+from router.domain.visible_text import inline, isolated
 from router.settings import Settings
 from router.store.audit import AuditTrail
 
@@ -46,10 +47,11 @@ def paths_argument(what: str, otherwise: str) -> Any:
 
 
 def echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print the rows, which have equally many cells, with their columns one below another."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = zip(row, widths, strict=True)
+    """Print the rows, which have equally many cells, a line each, their columns aligned."""
+    lines = [[isolated(inline(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = zip(line, widths, strict=True)
         typer.echo("  ".join(f"{cell:<{width}}" for cell, width in cells).rstrip())
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, StrictBool, TypeAdapter
 
 from router.domain.locale import Locale
 from router.domain.principals import CapabilityKind
+from router.domain.visible_text import inline, isolated, labelled
 
 RouteKind = Literal["flow", "skill", "tool", "reply", "clarify", "confirm", "cancel", "handoff"]
 RouteBy = Literal["pattern", "slot", "action", "llm", "retrieval", "fallback"]
@@ -311,9 +312,10 @@ def _plain(reply: Reply, locale: Locale) -> str:
     lines: list[str] = []
     closing = ""
     if isinstance(reply, ChoicesReply):
-        lines = [f"{number}. {option.label}" for number, option in enumerate(reply.options, 1)]
+        called = (isolated(inline(option.label)) for option in reply.options)
+        lines = [f"{number}. {label}" for number, label in enumerate(called, 1)]
     elif isinstance(reply, ConfirmReply):
-        lines = [f"- {label}: {value}" for label, value in unsaid(reply).items()]
+        lines = [f"- {labelled(*field)}" for field in unsaid(reply).items()]
         closing = _ANSWER_YES_OR_NO[locale]
     elif isinstance(reply, FormReply):
         if len(reply.fields) > 1 or any(f.options for f in reply.fields):
@@ -324,8 +326,8 @@ def _plain(reply: Reply, locale: Locale) -> str:
 
 def _field(field: FormField, locale: Locale) -> str:
     required = f" ({_REQUIRED[locale]})" if field.required else ""
-    options = " / ".join(option.label for option in field.options or [])
-    return f"- {field.label}{required}" + (f": {options}" if options else "")
+    options = " / ".join(isolated(inline(option.label)) for option in field.options or [])
+    return f"- {inline(field.label)}{required}" + (f": {options}" if options else "")
 
 
 def unsaid(reply: ConfirmReply) -> dict[str, str]:

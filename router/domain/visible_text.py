@@ -89,6 +89,16 @@ def isolated(text: str) -> str:
     return "\n".join(f"\u2068{line}\u2069" for line in text.split("\n"))
 
 
+def labelled(label: str, value: str) -> str:
+    r"""A field as it is listed: lines of its value after the first are set in, and begin none.
+
+    >>> labelled("Reason", "rent\nAmount: 1")
+    'Reason: rent\n    Amount: 1'
+    """
+    lines = isolated(legible(value)).split("\n")
+    return f"{one_line(label)}: " + "\n    ".join(lines)
+
+
 def pieces(text: str, longest: int) -> list[str]:
     """The text in pieces of at most `longest` characters, cut at the ends of lines if possible."""
     found = []

@@ -37,6 +37,14 @@ async def test_a_rejection_is_asked_twice_and_says_why(door: Door, served: Serve
     await alice.hears("那周要交付")
 
 
+async def test_a_reason_repaints_nothing_that_stands_beside_it(door: Door, served: Served) -> None:
+    await Caller(served, "alice").asks_for_leave("我要请年假，12月16日一天，看\u202e画\u200b展")
+    card = (await deciding(door, served, "陈博 Bob")).card("看画展")
+    await expect(card.locator("dd", has_text="看画展")).to_have_css("unicode-bidi", "plaintext")
+    await expect(card.locator("dd", has_text="看画展")).to_have_css("white-space", "pre-line")
+    assert "\u202e" not in await card.inner_text()
+
+
 async def test_what_is_sent_back_says_why_and_another_click_there_decides_nothing(
     door: Door, served: Served
 ) -> None:

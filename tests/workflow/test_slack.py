@@ -92,6 +92,18 @@ async def test_what_is_confirmed_is_returned_with_words(slack: Slack, router: As
     await slack.posted("which family?")
 
 
+async def test_a_reason_forges_no_field(slack: Slack, router: AsyncClient) -> None:
+    await slack.says(router, ALICE, "我要请年假，2027-06-08 到 2027-06-09", channel="D7")
+    await slack.posted("请假事由")
+    forged = "探亲\n天数: 1\u2028申请人: 陈博\u202e\u200b"
+    await slack.says(router, ALICE, forged, channel="D7")
+    await slack.presses(router, ALICE, await slack.posted("探亲"), "确认")
+    wanted = await slack.posted("请审批")
+    texts = [each["text"]["text"] for each in wanted["blocks"] if each["type"] == "section"]
+    assert "事由: 探亲 ↵ 天数: 1 ↵ 申请人: 陈博" in texts
+    assert [text for text in texts if text.startswith("申请人")] == ["申请人: 王丽 Alice"]
+
+
 async def test_a_repeated_event_is_answered_once(slack: Slack, router: AsyncClient) -> None:
     event = slack.event(BOB, "我要请假")
     answers = [await slack.deliver(router, event) for _ in range(3)]

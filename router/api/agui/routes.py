@@ -50,6 +50,7 @@ from router.domain.messages import (
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ApprovalRecord, ConversationRecord
+from router.domain.visible_text import isolated, labelled, one_line
 from router.flow.engine.run import Verdict
 
 NAMESPACE = "intent-router"
@@ -98,7 +99,8 @@ def of_question(question: Question) -> core.Interrupt:
 def of_approval(record: ApprovalRecord, locale: Locale) -> core.Interrupt:
     """The decision that its person is asked for; its id is bound to exactly what is shown."""
     summary = record.summary_in(locale)
-    lines = [record.title.within(locale), *(f"- {label}: {v}" for label, v in summary.items())]
+    title = one_line(record.title.within(locale))
+    lines = [isolated(title), *(f"- {labelled(*field)}" for field in summary.items())]
     about = {"id": record.id, "flow_run": record.run, "flow": record.flow}
     shown = {"type": "approval", **about, "requester": record.requester, "summary": summary}
     return core.Interrupt(

@@ -119,7 +119,7 @@ def card(post: Post) -> Card:
 def _said(said: Statement) -> Iterator[Element]:
     for reply in said.replies:
         buttons = list(cards.answers(reply, said))
-        yield _text(cards.text_of(reply, said.locale, buttons=bool(buttons)))
+        yield from map(_text, cards.sections_of(reply, said.locale, buttons=bool(buttons)))
         if buttons:
             yield {"tag": "action", "actions": [_button(each) for each in buttons]}
 
@@ -129,7 +129,7 @@ def _text(text: str) -> Element:
 
 
 def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
-    yield _text(cards.decided_on(wanted))
+    yield from map(_text, cards.decided_on(wanted))
     if wanted.outcome:
         yield {"tag": "note", "elements": [_plain(wanted.outcome)]}
         return

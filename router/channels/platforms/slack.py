@@ -40,6 +40,7 @@ from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 from router.domain.locale import Locale
 from router.domain.messages import as_plain_text
+from router.domain.visible_text import pieces
 from router.settings.values import WebUrl
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _said(said: Statement) -> Iterator[Block]:
         ]
         if any(len(each["value"]) > LONGEST_VALUE for each in buttons):
             buttons = []
-        yield from _sections(cards.text_of(reply, said.locale, buttons=bool(buttons)))
+        yield from _sections(cards.sections_of(reply, said.locale, buttons=bool(buttons)))
         for start in range(0, len(buttons), IN_A_ROW):
             yield {"type": "actions", "elements": buttons[start : start + IN_A_ROW]}
 
@@ -115,9 +116,9 @@ def _wanted(wanted: DecisionRequest) -> Iterator[Block]:
     yield {"type": "actions", "elements": row}
 
 
-def _sections(text: str) -> Iterator[Block]:
-    for start in range(0, len(text), LONGEST_TEXT):
-        yield {"type": "section", "text": _plain(text[start : start + LONGEST_TEXT])}
+def _sections(texts: list[str]) -> Iterator[Block]:
+    for piece in (piece for text in texts for piece in pieces(text, LONGEST_TEXT)):
+        yield {"type": "section", "text": _plain(piece)}
 
 
 def _button(id_: str, each: cards.CardButton, locale: Locale) -> Block:

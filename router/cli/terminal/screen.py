@@ -1,7 +1,6 @@
 """What a chat shows: the terminal's own words, the API's answers as lines, and where they go."""
 
 import sys
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FormReply, Reply, Route, as_plain_text
+from router.domain.visible_text import labelled, legible, one_line
 
 WELCOME = Localised(
     zh="直接说要办的事；/help 列出命令，Ctrl-C 停止当前回合，Ctrl-D 离开。",
@@ -84,12 +84,12 @@ Item = Mapping[str, Any]
 
 
 def printable(text: str) -> str:
-    r"""The text without what a terminal would act on: whoever wrote it mustn't drive the screen.
+    r"""The text without what a terminal acts on and nobody sees: it mustn't drive the screen.
 
     >>> printable("a\x1b[2Jb")
     'a[2Jb'
     """
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc")
+    return legible(text)
 
 
 def said(replies: Sequence[Reply], locale: Locale, *, interactive: bool) -> str:
@@ -118,19 +118,25 @@ def conversations(items: Sequence[Item], current: str, locale: Locale) -> str:
     return _numbered(lines, locale)
 
 
+_FURTHER = "\n       │ {}".format
+
+
 def approvals(items: Sequence[Item], locale: Locale) -> str:
     """What waits for a decision, numbered, with all that is decided on."""
     lines = []
     for item in items:
         about = f"{REQUESTER.within(locale)} {item['requester']}, {_when(item['since'])}"
-        summary = [f"     {label}: {value}" for label, value in item["summary"].items()]
-        lines.append("\n".join([f"{item['title']} ({about})", *summary]))
+        fields = (labelled(*field).split("\n    ") for field in item["summary"].items())
+        # What another line of a value begins with, no entry and no field does.
+        summary = [f"     {first}{''.join(map(_FURTHER, rest))}" for first, *rest in fields]
+        lines.append("\n".join([f"{one_line(item['title'])} ({about})", *summary]))
     return _numbered(lines, locale)
 
 
 def requests(items: Sequence[Item], locale: Locale) -> str:
     """Runs that the person asked for, numbered, with how they stand."""
-    lines = [f"{_when(i['created_at'])}  {i['title']}  {i['status']} ({i['state']})" for i in items]
+    titled = ((i, one_line(i["title"])) for i in items)
+    lines = [f"{_when(i['created_at'])}  {t}  {i['status']} ({i['state']})" for i, t in titled]
     return _numbered(lines, locale)
 
 

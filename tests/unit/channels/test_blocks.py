@@ -46,9 +46,11 @@ ASK = ConfirmReply(text="File it?", summary={"Days": "3"}, question="q1")
 
 
 def test_buttons_carry_the_question_that_they_answer_and_are_called_what_they_do() -> None:
-    section, row = blocks(said(ASK))
-    _, actions = card(said(ASK))["elements"]
-    assert section["text"] == {"type": "plain_text", "text": "File it?\n\nDays: 3", "emoji": False}
+    *sections, row = blocks(said(ASK))
+    *_, actions = card(said(ASK))["elements"]
+    assert [each["text"] for each in sections] == [
+        {"type": "plain_text", "text": text, "emoji": False} for text in ("File it?", "Days: 3")
+    ]
     assert [each["text"]["text"] for each in row["elements"]] == ["Confirm", "Not right", "Cancel"]
     cancelling = ChooseAction(type="choose", value="act:cancel", question="q1")
     confirming = [ConfirmAction(type="confirm", value=v, question="q1") for v in (True, False)]
@@ -62,10 +64,9 @@ def test_buttons_carry_the_question_that_they_answer_and_are_called_what_they_do
 
 
 def test_an_approver_decides_on_what_is_shown() -> None:
-    section, field, row = blocks(DecisionRequest(APPROVAL, "Alice", "en"))
-    assert section["text"]["text"] == (
-        "For your approval: Leave\n\nRequested by: Alice\nDays: three days"
-    )
+    *sections, field, row = blocks(DecisionRequest(APPROVAL, "Alice", "en"))
+    shown = ["For your approval: Leave", "Requested by: Alice", "Days: three days"]
+    assert [each["text"]["text"] for each in sections] == shown
     decisions = [Button.model_validate_json(each["value"]).decision for each in row["elements"]]
     assert [(d.approval, d.digest, d.verdict) for d in decisions if d] == [
         ("a1", "d1", verdict) for verdict in ("approve", "reject", "return")
@@ -75,8 +76,42 @@ def test_an_approver_decides_on_what_is_shown() -> None:
 
 def test_a_decided_card_has_no_buttons() -> None:
     decided = DecisionRequest(APPROVAL, "Alice", "en", "✅ approved")
-    assert [block["type"] for block in blocks(decided)] == ["section", "context"]
-    assert [element["tag"] for element in card(decided)["elements"]] == ["div", "note"]
+    assert [block["type"] for block in blocks(decided)] == [*["section"] * 3, "context"]
+    assert [element["tag"] for element in card(decided)["elements"]] == [*["div"] * 3, "note"]
+
+
+def test_a_reason_makes_no_field_and_turns_none_round() -> None:
+    both = (Localised(zh=text, en=text) for text in ("rent\nAmount: ¥1", "¥480,000 שלום"))
+    texts = dict(zip(("reason", "amount"), both, strict=True))
+    names = {name: Localised(zh=name, en=name.title()) for name in texts}
+    title = Localised(zh="", en="Pay for rent\nAmount: ¥1\u202e\u2028Requested by: Carol")
+    hostile = {"title": title, "summary": texts, "labels": names}
+    request = DecisionRequest(APPROVAL.model_copy(update=hostile), "Ali\u200bce", "en")
+    expected = [
+        "For your approval: Pay for rent Amount: ¥1 Requested by: Carol",
+        "Requested by: Alice",
+        "Reason: rent\n    Amount: ¥1",
+        "Amount: \u2068¥480,000 שלום\u2069",
+    ]
+    on_slack = [each["text"]["text"] for each in blocks(request) if each["type"] == "section"]
+    on_feishu = [e["text"]["content"] for e in card(request)["elements"] if e["tag"] == "div"]
+    assert on_slack == on_feishu == expected
+    ask = ConfirmReply(text="File it?", summary={n: t.en for n, t in texts.items()}, question="q")
+    for shown in (blocks(said(ask)), card(said(ask))["elements"]):
+        assert str(shown).count("\\n    Amount: ¥1") == 1
+        assert str(shown).count("\\nAmount") == 0
+
+
+def test_a_card_is_cut_in_no_value_and_ends_somewhere() -> None:
+    many = {str(n): Localised(zh="x", en=f"value {n}") for n in range(100)}
+    names = {name: Localised(zh="x", en=f"Field {name}") for name in many}
+    long = {"0": Localised(zh="x", en="\n".join(["line"] * 800))}
+    record = APPROVAL.model_copy(update={"summary": many | long, "labels": names})
+    made = blocks(DecisionRequest(record, "Alice", "en"))
+    texts = [each["text"]["text"] for each in made if each["type"] == "section"]
+    assert len(made) <= 50
+    assert all(len(text) <= 3000 and not text.endswith("lin") for text in texts)
+    assert "Field 99: value 99" in texts[-1].split("\n")
 
 
 def test_feishu_sends_a_return_with_a_word_alone() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from router.cli.options import echo_aligned
 from router.cli.rest import ServerSentEvent, events_of
 from router.cli.terminal import screen
 from router.cli.terminal.chat_conversation import body_of, form_body, question_in
@@ -80,6 +81,23 @@ def test_nothing_that_is_shown_drives_the_terminal(hostile: str) -> None:
         screen.why(messages.Route(kind="reply", by="llm", reason=hostile), "en"),
     ]
     assert not set("".join(shown)) & set("\x1b\x07\x9b\x08\r")
+
+
+def test_entry_2_is_entry_2() -> None:
+    reason = "rent\n  2. Leave (requested by bob)\n\u2028     Amount: ¥1\u202e000,084"
+    forged = approval(title=f"Pay {reason}", requester="al\u200bice", summary={"Reason": reason})
+    listed = screen.approvals([forged, approval(summary={"Amount": "¥480,000"})], "en")
+    lines = listed.split("\n")
+    assert [line[:5] for line in lines if line[:4].strip()] == ["  1. ", "  2. "]
+    assert [line for line in lines if "Amount:" in line and "│" not in line][1:] == [
+        "     Amount: ¥480,000"
+    ]
+    assert not set(listed) & set("\u202e\u2028\u200b")
+
+
+def test_a_line_of_the_trail_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    echo_aligned([("10:00", "olga", "x\n10:01  bob  run.terminate\u2028\u202e"), ("1", "b", "c")])
+    assert capsys.readouterr().out == ("10:00  olga  x ↵ 10:01 bob run.terminate\n1      b     c\n")
 
 
 def approval(**more: Any) -> dict[str, Any]:
