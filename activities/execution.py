@@ -3,7 +3,13 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from secrets import token_hex
 from time import monotonic
 from typing import Any
@@ -12,12 +18,14 @@ from opentelemetry.util.types import AttributeValue
 from temporalio import activity
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
+from router.contracts.activities import CLERICAL
 from router.contracts.failures import to_failure
-from router.domain.errors import RouterError, TransientToolError
+from router.domain.errors import RouterError, SetAside, TransientToolError
 from router.domain.locale import Localised
 from router.telemetry import tracing
+from router.telemetry.crashes import ActivityRegister, Work
 from router.telemetry.logs import about
-from router.telemetry.metrics import ACTIVITIES, RETRIES
+from router.telemetry.metrics import ACTIVITIES, RETRIES, SET_ASIDE
 
 
 @contextmanager
@@ -74,14 +82,26 @@ _log = logging.getLogger(__name__)
 
 
 class Observing(Interceptor):
-    """A worker's interceptor. Workflows are left alone: what replays must emit nothing twice."""
+    """A worker's interceptor. Workflows are left alone: what replays must emit nothing twice.
+
+    With a `register` it notes there what is under way, and doesn't run what was set aside.
+    """
+
+    def __init__(self, register: ActivityRegister | None = None) -> None:
+        self._register = register
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
         """Watch every try of every activity."""
-        return _Watched(next)
+        return _Watched(next, self._register)
 
 
 class _Watched(ActivityInboundInterceptor):
+    def __init__(
+        self, inner: ActivityInboundInterceptor, register: ActivityRegister | None
+    ) -> None:
+        super().__init__(inner)
+        self._register = register
+
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
         # The function's name: a tool's activity is named after the tool, as anybody wrote it.
         name, info = input.fn.__name__, activity.info()
@@ -99,12 +119,23 @@ class _Watched(ActivityInboundInterceptor):
                 tracing.span(f"activity {name}", attributes=attributes),
                 _logged(info),
             ):
-                return await super().execute_activity(input)
+                async with self._tried(info, name):
+                    return await super().execute_activity(input)
         except BaseException as error:
             outcome = type(error).__name__
             raise
         finally:
             ACTIVITIES.labels(name, outcome).observe(monotonic() - began)
+
+    def _tried(self, info: activity.Info, name: str) -> AbstractAsyncContextManager[None]:
+        if self._register is None or info.activity_type in CLERICAL:
+            return nullcontext()
+        run, workflow = info.workflow_run_id or "", info.workflow_id or ""
+        try:
+            return self._register.trying(Work(run, info.activity_id, info.activity_type, workflow))
+        except SetAside as refused:
+            SET_ASIDE.labels(name).inc()
+            raise to_failure(refused) from refused
 
 
 @contextmanager

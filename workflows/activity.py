@@ -6,8 +6,17 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.common import RetryPolicy, SearchAttributeUpdate
+from temporalio.exceptions import (
+    ActivityError,
+    ApplicationError,
+    FailureError,
+    is_cancelled_exception,
+)
+from temporalio.exceptions import TimeoutError as TimedOut
 
+from router.contracts.failures import from_failure
 from router.contracts.payload import ActivityStub
+from router.domain.errors import SetAside
 
 
 def fresh_id() -> str:
@@ -48,11 +57,32 @@ async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = 
     result: Out
     if stub.local:
         known["local_retry_threshold"] = LOCAL_RETRY_THRESHOLD
-        result = await workflow.execute_local_activity(stub.name, given, **known)
+        try:
+            result = await workflow.execute_local_activity(stub.name, given, **known)
+        except (ApplicationError, TimedOut) as error:
+            raise _for_good(stub, error) from error
     else:
         known["heartbeat_timeout"] = stub.heartbeat
         result = await workflow.execute_activity(stub.name, given, **known)
     return result
+
+
+def ends_turn(failure: FailureError) -> bool:
+    """True where nothing else is to be tried in its place: it was cancelled, or set aside."""
+    return is_cancelled_exception(failure) or isinstance(from_failure(failure), SetAside)
+
+
+def _for_good(stub: ActivityStub[In, Out], error: FailureError) -> ActivityError:
+    """What Temporal makes of an activity's failure, but not of a local one's."""
+    return ActivityError(
+        f"{stub.name} failed: {error.message}",
+        scheduled_event_id=0,
+        started_event_id=0,
+        identity="",
+        activity_type=stub.name,
+        activity_id="",
+        retry_state=None,
+    )
 
 
 async def drained() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ChildWorkflowError
 
 from router.contracts import activities
 from router.contracts.activities import RoutingDecision, ToolFinding
@@ -32,7 +32,7 @@ from router.flow.prompts.values import readable
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 from workflows import memory, notices
-from workflows.activity import fresh_id, perform
+from workflows.activity import ends_turn, fresh_id, perform
 from workflows.flow_client import FlowClient
 from workflows.skill import NOWHERE, SkillRuns, became, is_open
 from workflows.tool_calls import Caller, call_tool, cost, shown, waiting
@@ -176,7 +176,7 @@ class AnswerFinder:
         try:
             outcome = await self.skills.run(start, self.message.locale)
         except ChildWorkflowError as failure:
-            if is_cancelled_exception(failure):
+            if ends_turn(failure):
                 raise
             workflow.logger.exception("skill %s failed", skill.name)
             stuck = notices.stuck(skill.task.skill.title)

@@ -290,7 +290,7 @@ class ConversationWorkflow:
             if not stopped:
                 workflow.logger.exception("turn %s failed", message.id)
             flow = self._state.active.summary if self._state.active else None
-            turn = turns.ended_early(message, self._number, stopped=stopped)
+            turn = turns.ended_early(message, self._number, error)
             await self._skills.gone()
             # The turn with what it and its sub-agents had done; the last can be gone on with.
             calls, usage = [*turn.tool_calls, *self._skills.calls], turn.usage

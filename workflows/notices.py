@@ -12,6 +12,12 @@ FAILED = Localised(
     zh="这一步没能完成，请稍后再试一次。",
     en="That couldn't be done just now; please try again in a moment.",
 )
+SET_ASIDE = Localised(
+    zh="处理这条消息时程序接连意外退出，所以先搁置了，不会再自动重试；管理员能看到。可以换个说法再说一次。",
+    en="Processes kept dying of this message, so it is set aside and not tried again; the "
+    "administrators can see that. You could say it in other words.",
+)
+WAS_SET_ASIDE = Localised(zh="这一轮被搁置了", en="the turn was set aside")
 WAS_STOPPED = Localised(zh="这一轮被停下了", en="the turn was cancelled")
 HAS_FAILED = Localised(zh="这一轮没能完成", en="the turn was failed")
 NOTHING_ACTIVE = Localised(

@@ -23,7 +23,7 @@ from router.routing.skill_memory import AgentMemory
 from router.skill import loop
 from router.skill import plan as plans
 from router.skill.plan import StepBrief
-from workflows.activity import perform
+from workflows.activity import ends_turn, perform
 from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
 from workflows.tool_calls import bounded
 
@@ -281,7 +281,7 @@ class PlanAgent(SkillAgent):
         try:
             answer = await perform(stub, question, summary=f"step {number}: {stub.name}")
         except ActivityError as failure:
-            if is_cancelled_exception(failure):
+            if ends_turn(failure):
                 raise
             workflow.logger.warning("%s at step %s failed: %s", stub.name, number, failure.cause)
             self.progress = self.progress.after(Usage(), fruitless=True)

@@ -25,7 +25,7 @@ from router.routing import skill_context, skill_memory
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import Thought
 from router.skill.loop import MOST_REPEATS, STOPPED, Stop, stopped, why_last, why_stop
-from workflows.activity import perform
+from workflows.activity import ends_turn, perform
 from workflows.tool_calls import Caller, bounded, call_tool, shown, told, worded
 
 
@@ -153,7 +153,7 @@ class SubAgent(SkillAgent):
         try:
             thought = await perform(activities.THINK, think, summary=f"{self._place}step {step}")
         except ActivityError as failure:
-            if is_cancelled_exception(failure):
+            if ends_turn(failure):
                 raise
             workflow.logger.warning("step %s failed: %s", step, failure.cause)
             if getattr(failure.cause, "type", None) == activities.TOO_LONG:

@@ -81,7 +81,8 @@ def came_to_nothing(
     if kind == "unknown" and error is None:
         said = UNHEARD_OF.within(run.locale).format(tool=task.name)
     offered = error.offered if isinstance(error, errors.SeveralFit) else None
-    return Failed(task=task.id, error=said, kind=kind, offered=offered)
+    final = isinstance(error, errors.SetAside)
+    return Failed(task=task.id, error=said, kind=kind, offered=offered, final=final)
 
 
 def _kind(task: Task, failure: ActivityError, limits: CallLimits) -> FailureKind:
@@ -89,8 +90,11 @@ def _kind(task: Task, failure: ActivityError, limits: CallLimits) -> FailureKind
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
         return "arguments"
-    lost = isinstance(failure.cause, exceptions.TimeoutError) and limits.writes
-    if (lost and task.may_change_something) or isinstance(error, errors.UnknownOutcome):
+    vanished = isinstance(failure.cause, exceptions.TimeoutError) or isinstance(
+        error, errors.SetAside
+    )
+    lost = vanished and limits.writes and task.may_change_something
+    if lost or isinstance(error, errors.UnknownOutcome):
         return "unknown"
     out_of_reach = error is None or isinstance(error, (errors.OutOfReach, *RETRYABLE))
     return "unavailable" if out_of_reach else "permanent"

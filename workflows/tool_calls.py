@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, is_cancelled_exception
+from temporalio.exceptions import ActivityError
 
 from router.contracts.activities import LookupAnswer, ToolCall, ToolFinding
 from router.contracts.failures import from_failure
@@ -19,6 +19,7 @@ from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
 from router.flow.prompts.values import readable
 from router.skill.skill import OF_FOLDER
+from workflows.activity import ends_turn
 
 Arguments = dict[str, JsonValue]
 Limits = Mapping[str, CallLimits]
@@ -78,7 +79,7 @@ async def call_tool(caller: Caller, id_: str, tool: str, arguments: Arguments) -
     try:
         answer = await made(call, limits, RetryPolicy(maximum_attempts=limits.attempts), tool)
     except ActivityError as failure:
-        if is_cancelled_exception(failure):
+        if ends_turn(failure):
             raise
         asks_back = isinstance(from_failure(failure), AnswersNeeded)
         return ToolFinding(tool=tool, error=why(failure, caller.locale), asks_back=asks_back)

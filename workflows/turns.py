@@ -5,11 +5,14 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from temporalio import workflow
+from temporalio.exceptions import is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import Account, RoutingDecision
 from router.contracts.conversation import ConversationState, News, Submission
+from router.contracts.failures import from_failure
 from router.domain import commands
+from router.domain.errors import SetAside
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowSummary, Reply, Route, TextReply, ToolCallView, Turn, Usage
 from router.domain.principals import Principal
@@ -113,15 +116,19 @@ def heard_at_work(message: TurnContext, number: int, skill: str) -> Turn:
     return Turn(message_id=message.id, turn=number, status="done", route=route, replies=said)
 
 
-def ended_early(message: TurnContext, number: int, *, stopped: bool) -> Turn:
+def ended_early(message: TurnContext, number: int, error: BaseException) -> Turn:
     """The turn of a message that nothing came of: it was stopped, or something broke."""
-    why = notices.WAS_STOPPED if stopped else notices.HAS_FAILED
+    said, reason = notices.FAILED, notices.HAS_FAILED
+    if is_cancelled_exception(error):
+        said, reason = notices.STOPPED, notices.WAS_STOPPED
+    elif isinstance(from_failure(error), SetAside):
+        said, reason = notices.SET_ASIDE, notices.WAS_SET_ASIDE
     return Turn(
         message_id=message.id,
         turn=number,
-        status="cancelled" if stopped else "failed",
-        route=Route(kind="reply", by="fallback", reason=why.within(message.locale)),
-        replies=[message.says(notices.STOPPED if stopped else notices.FAILED)],
+        status="cancelled" if said is notices.STOPPED else "failed",
+        route=Route(kind="reply", by="fallback", reason=reason.within(message.locale)),
+        replies=[message.says(said)],
     )
 
 

@@ -26,6 +26,7 @@ from router.runtime.worker import KINDS, Kind, build_workers
 from router.secrecy.redaction import redact_logs
 from router.settings import Settings, slips
 from router.telemetry import logs
+from router.telemetry.crashes import registered
 
 CLOSING = 3.0
 """Seconds for the API to close what is open after the last request has ended."""
@@ -59,6 +60,7 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
 async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
     """Run work of these `kinds` until cancelled; what isn't done in time the next worker does."""
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
+        under_way = seen.closing.enter_context(registered(settings.data))
         seen.circuits_of(parts.chains)
         client = await _connected(settings, seen)
         try:
@@ -70,7 +72,7 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
                 error.message,
             )
         grace = timedelta(seconds=settings.shutdown_seconds)
-        workers = build_workers(client, parts, kinds, grace)
+        workers = build_workers(client, parts, kinds, grace, under_way)
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
         settle()

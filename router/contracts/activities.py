@@ -310,3 +310,7 @@ WRITE = ActivityStub("write", Write, type(None), SOON, local=True)
 LOOK_UP = ActivityStub("look_up", LookUp, LookupAnswer, SOON, local=True)
 PUBLISH = ActivityStub("publish", Publish, type(None), SOON, local=True)
 NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))
+
+CLERICAL = frozenset(stub.name for stub in (TELL_FLOW, RECALL, KEEP, WRITE, PUBLISH, NOTIFY))
+"""What writes down and passes on. It is never set aside: what was said would be lost by that; and
+one that waits for another's work is no suspect where that ends a process."""

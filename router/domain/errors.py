@@ -183,6 +183,10 @@ class PermanentToolError(ToolError):
     """Trying again can't help: the person is told."""
 
 
+class SetAside(PermanentToolError):
+    """Processes died of it, more than once: it isn't run again, and a write may have happened."""
+
+
 class UnusableResult(PermanentToolError):
     """The tool has answered, with what can't be read, kept or carried; a write is done."""
 

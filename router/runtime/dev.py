@@ -26,6 +26,7 @@ from router.runtime.temporal import connect
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_workers
 from router.settings import Settings
+from router.telemetry.crashes import registered
 
 PATIENCE = 60.0
 """Seconds, for a slow machine or a large migration; what has failed is noticed at once."""
@@ -120,7 +121,8 @@ async def worker_and_api(
     async with at_work(settings, editing=True) as parts:
         client = await process.unless_one_ends([server], temporal(settings, seen))
         seen.circuits_of(parts.chains)
-        workers = build_workers(client, parts).values()
+        register = seen.closing.enter_context(registered(settings.data))
+        workers = build_workers(client, parts, register=register).values()
         api = api_server(parts, client)
 
         async def working_all() -> None:

@@ -34,6 +34,7 @@ from router.contracts import activities
 from router.domain.errors import MisconfiguredError
 from router.runtime.composition import Parts
 from router.settings import Settings
+from router.telemetry.crashes import ActivityRegister
 from workflows.conversation import AutoUpgradeConversation, ConversationWorkflow
 from workflows.flow import FlowWorkflow
 from workflows.skill import SkillWorkflow
@@ -198,15 +199,22 @@ Activity = Callable[..., Any]
 
 
 def build_workers(
-    client: Client, parts: Parts, kinds: Collection[Kind] = KINDS, grace: timedelta = GRACE
+    client: Client,
+    parts: Parts,
+    kinds: Collection[Kind] = KINDS,
+    grace: timedelta = GRACE,
+    register: ActivityRegister | None = None,
 ) -> dict[str, temporal.Worker]:
-    """The workers of these kinds, by their queues; that of turns does the work that has none."""
+    """The workers of these kinds, by their queues; that of turns does the work that has none.
+
+    What they have under way is noted in the `register`.
+    """
     settings = parts.settings
     work = _work(client, parts, settings.task_queue)
     made = {}
     if "turns" in kinds:
         queue = settings.task_queue
-        made[queue] = build_worker(client, parts, queue, work=work, grace=grace)
+        made[queue] = build_worker(client, parts, queue, work=work, grace=grace, register=register)
     own: dict[Kind, tuple[str | None, float | None]] = {
         "models": (settings.model_queue, settings.model_calls_per_second),
         "tools": (settings.tool_queue, settings.tool_calls_per_second),
@@ -218,7 +226,7 @@ def build_workers(
                 client,
                 task_queue=its_own,
                 activities=work[kind],
-                interceptors=[Observing()],
+                interceptors=[Observing(register)],
                 max_task_queue_activities_per_second=rate,
                 max_heartbeat_throttle_interval=HEARD_WITHIN,
                 graceful_shutdown_timeout=grace,
@@ -239,6 +247,7 @@ def build_worker(
     runner: temporal.WorkflowRunner | None = None,
     work: Mapping[Kind, Sequence[Activity]] | None = None,
     grace: timedelta = GRACE,
+    register: ActivityRegister | None = None,
 ) -> temporal.Worker:
     """A worker of every kind of work, also where some has a queue by now, as it hadn't before."""
     work = work or _work(client, parts, task_queue)
@@ -253,7 +262,10 @@ def build_worker(
             SkillWorkflow,
         ],
         activities=[activity for kind in KINDS for activity in work[kind]],
-        interceptors=[Observing(), Diverting(Queues(settings.model_queue, settings.tool_queue))],
+        interceptors=[
+            Observing(register),
+            Diverting(Queues(settings.model_queue, settings.tool_queue)),
+        ],
         workflow_runner=runner or sandbox(),
         max_cached_workflows=settings.cached_workflows,
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,

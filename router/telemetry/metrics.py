@@ -59,6 +59,14 @@ ACTIVITIES = Histogram(
     buckets=SECONDS,
 )
 RETRIES = Counter("router_activity_retries", "Tries of activities after the first.", ("activity",))
+DEATHS = Counter(
+    "router_deaths",
+    "Processes found dead by the next one: that broke (a fault), or were killed.",
+    ("how",),
+)
+SET_ASIDE = Counter(
+    "router_set_aside", "Activities not run, for processes have died of them.", ("activity",)
+)
 
 TOOLS = Histogram(
     "gen_ai_execute_tool_duration_seconds",

@@ -23,8 +23,10 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from activities.capabilities import Capabilities
 from activities.tool_caller import ToolCaller
 from router.domain.budgets import Budget, Budgets
+from router.domain.messages import Message
 from router.domain.records import EffectRecord
 from router.flow.catalog import Catalog
+from router.flow.paused import Situation
 from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.llm.types import ChatAnswer, ChatRequest, OnText
@@ -34,10 +36,12 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.store.database import Database
 from router.store.idempotency import EffectsLedger
+from router.telemetry.crashes import registered
 from router.tool.context import Depends, Provider, ToolContext
 from router.tool.registry import Registry
 from router.tool.tool import tool
 from router.understanding.reader import Reader
+from router.understanding.reading import Reading
 from tests.e2e.mortal import KILLED
 
 
@@ -123,6 +127,26 @@ async def shoot(order: str, ctx: ToolContext, bank: Annotated[Teller, Depends(te
     return await bank.order("/shoot", order, ctx.key)
 
 
+@tool(permission="write", timeout="1500ms", retries=3, title={"zh": "崩付", "en": "Burst"})
+async def burst(order: str, ctx: ToolContext, bank: Annotated[Teller, Depends(teller)]) -> Any:
+    """Burst an order: whoever has it sent breaks."""
+    await bank.order("/pay", order, ctx.key)
+    os.abort()
+
+
+DEADLY = "一句要命的话"
+"""Whoever reads it breaks."""
+
+
+class MortalReader(Reader):
+    """The real reader, of whom the worker dies where it reads `DEADLY`."""
+
+    def read(self, message: Message, situation: Situation) -> Reading:
+        if message.text == DEADLY:
+            os.abort()
+        return super().read(message, situation)
+
+
 @tool(permission="read", per_minute=None, timeout="1500ms", title={"zh": "查单", "en": "Check"})
 async def check(order: str, bank: Annotated[Teller, Depends(teller)]) -> Any:
     """Check an order. The bank notes under the order's own name that it was."""
@@ -149,7 +173,7 @@ async def furnished(plan: Plan) -> AsyncIterator[Parts]:
     """The real parts, offering nothing but these tools, and led by no other model."""
     fate = Fate(plan.deaths)
     registry = Registry()
-    registry.replace("bank", [pay, shoot, check] if plan.model else [pay, shoot])
+    registry.replace("bank", [pay, shoot, check] if plan.model else [pay, shoot, burst])
     async with (
         assembled(Settings.load(data=plan.data)) as parts,
         httpx.AsyncClient(base_url=plan.bank, trust_env=False) as http,
@@ -166,7 +190,7 @@ async def furnished(plan: Plan) -> AsyncIterator[Parts]:
             chains=FallbackChains([MortalModel(plan.model, fate)] if plan.model else []),
             offered=offered,
             index=index,
-            reader=Reader(offered.forms()),
+            reader=MortalReader(offered.forms()),
             caller=ToolCaller(registry, parts.dependencies, ledger, store.audit, store.results),
         )
 
@@ -174,9 +198,13 @@ async def furnished(plan: Plan) -> AsyncIterator[Parts]:
 async def work(plan: Plan, ready: Connection) -> None:
     """Work for good, having said that it does."""
     client = await Client.connect(plan.temporal, data_converter=pydantic_data_converter)
-    async with furnished(plan) as parts, build_worker(client, parts, plan.queue):
-        ready.send("ready")
-        await asyncio.Event().wait()
+    with registered(plan.data) as register:
+        async with (
+            furnished(plan) as parts,
+            build_worker(client, parts, plan.queue, register=register),
+        ):
+            ready.send("ready")
+            await asyncio.Event().wait()
 
 
 def live(plan: Plan, ready: Connection) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from httpx import AsyncClient
 from temporalio.client import Client, WorkflowHistory
 
 from router.contracts import skill_run as contract
@@ -32,8 +33,8 @@ from router.runtime.composition import Parts, assembled
 from router.settings import Settings
 from router.skill.skill import Skill
 from tests.e2e import planning_worker
-from tests.e2e.mortal import Mortal, spare
-from tests.e2e.mortal_worker import Plan, live
+from tests.e2e.mortal import KILLED, Mortal, spare
+from tests.e2e.mortal_worker import DEADLY, Plan, live
 from tests.e2e.planning_worker import Place
 from tests.fakes.bank import Bank
 from tests.fakes.model_server import ModelServer, PlanningModel, calls, drawn, reaches, says
@@ -41,10 +42,13 @@ from tests.fakes.web_server import Received, Reply
 from tests.temporal import dev_server
 from tests.workflow.desk import Talk, person, register_attributes, run_of
 from tests.workflow.skill_histories import finished, replays
+from tests.workflow.test_streaming import served
 
 ENDS_WITHIN = 40.0
 """Seconds from a confirmation to the end of its run, over one death or two."""
 
+BROKE = -6
+"""The exit status of a worker that was aborted."""
 EFFECTS_OF_SHOOT = {"unnoted": 1, "before": 0, "during": 1, "after": 1, "noted": 1}
 """By where the worker dies: before the ledger has the call, before the bank has it, before its
 answer is read, before the ledger has the answer, before Temporal has it."""
@@ -106,15 +110,18 @@ class Order:
         assert (turn.flow.status, turn.flow.slots) == ("confirming", {"order": self.name})
         self.run = turn.flow.id
 
-    async def confirm(self, *deaths: str) -> "Order":
-        """Say yes; the worker dies at each of these points in turn, and lives on in another."""
+    async def confirm(self, *deaths: str, breaks: int = 0) -> "Order":
+        """Say yes; the worker dies at each of these points in turn, and lives on in another.
+
+        Or it breaks so often, by itself.
+        """
         for point in deaths:
             (self.worker.plan.deaths / point).touch()
         async with asyncio.timeout(ENDS_WITHIN):
             yes = Message(action=ConfirmAction(type="confirm", value=True))
             turn = asyncio.create_task(self.talk.send(yes))
-            for _ in deaths:
-                await self.worker.reborn()
+            for status in [*[KILLED] * len(deaths), *[BROKE] * breaks]:
+                await self.worker.reborn(status)
             await turn
             await self._ended()
         return self
@@ -169,7 +176,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
     ):
         await register_attributes(temporal.client)
         workers = {}
-        for name in ("pay", "shoot"):
+        for name in ("pay", "shoot", "burst"):
             deaths = tmp_path_factory.mktemp(name)
             address = temporal.client.service_client.config.target_host
             plan = Plan(temporal=address, queue=name, data=data, bank=bank.origin, deaths=deaths)
@@ -234,6 +241,43 @@ async def test_a_death_while_the_question_is_open_leaves_it_open(house: House) -
     await asyncio.gather(*(order.confirm() for order in orders))
     for order in orders:
         await happened_exactly_once(order)
+
+
+async def turn_of(alice: AsyncClient, conversation: str, text: str) -> Any:
+    """The turn of a message that is sent again, as one is told to, while nobody has taken it in."""
+    message, messages = (
+        {"text": text, "message_id": "1"},
+        f"/v1/conversations/{conversation}/messages",
+    )
+    while (answer := await alice.post(messages, json=message)).status_code == 503:
+        assert "send it again" in answer.json()["detail"]
+    return answer.json()
+
+
+async def test_a_message_that_two_processes_died_of_is_set_aside_and_told(house: House) -> None:
+    worker = house.workers["pay"]
+    await worker.lives()
+    async with served(house.parts, house.client, "pay") as alice, asyncio.timeout(ENDS_WITHIN):
+        mine, other = [(await alice.post("/v1/conversations")).json()["id"] for _ in range(2)]
+        deadly = asyncio.create_task(turn_of(alice, mine, DEADLY))
+        for _ in range(2):
+            await worker.reborn(BROKE)
+        turn = await deadly
+        assert (turn["status"], turn["route"]["reason"]) == ("failed", "这一轮被搁置了")
+        assert "接连意外退出" in turn["replies"][0]["text"]
+        assert await turn_of(alice, mine, DEADLY) == turn
+        assert (await turn_of(alice, other, "你好"))["status"] == "done"
+    assert worker.process.is_alive()
+
+
+async def test_a_write_that_two_processes_died_of_is_set_aside_and_may_have_happened(
+    house: House,
+) -> None:
+    order = await house.order("burst")
+    await order.confirm(breaks=2)
+    assert order.worker.process.is_alive()
+    assert (order.effects, order.ledger, await order.status()) == (1, ["begun"], "failed")
+    assert "可能已经生效，也可能没有" in await order.told()
 
 
 ALICE = Principal(id="alice", name="Alice")

@@ -1,7 +1,21 @@
 """What ends processes: it costs itself, never whoever else is served."""
 
+from contextlib import AbstractAsyncContextManager, nullcontext
+from uuid import uuid4
+
 import psutil
+import pytest
 from httpx import AsyncClient
+from temporalio.client import Client
+
+from router.domain.errors import SetAside
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
+from router.telemetry.crashes import ActivityRegister, Work
+from router.tool.tool import tool
+from tests.fakes.model_server import ModelServer, calls
+from tests.workflow.desk import Talk, person, words
+from tests.workflow.tooled import furnished, skill
 
 UNFOLDS = "\ufdfa" * 8
 
@@ -21,3 +35,43 @@ async def test_a_message_that_unfolds_is_answered_and_ends_no_process(api: Async
     assert turn["status"] == "done"
     assert (await api.post("/v1/route", json={"text": UNFOLDS})).status_code == 200
     assert engines() == before != set()
+
+
+class Refusing(ActivityRegister):
+    """Has set aside whatever is called so; `refused` is how often it was to be run."""
+
+    def __init__(self, activity: str) -> None:
+        self.activity = activity
+        self.refused = 0
+
+    def trying(self, work: Work) -> AbstractAsyncContextManager[None]:
+        if work.activity != self.activity:
+            return nullcontext()
+        self.refused += 1
+        raise SetAside("processes died of it")
+
+
+@tool(permission="read", title={"zh": "看账", "en": "Look"})
+async def look() -> str:
+    """Look at the books."""
+    return "closed"
+
+
+@pytest.mark.parametrize("deadly", ["understand", "decide", "think", "look"])
+async def test_whatever_is_set_aside_ends_its_turn_and_is_not_begun_in_another_way(
+    real_client: Client, parts: Parts, deadly: str
+) -> None:
+    clerk = skill("clerk", "查账", "Looks at the books", allowed_tools=["look"])
+    queue, register = uuid4().hex, Refusing(deadly)
+    async with (
+        ModelServer() as model,
+        furnished(parts, [look], [model.url], [clerk]) as house,
+        build_worker(real_client, house, queue, register=register),
+    ):
+        alice = await person(house, "alice")
+        talk = await Talk(real_client, house, alice, queue=queue, models=[model]).open()
+        dispatch = calls(("dispatch_to_skill", {"skill_name": "clerk", "request": "the books"}))
+        turn = await talk.scripted("how are the books?", dispatch, calls(("look", {})))
+    assert (turn.status, turn.route.reason) == ("failed", "这一轮被搁置了")
+    assert "接连意外退出" in words(turn)
+    assert register.refused == 1

@@ -10,7 +10,7 @@ from router.domain.locale import Locale, Localised
 from router.runtime.composition import Parts
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import calls, fails
-from tests.workflow.desk import Talk, defined, texts
+from tests.workflow.desk import Talk, defined, texts, words
 from tests.workflow.tooled import Tooled, chosen
 
 CLOSED = Localised(zh="账已经关了", en="the books are closed")
@@ -124,3 +124,26 @@ async def test_an_outcome_that_nobody_knows_is_told_in_the_readers_language(tool
         await chosen(talk, "send", "500")
         turn = await talk.press("confirm", value=True)
     assert "（银行没有回话）" in texts(turn)[0]
+
+
+ASKING_WHO = defined("""
+flow: who
+title: {zh: 问是谁, en: Who}
+description: {zh: 问是谁, en: Asks who it is}
+triggers: {patterns: [查人]}
+slots:
+  one: {type: text, ask: {zh: "哪位？", en: "Who?"}}
+  called: {type: text, lookup: "names(slots.one)"}
+start: ask
+states:
+  ask: {collect: [one], next: told}
+  told: {say: {zh: "{{ slots.called }}", en: "{{ slots.called }}"}, end: completed}
+""")
+
+
+async def test_a_lookup_that_fails_for_good_is_asked_about(tooled: Tooled) -> None:
+    async with tooled([], flows=[ASKING_WHO]) as talk:
+        await talk.say("查人")
+        asked = words(await talk.say("bob"))
+    assert "bob is no list of user ids" in asked
+    assert "哪位？" in asked

@@ -14,11 +14,10 @@ from router.domain.locale import Localised
 from router.flow.definition import FlowDefinition, State, Triggers
 from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
-from router.flow.engine.events import StartedOver
+from router.flow.engine.events import Failed, StartedOver
 from router.flow.engine.run import (
     Done,
     Ending,
-    FailureKind,
     GoingBack,
     Happening,
     History,
@@ -200,16 +199,14 @@ def _undo(run: Run, done: Done) -> Task:
     return Task(id=id_, kind="undo", name=name, arguments=arguments, key=key, undoes=done.key)
 
 
-def taken_back(
-    context: StepContext, task: Task, error: str | None = None, kind: FailureKind = "permanent"
-) -> None:
-    """An undo came back; `error` tells operators, not the requester, why it couldn't be done."""
+def taken_back(context: StepContext, task: Task, failed: Failed | None = None) -> None:
+    """An undo came back; its failure tells operators, not the requester, why it wasn't done."""
     run = context.run
     this = next(done for done in run.done if done.key == task.undoes)
     step = f"{this.state} ({task.name})"
-    if error:
-        context.note("undo failed", comment=f"{step}: {error}")
-        incidents.put_off_undo(context, task, kind)
+    if failed:
+        context.note("undo failed", comment=f"{step}: {failed.error}")
+        incidents.put_off_undo(context, task, failed.kind, final=failed.final)
     else:
         context.note("undone", comment=step)
         run.done = [done for done in run.done if done is not this]

@@ -120,6 +120,8 @@ class Failed(Event):
     task: str
     error: str
     kind: FailureKind = "permanent"
+    final: bool = False
+    """It isn't tried again by itself, whatever its kind."""
     offered: ArgumentOffer | None = None
     """Of a check that can't tell which of several is meant: those."""
 

@@ -35,11 +35,11 @@ def rests(run: Run) -> bool:
     return run.held is not None or "retry" in run.timers
 
 
-def put_off(context: StepContext, kind: FailureKind) -> bool:
+def put_off(context: StepContext, kind: FailureKind, *, final: bool) -> bool:
     """Have a call that failed made later, where the file wants that; False where it doesn't."""
-    run, state = context.run, context.state
-    run.tries += kind in WORTH_ANOTHER_TRY
-    if kind in WORTH_ANOTHER_TRY and state.patience and run.tries < state.patience.attempts:
+    run, state, passes = context.run, context.state, kind in WORTH_ANOTHER_TRY and not final
+    run.tries += passes
+    if passes and state.patience and run.tries < state.patience.attempts:
         if run.tries == 1:
             context.say(OUT_OF_REACH)
         context.set_timer("retry", context.now + state.patience.every)
@@ -142,11 +142,11 @@ LEFT = Localised(
 )
 
 
-def put_off_undo(context: StepContext, task: Task, kind: FailureKind) -> None:
+def put_off_undo(context: StepContext, task: Task, kind: FailureKind, *, final: bool) -> None:
     """Keep what an undo couldn't take back, and say so, though not with every try."""
     run = context.run
     number, done = next((n, d) for n, d in enumerate(run.done) if d.key == task.undoes)
-    tried = {"task": task.id, "failed": kind, "tries": done.tries + 1}
+    tried = {"task": task.id, "failed": kind, "tries": MOST_TRIES if final else done.tries + 1}
     here = run.done[number] = done.model_copy(update=tried)
     if not _passes(here) and run.owes != "operator":
         run.owes = "operator"

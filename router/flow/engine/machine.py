@@ -88,7 +88,7 @@ def _failed(context: StepContext, event: events.Failed) -> None:
     if task is None:
         return
     if task.kind == "undo":
-        compensation.taken_back(context, task, event.error, event.kind)
+        compensation.taken_back(context, task, event)
     elif task.kind == "lookup":
         _lookup_failed(context, task, event)
     elif run.ending is not None:
@@ -105,7 +105,7 @@ def _call_failed(context: StepContext, task: Task, event: events.Failed) -> None
     context.run.results["error"] = {"message": event.error, "kind": event.kind}
     if task.kind == "check" and event.offered is not None:
         elicitation.offer_choice(context, event.offered)
-    if task.kind == "call" and incidents.put_off(context, event.kind):
+    if task.kind == "call" and incidents.put_off(context, event.kind, final=event.final):
         return
     if "on_error" in context.state.exits():
         context.leave("on_error")
@@ -134,7 +134,9 @@ def _asked_back(context: StepContext, event: events.AskedBack) -> None:
     if task is None:
         return
     if task.kind == "undo":
-        compensation.taken_back(context, task, event.inquiry.say.within(run.locale), "arguments")
+        asked = event.inquiry.say.within(run.locale)
+        failed = events.Failed(task=task.id, error=asked, kind="arguments")
+        compensation.taken_back(context, task, failed)
     elif run.ending is not None:
         compensation.called_off(context, task)
     elif task.part is not None:

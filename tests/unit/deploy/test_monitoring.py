@@ -81,6 +81,7 @@ def slow(decided_by: str) -> Series:
 API = {"job": "api", "instance": "api:9464"}
 UP = 'up{job="api",instance="api:9464"}'
 REFUSED = 'router_refused_requests_total{limit="user"}'
+ASIDE = 'router_set_aside_total{activity="understand"}'
 OPEN = 'router_model_circuit_open{model="m"}'
 RETRIED = 'router_activity_retries_total{activity="call_tool"}'
 OLDEST, BACKLOG = "router_oldest_approval_age_seconds", "router_backlog_age_seconds"
@@ -130,6 +131,13 @@ CASES = [
         {RETRIED: "0+60x40"},
         {RETRIED: "0+20x40"},
         {"activity": "call_tool"},
+    ),
+    Case(
+        "RouterWorkSetAside",
+        2,
+        {ASIDE: "0 1x9"},
+        {ASIDE: "0x10"},
+        {"activity": "understand"},
     ),
     Case("RouterApprovalForgotten", 90, {OLDEST: "2592060+60x120"}, {OLDEST: "0+60x120"}),
     Case(

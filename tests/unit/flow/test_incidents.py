@@ -8,7 +8,7 @@ import pytest
 from router.domain.errors import Conflict
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
-from router.flow.engine.events import AnyEvent, Called, Cancelled, Failed, Retried
+from router.flow.engine.events import AnyEvent, Began, Called, Cancelled, Failed, Retried
 from router.flow.engine.incidents import MOST_TRIES
 from router.flow.engine.run import FailureKind, Run
 from tests.unit.flow.definitions import ALICE, NOW, Driver, flow_of, text
@@ -30,6 +30,7 @@ class Undos:
     def __init__(self, definition: FlowDefinition = SAGA) -> None:
         self.driver = Driver(definition).begin()
         self.keys: list[str] = []
+        self.final = False
 
     @property
     def run(self) -> Run:
@@ -42,6 +43,7 @@ class Undos:
             came_back: AnyEvent = Called(task=task.id, value=None)
             if kind := failing.get(task.name):
                 came_back = Failed(task=task.id, error="http://10.0.0.7 says 403", kind=kind)
+                came_back = came_back.model_copy(update={"final": self.final})
             self.driver.take(came_back, answer=False)
         return self
 
@@ -100,6 +102,20 @@ def test_what_an_operator_leaves_as_it_is_is_not_said_to_be_cancelled() -> None:
     undos = Undos().cancelled(undo_two="permanent").terminated()
     assert undos.run.status == "cancelled"
     assert not any("that's cancelled" in said for said in undos.driver.said)
+
+
+def test_what_was_set_aside_waits_for_an_operator_and_is_not_tried_again_by_itself() -> None:
+    undos = Undos()
+    undos.final = True
+    undos.cancelled(undo_two="unknown")
+    assert (undos.run.status, undos.run.timers, undos.run.owes) == ("waiting", {}, "operator")
+    call = {"call": "pay", "retry": {"every": "PT1M", "attempts": 9}, "hold": True, "next": "good"}
+    driver = Driver(flow_of("paying", {"pay": call, "good": {"end": "completed"}}))
+    driver.take(Began(by="alice"), answer=False)
+    (task,) = driver.run.tasks
+    set_aside = Failed(task=task, error="it ended processes", kind="unknown", final=True)
+    driver.take(set_aside, answer=False)
+    assert (driver.run.held, driver.run.timers) == ("unknown", {})
 
 
 @pytest.mark.parametrize("kind", ["unavailable", "unknown"])
