@@ -1,13 +1,13 @@
 """Deciding what waits for the caller's decision: the one way to it, whichever front end asks."""
 
 import asyncio
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
 from router.api.dependencies import Caller, Given, Services, known
 from router.api.idempotency import claim
-from router.api.params import Comment, Key
+from router.api.params import Comment, Key, PersonId
 from router.api.runs import word_of
 from router.domain.errors import ApprovalClosed, FieldProblem, InvalidInput, NotFound, Unavailable
 from router.domain.principals import Principal
@@ -45,7 +45,7 @@ class DecisionBody(BaseModel):
 
     decision: Verdict
     comment: Comment | None = None
-    to: Annotated[str, Field(max_length=64)] | None = None
+    to: PersonId | None = None
     position: Position | None = None
     digest: Key | None = None
 

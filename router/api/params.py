@@ -177,6 +177,9 @@ Key = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]
 Name = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
 """An id that a list is narrowed by: visible ASCII."""
 
+PersonId = Annotated[str, Field(pattern=r"^[!-~]{1,64}$")]
+"""Somebody's id, whether or not anybody has it: visible ASCII, for it is noted and compared."""
+
 Since = Annotated[
     AwareDatetime,
     BeforeValidator(_dated),

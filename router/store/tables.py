@@ -6,9 +6,9 @@ JSON stands in columns of type JSON, not JSONB: what people are shown keeps the 
 import base64
 import binascii
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -314,7 +314,16 @@ mailboxes = Table(
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
-_POSITION = TypeAdapter(tuple[datetime, str])
+_POSITION = TypeAdapter(
+    tuple[
+        Annotated[
+            AwareDatetime,
+            Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC)),
+        ],
+        Annotated[str, Field(pattern="^[!-~]{1,200}$")],
+    ]
+)
+"""Where a page ends; clients bring it back, as it was or as they like."""
 
 
 def to_row(record: Record, **more: Any) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from router.api.approvals import check_person
 from router.api.audit import in_words
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Paged, Services, known
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim, claimed
-from router.api.params import Comment, Name, PlainObject, Since, StrictRoute
+from router.api.params import Comment, Name, PersonId, PlainObject, Since, StrictRoute
 from router.api.runs import FlowRun, OwnRun, ReadRun, VisibleRun, todays_definition, word_of
 from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.messages import ENDED, FlowStatus
@@ -227,9 +227,6 @@ async def happen(
     await claim(services, caller, key, f"event {record.id} {name}", value)
     event = Arrived(by=caller.id, name=name, value=value, word=word)
     return await run_updates.happen(services.temporal, concerned, caller, event)
-
-
-PersonId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class NewApprover(BaseModel):

@@ -1,3 +1,4 @@
+import base64
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,22 @@ from router.domain import errors
 from router.domain.principals import Capability, Principal
 from tests.integration.api.conftest import PROBLEM, Offering, desk, problem
 
+LISTS = ("conversations", "flow-runs", "approvals")
+CURSORS = [
+    base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
+    for position in (
+        r'["2026-11-23T00:00:00Z", "\u0000"]',
+        r'["2026-11-23T00:00:00Z", "\ud800"]',
+        r'["2026-11-23T00:00:00Z", "中"]',
+        r'["2026-11-23T00:00:00Z", ""]',
+        r'["2026-11-23T00:00:00", "x"]',
+        r'["0001-01-01T00:00:00+14:00", "x"]',
+        r'["9999-12-31T23:59:59-14:00", "x"]',
+        r'[1e20, "x"]',
+        "{}",
+    )
+]
+"""In the shape of those that lists give, of one's own making."""
 REFUSED = [
     ("GET", "/nowhere", 404),
     ("GET", "/v1/nowhere", 404),
@@ -30,6 +47,7 @@ REFUSED = [
     ("GET", "/v1/conversations?after=%00", 422),
     ("GET", "/v1/conversations?after=notacursor", 422),
     ("GET", "/v1/conversations?after=%FF", 422),
+    *(("GET", f"/v1/{of}?after={made}", 422) for of in LISTS for made in CURSORS),
     ("GET", "/v1/flow-runs?status=asleep", 422),
     ("GET", "/v1/flow-runs?flow=%00", 422),
     ("GET", "/v1/flow-runs?all=maybe", 422),
