@@ -24,16 +24,16 @@ const complain = (text) => (at("alert").textContent = text);
 
 // What sections may ask of the page.
 function pageFor(me, capabilities, colleagues) {
-  const titles = Object.fromEntries(capabilities.map((one) => [one.name, one.title]));
-  const names = Object.fromEntries(colleagues.map((one) => [one.id, one.name]));
+  const titles = new Map(capabilities.map((one) => [one.name, one.title]));
+  const names = new Map(colleagues.map((one) => [one.id, one.name]));
   return {
     me,
     complain,
     trying,
     say: (text) => (at("status").textContent = text),
     connected: (whether) => (at("offline").hidden = whether),
-    titleOf: (name) => titles[name],
-    nameOf: (id) => names[id] ?? id,
+    titleOf: (name) => titles.get(name),
+    nameOf: (id) => names.get(id) ?? id,
     people: () => colleagues,
     examples: () => examples(capabilities),
     count: (number) => (desk?.side.count(number), title(number)),
@@ -105,7 +105,7 @@ const come = (given) => {
 // `#/c/…` is a conversation, `#/approvals` and `#/requests` are what they say.
 async function open() {
   const [, name = "", id = null] = location.hash.split("/");
-  const section = name in desk.sections ? name : "chat";
+  const section = Object.hasOwn(desk.sections, name) ? name : "chat";
   const conversation = name === "c" ? id || null : name === "" ? desk.sections.chat.current() : null;
   const { view, show } = desk.sections[section];
   const moved = desk.current !== section;

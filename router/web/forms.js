@@ -40,7 +40,7 @@ export function answered(reply, action) {
     return typeof value === "object" ? (value.name ?? Object.values(value).join(" ")) : String(value);
   };
   return reply.fields
-    .filter((field) => field.name in action.values)
+    .filter((field) => Object.hasOwn(action.values, field.name))
     .map((field) => `${field.label}: ${shown(field, action.values[field.name])}`)
     .join("\n");
 }

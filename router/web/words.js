@@ -90,4 +90,4 @@ export const byName = (by) => within(BY, by);
 export const eventName = (event) => (EVENTS[event] === null ? null : within(EVENTS, event));
 
 // What a person is shown to have said: a pressed button is kept as a mere mark.
-export const saidText = (text) => ({ "✓": t("saidYes"), "✗": t("saidNo") })[text] ?? text;
+export const saidText = (text) => (text === "✓" ? t("saidYes") : text === "✗" ? t("saidNo") : text);

@@ -127,3 +127,16 @@ async def test_an_address_leads_to_its_section_or_says_that_nothing_is_there(
         await expect(gina.page.get_by_role("alert")).to_be_empty()
     await gina.page.keyboard.press("Enter")
     await expect(gina.box).to_be_visible()
+
+
+async def test_what_every_object_has_is_no_section_and_no_button(
+    door: Door, served: Served
+) -> None:
+    gina = await door.visitor(served)
+    await gina.come("吉娜 Gina", at="/#/constructor")
+    for name in ("toString", "__proto__", "constructor"):
+        await gina.page.goto(f"{served.origin}/#/{name}")
+        await expect(gina.box).to_be_visible()
+        await expect(gina.page.get_by_role("alert")).to_be_empty()
+        await gina.say(name)
+        await expect(gina.page.locator("li.user p").last).to_have_text(name)
