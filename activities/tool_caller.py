@@ -39,6 +39,7 @@ from router.domain.errors import (
 )
 from router.domain.locale import Localised
 from router.domain.records import AuditRecord, EffectRecord
+from router.domain.visible_text import legible
 from router.store.audit import ToolCallAudit
 from router.store.blobs import Results
 from router.store.idempotency import EffectsLedger
@@ -46,7 +47,6 @@ from router.telemetry.metrics import REFUSED
 from router.tool.context import Dependencies, ToolContext, needless
 from router.tool.gate import Attempt, admit, lacks_confirmation, screen
 from router.tool.registry import Registry
-from router.tool.results import keepable_text
 from router.tool.tool import Tool
 
 PATIENCE = 10.0
@@ -231,7 +231,7 @@ class ToolCaller:
             why += f" ({type(bottom).__name__}: {bottom})"
         outcome = "unknown" if isinstance(error, UnknownOutcome) else "failed"
         decided = ("admitted", outcome) if admitted else ("refused", "")
-        await self._note(call, *decided, keepable_text(why)[:_DETAIL])
+        await self._note(call, *decided, legible(why)[:_DETAIL])
 
     async def _note(
         self, call: ToolCall, decision: str, outcome: str = "", detail: str = ""

@@ -55,7 +55,10 @@ def legible(text: str) -> str:
     >>> legible("\U0001f469\u200d\U0001f4bb ok\u202e") == "\U0001f469\u200d\U0001f4bb ok"
     True
     """
-    return _UNSEEN_OR_HARMLESS.sub(lambda found: found["kept"] or "", _LINE_END.sub("\n", text))
+    text = _LINE_END.sub("\n", text)
+    if not _UNSEEN.search(text):
+        return text
+    return _UNSEEN_OR_HARMLESS.sub(lambda found: found["kept"] or "", text)
 
 
 def one_line(text: str, longest: int = LONGEST_LINE) -> str:

@@ -2,10 +2,10 @@
 
 A result goes into the effects ledger and the event log (PostgreSQL takes no U+0000), into
 Temporal's history and before models (UTF-8, which has no lone surrogates), and is walked over by
-recursion in all of them. Nobody but here has to think of that.
+recursion in all of them. People and models read it, whoever wrote it: so it has nothing in it that
+nobody sees. Nobody but here has to think of that.
 """
 
-import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from math import isfinite
@@ -18,30 +18,22 @@ from pydantic_core import PydanticSerializationUnexpectedValue
 from router.domain.errors import PermanentToolError, UnusableResult
 from router.domain.file_types import FileMention, safe_name, type_of
 from router.domain.locale import Localised
+from router.domain.visible_text import legible
 
 DEEPEST = 60
 """Levels of lists and objects within each other. pydantic gives up at 255, Python near 1,000."""
 _MOST_BITS = 10_000
 """Of an integer: Python writes none that has more than 4,300 digits."""
-_UNKEPT = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
-    "\ud800-\udfff]"  # halves of characters
-)
-
-
-def keepable_text(text: str) -> str:
-    """The text without control characters but tab and newline, and without lone surrogates."""
-    return _UNKEPT.sub("", text.replace("\r\n", "\n"))
 
 
 def keepable(value: Any, deepest: int = DEEPEST) -> Any:
-    """The value with keepable texts; what isn't JSON's own, such as a file, is left as it is.
+    """The value with legible texts; what isn't JSON's own, such as a file, is left as it is.
 
     Raises `UnusableResult` where it is too deep, or has a number that JSON can't write.
     """
     kind = type(value)  # exactly: an enumeration's member may be a str, and is to stay what it is
     if kind is str:
-        return keepable_text(value)
+        return legible(value)
     if kind is float or kind is int:
         return _number(value)
     if kind is not list and kind is not dict:

@@ -40,7 +40,6 @@ from router.tool.mcp.untrusted import (
     LONGEST_ERROR,
     title,
     visible,
-    visible_value,
     worded_schema,
     wording,
 )
@@ -171,7 +170,7 @@ class ServerTool(SchemaImplementation):
             zh = f"{self.about} 要先向本人问清楚（{interview.summary}）"
             said = Localised(zh=zh, en=f"{self.about} {interview.summary}")
             raise AnswersNeeded(said, interview.asked) from error
-        return await as_json(visible_value(answer), context.keep)
+        return await as_json(answer, context.keep)
 
     async def _asked(
         self, question: Callable[[Client], Awaitable[object]], interview: Interview

@@ -6,7 +6,6 @@ nothing in them is taken for a template. What is left is still only what a stran
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -35,19 +34,6 @@ def wording(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
 def title(text: str, longest: int = LONGEST_TITLE) -> str:
     """What something is called: wording on one line."""
     return one_line(wording(text, longest), longest)
-
-
-def visible_value(value: Any, deepest: int = DEEPEST) -> Any:
-    """A value of JSON whose texts are visible; `…` stands for what lies too deep, files stay."""
-    if isinstance(value, str):
-        return legible(value)
-    if not isinstance(value, list | dict):
-        return value
-    if deepest == 0:
-        return "…"
-    if isinstance(value, list):
-        return [visible_value(item, deepest - 1) for item in value]
-    return {legible(k): visible_value(v, deepest - 1) for k, v in value.items()}
 
 
 def worded_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

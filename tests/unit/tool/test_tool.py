@@ -317,8 +317,8 @@ def nested(levels: int) -> Any:
     ("value", "kept"),
     [
         ("x\ud800y", "xy"),
-        ("a\x00b\x1b[31m\x85", "ab[31m"),
-        ("a\tb\r\nc\nd\r", "a\tb\nc\nd"),
+        ("a\x00b\x1b[31m\x85", "ab[31m\n"),
+        ("a\tb\r\nc\nd\r", "a\tb\nc\nd\n"),
         ("晴 🌤", "晴 🌤"),
         ({"a\x00": [{"b\udfff": "\x07"}]}, {"a": [{"b": ""}]}),
         ([None, True, 1, 1.5, 10**300], [None, True, 1, 1.5, 10**300]),

@@ -223,6 +223,18 @@ async def test_json_text_and_pages_are_read(desk: Desk, answer: Answer, value: A
     assert await call(desk.tool()) == value
 
 
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/html"])
+async def test_what_nobody_sees_is_in_no_answer(desk: Desk, kind: str) -> None:
+    hidden = "\u202e\u2066\u200b\u00ad\ufeff\U000e0041\u034f"
+    said = f"{hidden}¥9{hidden},001 \U0001f469\u200d\U0001f4bb"
+    as_json = kind == "application/json"
+    desk.server.answer = says(
+        json.dumps({said: [said]}, ensure_ascii=as_json) if as_json else said, kind
+    )
+    seen = "¥9,001 \U0001f469\u200d\U0001f4bb"
+    assert await call(desk.tool()) == ({seen: [seen]} if as_json else seen)
+
+
 async def test_a_write_whose_answer_is_of_a_strange_charset_is_done(desk: Desk) -> None:
     desk.server.answer = says("a" * 70 + ".", "text/plain; charset=idna", 201)
     assert await call(desk.tool(method="POST"), "k1") == "a" * 70 + "."

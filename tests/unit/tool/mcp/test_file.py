@@ -12,8 +12,7 @@ import pytest
 from router.domain.errors import DefinitionError
 from router.tool.mcp.file import load_servers
 from router.tool.mcp.tools import value_of
-from router.tool.mcp.untrusted import visible_value
-from router.tool.results import ToolFile
+from router.tool.results import ToolFile, keepable
 
 VARIABLES = {"CRM_TOKEN": "hush"}
 
@@ -175,7 +174,7 @@ DATA = b64encode(BYTES).decode()
 
 def answer(*blocks: Any, structured: Any = None) -> object:
     result = types.CallToolResult(content=list(blocks), structured_content=structured)
-    return visible_value(value_of(result))
+    return keepable(value_of(result))
 
 
 def blob(uri: str, mime_type: str | None = None) -> types.EmbeddedResource:
