@@ -11,6 +11,7 @@ from activities.look_up import lookup, passed, text
 from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import one_spelling
 from router.domain.errors import ArgumentsToolError
+from router.domain.locale import Localised
 from router.domain.principals import Directory
 from router.tool.context import Depends
 
@@ -71,4 +72,9 @@ async def claimed(
     tenant: str, invoice: JsonValue, *, people: Annotated[PeopleSystem, Depends(human_resources)]
 ) -> JsonValue:
     """True where a claim that still stands has this invoice number."""
-    return await people.claims.claimed(tenant, one_spelling(text(invoice, "invoice")))
+    try:
+        number = one_spelling(text(invoice, "invoice"))
+    except ValueError as error:
+        zh = f"发票号 {invoice} 里有既不是拉丁字母也不是汉字的字母，请照发票重新写"
+        raise ArgumentsToolError(Localised(zh=zh, en=f"invoice {invoice}: {error}")) from None
+    return await people.claims.claimed(tenant, number)

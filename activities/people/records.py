@@ -1,5 +1,6 @@
 """Leave, claims, trips and equipment as values: what the tools take and give."""
 
+import re
 import unicodedata
 from datetime import date, datetime
 from decimal import Decimal
@@ -8,6 +9,8 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, Field, PlainSerializer
 
 from router.domain.principals import Principal
+from router.domain.visible_text import visible
+from router.entities.normalisation import simplified
 
 LeaveType = Literal[
     "annual",
@@ -41,9 +44,35 @@ ENTITLED: dict[LeaveType, Decimal] = {
 """Days a year of whoever has no entitlement of their own on record."""
 
 
+_DASHES = str.maketrans("−⁄∕", "-//")
+_STRANGE = re.compile("[^!-~\u3400-\u9fff\U00020000-\U0003ffff]")
+
+
 def one_spelling(number: str) -> str:
-    """An invoice number as it is compared: width, spaces and case don't make it another."""
-    return "".join(unicodedata.normalize("NFKC", number).split()).upper()
+    """An invoice number as it is compared: its letters, digits, `-` and `/`.
+
+    Width, case, accents, and what parts or surrounds them don't make it another. `ValueError` where
+    a letter is neither Latin nor Chinese: some look like those, Greek Ν and Cyrillic А among them.
+
+    >>> one_spelling(" inv．12–3\u200b/a"), one_spelling("发票 ①²")
+    ('INV12-3/A', '发票12')
+    """
+    unfolded = unicodedata.normalize("NFKD", visible(number)).upper().translate(_DASHES)
+    spelt = "".join(map(_spelt, unicodedata.normalize("NFKD", simplified(unfolded))))
+    strange = _STRANGE.search(spelt)
+    if strange:
+        raise ValueError(f"write it in Latin letters, digits or Chinese, without {strange[0]!r}")
+    return spelt
+
+
+def _spelt(sign: str) -> str:
+    match unicodedata.category(sign):
+        case "Nd":
+            return str(unicodedata.digit(sign))
+        case "Pd":
+            return "-"
+        case category:
+            return sign if category[0] in "LN" or sign == "/" else ""
 
 
 InvoiceNumber = Annotated[

@@ -185,7 +185,9 @@ class TestClaims:
     async def test_an_invoice_is_claimed_once_by_whomever(self, people: PeopleSystem) -> None:
         await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
         with pytest.raises(PermanentToolError, match="invoice INV-1 is in a claim"):
-            await people.claims.submit(BOB, "k2", [item("INV-2"), item(" ｉnv -1")], "")
+            await people.claims.submit(BOB, "k2", [item("INV-2"), item(" ｉn\u200bv ‐1\ufe0f")], "")
+        with pytest.raises(ValueError, match="write it in Latin letters"):
+            item("I\u039dV-1")
         assert await people.claims.claimed("default", "INV-1")
         assert not await people.claims.claimed("default", "INV-2")
         assert not await people.claims.claimed("other", "INV-1")
