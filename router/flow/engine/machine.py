@@ -303,11 +303,15 @@ def step(
         return context.run, []
     context.run.events += 1
     context.run.quiet = False
-    if not _is_stale(context, event):
-        HANDLERS[type(event)](context, event)
-    advance(context)
-    guidance.say_what_stays(context)
-    guidance.help_with(run, context, refused=not isinstance(event, events.Unclear))
+    try:
+        if not _is_stale(context, event):
+            HANDLERS[type(event)](context, event)
+        advance(context)
+        guidance.say_what_stays(context)
+        guidance.help_with(run, context, refused=not isinstance(event, events.Unclear))
+    except (ExpressionError, TextError) as error:
+        _give_up(context, error)
+        advance(context)
     waiting.keep_time(context, event)
     return context.run, context.effects
 
@@ -327,11 +331,15 @@ def advance(context: StepContext) -> None:
                 context.run.status = "running"
             return
         except (ExpressionError, TextError) as error:
-            context.run.offered = {}
-            context.give_up(BROKEN, str(error))
+            _give_up(context, error)
     context.run.done = []
     context.note("failed", comment=f"more than {MOST_MOVES} moves without waiting")
     context.end("failed")
+
+
+def _give_up(context: StepContext, error: ExpressionError | TextError) -> None:
+    context.run.offered = {}
+    context.give_up(BROKEN, str(error))
 
 
 def _move(context: StepContext) -> bool:

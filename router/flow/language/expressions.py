@@ -1,7 +1,8 @@
 """Expressions of flow files: CEL over slots, results, requester and now. Pure.
 
 Where one calls a lookup (`language.functions`) whose answer isn't known yet, evaluating it raises
-`LookupNeeded`; the machine has it answered, which is recorded, and evaluates anew. CEL is strict:
+`LookupNeeded`; the machine has it answered, which is recorded, and evaluates anew. What would take
+too long is refused before it begins, by the lists there are: a replay has no clock. CEL is strict:
 numbers of slots are doubles (`slots.days > 3.0`), and maps have no order: never iterate over one.
 """
 
@@ -37,6 +38,12 @@ TOKEN = re.compile(
 OPENING = frozenset("([{")
 CLOSING = frozenset(")]}")
 MACROS = frozenset({"all", "exists", "exists_one", "map", "filter"})
+MOST_CHARACTERS = 4_000
+"""Of an expression. At some ten times as many CEL's parser overruns its stack: the process dies."""
+MOST_STEPS = 100_000
+MOST_TEXT = 50_000_000
+"""Of an expression with macros: items gone through, and characters put together."""
+_SHOWN = 60
 
 
 class Token(NamedTuple):
@@ -134,6 +141,60 @@ def binders(source: str) -> set[str]:
         and _at(tokens, place + 1).text == "("
         and _at(tokens, place + 3).text == ","
     }
+
+
+class Extent(NamedTuple):
+    """What the work of an expression grows with, besides the lists that it goes through."""
+
+    nested: int
+    """How deep macros stand within macros: each goes through its list for each item outside."""
+    macros: int
+    joins: int
+    """What is put together with `+`, which a macro may do to its own result."""
+    written: int
+    """The values of the longest list that may stand in it."""
+    text: int
+    """The characters of the longest text that stands in it."""
+
+    def excess(self, values: list[Any]) -> str:
+        """Why it isn't evaluated over such values; empty where it is."""
+        if not self.macros:
+            return ""
+        longest, text = _longest(values)
+        longest, text = max(longest, self.written), max(text, self.text)
+        steps = longest**self.nested * (self.joins + 1) ** self.macros
+        if steps <= MOST_STEPS and steps * text <= MOST_TEXT:
+            return ""
+        return f"may take {steps:,} steps over lists of {longest:,}; {MOST_STEPS:,} are the most"
+
+
+@lru_cache(maxsize=4096)
+def extent_of(source: str) -> Extent:
+    """How far an expression goes, told from its words alone."""
+    tokens, within, nested, macros = tokens_of(source), list[bool](), 0, 0
+    for place, token in enumerate(tokens):
+        if token.kind == "mark" and token.text in OPENING:
+            within.append(_at(tokens, place - 1).text in MACROS)
+            macros += within[-1]
+            nested = max(nested, sum(within))
+        elif token.kind == "mark" and token.text in CLOSING and within:
+            within.pop()
+    marks = [token.text for token in tokens if token.kind == "mark"]
+    text = max((len(token.text) for token in tokens if token.kind == "string"), default=1)
+    return Extent(nested, macros, marks.count("+"), marks.count(",") + 1, text)
+
+
+def _longest(values: list[Any]) -> tuple[int, int]:
+    """How long the longest list, or map, and the longest text within the values are."""
+    longest, text, left = 1, 1, [*values]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            text = max(text, len(value))
+        elif isinstance(value, dict | list):
+            longest = max(longest, len(value))
+            left += value.values() if isinstance(value, dict) else value
+    return longest, text
 
 
 def _at(tokens: list[Token], place: int) -> Token:
@@ -282,14 +343,18 @@ def evaluate(source: str, scope: Known, known: Known) -> JsonValue:
     # As much of each as it reads: all that a run knows is a lot to convert.
     read = {name: all_read(source, name) for name in scope}
     variables = {name: _plain(value, read[name]) for name, value in scope.items()}
+    if excess := extent_of(source).excess([variables, dict(known)]):
+        raise _failure(source, excess)
     context = cel.Context(variables=variables, functions=evaluation.functions())
     try:
-        value = program.execute(context)
+        value = _as_json(source, program.execute(context))
+    except ExpressionError:
+        raise
     except Exception as problem:
         raise evaluation.stopped or _explained(source, problem) from problem
     if evaluation.stopped:
         raise evaluation.stopped
-    return _as_json(source, value)
+    return value
 
 
 def slots_read(source: str) -> frozenset[str]:
@@ -313,7 +378,13 @@ def problems_of(source: str, variables: Collection[str]) -> list[Fault]:
         program = compiled(source)
     except ExpressionError as error:
         return [Fault(str(error), "see https://cel.dev for the syntax")]
+    excess = extent_of(source).excess([])
     return [
+        *(
+            [Fault(f"the expression {source!r} {excess}", "let a tool work it out")]
+            if excess
+            else []
+        ),
         *_wrong_reads(source, set(program.variables()), variables),
         *(fault for call in calls(source) for fault in _wrong_call(source, call)),
     ]
@@ -331,6 +402,9 @@ def compiles(source: str) -> bool:
 @lru_cache(maxsize=2048)
 def compiled(source: str) -> cel.Program:
     """The compiled program, kept for the next time; `ExpressionError` where it isn't CEL."""
+    if len(source) > MOST_CHARACTERS:
+        why = f"has {len(source):,} characters; {MOST_CHARACTERS:,} are the most"
+        raise _failure(f"{source[:_SHOWN]}…", why)
     try:
         return cel.compile(source)
     except ValueError as error:

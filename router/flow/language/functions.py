@@ -23,6 +23,7 @@ class PureFunction(NamedTuple):
 
 WITHOUT_CENTS = frozenset({"JPY", "KRW", "VND"})
 MOST_DIGITS = 14
+MOST_COMPARED = 2_000
 
 
 def amount(value: JsonValue) -> int:
@@ -71,6 +72,8 @@ def unique(values: JsonValue) -> bool:
     """True where no value of the list comes twice."""
     if not isinstance(values, list):
         raise TypeError(f"unique() takes a list, not {values!r}")
+    if len(values) > MOST_COMPARED:
+        raise ValueError(f"unique() takes {MOST_COMPARED:,} values at most, not {len(values):,}")
     return all(value not in values[:place] for place, value in enumerate(values))
 
 

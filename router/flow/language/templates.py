@@ -3,16 +3,21 @@
 A text reads `slots` (raw values), `shown` (as people read them), `results` and `requester`, with
 the filters `money`, `date`, `readable` and `told`. What is empty renders as nothing: in the middle
 of a durable run a gap does less harm than an error. Misspelt names are found on loading.
+
+A text words values, it computes none: it has no macros, what it sets it doesn't set from what it
+has set, no operator or filter makes much of little, and what its loops go through is counted.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import ChainableUndefined, Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2 import ChainableUndefined, Template, TemplateSyntaxError, nodes
+from jinja2.filters import do_join, do_replace, do_round
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import pass_context
+from jinja2.visitor import NodeTransformer
 from pydantic import JsonValue
 
 from router.domain.errors import Fault, RouterError, nearest
@@ -31,12 +36,35 @@ SYNTAX = "write values as {{ shown.start }} and conditions as {% if slots.reason
 VARIABLES = frozenset({"slots", "shown", "results", "requester", "locale"})
 
 
+MOST_ITEMS = 10_000
+"""What all loops of a text go through together."""
+MOST_WRITTEN = 10_000
+MOST_CHARACTERS = 100_000
+"""Of a text, as the file has it and filled in."""
+MOST_DIGITS = 12
+_WITH_STEPS = "=steps"
+_STATEMENTS = (nodes.Output, nodes.If, nodes.For, nodes.Assign, nodes.AssignBlock)
+
+
 class TextError(RouterError):
     """A text can't be rendered with these values; the message names it and why."""
 
 
+class _Counted(NodeTransformer):
+    """Every loop goes through a filter, which counts."""
+
+    def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802 - Jinja's name
+        """What it goes through, counted; loops within it too."""
+        self.generic_visit(node)
+        counted = nodes.Filter(node.iter, _WITH_STEPS, [], [], None, None, lineno=node.lineno)
+        node.iter = counted.set_environment(ENVIRONMENT)
+        return node
+
+
 class _Sandbox(ImmutableSandboxedEnvironment):
     """Jinja without chance, calls or attributes: everything a text sees is plain data."""
+
+    intercepted_binops = frozenset({"*", "**", "%"})
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Read `slots.items` as the slot of that name, never as a method of a mapping."""
@@ -51,17 +79,48 @@ class _Sandbox(ImmutableSandboxedEnvironment):
                 return super().getattr(obj, argument)
             return self.undefined(obj=obj, name=argument)
 
-    def is_safe_callable(self, obj: Any) -> bool:
-        """Only macros that the text itself defines may be called."""
-        return type(obj).__name__ == "Macro"
+    def is_safe_callable(self, obj: Any) -> bool:  # noqa: ARG002 - none is
+        """Nothing may be called."""
+        return False
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Of numbers alone: `'a' * 2000000000` is a text that nobody reads."""
+        if operator == "**" or not all(isinstance(v, int | float) for v in (left, right)):
+            raise TextError(f"{operator} isn't done here, but * and % of numbers")
+        return super().call_binop(context, operator, left, right)
+
+    def _parse(self, source: str, *names: Any) -> nodes.Template:
+        if len(source) > MOST_WRITTEN:
+            raise TemplateSyntaxError(f"it has more than {MOST_WRITTEN:,} characters", 1)
+        try:
+            return super()._parse(source, *names)
+        except RecursionError:
+            raise TemplateSyntaxError("its brackets stand too deep within others", 1) from None
+
+    def _generate(self, source: nodes.Template, *names: Any, **options: Any) -> str:
+        return super()._generate(_Counted().visit(source), *names, **options)
 
 
 def render(template: str, scope: Mapping[str, Any]) -> str:
     """The text with `text_scope` filled in, stripped; `TextError` where it can't be computed."""
+    parts, length = [], 0
     try:
-        return compiled(template).render(scope).strip()
-    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
-        raise TextError(f"the text {template!r} can't be rendered: {error}") from error
+        for part in compiled(template).generate({**scope, _WITH_STEPS: [0]}):
+            parts.append(part)
+            length += len(part)
+            _bounded(length)
+    except Exception as error:
+        why = str(error) or type(error).__name__
+        raise TextError(f"the text {template[:_SHOWN]!r} can't be rendered: {why}") from error
+    return "".join(parts).strip()
+
+
+_SHOWN = 500
+
+
+def _bounded(length: int) -> None:
+    if length > MOST_CHARACTERS:
+        raise TextError(f"it would have more than {MOST_CHARACTERS:,} characters; say less")
 
 
 def text_scope(
@@ -90,17 +149,20 @@ def text_scope(
 
 def problems_of(template: str, slots: Names, results: Names = ()) -> list[Fault]:
     """What is wrong with a text that may read these slots and results; none where it is sound."""
+    what = f"the text {template[:_SHOWN]!r}"
     try:
         tree = ENVIRONMENT.parse(template)
-        compiled(template)
-    except TemplateSyntaxError as error:
-        why = str(error.message).rstrip(".")
-        return [Fault(f"the text {template!r} isn't a template: {why}", SYNTAX)]
+        faults = [*_forbidden(what, tree)]
+        if not faults:
+            compiled(template)
+    except Exception as error:  # noqa: BLE001 - whatever a parser stumbles over is the text's
+        why = error.message if isinstance(error, TemplateSyntaxError) else str(error)
+        return [Fault(f"{what} isn't a template: {str(why).rstrip('.')}", SYNTAX)]
     known = {"slots": slots, "shown": slots, "results": results}
     return [
         *_unknown_variables(template, tree),
         *_unknown_members(template, tree, known),
-        *_forbidden(template, tree),
+        *faults,
     ]
 
 
@@ -127,8 +189,11 @@ def shown_in(template: str) -> frozenset[str] | None:
 
 @lru_cache(maxsize=2048)
 def compiled(template: str) -> Template:
-    """The compiled template, kept for the next time."""
-    return ENVIRONMENT.from_string(template)
+    """The compiled template, kept for the next time; `TextError` where it may not be what it is."""
+    tree = ENVIRONMENT.parse(template)
+    for fault in _forbidden("it", tree):
+        raise TextError(f"{fault.what}; {fault.remedy}")
+    return ENVIRONMENT.from_string(tree)
 
 
 def _unknown_variables(template: str, tree: nodes.Template) -> Iterator[Fault]:
@@ -162,13 +227,55 @@ def _members(tree: nodes.Node) -> Iterator[tuple[str, str]]:
             yield item.node.name, str(item.arg.value)
 
 
-def _forbidden(template: str, tree: nodes.Template) -> Iterator[Fault]:
-    macros = {macro.name for macro in tree.find_all(nodes.Macro)}
-    for call in tree.find_all(nodes.Call):
-        if not isinstance(call.node, nodes.Name) or call.node.name not in macros:
-            yield Fault(f"the text {template!r} calls something", "use a filter, as in x|length")
-    for _ in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
-        yield Fault(f"the text {template!r} refers to another file", "write the words here")
+def _forbidden(what: str, tree: nodes.Template) -> Iterator[Fault]:
+    if any(tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))):
+        yield Fault(f"{what} refers to another file", "write the words here")
+    elif any(tree.find_all((nodes.Call, nodes.Macro))):
+        yield Fault(f"{what} calls something", "use a filter, as in x|length")
+    elif any(not isinstance(each, _STATEMENTS) for each in tree.find_all(nodes.Stmt)):
+        yield Fault(f"{what} has a statement besides if, for and set", SYNTAX)
+    elif any(loop.recursive for loop in tree.find_all(nodes.For)):
+        yield Fault(f"{what} has a loop within itself", "write one within the other")
+    elif any(_counts_texts(tree)):
+        yield Fault(f"{what} computes with a text, or a power", "let a tool compute it")
+    elif _grows(tree):
+        yield Fault(f"{what} sets something from what it has set", "set it from slots or results")
+
+
+def _counts_texts(tree: nodes.Template) -> Iterator[bool]:
+    yield from (True for _ in tree.find_all(nodes.Pow))
+    for product in tree.find_all((nodes.Mul, nodes.Mod)):
+        sides = (product.left, product.right)
+        yield any(isinstance(s, nodes.Const) and isinstance(s.value, str) for s in sides)
+
+
+def _grows(tree: nodes.Template) -> bool:
+    """True where something is made of itself: a few times over it is longer than any memory."""
+    assigned: list[nodes.Node] = [*tree.find_all((nodes.Assign, nodes.AssignBlock))]
+    loops = [*tree.find_all(nodes.For)]
+    within = [
+        part for loop in loops for part in _within(loop.iter) if isinstance(part, _CONTAINERS)
+    ]
+    own = {name for each in assigned for name, stored in _names(each) if stored}
+    looped = {name for loop in loops for name, _ in _names(loop.target)}
+    made = {name for each in assigned for name, stored in _names(each) if not stored}
+    listed = {name for part in within for name, _ in _names(part)}
+    return bool(own & made or (own | looped) & listed)
+
+
+def _within(node: nodes.Node) -> list[nodes.Node]:
+    """The node, and all that it consists of."""
+    return [node, *node.find_all(nodes.Node)]
+
+
+def _names(node: nodes.Node) -> Iterator[tuple[str, bool]]:
+    """Every variable there, and whether it is set."""
+    for part in _within(node):
+        if isinstance(part, nodes.Name):
+            yield part.name, part.ctx == "store"
+
+
+_CONTAINERS = (nodes.List, nodes.Tuple, nodes.Dict)
 
 
 def _in_locale(word: Callable[[Any, Locale], str]) -> Callable[[Context, Any], str]:
@@ -181,6 +288,37 @@ def _in_locale(word: Callable[[Any, Locale], str]) -> Callable[[Context, Any], s
     return filtered
 
 
+@pass_context
+def _counted(context: Context, items: Any) -> Iterator[Any]:
+    """What a loop goes through, which isn't a text, until all loops have had `MOST_ITEMS`."""
+    steps = context[_WITH_STEPS]
+    for item in () if isinstance(items, str) else items:
+        steps[0] += 1
+        if steps[0] > MOST_ITEMS:
+            raise TextError(f"its loops go through more than {MOST_ITEMS:,} items; loop over less")
+        yield item
+
+
+@pass_context
+def _joined(context: Context, value: Any, between: str = "", attribute: Any = None) -> Any:
+    items = list(value)
+    _bounded(len(items) * len(str(between)) + sum(len(plain(item)) for item in items))
+    return do_join(context.eval_ctx, items, between, attribute)
+
+
+@pass_context
+def _replaced(context: Context, text: str, old: str, new: str, count: int | None = None) -> str:
+    text, old = str(text), str(old)
+    _bounded(len(text) + text.count(old) * len(str(new)))
+    return do_replace(context.eval_ctx, text, old, str(new), count)
+
+
+def _rounded(number: float, digits: int = 0, method: Any = "common") -> float:
+    if abs(digits) > MOST_DIGITS:
+        raise TextError(f"nobody rounds to {digits} digits; {MOST_DIGITS} are the most")
+    return do_round(number, digits, method)
+
+
 ENVIRONMENT = _Sandbox(
     autoescape=False,
     undefined=ChainableUndefined,
@@ -189,8 +327,16 @@ ENVIRONMENT = _Sandbox(
     lstrip_blocks=True,
 )
 ENVIRONMENT.globals.clear()
-del ENVIRONMENT.filters["random"]
+for _name in (
+    *("random", "center", "indent", "wordwrap", "batch", "slice", "format", "tojson", "pprint"),
+    *("urlize", "xmlattr", "striptags", "filesizeformat"),
+):
+    del ENVIRONMENT.filters[_name]
 ENVIRONMENT.filters |= {
+    _WITH_STEPS: _counted,
+    "join": _joined,
+    "replace": _replaced,
+    "round": _rounded,
     "money": _in_locale(money),
     "date": _in_locale(day),
     "readable": _in_locale(values.readable),
