@@ -111,8 +111,12 @@ class FileView(BaseModel):
 async def hand_in(
     services: Services, caller: Principal, upload: Upload, key: str | None
 ) -> FileView:
-    """Keep the file, once for one key; `DuplicateKey` where the key came with another content."""
+    """Keep the file, once for one key; `DuplicateKey` where the key came with another content.
+
+    Raises `TooManyRequests` where the caller has handed in as many as one may within a day.
+    """
     id_ = derived_id("file", caller.tenant, caller.id, key) if key else fresh_id()
     record = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
     await claim(services, caller, key, "create file", record.sha256)
-    return FileView.model_validate(await services.store.files.keep(record, upload.content))
+    most = services.settings.user_files_per_day
+    return FileView.model_validate(await services.store.files.keep(record, upload.content, most))
