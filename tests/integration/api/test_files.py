@@ -187,6 +187,14 @@ async def test_what_is_no_upload_is_refused(alice: AsyncClient, body: bytes, sta
     problem(await alice.post("/v1/files", content=body, headers=MULTIPART), status)
 
 
+@pytest.mark.parametrize("charset", ["undefined", "idna", "punycode", "utf-16", "utf-8"])
+async def test_the_body_is_utf_8_whatever_it_says(alice: AsyncClient, charset: str) -> None:
+    body = part(f'name="file"; filename="{"é" * 70}..pdf"') + END
+    said = {"Content-Type": f"{MULTIPART['Content-Type']}; charset={charset}"}
+    made = await alice.post("/v1/files", content=body, headers=said)
+    assert (made.status_code, made.json()["name"]) == (201, f"{'é' * 70}..pdf")
+
+
 @pytest.mark.parametrize(
     ("declared", "status"),
     [
