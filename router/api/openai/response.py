@@ -223,8 +223,7 @@ async def exchange(
         else:
             nothing = FieldProblem(asked.where, "a file that nothing asks for")
             raise InvalidInput(NOT_ASKED_FOR, [nothing])
-        most = services.settings.user_files_per_day
-        await services.store.files.keep(about, file.content, most)
+        await services.store.files.keep(about, file.content)
     seconds = services.settings.llm_turn_seconds
     submission = Submission(message_id=id_, message=message, caller=speaker, seconds=seconds)
     return Exchange(services, record, submission, note)
