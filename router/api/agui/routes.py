@@ -46,6 +46,7 @@ from router.domain.messages import (
     Turn,
     Usage,
     question_in,
+    unsaid,
 )
 from router.domain.principals import Principal
 from router.domain.progress import Progress
@@ -79,9 +80,11 @@ _DECISION: dict[str, JsonValue] = {
 def of_question(question: Question) -> core.Interrupt:
     """The question, with what an answer looks like."""
     schema: dict[str, Any]
+    lines = [question.text]
     match question:
         case ConfirmReply():
             schema = _APPROVED
+            lines += [f"- {labelled(*field)}" for field in unsaid(question).items()]
         case FormReply():
             schema = schema_of_form(question.fields)
         case ChoicesReply():
@@ -90,7 +93,7 @@ def of_question(question: Question) -> core.Interrupt:
     return core.Interrupt(
         id=f"{question.type}/{question.question}",
         reason="confirmation" if isinstance(question, ConfirmReply) else "input_required",
-        message=question.text,
+        message="\n".join(lines),
         response_schema=schema,
         metadata={NAMESPACE: question.model_dump(mode="json", exclude={"text", "question"})},
     )

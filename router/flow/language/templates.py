@@ -176,6 +176,14 @@ def slots_read(template: str) -> set[str]:
 
 
 @lru_cache(maxsize=2048)
+def put_out(template: str) -> frozenset[str]:
+    """The slots whose values a text is made of, raw or as people read them; not what it asks."""
+    put = (out for out in ENVIRONMENT.parse(template).find_all(nodes.Output))
+    members = (member for out in put for member in _members(out))
+    return frozenset(member for owner, member in members if owner in ("slots", "shown"))
+
+
+@lru_cache(maxsize=2048)
 def shown_in(template: str) -> frozenset[str] | None:
     """The slots `x` that a text reads as `shown.x`; None where it reads `shown` otherwise too."""
     try:

@@ -4,7 +4,8 @@ The ways on from a question are buttons that can be said as well (docs/flows.md)
 needs none of them.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Literal, get_args
 
 from pydantic import JsonValue
@@ -130,10 +131,27 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
     text = definition.states[run.state].texts.get(("confirm",))
     if text is None:
         return None
+    said = rendered(definition, run, text, run.locale)
+    shown = templates.put_out(text.within(run.locale))
+    labelled = (n for n, slot in definition.slots.items() if slot.label is not None)
+    named = all(name in shown for name in labelled if run.slots.get(name) is not None)
+    known = summary(definition, run, run.locale)
     return messages.ConfirmReply(
-        text=rendered(definition, run, text, run.locale) + _changes(definition, run),
-        summary=summary(definition, run, run.locale),
+        text=said + _changes(definition, run),
+        summary=known,
+        told=named and _says(said, known.values()),
     )
+
+
+def _says(text: str, values: Collection[str]) -> bool:
+    """True where each value stands in the text, by itself, at a place of its own."""
+    # The longest first, each out of the text: 3 isn't said by 13, nor one day said once twice.
+    for value in sorted(values, key=len, reverse=True):
+        found = re.search(rf"(?<![0-9A-Za-z.,]){re.escape(value)}(?![0-9A-Za-z]|[.,][0-9])", text)
+        if found is None:
+            return False
+        text = f"{text[: found.start()]}\0{text[found.end() :]}"
+    return True
 
 
 def _changes(definition: FlowDefinition, run: Run) -> str:

@@ -46,14 +46,14 @@ KINDS = [Option(label="年假", value="annual"), Option(label="病假", value="s
             "Hand it in?\n\n- From: 1 Dec\n- To: 2 Dec\n\nAnswer “yes” or “no”.",
         ),
         (
-            ConfirmReply(text="请3天年假，提交吗？", summary={"类型": "年假", "天数": "3"}),
+            ConfirmReply(text="请3天年假，提交吗？", summary={"类型": "年假"}, told=True),
             "zh",
             "请3天年假，提交吗？\n\n回复“确认”或“取消”。",
         ),
         (
-            ConfirmReply(text="On 3 Dec?", summary={"From": "3 Dec", "To": "3 Dec"}),
-            "en",
-            "On 3 Dec?\n\n- From: 3 Dec\n- To: 3 Dec\n\nAnswer “yes” or “no”.",
+            ConfirmReply(text="请3天年假，提交吗？", summary={"类型": "年假", "天数": "3"}),
+            "zh",
+            "请3天年假，提交吗？\n\n- 类型: 年假\n- 天数: 3\n\n回复“确认”或“取消”。",
         ),
         (ConfirmReply(text="提交吗？", summary={}), "zh", "提交吗？\n\n回复“确认”或“取消”。"),
         (
