@@ -5,11 +5,12 @@ JSON and `name(argument="value")` only where they are all there is, since within
 may be an example. What is usable beyond doubt is used, and all else named among the problems.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from router.llm.json_repair import NotJson, Read, clean_text, read_json
@@ -78,7 +79,7 @@ def calls_in(text: str, known: AbstractSet[str], is_json: bool, cut: bool = Fals
 def _tagged(text: str, cut: bool) -> TextCalls:
     calls: list[RawCall] = []
     problems: list[str] = []
-    for match in _TAGGED.finditer(text):
+    for match in islice(_TAGGED.finditer(text), MAX_LOOKED_AT):
         # Only what reaches to the end can have been cut.
         try:
             calls += _marked(match, cut and match.end() == len(text))
@@ -224,9 +225,19 @@ def _name_of(call: RawCall) -> str:
     return clean_text(call.name) if isinstance(call.name, str) else ""
 
 
+def _as_text(arguments: dict[str, Any]) -> str:
+    """Arguments that came as an object, to be bounded and cleaned as those that come as text."""
+    try:
+        return json.dumps(arguments, ensure_ascii=False)
+    except RecursionError:
+        raise NotJson("they are nested too deeply") from None
+
+
 def _arguments(call: RawCall, cut: bool) -> tuple[dict[str, Any], bool]:
     """The arguments as an object: given as one, as its text, or as the text of its text."""
     value, repaired = call.arguments, call.repaired
+    if isinstance(value, dict):
+        value = _as_text(value)
     for _ in range(2):
         if isinstance(value, str) and value.strip():
             read = read_json(value, cut)

@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 
 MAX_DEPTH = 40
 MAX_LENGTH = 200_000
+MAX_MENDED = 20_000
+"""Characters of a text that is mended: it is gone through sign by sign."""
 
 _TOKEN = re.compile(
     r"""\s*(
@@ -58,6 +60,8 @@ def read_json(text: str, cut: bool = False) -> Read:
     try:
         value = _strictly(text)
     except NotJson:
+        if len(text) > MAX_MENDED:
+            raise
         tokens = _balanced(_tokens(text), cut)
         if tokens is None:
             raise

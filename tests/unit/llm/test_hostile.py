@@ -4,13 +4,14 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from router.llm.servers import ModelAddress, ModelHealth
 from router.llm.stream import UnreadableAnswer, events
 from router.llm.types import ModelRefused, ModelUnavailable
-from tests.fakes.model_server import Behaviour, ModelServer, delta, says, streams
+from tests.fakes.model_server import Behaviour, ModelServer, answers, delta, says, streams
 from tests.fakes.web_server import Got, Piece, Reply, WebServer, json_reply
 from tests.unit.llm.asking import desk, question
 
@@ -18,6 +19,10 @@ NEVER = asyncio.Event()
 BOMB = gzip.compress(bytes(64 * 1024 * 1024), 1)
 LETTERS = "a" * 90_000
 JSON = {"content-type": "application/json"}
+
+
+def nested(deep: int) -> list[Any]:
+    return [nested(deep - 1)] if deep else []
 
 
 def replies(*pieces: Piece, status: int = 200, **headers: str) -> Behaviour:
@@ -91,6 +96,27 @@ async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
 async def test_what_looks_like_a_call_and_is_none_is_text(text: str) -> None:
     async with desk([says(text)]) as here:
         assert (await here.model.answer(question())).text == text
+
+
+async def test_of_calls_that_cannot_be_read_few_are_named() -> None:
+    async with desk([says("<tool_call>" * 9000)]) as here:
+        assert len((await here.model.answer(question())).problems) <= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"leave_type": ["x"] * 50_000}, "more than 200000"),
+        ({"leave_type": "\0"} | dict.fromkeys("abc", nested(300)), "nested too deeply"),
+        ("{" * 150_000, "its arguments can't be read"),
+    ],
+)
+async def test_arguments_without_end_are_no_call(arguments: object, said: str) -> None:
+    listed = [{"function": {"name": "get_balance", "arguments": arguments}}]
+    async with desk([answers({"tool_calls": listed})]) as here:
+        answer = await here.model.answer(question())
+    assert answer.calls == ()
+    assert said in answer.problems[0]
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
