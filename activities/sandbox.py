@@ -27,6 +27,7 @@ from router.domain.errors import (
     PermanentToolError,
     RouterError,
 )
+from router.domain.file_types import path_within
 from router.tool.context import Provider
 
 Program = Literal["python", "sh", "bash"]
@@ -330,12 +331,21 @@ def _laid_out(files: Mapping[str, bytes]) -> Iterator[Path]:
         root = Path(name)
         root.chmod(0o755)
         for path, content in files.items():
-            place = root / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+            _write_within(root, path, content)
         for place in root.rglob("*"):
             place.chmod(0o755 if place.is_dir() else 0o644)
         yield root
+
+
+def _write_within(root: Path, path: str, content: bytes) -> None:
+    """Whoever named it: a path is looked at where it is written, and leads nowhere else."""
+    try:
+        place = root / path_within(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    except (ValueError, OSError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise PermanentToolError(f"the skill's file {path[:200]!r} isn't laid out: {why}") from None
 
 
 async def _read(stream: asyncio.StreamReader, most: int, stop: Callable[[], None]) -> bytes:

@@ -148,7 +148,8 @@ SCRIPTS = "scripts/"
 """What the paths of a skill's programs begin with."""
 
 
-def _inside(path: str) -> str:
+def path_within(path: str) -> str:
+    """The path, with slashes, if it stays in its folder; `ValueError` where it leads elsewhere."""
     if {"", ".", ".."} & set(path.split("/")) or "\0" in path:
         raise ValueError(f"{path!r} is no path within a folder")
     return path
@@ -157,7 +158,7 @@ def _inside(path: str) -> str:
 class SkillFile(BaseModel, frozen=True):
     """One file as it was when the skill was loaded, named by what is in it."""
 
-    path: Annotated[str, AfterValidator(_inside)]
+    path: Annotated[str, AfterValidator(path_within)]
     """Within the skill's folder, with slashes: `references/limits.md`."""
     size: int
     digest: str

@@ -1,9 +1,13 @@
 """What a script is run by."""
 
+import asyncio
+import tempfile
+from pathlib import Path
+
 import pytest
 
-from activities.sandbox import program_of
-from router.domain.errors import ArgumentsToolError
+from activities.sandbox import Bubblewrap, Script, program_of
+from router.domain.errors import ArgumentsToolError, PermanentToolError
 
 
 @pytest.mark.parametrize(
@@ -34,3 +38,17 @@ def test_the_first_line_says_it_or_else_the_suffix(path: str, content: bytes, pr
 def test_what_is_neither_python_nor_a_shell_is_refused(path: str, content: bytes) -> None:
     with pytest.raises(ArgumentsToolError, match="neither Python nor sh"):
         program_of(path, content)
+
+
+@pytest.mark.parametrize(
+    "path", ["../escaped", "a/../../escaped", "{outside}/escaped", "a//b", "./a", "a\0b", "", "a/b"]
+)
+def test_no_file_is_laid_out_outside_its_folder(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path = path.format(outside=tmp_path)
+    files = {"a": b"", path: b"x"}
+    with pytest.raises(PermanentToolError, match="isn't laid out"):
+        asyncio.run(Bubblewrap().run(Script("a", "python"), files))
+    assert [*tmp_path.iterdir()] == []
