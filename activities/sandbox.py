@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Literal, Protocol
 
+from activities.control_group import ControlGroup, bounded
 from router.domain.errors import (
     ArgumentsToolError,
     MisconfiguredError,
@@ -66,6 +67,9 @@ class SandboxLimits:
     file: int = 8 * MIB
     files: int = 32 * MIB
     """All that it writes to its /tmp, which is memory."""
+    together: int = 320 * MIB
+    """Bytes of memory of all processes, with their /tmp, files in memory and shared segments: where
+    a control group can be made."""
     open_files: int = 64
     output: int = 32 * 1024
     """Bytes of each of its two outputs."""
@@ -105,8 +109,10 @@ _SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ALSO = ("/usr/share/zoneinfo", "/etc/alternatives", "/etc/ld.so.cache")
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108 - its own
 
-# Where memory runs out in spite of all limits, it is the script that is ended and not this worker.
-_FIRST_TO_GO = ("/bin/sh", "-c", 'echo 1000 >/proc/self/oom_score_adj; exec "$@"', "sh")
+# It waits for a line of its input: by then it is in its control group, if any. Where memory runs
+# out in spite of all limits, it is the script that is ended and not this worker.
+_FIRST_TO_GO = ("/bin/sh", "-c", 'read -r _; echo 1000 >/proc/self/oom_score_adj; exec "$@"', "sh")
+_GO = "\n"
 
 
 def command(
@@ -235,26 +241,17 @@ class Bubblewrap:
     async def run(self, script: Script, files: Mapping[str, bytes]) -> Output:
         """What the script writes; it has ended, with all that it started, whatever happens."""
         words = (f"{SKILL}/{script.path}", *script.arguments)
-        with _laid_out(files) as folder:
-            line = command(_program(), folder, script.program, words, self._limits)
-            user = other_user()
-            process = await asyncio.create_subprocess_exec(
-                *line,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                start_new_session=True,
-                env={},
-                cwd="/",
-                user=user,
-                group=user,
-                extra_groups=None if user is None else (),
-            )
-            try:
-                return await self._heard_out(process, script)
-            finally:
-                _kill(process)
-                await asyncio.shield(process.wait())
+        async with bounded(self._limits.together) as group:
+            with _laid_out(files) as folder:
+                line = command(_program(), folder, script.program, words, self._limits)
+                process = await _started(line)
+                try:
+                    if group is not None:
+                        group.take(process.pid)
+                    return await self._heard_out(process, script, group)
+                finally:
+                    _kill(process)
+                    await asyncio.shield(process.wait())
 
     async def probe(self) -> str:
         """What the sandbox is; raises `MisconfiguredError` where it can't be had or isn't one."""
@@ -269,9 +266,14 @@ class Bubblewrap:
             ) from error
         if not ran.output.startswith("Python"):
             raise MisconfiguredError(f"ROUTER_SKILL_SANDBOX=bwrap: {_program()} isn't one")
-        return f"bubblewrap at {_program()}, {ran.output.strip()}"
+        async with bounded(self._limits.together) as group:
+            bound = "together" if group else "one by one, for no control group can be made"
+        said = f"bubblewrap at {_program()}, {ran.output.strip()}"
+        return f"{said}; memory of a script's processes is bounded {bound}"
 
-    async def _heard_out(self, process: Process, script: Script) -> Output:
+    async def _heard_out(
+        self, process: Process, script: Script, group: ControlGroup | None
+    ) -> Output:
         assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018 - pipes
         most, stop = self._limits.output, partial(_kill, process)
         try:
@@ -279,7 +281,7 @@ class Bubblewrap:
                 output, errors, _, status = await asyncio.gather(
                     _read(process.stdout, most, stop),
                     _read(process.stderr, most, stop),
-                    _write(process.stdin, script.input),
+                    _write(process.stdin, _GO + script.input),
                     process.wait(),
                 )
         except TimeoutError:
@@ -291,18 +293,37 @@ class Bubblewrap:
             )
         ran = Output(_text(output), _text(errors))
         if status:
-            raise PermanentToolError(self._why(script, status, ran))
+            full = group is not None and group.exceeded
+            raise PermanentToolError(self._why(script, status, ran, full=full))
         return ran
 
-    def _why(self, script: Script, status: int, ran: Output) -> str:
+    def _why(self, script: Script, status: int, ran: Output, *, full: bool) -> str:
         if ran.errors.startswith(_OWN_WORDS):
             return f"the sandbox can't be made: {ran.errors.strip()[:_SHOWN]}"
         why = {
             _BY_SIGNAL + signal.SIGXCPU: f"it took {self._limits.cpu_seconds} s of CPU time",
             _BY_SIGNAL + signal.SIGXFSZ: f"it wrote a file over {self._limits.file} bytes",
         }.get(status, f"status {status}")
+        if full:
+            why = f"it took more than {self._limits.together} bytes of memory"
         last = (ran.errors.strip() or ran.output.strip())[-_SHOWN:]
         return f"{script.path} failed: {why}{f'; {last}' if last else ''}"
+
+
+async def _started(line: list[str]) -> Process:
+    user = other_user()
+    return await asyncio.create_subprocess_exec(
+        *line,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        start_new_session=True,
+        env={},
+        cwd="/",
+        user=user,
+        group=user,
+        extra_groups=None if user is None else (),
+    )
 
 
 PROBE = b"""

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from activities.control_group import DELEGATED, PREFIX, bounded, divisible
 from activities.sandbox import MIB, Bubblewrap, NoSandbox, Output, SandboxLimits, Script
 from router.domain.errors import MisconfiguredError, PermanentToolError
 
@@ -162,6 +163,74 @@ async def test_whatever_goes_too_far_ends_as_an_error_that_says_so(source: str, 
     limits = SandboxLimits(seconds=2, cpu_seconds=1, file=6 * MIB)
     assert said in await failure(source, limits)
     await gone()
+
+
+MEMFD = """
+import os
+kept = [os.memfd_create(str(n)) for n in range(30)]
+for each in kept: os.write(each, b"x" * 5_000_000)
+"""
+SEGMENTS = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+for n in range(10):
+    segment = libc.shmget(0, 16_000_000, 0o1600)
+    at = ctypes.c_void_p(libc.shmat(segment, None, 0))
+    assert segment >= 0 and at.value
+    ctypes.memset(at, 1, 16_000_000)
+    libc.shmdt(at)
+"""
+CHILDREN = """
+import os, sys
+children = []
+for n in range(8):
+    if not (child := os.fork()):
+        kept = b"x" * 20_000_000
+        sys.stdin.read()
+        os._exit(0)
+    children.append(child)
+sys.exit(max(os.waitpid(child, 0)[1] for child in children))
+"""
+
+
+@pytest.fixture
+async def grouped() -> None:
+    """Where a control group can be made."""
+    async with bounded(MIB) as group:
+        if group is None:
+            pytest.skip("no control group can be made here")
+
+
+@pytest.mark.usefixtures("grouped")
+@pytest.mark.parametrize("source", [MEMFD, SEGMENTS, CHILDREN], ids=["memfd", "shm", "fork"])
+async def test_memory_counts_wherever_it_is_and_whoever_has_it(source: str) -> None:
+    limits = SandboxLimits(together=80 * MIB)
+    assert "it took more than 83886080 bytes of memory" in await failure(source, limits)
+    assert [place for group in divisible() for place in group.glob(f"{PREFIX}*")] == []
+
+
+def test_of_groups_only_those_that_are_ours_are_divided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for group, shared in (("slice/unit/worker", ""), ("slice/unit", "memory"), ("slice", "memory")):
+        (tmp_path / group).mkdir(parents=True, exist_ok=True)
+        (tmp_path / group / "cgroup.subtree_control").write_text(shared)
+    os.setxattr(tmp_path / "slice/unit", DELEGATED, b"1")
+    membership = tmp_path / "mine"
+    monkeypatch.setattr("activities.control_group.GROUPS", tmp_path)
+    monkeypatch.setattr("activities.control_group.MINE", membership)
+    found = {}
+    for path in ("/slice/unit/worker", "/slice/unit", "/nowhere"):
+        membership.write_text(f"4:cpu:{path}\n0::{path}\n")
+        found[path] = [str(group.relative_to(tmp_path)) for group in divisible()]
+    assert found == {
+        "/slice/unit/worker": ["slice/unit/worker", "slice/unit"],
+        "/slice/unit": ["slice/unit"],
+        "/nowhere": [],
+    }
+    membership.write_text("4:cpu,memory:/mine\n")
+    assert list(divisible()) == [tmp_path / "memory/mine"]
 
 
 async def test_a_script_that_never_ends_uses_up_its_cpu_time() -> None:
