@@ -168,6 +168,7 @@ class Capabilities:
             return_direct=tool.options.return_direct,
             client=tool.options.client,
             writes=tool.writes,
+            outward=tool.outward,
             title=tool.title,
         )
 

@@ -65,7 +65,7 @@ class Thinker:
                 answer = await asking(question)
         except BudgetSpent as spent:
             return Thought(spent=BUDGET_SPENT[spent.scope].within(given.locale))
-        thought = skill_step.read(answer, means)
+        thought = skill_step.read(answer, means, guarded=_is_guarded(given))
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
         measure = skill_context.measured(question, given.memory, answer.usage)
         about = {"usage": asking.usage, "flow": flow, "measure": measure, "last": foreseen}
@@ -93,6 +93,11 @@ class Thinker:
         slots = stated(known, flow.slots, "", task.now)
         taken = {name: value for name, value in slots.items() if _fits(known[name], value)}
         return flow.model_copy(update={"slots": taken})
+
+
+def _is_guarded(given: activities.Think) -> bool:
+    """True where a stranger may speak by the model's mouth, and nobody said whom it may tell."""
+    return given.memory.exposed and given.task.skill.allowed_tools is None
 
 
 def _fits(slot: Slot, value: JsonValue) -> bool:

@@ -73,10 +73,13 @@ class StepExecutor:
         """What they may spend all together."""
         return sum((run.share for run in self._runs.values()), loop.Share())
 
-    def begin(self, part: StepBrief, share: loop.Share, progress: loop.LoopProgress) -> None:
+    def begin(
+        self, part: StepBrief, share: loop.Share, progress: loop.LoopProgress, *, exposed: bool
+    ) -> None:
         """Have the step worked on, with its share of what the whole run has left."""
         spent = sum((run.agent.progress.usage for run in self._runs.values()), progress.usage)
-        agent = SubAgent(self._start_of(part, share, progress.steps, spent), self._ends)
+        start = self._start_of(part, share, progress.steps, spent)
+        agent = SubAgent(start.changed(memory=AgentMemory(exposed=exposed)), self._ends)
         task = asyncio.create_task(self._worked(agent))
         self._runs[part.id] = StepExecution(part, agent, share, progress.steps, task)
 
@@ -102,7 +105,6 @@ class StepExecutor:
         return self._start.changed(
             task=task.model_copy(update={"skill": skill, "part": part, "history": []}),
             account=account.changed(spent=account.spent + spent),
-            memory=AgentMemory(),
             progress=loop.LoopProgress(steps=began),
             calls=[],
             heard=[],
@@ -220,7 +222,8 @@ class PlanAgent(SkillAgent):
             mine = loop.share(room, plan.open - len(self._runs))
             if mine is None:
                 break
-            self._runs.begin(plan.part(step), mine, self.progress)
+            exposed = self.memory.exposed
+            self._runs.begin(plan.part(step), mine, self.progress, exposed=exposed)
         return len(self._runs) > 0
 
     def _taken_in(self, plan: plans.Plan, runs: Sequence[StepExecution]) -> plans.Plan:
@@ -229,6 +232,7 @@ class PlanAgent(SkillAgent):
             done = run.agent.progress
             self.calls = bounded([*self.calls, *run.agent.calls])
             self.progress = self.progress.beside(done.steps - run.began, done.usage)
+            self.memory = self.memory.being_exposed(run.agent.memory.exposed)
         for run in runs:
             if (result := run.result) is not None:
                 plan = plan.having(run.part.id, result)

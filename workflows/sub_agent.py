@@ -16,6 +16,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import ToolFinding
+from router.contracts.flow import CallLimits
 from router.contracts.skill_run import Ending, SkillStart, Steer
 from router.domain.commands import StartFlow
 from router.domain.messages import ToolCallView, Usage
@@ -212,7 +213,9 @@ class SubAgent(SkillAgent):
                 skill_context.result(call, self._taken_in(call, task), longest)
                 for call, task in zip(thought.calls, tasks, strict=True)
             ]
+            exposed = any(self._is_outward(call) for call in thought.calls)
             self.memory = self.memory.saying(thought.said, *thought.refused, *results)
+            self.memory = self.memory.being_exposed(exposed)
             if thought.aside:
                 self.memory = self.memory.hearing(thought.aside)
             self._note_refused(thought)
@@ -234,6 +237,9 @@ class SubAgent(SkillAgent):
             whose = (by.caller, by.conversation, by.message_id)
             caller = Caller(*whose, start.tools, spent, start.locale, files)
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
+
+    def _is_outward(self, call: FunctionCall) -> bool:
+        return self._start.tools.get(call.name, CallLimits()).outward
 
     def _note_refused(self, thought: Thought) -> None:
         refused = {r.call_id: r.text for r in thought.refused if r.text.startswith("error: ")}

@@ -57,6 +57,8 @@ class CallLimits(Payload):
     """True where the front end makes the call."""
     writes: bool = True
     """True where the call changes something, or may."""
+    outward: bool = True
+    """True where what comes back is a stranger's."""
     title: Localised | None = None
     """What people call it."""
 

@@ -58,7 +58,8 @@ class AgentMemory(BaseModel):
     server counts for each that is estimated, and `fixed` the estimate of what every question
     has beside the memory: 0 before the first was measured. `most` are the tokens of a question
     that the server takes, where it has refused a longer one; 0 is not known. `plan` is there
-    where it works by one. The employee was asked `question` last, `times_asked` in a row.
+    where it works by one. The employee was asked `question` last, `times_asked` in a row. It is
+    `exposed` once a stranger's words were read, though they may be gone by now.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -73,6 +74,7 @@ class AgentMemory(BaseModel):
     plan: Plan | None = None
     question: str = ""
     times_asked: int = 0
+    exposed: bool = False
 
     def saying(self, said: AssistantMessage, *results: ToolMessage) -> "AgentMemory":
         """With one more answer of the model, and what its calls came to in their order."""
@@ -89,6 +91,10 @@ class AgentMemory(BaseModel):
         if self.waiting is not None:
             message = ToolMessage(call_id=self.waiting.id, name=self.waiting.name, text=text)
         return self.model_copy(update={"dialogue": (*self.dialogue, message), "waiting": None})
+
+    def being_exposed(self, exposed: bool) -> "AgentMemory":
+        """Exposed by now; what once was stays so."""
+        return self.model_copy(update={"exposed": self.exposed or exposed})
 
     def asking(self, question: str) -> "AgentMemory":
         """With one more question to the employee; the same one is counted."""

@@ -63,6 +63,10 @@ ASK = "ask"
 """The question of a run that works by a plan."""
 WAITED_FOR = {ASK_USER, FLOW, ASK}
 """What the employee answers."""
+OUTWARD = (
+    "{tool} carries what it is given out of the house, and others' words have been read by now: "
+    "then it is called only where the skill's allowed-tools names it. Go on with what you have."
+)
 LAST_STEP = "This is your last step: answer now, with what you have, and say what is still open."
 
 
@@ -201,8 +205,11 @@ def handing_back(memory: AgentMemory) -> list[Function]:
     return [_HAND_BACK] if heard else []
 
 
-def read(answer: ChatAnswer, means: Means) -> Thought:
-    """What the answer comes to. Its calls are untrusted: none is made that doesn't fit."""
+def read(answer: ChatAnswer, means: Means, *, guarded: bool = False) -> Thought:
+    """What the answer comes to. Its calls are untrusted: none is made that doesn't fit.
+
+    Where it is `guarded`, no tool is called that carries its arguments out of the house.
+    """
     if (length := sum(len(json.dumps(call.arguments)) for call in answer.calls)) > LONGEST_CALLS:
         most = f"{length} characters of arguments, where {LONGEST_CALLS} are the most"
         return Thought(complaint=f"That couldn't be used: {most}. Go on.")
@@ -212,7 +219,7 @@ def read(answer: ChatAnswer, means: Means) -> Thought:
     if not answer.calls:
         what = "; ".join(answer.problems) or "it called nothing and said nothing"
         return Thought(complaint=f"That couldn't be used: {what}. Go on.")
-    problems = {call.id: _problem(call, means) for call in answer.calls}
+    problems = {call.id: _problem(call, means, guarded=guarded) for call in answer.calls}
     fine = [call for call in answer.calls if problems[call.id] is None]
     noted = [call for call in fine if call.name == NOTE]
     # What was dropped before anybody could look at it: calls beyond the most.
@@ -277,7 +284,7 @@ def _tidied(call: FunctionCall, tools: Mapping[str, Tool]) -> FunctionCall:
     return call.model_copy(update={"arguments": given})
 
 
-def _problem(call: FunctionCall, means: Means) -> str | None:
+def _problem(call: FunctionCall, means: Means, *, guarded: bool) -> str | None:
     """Why the call can't be made."""
     if call.name in ENDINGS:
         return f"{ENDINGS[call.name]} has to be text"
@@ -289,4 +296,6 @@ def _problem(call: FunctionCall, means: Means) -> str | None:
     tool = means.tools.get(call.name)
     if tool is None:
         return f"there is no tool {call.name[:60]!r}; there are: {', '.join(sorted(means.tools))}"
+    if guarded and tool.outward:
+        return OUTWARD.format(tool=tool.name)
     return interpretation.problem(tool, interpretation.known(tool, call.arguments))

@@ -113,6 +113,11 @@ class Tool:
         return self.confirm or self.writes
 
     @property
+    def outward(self) -> bool:
+        """True where what it is given leaves the house, and a stranger says what comes back."""
+        return self.implementation.kind != FunctionImplementation.kind
+
+    @property
     def parameters(self) -> dict[str, JsonValue]:
         """The JSON Schema of its arguments."""
         return self.implementation.parameters
