@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from activities import provided
 from router.contracts.activities import ToolCall
-from router.domain.errors import UnusableResult
+from router.domain.errors import TooManyRequests, UnusableResult
 from router.domain.file_types import MOST_BYTES
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
@@ -35,7 +35,7 @@ class Keeping:
     dependencies: Dependencies
 
     async def __call__(self, files: Mapping[str, ToolFile]) -> None:
-        """Keep them; raises `UnusableResult` for one of over 10 MiB."""
+        """Keep them; raises `UnusableResult` for one of over 10 MiB, or too many in a day."""
         for file in files.values():
             if (size := len(file.content)) > MOST_BYTES:
                 zh = f"“{self.tool.title.zh}”给出的文件“{file.name[:80]}”有 {size} 字节"
@@ -44,9 +44,13 @@ class Keeping:
                 en = f"{en}, more than {MOST_BYTES}; ask it for less at a time"
                 raise UnusableResult(Localised(zh=zh, en=en))
         store = await self.dependencies.resolve(provided.files)
+        most = (await self.dependencies.resolve(provided.settings)).user_files_per_day
         for id_, file in files.items():
             about = (file.name, file.content, datetime.now(UTC), file.type)
-            await store.keep(FileRecord.of(id_, self.owner, *about), file.content)
+            try:
+                await store.keep(FileRecord.of(id_, self.owner, *about), file.content, most)
+            except TooManyRequests as error:
+                raise UnusableResult(error.said) from error
 
 
 RESULT_BYTES = 64 * 1024

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 from fastapi import HTTPException, Request
 from pydantic import BaseModel, ConfigDict
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
-from starlette.types import Message, Receive
+from starlette.types import Message, Receive, Scope
 
 from router.api.dependencies import Caller, Services
 from router.api.idempotency import claim
@@ -42,7 +43,7 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
         raise HTTPException(
             415, f"The body is {declared[:80]!r}; send multipart/form-data with the field {FIELD}."
         )
-    bounded = Request(request.scope, _bounded(request))
+    bounded = Request(_in_utf8(request.scope, declared), _bounded(request))
     async with bounded.form(max_files=1, max_fields=8, max_part_size=ENVELOPE) as form:
         others = sorted(name for name in form if name != FIELD)
         if others:
@@ -57,6 +58,14 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
         raise _too_large()
     check_kind(upload.content)
     return upload
+
+
+def _in_utf8(scope: Scope, declared: str) -> Scope:
+    """The same, whose body is no other text, whatever it says: some take seconds, or raise."""
+    boundary = parse_options_header(declared)[1].get(b"boundary")
+    kind = b"multipart/form-data" + (b'; boundary="%b"' % boundary if boundary else b"")
+    others = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
+    return {**scope, "headers": [*others, (b"content-type", kind)]}
 
 
 def _bounded(request: Request) -> Receive:
@@ -111,8 +120,12 @@ class FileView(BaseModel):
 async def hand_in(
     services: Services, caller: Principal, upload: Upload, key: str | None
 ) -> FileView:
-    """Keep the file, once for one key; `DuplicateKey` where the key came with another content."""
+    """Keep the file, once for one key; `DuplicateKey` where the key came with another content.
+
+    Raises `TooManyRequests` where the caller has handed in as many as one may within a day.
+    """
     id_ = derived_id("file", caller.tenant, caller.id, key) if key else fresh_id()
     record = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
     await claim(services, caller, key, "create file", record.sha256)
-    return FileView.model_validate(await services.store.files.keep(record, upload.content))
+    most = services.settings.user_files_per_day
+    return FileView.model_validate(await services.store.files.keep(record, upload.content, most))

@@ -288,6 +288,9 @@ class Settings(Section):
     (429)."""
     tenant_open_turns: Annotated[int, Field(ge=1)] = 100
     """The same of everybody of one tenant."""
+    user_files_per_day: Annotated[int, Field(ge=1)] = 200
+    """How many files, of 10 MiB at most, are kept for one person within 24 hours, those that tools
+    make among them."""
     connections: Annotated[int, Field(ge=10)] = 2000
     """How many connections each API keeps at once; further ones are turned away (503). A page that
     is open is one."""

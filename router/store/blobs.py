@@ -2,15 +2,19 @@
 
 import secrets
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from math import ceil
 
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
+from router.domain.errors import TooManyRequests
+from router.domain.locale import Localised
 from router.domain.records import FileRecord
 from router.store import tables
 from router.store.database import Aggregate
 from router.store.tables import from_row, record, to_row
 
+A_DAY = timedelta(days=1)
 _files = tables.files
 _ABOUT = [column for column in _files.c if column.name != "content"]
 
@@ -18,11 +22,17 @@ _ABOUT = [column for column in _files.c if column.name != "content"]
 class Files(Aggregate):
     """Files of people: receipts that they handed in, and what tools made for them."""
 
-    async def keep(self, record: FileRecord, content: bytes) -> FileRecord:
-        """Keep a file; where the id is there already, answer what is kept."""
+    async def keep(self, record: FileRecord, content: bytes, most: int | None = None) -> FileRecord:
+        """Keep a file; where the id is there already, answer what is kept.
+
+        Raises `TooManyRequests` where its owner has got `most` files already within a day.
+        """
         kept = select(*_ABOUT).filter_by(tenant=record.tenant, id=record.id)
 
         def keep(connection: Connection) -> FileRecord:
+            if most is not None and connection.execute(kept).one_or_none() is None:
+                self._database.serialise(connection, f"files/{record.tenant}/{record.owner}")
+                _check_day(connection, record, most)
             connection.execute(self._database.insert_new(_files), to_row(record, content=content))
             return from_row(FileRecord, connection.execute(kept).one())
 
@@ -37,6 +47,17 @@ class Files(Aggregate):
         """The whole content, ten MiB at most; None where there is no such file."""
         query = select(_files.c.content).filter_by(tenant=tenant, id=file)
         return await self._database.read(lambda c: c.execute(query).scalar())
+
+
+def _check_day(connection: Connection, record: FileRecord, most: int) -> None:
+    theirs = select(_files.c.at).filter_by(tenant=record.tenant, owner=record.owner)
+    last = theirs.order_by(_files.c.at.desc()).offset(most - 1).limit(1)
+    at = connection.scalar(last)
+    wait = at + A_DAY - record.at if at is not None else timedelta()
+    if wait > timedelta():
+        zh = f"24 小时内最多可以有 {most} 个新文件，您已经有这么多了，请稍后再来"
+        en = f"You have got {most} new files within a day, and more aren't kept; come again later"
+        raise TooManyRequests(Localised(zh=zh, en=en), retry_after=ceil(wait.total_seconds()))
 
 
 _skill_files = tables.skill_files

@@ -278,6 +278,7 @@ files = Table(
     required("content", LargeBinary),
     PrimaryKeyConstraint("tenant", "id"),
 )
+_index("files_of_owner", files, "tenant", "owner", "at")
 
 # Without a tenant too: skills are the installation's, and a digest names nobody.
 skill_files = Table(

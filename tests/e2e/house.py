@@ -64,7 +64,8 @@ class House:
 
     @property
     def environment(self) -> dict[str, str]:
-        rates = {"ROUTER_USER_REQUESTS_PER_MINUTE": "1000000"}  # programs are faster than people
+        each = ("ROUTER_USER_REQUESTS_PER_MINUTE", "ROUTER_USER_FILES_PER_DAY")
+        rates = dict.fromkeys(each, "1000000")  # programs are faster than people
         return {**os.environ, "ROUTER_TEMPORAL_ADDRESS": self.temporal, **rates}
 
     def start(self) -> "House":

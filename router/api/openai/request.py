@@ -28,11 +28,14 @@ from router.domain.file_types import MOST_BYTES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
 
-Content = str | list[dict[str, JsonValue]] | None
-
 MOST_MESSAGES = 5_000
+MOST_PARTS = 1_000
 MOST_SHOWN = 5
 """Faults of a body that an answer names in words."""
+
+
+_Parts = Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_PARTS, fail_fast=True)]
+Content = str | _Parts | None
 
 
 class ClientModel(BaseModel):
@@ -63,7 +66,7 @@ class Completion(ClientModel):
     """The body of `POST /v1/chat/completions`."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
-    messages: Annotated[list[Spoken], Field(min_length=1, max_length=MOST_MESSAGES)]
+    messages: Annotated[list[Spoken], Field(min_length=1, max_length=MOST_MESSAGES, fail_fast=True)]
     stream: StrictBool | None = None
     stream_options: StreamOptions | None = None
     n: Annotated[StrictInt | None, WithJsonSchema({"enum": [1, None]})] = None

@@ -223,7 +223,8 @@ async def exchange(
         else:
             nothing = FieldProblem(asked.where, "a file that nothing asks for")
             raise InvalidInput(NOT_ASKED_FOR, [nothing])
-        await services.store.files.keep(about, file.content)
+        most = services.settings.user_files_per_day
+        await services.store.files.keep(about, file.content, most)
     seconds = services.settings.llm_turn_seconds
     submission = Submission(message_id=id_, message=message, caller=speaker, seconds=seconds)
     return Exchange(services, record, submission, note)

@@ -9,7 +9,14 @@ import binascii
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from pydantic import Base64Bytes, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    Base64Bytes,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
@@ -73,7 +80,7 @@ class PayloadsBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    payloads: list[PayloadBody] = Field([], max_length=MAX_PAYLOADS)
+    payloads: list[PayloadBody] = Field([], max_length=MAX_PAYLOADS, fail_fast=True)
 
 
 async def _codec(services: Given, caller: Caller) -> PayloadCodec:

@@ -25,6 +25,7 @@ from router.domain.errors import (
 from router.domain.file_types import MOST_BYTES
 from router.domain.principals import Principal
 from router.domain.records import AuditRecord
+from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import Dependencies, ToolContext
@@ -66,6 +67,8 @@ class House:
         registry.add(read_more)
         dependencies.provide(provided.results, store.results)
         dependencies.provide(provided.files, store.files)
+        settings = Settings(user_files_per_day=2, _env_file=None)
+        dependencies.provide(provided.settings, settings)
         return ToolCaller(registry, dependencies, store.ledger, store.audit, store.results, **more)
 
     async def records(self, person: str = "alice") -> list[AuditRecord]:
@@ -347,6 +350,16 @@ class TestFiles:
             found: Any = await caller.call(call(key="k", flow_run=RUN), confirmed=True)
             assert found["note"].startswith("已经办成了，只是结果给不出来：“Look”给出的文件")
         assert len(house.asked) == 1
+
+    async def test_a_write_whose_file_is_one_too_many_of_a_day_says_it_was_done(
+        self, house: House
+    ) -> None:
+        house.answering = give_csv
+        caller = house.made(permission="write")
+        asked = [call(key=f"k{n}", flow_run=RUN) for n in range(3)]
+        *_, found = [await caller.call(one, confirmed=True) for one in asked]
+        assert isinstance(found, dict)
+        assert "24 小时内最多可以有 2 个" in str(found["note"])
 
     async def test_the_largest_file_is_kept_and_a_byte_more_keeps_none(self, house: House) -> None:
         async def several(_: ToolContext, what: str) -> Any:

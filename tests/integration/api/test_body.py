@@ -234,8 +234,23 @@ async def test_many_values_are_not_made(
     assert f"more than {MOST_VALUES} values" in answer.text
 
 
-async def test_many_messages_are_one_fault(alice: AsyncClient) -> None:
-    sent = {"model": "intent-router", "messages": [{}] * 100_000}
+USER = {"role": "user", "content": "hi"}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{}] * 100_000,
+        [{}] * 1000,
+        [{"role": "user", "content": [1] * 400_000}],
+        [{"role": "user", "content": [{}] * 2000}],
+        [{**USER, "content": "x" * 30_000_000 + "\0"}],
+        [USER] * 5001,
+    ],
+    ids=["too many", "no messages", "no parts", "too many parts", "a long text", "a long chat"],
+)
+async def test_many_faults_are_one(alice: AsyncClient, messages: list[object]) -> None:
+    sent = {"model": "intent-router", "messages": messages}
     answer = await alice.post("/v1/chat/completions", json=sent)
     assert answer.status_code == 400
     assert len(answer.content) < 1000

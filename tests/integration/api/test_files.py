@@ -1,14 +1,19 @@
 import asyncio
 import re
+from base64 import b64encode
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from urllib.parse import unquote
 
 import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
+from router.api.dependencies import Services
 from router.api.files import ENVELOPE
+from router.directory.file import FileDirectory
 from router.domain.file_types import LONGEST_NAME, MOST_BYTES
+from router.runtime.server import create_app
 from tests.integration.api.conftest import As, client_of, problem
 
 PDF = b"%PDF-1.7\nreceipt"
@@ -74,6 +79,29 @@ async def test_a_key_is_for_one_file(caller: As, unique: str) -> None:
     assert (await alice.get(f"/v1/files/{first.json()['id']}")).content == PDF
     assert (await send(caller("bob"), PNG, key=unique)).status_code == 201
     assert len({(await send(alice)).json()["id"] for _ in range(2)}) == 2
+
+
+async def test_a_person_fills_no_disk(services: Services, unique: str) -> None:
+    name = f"u{unique}"
+    people = FileDirectory.read(f"users: [{{id: {name}, name: A}}, {{id: bob, name: B}}]", "f")
+    settings = services.settings.model_copy(update={"user_files_per_day": 3})
+    app = create_app(replace(services, directory=people, settings=settings))
+    async with client_of(app, name) as one, client_of(app, "bob") as bob:
+        kept = await asyncio.gather(*(send(one, key=f"{n}") for n in range(5)))
+        assert sorted(each.status_code for each in kept) == [201] * 3 + [429] * 2
+        again = next(n for n, each in enumerate(kept) if each.status_code == 201)
+        assert (await send(one, key=f"{again}")).text == kept[again].text
+        refused = await send(one)
+        assert "3 个" in problem(refused, 429)["detail"]
+        assert 0 < int(refused.headers["retry-after"]) <= 86400
+        inline = {
+            "type": "image_url",
+            "image_url": {"url": f"data:image/png;base64,{b64encode(PNG).decode()}"},
+        }
+        said = {"role": "user", "content": [{"type": "text", "text": "look"}, inline]}
+        asked = {"model": "intent-router", "messages": [said]}
+        assert (await one.post("/v1/chat/completions", json=asked)).status_code == 429
+        assert (await send(bob)).status_code == 201
 
 
 async def test_the_largest_file_is_taken_and_not_a_byte_more(alice: AsyncClient) -> None:
@@ -157,6 +185,14 @@ HOSTILE: dict[str, tuple[bytes, int]] = {
 @pytest.mark.parametrize(("body", "status"), HOSTILE.values(), ids=HOSTILE)
 async def test_what_is_no_upload_is_refused(alice: AsyncClient, body: bytes, status: int) -> None:
     problem(await alice.post("/v1/files", content=body, headers=MULTIPART), status)
+
+
+@pytest.mark.parametrize("charset", ["undefined", "idna", "punycode", "utf-16", "utf-8"])
+async def test_the_body_is_utf_8_whatever_it_says(alice: AsyncClient, charset: str) -> None:
+    body = part(f'name="file"; filename="{"é" * 70}..pdf"') + END
+    said = {"Content-Type": f"{MULTIPART['Content-Type']}; charset={charset}"}
+    made = await alice.post("/v1/files", content=body, headers=said)
+    assert (made.status_code, made.json()["name"]) == (201, f"{'é' * 70}..pdf")
 
 
 @pytest.mark.parametrize(

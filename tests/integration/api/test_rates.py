@@ -126,3 +126,4 @@ def test_limits_are_there_without_a_setting(monkeypatch: pytest.MonkeyPatch) -> 
     known = Settings(_env_file=None)
     assert (known.user_requests_per_minute, known.tenant_requests_per_minute) == (1200, 12_000)
     assert (known.user_open_turns, known.tenant_open_turns) == (12, 100)
+    assert known.user_files_per_day == 200

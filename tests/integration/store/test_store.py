@@ -329,6 +329,18 @@ class TestFiles:
         assert await store.files.content("other", record.id) is None
         assert await store.files.find("default", "nothing") is None
 
+    async def test_of_a_day_no_more_are_kept_than_may_be(self, store: Store) -> None:
+        hours = [timedelta(hours=hour) for hour in (0, 1, 2, 24)]
+        records = [receipt(at=NOW + hour).model_copy(update={"id": f"of {hour}"}) for hour in hours]
+        for record in records[:2]:
+            assert await store.files.keep(record, b"x", 2) == record
+        with pytest.raises(TooManyRequests) as refused:
+            await store.files.keep(records[2], b"x", 2)
+        assert refused.value.retry_after == 22 * 3600
+        assert await store.files.find("default", records[2].id) is None
+        assert await store.files.keep(records[1], b"x", 2) == records[1]
+        assert await store.files.keep(records[3], b"x", 2) == records[3]
+
 
 def receipt(size: int = 5, at: datetime = NOW) -> FileRecord:
     about = {"name": "发票.pdf", "type": "application/pdf", "size": size, "sha256": "0" * 64}

@@ -290,6 +290,7 @@ def _create_files() -> None:
         _required("content", sa.LargeBinary),
         _key("tenant", "id"),
     )
+    _index("files_of_owner", "files", ["tenant", "owner", "at"])
     op.create_table(
         "skill_files",
         _required("digest"),
