@@ -51,13 +51,15 @@ _SCALES = _EN_SCALES | {"k": 1000, "w": 10_000, "m": 1_000_000}
 _LONGEST = 80
 # Only thousands are grouped by commas: 86,5 may be 86.5, or two numbers.
 _OTHER_COMMA = re.compile(r"\d,(?!\d{3}(?!\d))(?=\d)")
+# 2 3 are two numbers, and 三 五 as well; 1 000 is one, and 5 万.
+_APART = re.compile(rf"\d (?!\d{{3}}(?!\d))(?=\d)|{HAN_DIGIT} (?={HAN_DIGIT})")
 _PART = re.compile(r"\d+(?:\.\d+)?|.")
 
 
 def parse_number(text: str) -> Decimal | None:
     """The value of a number in digits, Chinese characters or English words: `1.2万`, `ten`."""
     bare = text.strip().replace(",", "")
-    if not bare or len(bare) > _LONGEST or _OTHER_COMMA.search(text):
+    if not bare or len(bare) > _LONGEST or _OTHER_COMMA.search(text) or _APART.search(bare):
         return None
     if bare[0].isascii() and bare[0].isalpha():
         return _from_words(bare)

@@ -147,13 +147,14 @@ class MoneyType(SlotType):
         if not isinstance(value, dict) or not isinstance(value.get("amount"), str | int | float):
             raise unfit
         try:
-            amount = Decimal(str(value["amount"])).quantize(Decimal("0.01"))
+            written = Decimal(str(value["amount"]))
+            amount = written.quantize(Decimal("0.01"))
         except InvalidOperation:
             raise unfit from None
         currency = value.get("currency", DEFAULT_CURRENCY)
         if not isinstance(currency, str) or len(currency) != len("CNY") or not currency.isalpha():
             raise unfit
-        if not amount.is_finite() or abs(amount) > LARGEST_AMOUNT:
+        if not amount.is_finite() or abs(amount) > LARGEST_AMOUNT or amount != written:
             raise unfit
         return {"amount": str(amount), "currency": currency.upper()}
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import Slot, form_values, read_as
+from router.flow.slot_types.slot import Slot, Unfit, form_values, read_as
 from router.understanding.slots.prefill import prefill
 from tests.unit.entities.tables import table
 from tests.unit.understanding.flows import EXPENSE, LEAVE
@@ -49,6 +49,14 @@ def test_what_only_looks_odd_is_read(typed: str, amount: str) -> None:
 @pytest.mark.parametrize("typed", ["3-5个人", "负五十个", "1/2"])
 def test_a_number_is_none_by_halves_either(typed: str) -> None:
     assert answered("number", typed) is None
+
+
+@pytest.mark.parametrize("amount", ["2 3", "-58.999", "58.999", "1,2", "三 五"])
+def test_what_a_form_or_a_model_gives_is_taken_as_it_is_or_not_at_all(amount: str) -> None:
+    slot = Slot(type="money")
+    given = form_values({"it": slot}, {"it": {"amount": amount, "currency": "CNY"}}, NOW)["it"]
+    with pytest.raises(Unfit):
+        slot.kind.fit(slot, given)
 
 
 def test_what_a_list_is_numbered_with_adds_no_figure() -> None:
