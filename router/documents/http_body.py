@@ -28,17 +28,21 @@ async def unpacked(raw: AsyncIterable[bytes], encoding: str, most: int) -> Async
     if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
         raise Unread(f"it is packed as {encoding[:40]!r}, which it wasn't asked for")
     unpacking = None if encoding in ("identity", "") else zlib.decompressobj(_GZIP_OR_ZLIB)
-    left = most
+    left = coming = most
     async for packed in raw:
+        # Packed bytes that come to nothing have a bound too: some do, and what follows an end.
+        coming -= len(packed)
         try:
             piece = unpacking.decompress(packed, left + 1) if unpacking else packed
         except zlib.error as error:
             raise Unread(f"it can't be unpacked: {error}") from None
         left -= len(piece)
-        if left < 0:
-            yield piece[:left]
+        if left < 0 or coming < 0:
+            yield piece[: left if left < 0 else None]
             raise Unread(f"it is over {most // 1024} KiB")
         yield piece
+        if unpacking and unpacking.eof:
+            return
 
 
 class _Bounded(httpx2.AsyncByteStream):

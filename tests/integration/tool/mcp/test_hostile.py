@@ -147,6 +147,8 @@ def answered(got: Got, call: Reply) -> Reply:
 BOMB = gzip.compress(bytes(64 * 1024 * 1024), 1)
 EVENTS = "text/event-stream"
 WITHOUT_END = [b"x" * 2**20] * 8
+EMPTY_BLOCKS = [b"\x78\x9c", *[b"\x00\x00\x00\xff\xff" * 200_000] * 8]
+"""Of deflate: each takes five bytes and gives none."""
 
 
 @pytest.mark.parametrize(
@@ -155,6 +157,8 @@ WITHOUT_END = [b"x" * 2**20] * 8
         ([BOMB], {"content-encoding": "gzip"}, 200, "it is over 4096 KiB"),
         ([gzip.compress(BOMB)], {"content-encoding": "gzip, gzip"}, 200, "it wasn't asked for"),
         (WITHOUT_END, {}, 200, "it is over 4096 KiB"),
+        ([gzip.compress(b"[]"), *WITHOUT_END], {"content-encoding": "gzip"}, 200, "parse JSON"),
+        ([*EMPTY_BLOCKS], {"content-encoding": "deflate"}, 200, "it is over 4096 KiB"),
         (WITHOUT_END, {}, 500, "an error response"),
         (
             WITHOUT_END,
