@@ -26,7 +26,9 @@ from router.domain.records import ConversationRecord, Mailbox
 PATIENCE = 2.5
 """Seconds: platforms want to hear within three that an event was taken in."""
 TOLD_A_MINUTE = 1
-"""How often a person is told to slow down, by each process."""
+"""How often a person is told to slow down, and a stranger that they are one, by each process."""
+STRANGERS_A_MINUTE = 30
+"""How many accounts that are nobody's are answered in a minute, by each process."""
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +47,7 @@ class Dispatcher:
     outbox: Outbox
     _aside: set[asyncio.Task[None]] = field(default_factory=set)
     _told: Buckets = field(default_factory=lambda: Buckets(TOLD_A_MINUTE))
+    _strangers: Buckets = field(default_factory=lambda: Buckets(STRANGERS_A_MINUTE))
 
     async def take(self, inbound: Inbound) -> None:
         """Take it in, once, however often it is delivered.
@@ -54,7 +57,7 @@ class Dispatcher:
         """
         person = self.state.services.directory.by_account(self.platform, inbound.account)
         if person is None:
-            await self._once(inbound, cards.STRANGER.format(account=inbound.account))
+            await self._turn_away(inbound)
             return
         if (why := self._too_fast(person)) is not None:
             # Said once, and not again for each message of the same flood.
@@ -74,7 +77,7 @@ class Dispatcher:
         services, button = self.state.services, inbound.button
         person = services.directory.by_account(self.platform, inbound.account)
         if person is None or button is None or button.decision is None:
-            await self._once(inbound, cards.STRANGER.format(account=inbound.account))
+            await self._turn_away(inbound)
             return None
         if (why := self._too_fast(person)) is not None:
             return DecisionOutcome(why.said.within(person.locale))
@@ -165,6 +168,11 @@ class Dispatcher:
         never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         turn = await self.state.turns.take(record, submission, never)
         turn.add_done_callback(ended)
+
+    async def _turn_away(self, inbound: Inbound) -> None:
+        """Say that nobody has the account; nothing is kept or posted for those who flood."""
+        if not (self._told.wait(inbound.account) or self._strangers.wait(None)):
+            await self._once(inbound, cards.STRANGER.format(account=inbound.account))
 
     async def _once(self, inbound: Inbound, text: str) -> None:
         """Say something that no conversation says, after the platform has its answer."""

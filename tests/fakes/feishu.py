@@ -25,6 +25,7 @@ class Feishu(WebServer):
     """A company with one app in it."""
 
     app_id, secret = "cli_test", "app-secret"
+    tenant = "736588c9260f175d"
     key, verification = "encrypt-key-of-the-app", "verification-token"
 
     def __init__(self) -> None:
@@ -66,14 +67,14 @@ class Feishu(WebServer):
         content = json.dumps({"text": text}, ensure_ascii=False)
         said = {"message_id": "om_1", "chat_id": f"oc_{user}", "chat_type": "p2p"}
         said |= {"message_type": "text", "content": content, **more}
-        sender = {"sender_type": "user", "sender_id": {"open_id": user}}
+        sender = {"sender_type": "user", "sender_id": {"open_id": user}, "tenant_key": self.tenant}
         return self.callback("im.message.receive_v1", {"sender": sender, "message": said})
 
     def press(self, user: str, post: Body, label: str, comment: str | None = None) -> Body:
         """A press of the button of this label in a post, with this in the form's field."""
         (button,) = [each for each in buttons(post) if each["text"]["content"] == label]
         event = {
-            "operator": {"open_id": user},
+            "operator": {"open_id": user, "tenant_key": self.tenant},
             "action": {"tag": "button", "value": button["value"]}
             | ({} if comment is None else {"form_value": {"comment": comment}}),
             "context": {"open_chat_id": f"oc_{user}", "open_message_id": "om_2"},
@@ -81,7 +82,8 @@ class Feishu(WebServer):
         return self.callback("card.action.trigger", event)
 
     def callback(self, kind: str, event: Body) -> Body:
-        header = {"event_id": uuid4().hex, "event_type": kind}
+        header = {"event_id": uuid4().hex, "event_type": kind, "app_id": self.app_id}
+        header["tenant_key"] = self.tenant
         return {"schema": "2.0", "header": {**header, "token": self.verification}, "event": event}
 
     async def deliver(self, router: httpx.AsyncClient, body: Body) -> httpx.Response:

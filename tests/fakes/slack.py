@@ -30,6 +30,7 @@ class Slack(WebServer):
 
     secret = "8f742231b10e8888abcd99yyyzzz85a5"
     token = "xoxb-test"
+    team, company = "T0123", "E0123"
 
     def __init__(self) -> None:
         super().__init__(self._answered)
@@ -39,6 +40,8 @@ class Slack(WebServer):
         self.updates: list[Post] = []
         self.troubles: deque[Reply] = deque()
         """What the next calls are answered with instead."""
+        self.whose = json_reply({"ok": True, "team_id": self.team, "enterprise_id": self.company})
+        """What is answered to whose the token is."""
 
     @property
     def settings(self) -> SlackSettings:
@@ -47,6 +50,8 @@ class Slack(WebServer):
         return SlackSettings(bot_token=token, signing_secret=secret, url=f"{self.origin}/api")
 
     def _answered(self, got: Got) -> Reply:
+        if got.target.endswith("/auth.test"):
+            return self.whose
         if self.troubles:
             return self.troubles.popleft()
         if got.headers.get("authorization") != f"Bearer {self.token}":
@@ -73,7 +78,8 @@ class Slack(WebServer):
         number = next(self._ids)
         event = {"type": "message", "channel_type": "im", "channel": f"D{user}", "user": user}
         event |= {"text": text, "ts": f"16000.{number:06}", **more}
-        return {"type": "event_callback", "event_id": f"Ev{uuid4().hex}", "event": event}
+        outer = {"type": "event_callback", "event_id": f"Ev{uuid4().hex}", "team_id": self.team}
+        return {**outer, "event": event}
 
     async def says(self, router: httpx.AsyncClient, user: str, text: str, **more: Any) -> None:
         assert (await self.deliver(router, self.event(user, text, **more))).status_code == 200
@@ -84,7 +90,13 @@ class Slack(WebServer):
         return await router.post("/adapters/slack/events", content=raw, headers=headers)
 
     async def presses(
-        self, router: httpx.AsyncClient, user: str, post: Post, label: str, comment: str = ""
+        self,
+        router: httpx.AsyncClient,
+        user: str,
+        post: Post,
+        label: str,
+        comment: str = "",
+        **who: Any,
     ) -> httpx.Response:
         """Press the button of this label in a post, with this in its field if it has one."""
         fields = [block for block in post["blocks"] if block["type"] == "input"]
@@ -92,7 +104,8 @@ class Slack(WebServer):
         (button,) = [b for b in buttons(post) if b["text"]["text"] == label]
         payload = {
             "type": "block_actions",
-            "user": {"id": user},
+            "team": who.get("team", {"id": self.team}),
+            "user": {"id": user, "team_id": who.get("of", self.team)},
             "channel": {"id": post["channel"]},
             "message": {"ts": post["ts"], "thread_ts": post.get("thread_ts")},
             "state": {"values": values},

@@ -7,9 +7,9 @@ The SDK comes with the extra `adapters`, and is imported only where Slack is con
 
 import asyncio
 import html
+import http.client
+import logging
 import re
-import ssl
-import urllib.error
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -46,6 +46,8 @@ from router.settings.values import WebUrl
 if TYPE_CHECKING:
     from slack_sdk.errors import SlackApiError
     from slack_sdk.signature import SignatureVerifier
+
+log = logging.getLogger(__name__)
 
 
 class SlackSettings(PlatformSettings):
@@ -190,6 +192,22 @@ def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
     return Inbound(event, str(user), thread, place, button=button, comment=comment), ts
 
 
+def by_one_of(ours: frozenset[str], body: dict[str, Any]) -> bool:
+    """True for what one of our workspace's people did; `ours` are its id and its organisation's.
+
+    Slack Connect lets people of others into channels; an app may be installed in more workspaces.
+    Where Slack doesn't say whose the bot's token is, `ours` is empty: sender and place must agree.
+    """
+    event, user = within(body, "event"), within(body, "user")
+    places = (body.get("team_id"), body.get("enterprise_id"))
+    around = (within(body, "team").get("id"), within(body, "enterprise").get("id"))
+    said = [event.get(name) for name in ("user_team", "source_team", "team")]
+    here = {one for one in (*places, *around) if isinstance(one, str)}
+    senders = {one for one in (*said, user.get("team_id")) if isinstance(one, str)}
+    known = ours | here if here & ours or not ours else ours
+    return senders <= known and bool(senders or not ours or here & ours)
+
+
 def plain(text: str) -> str:
     """What was typed as its writer sees it, without escapes; mentions are by name or out."""
     return html.unescape(_MARKED.sub(_shown, text)).strip()
@@ -231,6 +249,7 @@ class _SlackClient:
         from slack_sdk.web import WebClient
 
         self._web = WebClient(token=token, base_url=f"{url}/", timeout=SECONDS)
+        self._ours = frozenset[str]()
 
     async def post(self, place: Place, post: Post, key: str) -> None:
         """Post it; `key` goes with it as metadata, by which a second one is told from a repeat."""
@@ -255,19 +274,34 @@ class _SlackClient:
             blocks=blocks(card),
         )
 
+    async def ours(self) -> frozenset[str]:
+        """The ids of the workspace whose token it is, and of its organisation; asked until known.
+
+        Raises as `Outbound` while Slack can't say; nothing where it won't.
+        """
+        if not self._ours:
+            try:
+                answer: Any = await self._call(self._web.auth_test)
+            except Undeliverable as error:
+                log.warning("whose ROUTER_SLACK_BOT_TOKEN is isn't known: %s", error)
+                answer = {}
+            found = (answer.get("team_id"), answer.get("enterprise_id"))
+            self._ours = frozenset(one for one in found if isinstance(one, str))
+        return self._ours
+
     async def aclose(self) -> None:
         """Nothing is held: the SDK connects for each call."""
 
     @staticmethod
-    async def _call(method: Callable[..., object], **arguments: Any) -> None:
+    async def _call(method: Callable[..., object], **arguments: Any) -> object:
         """Call it on a thread, for this part of the SDK is synchronous; raises as `Outbound`."""
         from slack_sdk.errors import SlackApiError, SlackClientError
 
         try:
-            await asyncio.to_thread(method, **arguments)
+            return await asyncio.to_thread(method, **arguments)
         except SlackApiError as error:
             raise _refusal(error) from error
-        except (SlackClientError, urllib.error.URLError, OSError, ssl.SSLError) as error:
+        except (SlackClientError, http.client.HTTPException, OSError) as error:
             raise Unavailable(f"Slack can't be reached: {error}") from error
 
 
@@ -278,6 +312,9 @@ def _where(place: Place) -> dict[str, str]:
 
 def _refusal(error: "SlackApiError") -> Exception:
     response = error.response
+    if isinstance(response, dict):  # it was no JSON: somebody between here and Slack answers
+        gone = response.get("status") == 404  # noqa: PLR2004
+        return (Undeliverable if gone else Unavailable)("what answers for Slack speaks no JSON")
     code, said = int(response.status_code), str(response.get("error", "no reason"))
     if code == 429:  # noqa: PLR2004
         wait = str(response.headers.get("Retry-After", BUSY))
@@ -308,7 +345,7 @@ class _SlackRoutes:
         if body.get("type") == "url_verification":
             return JSONResponse({"challenge": str(body.get("challenge", ""))[:1000]})
         inbound = event_of(body)
-        if inbound is not None:
+        if inbound is not None and await self._is_ours(body):
             await self.dispatcher.take(inbound)
         return TAKEN
 
@@ -320,8 +357,9 @@ class _SlackRoutes:
         what the first one did.
         """
         fields = parse_qs((await self._signed(request)).decode("utf-8", "replace"))
-        found = press_of(json_object(fields.get("payload", [""])[0].encode()))
-        if found is None:
+        payload = json_object(fields.get("payload", [""])[0].encode())
+        found = press_of(payload)
+        if found is None or not await self._is_ours(payload):
             return TAKEN
         inbound, ts = found
         if inbound.button is not None and inbound.button.decision is not None:
@@ -338,6 +376,12 @@ class _SlackRoutes:
             await self.client.replace(inbound.place, ts, outcome.card)
         else:
             await self.client.say(inbound.place, outcome.text)
+
+    async def _is_ours(self, body: dict[str, Any]) -> bool:
+        if by_one_of(await self.client.ours(), body):
+            return True
+        log.info("what somebody of another Slack workspace did is left alone")
+        return False
 
     async def _signed(self, request: Request) -> bytes:
         """The body, signed by Slack within five minutes; what isn't text is 400, else 401."""

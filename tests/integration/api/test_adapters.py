@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import httpx
 import pytest
@@ -16,19 +17,21 @@ from temporalio.client import Client
 
 from router.api.conversations import thread_id
 from router.api.dependencies import Services
-from router.channels.base import DecisionRequest
+from router.channels.base import DecisionRequest, Statement
+from router.channels.dispatcher import STRANGERS_A_MINUTE
 from router.channels.platforms import feishu as feishu_platform
-from router.channels.platforms.feishu import card, message_of, opened
+from router.channels.platforms.feishu import card, message_of
 from router.channels.platforms.slack import blocks
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.directory.sources import DirectoryFile, LiveDirectory
-from router.domain.errors import Unauthenticated
+from router.domain.messages import ChoicesReply, Option
 from router.domain.records import LogEntry, Mailbox
 from router.runtime.server import create_app
 from router.store.store import Store
 from tests.fakes.feishu import Feishu
 from tests.fakes.slack import Slack
+from tests.fakes.web_server import Reply, json_reply
 from tests.integration.api.conftest import QUEUE, client_of, served
 from tests.integration.api.test_runs import approval_record, run_record
 
@@ -109,22 +112,66 @@ async def test_anothers_secret_is_no_key(router: AsyncClient, slack: Slack, feis
         assert await answered(router, "feishu", forged, feishu.signed(forged)) == 401
 
 
-@pytest.mark.parametrize("token", ["another", "", None, {"a": 1}])
-async def test_a_callback_of_another_app_of_feishu_s_is_refused(
-    router: AsyncClient, feishu: Feishu, token: Any
-) -> None:
+FEISHU_FORGERIES: dict[str, tuple[Any, dict[str, str]]] = {
+    "no body": (b"", {}),
+    "no JSON": (b"{", {}),
+    "no object": (b"[]", {}),
+    "nothing encrypted": (b'{"type": "url_verification", "challenge": "c"}', {}),
+    "no base64": ("!!!", {}),
+    "an IV alone": ("AAAAAAAAAAAAAAAAAAAAAA==", {}),
+    "half a block": ("A" * 44, {}),
+    "no padding": ("A" * 64, {}),
+    "another key": ({"key": "another"}, {}),
+    "signed with another key": ({}, {"x-lark-signature": "0" * 64}),
+    "signed by nobody": ({}, {"x-lark-signature": ""}),
+    "signed at no time": ({}, {"x-lark-request-timestamp": "1e9"}),
+    "another token": ({"header": {"token": "another"}}, {}),
+    "no token": ({"header": {"token": None}}, {}),
+    "a token that is no text": ({"header": {"token": {"a": 1}}}, {}),
+    "another app": ({"header": {"app_id": "cli_other"}}, {}),
+    "a question of another app": ({"type": "url_verification", "token": "another"}, {}),
+    "inside no object": ({"inside": b"[]"}, {}),
+    "inside too deep": ({"inside": b"[" * 5000}, {}),
+    "inside half a letter": ({"inside": b'{"token": "\\ud800"}'}, {}),
+    "inside no number": ({"inside": b'{"a": NaN}'}, {}),
+}
+
+
+def forged(feishu: Feishu, made: Any) -> bytes:
+    """The body of a callback of which something is wrong."""
+    if isinstance(made, bytes):
+        return made
+    if isinstance(made, str):
+        return json.dumps({"encrypt": made}).encode()
     body = feishu.message("ou_alice", "hello")
-    body["header"]["token"] = token
-    for each in (body, {"type": "url_verification", "challenge": "c", "token": token}):
-        assert (await feishu.deliver(router, each)).status_code == 401
+    header = {**body["header"], **made.pop("header", {})}
+    key, inside = made.pop("key", ""), made.pop("inside", None)
+    return feishu.sealed(inside or {**body, "header": header, **made}, key)
 
 
-@pytest.mark.parametrize(
-    "sealed", ["", "AAAA", "!!!", "A" * 44, "AAAAAAAAAAAAAAAAAAAAAA=="], ids=repr
-)
-async def test_another_cipher_is_refused(router: AsyncClient, feishu: Feishu, sealed: str) -> None:
-    raw = json.dumps({"encrypt": sealed}).encode()
-    assert await answered(router, "feishu", raw, feishu.signed(raw)) == 401
+@pytest.mark.parametrize(("made", "headers"), FEISHU_FORGERIES.values(), ids=FEISHU_FORGERIES)
+async def test_whatever_is_wrong_with_a_callback_feishu_s_answer_is_one(
+    router: AsyncClient, feishu: Feishu, made: Any, headers: dict[str, str]
+) -> None:
+    """Or who asks often enough decrypts by what differs."""
+    raw = forged(feishu, dict(made) if isinstance(made, dict) else made)
+    answers = set()
+    for signed in (feishu.signed(raw) | headers, {}):
+        answer = await router.post("/adapters/feishu/events", content=raw, headers=signed)
+        answers.add((answer.status_code, answer.content))
+    unsigned = await router.post("/adapters/feishu/events", content=feishu.sealed({"a": 1}))
+    assert answers == {(401, unsigned.content)}
+    assert feishu.requests == []
+
+
+async def test_nothing_is_decrypted_before_its_signature_is_checked(
+    router: AsyncClient, feishu: Feishu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Mock(side_effect=ValueError)
+    monkeypatch.setattr(feishu_platform, "opened", asked)
+    sealed = feishu.sealed(feishu.message("ou_alice", "hello"))
+    assert await answered(router, "feishu", sealed, feishu.signed(sealed, key="another")) == 401
+    asked.assert_not_called()
 
 
 async def test_both_platforms_see_that_the_address_is_ours(
@@ -204,11 +251,84 @@ def test_words_that_cannot_be_read_are_none(feishu: Feishu, content: Any) -> Non
     assert inbound.text == ""
 
 
-@pytest.mark.parametrize("inside", ["[" * 5000, '{"token": "\\ud800"}', '{"a": NaN}', "[]", ""])
-def test_what_was_encrypted_is_json_in_the_strict_sense(feishu: Feishu, inside: str) -> None:
-    sealed = json.loads(feishu.sealed(inside.encode()))["encrypt"]
-    with pytest.raises(Unauthenticated):
-        opened(feishu.key, sealed)
+OTHERS: dict[str, dict[str, Any]] = {
+    "another workspace": {"team_id": "TEVIL"},
+    "none": {"team_id": None},
+    "a guest of a shared channel": {"event": {"user_team": "TEVIL"}},
+    "a guest by source": {"event": {"source_team": "TEVIL", "team": "T0123"}},
+    "another's channel": {"team_id": "TEVIL", "event": {"team": "TEVIL"}},
+}
+
+
+@pytest.mark.parametrize("odd", OTHERS.values(), ids=OTHERS)
+async def test_people_of_other_workspaces_begin_nothing(
+    router: AsyncClient, slack: Slack, odd: dict[str, Any]
+) -> None:
+    event = slack.event("UMALLORY", "hello")
+    whole = {**event, **odd, "event": {**event["event"], **odd.get("event", {})}}
+    assert (await slack.deliver(router, whole)).status_code == 200
+    post = {"channel": "D1", "ts": "1.0", "blocks": blocks(choices())}
+    for team in ({"id": "TEVIL"}, {"id": slack.team}):
+        pressed = await slack.presses(router, "UMALLORY", post, "A", team=team, of="TEVIL")
+        assert pressed.status_code == 200
+    colleague = slack.event("UCOLLEAGUE", "hello") | {"team_id": "T9", "enterprise_id": "E0123"}
+    await slack.deliver(router, colleague)
+    await slack.posted("UCOLLEAGUE")
+    assert "UMALLORY" not in str(slack.posts)
+
+
+@pytest.mark.parametrize(
+    ("whose", "status", "told"),
+    [
+        (json_reply({"ok": False, "error": "ratelimited"}, 429, retry_after="1"), 429, []),
+        (json_reply({"ok": False, "error": "fatal_error"}), 503, []),
+        (json_reply({"ok": False, "error": "unknown_method"}), 200, ["UGUEST"]),
+        (Reply([b"<html>"], 404), 200, ["UGUEST"]),
+    ],
+)
+async def test_while_slack_can_not_say_whose_the_bot_is_nothing_is_taken_in(
+    router: AsyncClient, slack: Slack, whose: Reply, status: int, told: list[str]
+) -> None:
+    """Where it never will, those at least are left out who come from elsewhere than the event."""
+    slack.whose = whose
+    for user, team in (("UMALLORY", "TEVIL"), ("UGUEST", slack.team)):
+        answer = await slack.deliver(router, slack.event(user, "hello", team=team))
+        assert answer.status_code == status
+    for user in told:
+        await slack.posted(user)
+    assert "UMALLORY" not in str(slack.posts)
+
+
+@pytest.mark.parametrize("kind", ["sender", "operator"])
+async def test_guests_of_a_group_on_feishu_begin_nothing(
+    router: AsyncClient, feishu: Feishu, kind: str
+) -> None:
+    post = {"content": card(choices())}
+    body = feishu.message("ou_m", "hi") if kind == "sender" else feishu.press("ou_m", post, "A")
+    body["event"][kind]["tenant_key"] = "another"
+    answer = await feishu.deliver(router, body)
+    assert (answer.status_code, answer.json(), feishu.requests) == (200, {}, [])
+
+
+def choices() -> Statement:
+    """A question with a button."""
+    question = ChoicesReply(text="Which?", options=[Option(label="A", value="a")])
+    return Statement([question], "c1", "en")
+
+
+async def test_accounts_that_are_nobody_s_are_answered_within_bounds(
+    router: AsyncClient, slack: Slack, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claiming = AsyncMock(side_effect=store.keys.claim)
+    monkeypatch.setattr(store.keys, "claim", claiming)
+    for number in range(3):
+        for _ in range(3):
+            await slack.says(router, f"UX{number}", "hello")
+    for number in range(100):
+        await slack.says(router, f"UY{number}", "hello")
+    await slack.posted("UX2")
+    assert claiming.await_count == STRANGERS_A_MINUTE
+    assert len(slack.posts) <= STRANGERS_A_MINUTE
 
 
 async def test_whoever_nobody_knows_begins_nothing(
