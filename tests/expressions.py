@@ -163,7 +163,6 @@ EXCEPTIONS = {
     "router/understanding/triggers/classifier.py _TRAILING": "of at most `_LONGEST` characters",
     **dict.fromkeys(
         (
-            "router/domain/messages.py found",
             "router/entities/normalisation.py words",
             "router/llm/stream.py opening",
             "router/tool/http/response.py f'</{name}[\\\\s/>]'",

@@ -4,7 +4,6 @@ The ways on from a question are buttons that can be said as well (docs/flows.md)
 needs none of them.
 """
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Literal, get_args
 
@@ -145,13 +144,23 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
 
 def _says(text: str, values: Collection[str]) -> bool:
     """True where each value stands in the text, by itself, at a place of its own."""
-    # The longest first, each out of the text: 3 isn't said by 13, nor one day said once twice.
+    # The longest first, each out of the text: one day isn't said twice by being said once.
     for value in sorted(values, key=len, reverse=True):
-        found = re.search(rf"(?<![0-9A-Za-z.,]){re.escape(value)}(?![0-9A-Za-z]|[.,][0-9])", text)
-        if found is None:
+        at = text.find(value)
+        while at >= 0 and _is_cut(text, at, at + len(value)):
+            at = text.find(value, at + 1)
+        if at < 0:
             return False
-        text = f"{text[: found.start()]}\0{text[found.end() :]}"
+        text = f"{text[:at]}\0{text[at + len(value) :]}"
     return True
+
+
+def _is_cut(text: str, start: int, end: int) -> bool:
+    """True for a part of a word or a number: 3 isn't said by 13, nor by 3.5."""
+    before, after, further = text[max(0, start - 1) : start], text[end : end + 1], text[end + 1 :]
+    if any(sign.isascii() and sign.isalnum() for sign in (before, after)) or before in {".", ","}:
+        return True
+    return after in {".", ","} and further[:1].isdecimal()
 
 
 def _changes(definition: FlowDefinition, run: Run) -> str:
