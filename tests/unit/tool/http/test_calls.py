@@ -252,6 +252,10 @@ BOMB = gzip.compress(bytes(200_000_000), 1)
         (says("{nope", "application/json"), "and isn't"),
         (says('{"a": NaN}', "application/json"), "NaN is no JSON"),
         (says("[" * 100_000, "application/json"), "and isn't"),
+        (
+            says(f"[{'{},' * 300_000}0]", "application/json"),
+            "more than 100000 values",
+        ),
         (says(b"\xff\xfe", "application/json"), "and isn't"),
         (says("x" * (1024 * 1024 + 1), "text/plain"), "over 1024 KiB"),
         (says(BOMB, "text/plain", content_encoding="gzip"), "over 1024 KiB"),
