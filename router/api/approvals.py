@@ -92,6 +92,7 @@ async def decide(
     await claim(services, caller, key, f"decide {record.id}", body.model_dump(mode="json"))
     event = Decided(
         by=caller.id,
+        name=caller.name,
         approval=record.id,
         verdict=body.decision,
         comment=body.comment,

@@ -74,6 +74,7 @@ async def decided(
         return DecisionOutcome(cards.WORD_NEEDED.within(person.locale))
     event = Decided(
         by=person.id,
+        name=person.name,
         approval=record.id,
         verdict=decision.verdict,
         comment=remark,

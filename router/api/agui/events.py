@@ -7,6 +7,7 @@ from typing import Any
 
 from ag_ui import core
 
+from router.api.markdown import MarkdownText, markdown
 from router.domain.locale import Locale
 from router.domain.messages import Reply, TextReply, ToolCallView, Turn, as_plain_text
 from router.domain.progress import Progress
@@ -15,7 +16,7 @@ from router.domain.progress import Progress
 def whole(id_: str, text: str) -> Iterator[core.BaseEvent]:
     """A text that nobody saw being written."""
     yield core.TextMessageStartEvent(message_id=id_, role="assistant")
-    yield core.TextMessageContentEvent(message_id=id_, delta=text)
+    yield core.TextMessageContentEvent(message_id=id_, delta=markdown(text))
     yield core.TextMessageEndEvent(message_id=id_)
 
 
@@ -26,6 +27,7 @@ class _Draft:
     id: str
     attempt: int
     text: str = ""
+    shown: MarkdownText = field(default_factory=MarkdownText)
 
 
 @dataclass
@@ -55,11 +57,14 @@ class Texts:
             self._drafts.append(self._open)
             yield core.TextMessageStartEvent(message_id=id_, role="assistant")
         self._open.text += data["text"]
-        yield core.TextMessageContentEvent(message_id=self._open.id, delta=data["text"])
+        if piece := self._open.shown.add(data["text"]):
+            yield core.TextMessageContentEvent(message_id=self._open.id, delta=piece)
 
     def end(self) -> Iterator[core.BaseEvent]:
         """Nothing more is written to what is open."""
         if self._open is not None:
+            if piece := self._open.shown.end():
+                yield core.TextMessageContentEvent(message_id=self._open.id, delta=piece)
             yield core.TextMessageEndEvent(message_id=self._open.id)
             self._open = None
 
@@ -75,7 +80,7 @@ class Texts:
             alike = (draft for draft in self._drafts if draft.text.strip() == text.strip())
             draft = next(alike, None) if isinstance(reply, TextReply) else None
             id_ = draft.id if draft else f"{self.message_id}.reply{number}"
-            history.append(core.AssistantMessage(id=id_, content=text))
+            history.append(core.AssistantMessage(id=id_, content=markdown(text)))
             if draft is None:
                 yield from whole(id_, text)
             else:

@@ -22,6 +22,7 @@ from router.api.agui.input import PlannedDecision, RunInput, RunPlan, planned
 from router.api.conversations import standing, thread, thread_id
 from router.api.dependencies import Given, OpenTurns, Person, Services
 from router.api.errors import problems
+from router.api.markdown import markdown
 from router.api.params import StrictRoute, derived_id, events
 from router.api.routes.messages import check_result
 from router.api.runs import schema_of_form, schema_of_options
@@ -93,7 +94,7 @@ def of_question(question: Question) -> core.Interrupt:
     return core.Interrupt(
         id=f"{question.type}/{question.question}",
         reason="confirmation" if isinstance(question, ConfirmReply) else "input_required",
-        message="\n".join(lines),
+        message=markdown("\n".join(lines)),
         response_schema=schema,
         metadata={NAMESPACE: question.model_dump(mode="json", exclude={"text", "question"})},
     )
@@ -109,7 +110,7 @@ def of_approval(record: ApprovalRecord, locale: Locale) -> core.Interrupt:
     return core.Interrupt(
         id=f"approval/{record.id}/{record.digest}",
         reason=APPROVAL,
-        message="\n".join(lines),
+        message=markdown("\n".join(lines)),
         response_schema=_DECISION,
         expires_at=record.due.isoformat() if record.due else None,
         metadata={NAMESPACE: shown},
@@ -269,7 +270,7 @@ class AguiRun:
         locale = self.caller.locale
         text = f"{_DECIDED[body.decision].within(locale)}: {record.title.within(locale)}"
         id_ = f"{self.input.message_id}.{record.id}"
-        self._history.append(core.AssistantMessage(id=id_, content=text))
+        self._history.append(core.AssistantMessage(id=id_, content=markdown(text)))
         value = {"id": record.id, "decision": body.decision, "flow_run": stands.model_dump()}
         return [core.CustomEvent(name="approval", value=value), *whole(id_, text)]
 

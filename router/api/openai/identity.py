@@ -21,6 +21,7 @@ from router.api.audit import sender_of
 from router.api.auth import LEEWAY, SYMMETRIC
 from router.api.conversations import thread, thread_id
 from router.api.dependencies import AppState, Authenticated, Services, audit_of, note_sign_in
+from router.api.markdown import markdown
 from router.api.openai.request import Completion
 from router.api.params import check_media_type, declared_size, derived_id, parsed
 from router.documents.strict_json import strict_json
@@ -29,6 +30,7 @@ from router.domain.locale import Locale
 from router.domain.messages import SpokenLine, as_plain_text, replies_of
 from router.domain.principals import SERVICE_ROLE, Principal
 from router.domain.records import ConversationRecord, LogEntry
+from router.domain.visible_text import legible
 from router.settings import Settings
 from router.store.store import Store
 
@@ -238,13 +240,14 @@ def _numbered(words: str, number: int) -> str:
 def _line(row: LogEntry, locale: Locale) -> SpokenLine:
     if row.data["role"] == "user":
         return SpokenLine(role="user", text=str(row.data["text"]))
-    return SpokenLine(role="assistant", text=as_plain_text(replies_of(row.data), locale))
+    text = markdown(as_plain_text(replies_of(row.data), locale))
+    return SpokenLine(role="assistant", text=text)
 
 
 def _same(ours: SpokenLine, theirs: SpokenLine) -> bool:
     """A client's answer may have more before it: news, or what a model took back."""
     if ours.role == "user":
-        return ours == theirs
+        return (ours.role, ours.text) == (theirs.role, legible(theirs.text))
     return theirs.role == "assistant" and theirs.text.strip().endswith(ours.text.strip())
 
 

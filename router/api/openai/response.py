@@ -23,6 +23,7 @@ from starlette.exceptions import HTTPException
 from router.api import errors
 from router.api.conversations import standing
 from router.api.dependencies import Services
+from router.api.markdown import MarkdownText, markdown
 from router.api.openai import jobs
 from router.api.openai.identity import Chats, message_id
 from router.api.openai.request import Completion, attached, skill_meant
@@ -275,7 +276,8 @@ async def answered(
         raise Unavailable(STILL_AT_WORK)
     said = as_plain_text(turn.replies, record.locale)
     parts = [await exchange.news(), said, exchange.note]
-    return JSONResponse(about.completion("\n\n".join(filter(None, parts)), turn.usage))
+    text = markdown("\n\n".join(filter(None, parts)))
+    return JSONResponse(about.completion(text, turn.usage))
 
 
 @dataclass
@@ -286,6 +288,7 @@ class _Stream:
     asked: Completion
     about: Envelope
     told: str = ""
+    shown: MarkdownText = field(default_factory=MarkdownText)
 
     async def pieces(self) -> AsyncGenerator[bytes]:
         """The role, the text piece by piece, the end, and `[DONE]`; or last an error."""
@@ -295,7 +298,7 @@ class _Stream:
             yield self.about.delta(role="assistant", content="")
             self.told = await self.exchange.news()
             if self.told:
-                yield self.about.delta(content=f"{self.told}\n\n")
+                yield self.about.delta(content=self.shown.add(f"{self.told}\n\n"))
             async for happening in happenings:
                 if piece := await self._piece_of(happening, text):
                     yield piece
@@ -303,13 +306,14 @@ class _Stream:
     async def _piece_of(self, happening: Happening, text: "Text") -> bytes:
         match happening:
             case Turn():
-                last = self.about.delta(content=text.rest(happening.replies) + await self._below())
+                rest = self.shown.add(text.rest(happening.replies) + await self._below())
+                last = self.about.delta(content=rest + self.shown.end())
                 return last + self.about.end(self.asked, happening.usage)
             case TurnFailed(error):
                 said = await failed(self.request, error)
                 return b"data: " + bytes(said.body) + b"\n\n"
             case Progress(type="text_delta"):
-                written = text.written(happening)
+                written = self.shown.add(text.written(happening))
                 return self.about.delta(content=written) if written else b""
         return STILL_THERE
 

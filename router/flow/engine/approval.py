@@ -16,7 +16,7 @@ from router.flow.definition import Approve
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext, canonical, in_both_languages
 from router.flow.engine.decisions import Via, assignee, tell, tell_those_awaited
-from router.flow.engine.events import Agreed
+from router.flow.engine.events import Agreed, Decided
 from router.flow.engine.run import Agreement, Approval, Assignee, Ending, Escalating, Opening
 from router.flow.language import templates
 
@@ -76,7 +76,11 @@ def hear(context: StepContext, event: Agreed) -> None:
         carry_over(context, one.person, approval.contents)
     if carried:
         context.say(BEFORE)
-        decisions.go_on(context, approval, carried[-1].person, known)
+        decisions.go_on(context, approval, _agreeing(carried[-1].id, carried[-1].person), known)
+
+
+def _agreeing(approval: str, person: str) -> Decided:
+    return Decided(by=person, approval=approval, verdict="approve")
 
 
 def _has_agreed(context: StepContext, approval: Approval, one: Assignee) -> bool:
@@ -183,7 +187,7 @@ def _announce(context: StepContext, approval: Approval, names: Mapping[str, str]
         context.say(agreed)
     run.copied += [person for person in approval.cc if person not in run.copied]
     if approval.agreed:
-        decisions.settle(context, "approve", carried[-1])
+        decisions.settle(context, _agreeing("", carried[-1]))
         return
     zh, en = _listed([a.person for a in approval.assignees if a.open], names)
     sent = Localised(

@@ -39,10 +39,9 @@ UNDONE = Localised(
     en="It is taken back: everything that had been done has been undone.",
 )
 _KEPT = Localised(
-    zh="撤回没有获批，原来的申请不变。"
-    "{% if results.decision.comment %}审批意见：{{ results.decision.comment }}{% endif %}",
+    zh="撤回没有获批，原来的申请不变。{{ results.decision|remark }}",
     en="The withdrawal was not approved; the request stands as it was."
-    "{% if results.decision.comment %} The comment was: {{ results.decision.comment }}{% endif %}",
+    " {{ results.decision|remark }}",
 )
 _LAPSED = Localised(
     zh="没有人审批这次撤回，原来的申请不变。",

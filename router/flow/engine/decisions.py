@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from router.domain.errors import ApprovalClosed, Conflict, NotFound, RouterError
 from router.domain.locale import Localised
+from router.domain.visible_text import one_line, quoted
 from router.flow.definition import Approve
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Decided, Remind
@@ -275,9 +276,9 @@ def decide(context: StepContext, decided: Decided) -> None:
         tell(context, [other.person] if other in approval.waiting_for() else [], "delegated")
     elif decided.verdict == "approve":
         _remember(context, approval, decided.by or "")
-        go_on(context, approval, decided.by or "", known, decided.comment)
+        go_on(context, approval, decided, known)
     else:
-        settle(context, decided.verdict, decided.by or "", decided.comment)
+        settle(context, decided)
 
 
 def _add(context: StepContext, approval: Approval, mine: Assignee, decided: Decided) -> None:
@@ -313,12 +314,10 @@ def _remember(context: StepContext, approval: Approval, person: str) -> None:
         context.run.agreements.append(agreed)
 
 
-def go_on(
-    context: StepContext, approval: Approval, by: str, known: list[str], comment: str | None = None
-) -> None:
+def go_on(context: StepContext, approval: Approval, agreed: Decided, known: list[str]) -> None:
     """Somebody has agreed: take the way on, or tell whoever comes next, unless `known` to them."""
     if approval.agreed:
-        settle(context, "approve", by, comment)
+        settle(context, agreed)
     else:
         # Tell whoever's turn has come by this; those who were awaited before know.
         awaited = approval.waiting_for()
@@ -327,16 +326,18 @@ def go_on(
             tell(context, [a.person for a in awaited if a.id not in known], "asked")
 
 
-def settle(context: StepContext, verdict: str, by: str, comment: str | None = None) -> None:
+def settle(context: StepContext, decided: Decided) -> None:
     """The approval has come to this; take the way that leads to."""
-    run = context.run
-    run.results["decision"] = {"by": by, "verdict": verdict, "comment": comment or ""}
+    run, by, comment = context.run, decided.by or "", decided.comment or ""
+    name, verdict = one_line(decided.name or by), decided.verdict
+    run.results["decision"] = {"by": by, "name": name, "verdict": verdict, "comment": comment}
     run.timers = {}
     tell(context, run.approval.cc if run.approval else [], "decided")
     if verdict == "return":
         zh, en = "审批人退回了申请，请修改后再提交。", "The approver sent it back for changes."
         if comment:
-            zh, en = f"审批人退回了申请：{comment}", f"The approver sent it back: {comment}"
+            zh = f"审批人 {name} 退回了申请：{quoted(comment)}"
+            en = f"{name}, who was to approve it, sent it back: {quoted(comment)}"
         context.say(Localised(zh=zh, en=en))
         run.before = dict(run.slots)
         run.agreements = [each.counting_anew() for each in run.agreements]

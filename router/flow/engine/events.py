@@ -140,6 +140,8 @@ class Decided(Event):
     type: Literal["decided"] = "decided"
     approval: str
     verdict: Verdict
+    name: str | None = None
+    """What who decides is called, by which they are quoted."""
     comment: Remark | None = None
     to: str | None = None
     position: Position | None = None

@@ -1,8 +1,8 @@
 """Texts of flow files: Jinja in a sandbox, the same words for the same values, always. Pure.
 
 A text reads `slots` (raw values), `shown` (as people read them), `results` and `requester`, with
-the filters `money`, `date`, `readable` and `told`. What is empty renders as nothing: in the middle
-of a durable run a gap does less harm than an error. Misspelt names are found on loading.
+the filters `money`, `date`, `readable`, `told` and `remark`. What is empty renders as nothing: in
+the middle of a durable run a gap does less harm than an error. Misspelt names are found on loading.
 
 A text words values, it computes none: it has no macros, what it sets it doesn't set from what it
 has set, no operator or filter makes much of little, and what its loops go through is counted.
@@ -349,4 +349,5 @@ ENVIRONMENT.filters |= {
     "date": _in_locale(day),
     "readable": _in_locale(values.readable),
     "told": _in_locale(values.told),
+    "remark": _in_locale(values.remark),
 }

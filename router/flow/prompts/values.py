@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from router.domain.file_types import FileMention, mentioned
 from router.domain.locale import Locale, Localised
 from router.domain.records import READ_ON, page_in
+from router.domain.visible_text import quoted
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.flow.slot_types.slot import plain
 
@@ -22,6 +23,20 @@ def told(result: JsonValue, locale: Locale) -> str:
     if result in (None, [], ""):
         return "没有查到记录。" if locale == "zh" else "There is nothing on record."
     return readable(result, locale)
+
+
+def remark(decision: JsonValue, locale: Locale) -> str:
+    """What an approver said to their decision, as theirs; nothing where they said nothing.
+
+    >>> remark({"name": "Bob", "verdict": "reject", "comment": "too busy"}, "en")
+    'Bob said: “too busy”'
+    """
+    given = decision if isinstance(decision, dict) else {}
+    comment, name = plain(given.get("comment")), plain(given.get("name") or given.get("by"))
+    if not comment:
+        return ""
+    said = f"{name} 的审批意见：" if locale == "zh" else f"{name} said: "
+    return f"{said}{quoted(comment)}"
 
 
 def readable(value: JsonValue, locale: Locale) -> str:

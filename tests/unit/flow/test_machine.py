@@ -13,6 +13,7 @@ from router.flow.engine.events import (
     Nudged,
     Remind,
 )
+from router.flow.language.templates import render
 from router.flow.prompts.question import view
 from tests.unit.flow.definitions import CLAIM, LEAVE, NOW, Driver, flow, money, text
 
@@ -130,11 +131,27 @@ def test_a_rejection_ends_it_with_the_comment_kept() -> None:
     assert (driver.run.status, driver.run.history[-3].comment) == ("rejected", "too busy")
 
 
+@pytest.mark.parametrize("name", [None, "Bob\n\u202eThe desk"])
+def test_a_comment_is_never_in_the_desks_own_voice(name: str | None) -> None:
+    forged = "no.”\n\nIt was paid twice.\u2028\u202e\u200b“ok"
+    driver = waiting().decide("bob", "return", comment=forged, name=name)
+    called = "Bob The desk" if name else "bob"
+    quoted = "“no.’ ↵ It was paid twice. ↵ ‘ok”"
+    assert driver.said[-1] == f"{called}, who was to approve it, sent it back: {quoted}"
+    said = {"by": "bob", "name": called, "verdict": "return"}
+    kept = {**said, "comment": "no.”\n\nIt was paid twice.\n“ok"}
+    assert driver.run.results["decision"] == kept
+    text = "Rejected. {{ results.decision|remark }}"
+    assert render(text, {"results": driver.run.results, "locale": "en"}) == (
+        f"Rejected. {called} said: {quoted}"
+    )
+
+
 def test_a_return_takes_back_what_was_done_since_and_asks_what_to_change() -> None:
     driver = waiting().decide("bob", "return", comment="which Friday?")
     assert driver.called == ["get_balance", "reserve", "release"]
     assert driver.run.asked == "change"
-    assert driver.said[-1] == "The approver sent it back: which Friday?"
+    assert driver.said[-1] == "bob, who was to approve it, sent it back: “which Friday?”"
     assert ("returned", "which Friday?") in [(event, told) for event, _, told in driver.history]
 
 

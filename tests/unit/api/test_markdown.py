@@ -1,0 +1,56 @@
+"""What anybody said leads nowhere where Markdown is read, whole or in pieces."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.api.markdown import MarkdownText, markdown
+
+PICTURE = "![a](https://evil.test/?q=1)"
+HOSTILE = [
+    PICTURE,
+    "[bank](https://evil.test)",
+    "![a][r]\n\n[r]: https://evil.test/?q=1",
+    "<img src=https://evil.test>",
+    "\\<img src=https://evil.test>",
+    "<https://evil.test>",
+    "<!-- -->",
+    # Fences that end sooner than they seem to, or never were any.
+    f"```\ncode\n```\n{PICTURE}",
+    f"```\ncode\r```\r{PICTURE}",
+    f"```\ncode\n   ``````  \n{PICTURE}",
+    f"~~~ a`b\ncode\n~~~\n{PICTURE}",
+    f"``` a`b\n{PICTURE}",
+    f"- item\n  ```\n  code\n{PICTURE}",
+    f"> ```\n{PICTURE}",
+    f"  ```\ncode\n```\n{PICTURE}",
+    f"1. ```\n{PICTURE}\n```\n{PICTURE}",
+    f" ~~~\n~~~\n{PICTURE}",
+]
+LIVE = re.compile(r"!\[|\][(:\[]|<[A-Za-z/!?]")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_that_was_said_is_a_link_a_picture_or_a_tag(text: str) -> None:
+    assert LIVE.search(text)
+    assert not LIVE.search(markdown(text))
+
+
+@pytest.mark.parametrize("code", ["```py\na[0](x) < <b>\n```\n", "~~~\n![a](b)\n```\n~~~~\n"])
+def test_code_stays_as_it_is_and_nothing_after_it(code: str) -> None:
+    assert markdown(f"1 < 2\n{code}{PICTURE}").startswith(f"1 < 2\n{code}!\\[")
+
+
+@given(st.lists(st.sampled_from([*"![](<:`~ \n\ra>", "```", "~~~\n", "```\n", "- "]), max_size=30))
+def test_pieces_come_to_the_whole(pieces: list[str]) -> None:
+    made = MarkdownText()
+    assert "".join([*map(made.add, pieces), made.end()]) == markdown("".join(pieces))
+
+
+def test_a_piece_waits_for_what_could_make_it_act_alone() -> None:
+    made = MarkdownText()
+    assert [made.add(piece) for piece in ("Look!", "[a", "]", "(b", ") 好")] == [
+        "Look", "!\\[a", "", "]\\(b", ") 好",
+    ]  # fmt: skip
