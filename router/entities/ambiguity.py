@@ -67,6 +67,8 @@ def ambiguities(text: str, things: Sequence[Found[Any]]) -> list[Found[Ambiguous
 
 
 def _rows(text: str, things: Sequence[Found[Any]]) -> Iterator[Span]:
+    if "," not in text and "、" not in text:
+        return
     read = [thing for thing in things if not isinstance(thing.value, Decimal)]
     for row in islice(_ROW.finditer(text), MOST_FOUND):
         start, end = group_span(row, "n")[0], row.end()
