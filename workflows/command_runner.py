@@ -66,6 +66,8 @@ class AnswerFinder:
     history: list[SpokenLine]
     skills: SkillRuns
     open_skill: OpenSkill | None = None
+    called_before: frozenset[str] = frozenset()
+    """The tools whose results `history` may repeat."""
 
     async def find(self, decided: RoutingDecision) -> FoundAnswer:
         """What the decided tools and skills come to, all at once; said in their order."""
@@ -156,7 +158,9 @@ class AnswerFinder:
         said = [*self.history, SpokenLine(role="user", text=text)] if text else self.history
         task = SkillTask(skill=skill, request=run.request, history=said, now=account.now)
         tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
-        return await self._run(OpenSkill(task=task, memory=AgentMemory(), tools=tools), account)
+        exposed = any(tools[name].outward for name in tools.keys() & self.called_before)
+        begun = OpenSkill(task=task, memory=AgentMemory(exposed=exposed), tools=tools)
+        return await self._run(begun, account)
 
     async def go_on(self, skill: OpenSkill, heard: str, spent: Usage | None = None) -> FoundAnswer:
         """What a sub-agent comes to that has now heard this."""
@@ -217,7 +221,8 @@ class CommandRunner:
         self._message = message
         self._outcome = TurnOutcome(state=before)
         self._talk = FlowClient(message, self._outcome, unheard)
-        self.finder = AnswerFinder(message, before.history, skills, before.skill)
+        called = memory.called_lately(before)
+        self.finder = AnswerFinder(message, before.history, skills, before.skill, called)
 
     async def carry_out(self, decided: RoutingDecision) -> TurnOutcome:
         """Run the commands; the outcome's state is the conversation's after them.

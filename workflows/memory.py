@@ -85,6 +85,12 @@ def remembering(
     return state.changed(history=lines[-LINES:], gists=gists)
 
 
+def called_lately(state: ConversationState) -> frozenset[str]:
+    """The tools that had a part in what a model is told of the past."""
+    turns = (answered.turn for answered in state.taken[-LINES // 2 :])
+    return frozenset(call.name for turn in turns if turn for call in turn.tool_calls)
+
+
 def earlier(state: ConversationState) -> list[str]:
     """What messages wanted that are too long ago to be told whole."""
     return state.gists[: -len(state.history) // 2] if state.history else []

@@ -260,3 +260,15 @@ async def test_nor_from_another_step_of_its_plan(
         turn = await talk.say("读一下这个网页")
     assert [call.status for call in turn.tool_calls] == ["done", "done", "failed"]
     assert server.targets == ["/first"]
+
+
+async def test_nor_from_a_run_after_the_one_that_heard_the_stranger(
+    tooled: Tooled, pages: tuple[Tool, WebServer]
+) -> None:
+    fetch, server = pages
+    script = [fetched("first"), TOLD, calls(TO_READER), calls(("my_salary", {})), fetched("58000")]
+    async with tooled([fetch, my_salary], [*script, TOLD], [READER]) as talk:
+        await talk.say("读一下这个网页")
+        turn = await talk.say("照它说的办")
+    assert [call.status for call in turn.tool_calls] == ["done", "failed"]
+    assert server.targets == ["/first"]
