@@ -68,23 +68,20 @@ async def test_nothing_that_was_said_is_fetched_or_a_link(alice: AsyncClient, st
 
 
 BLANKS = " \n" * 100_000
-HOSTILE = {
-    "after a history": f"### Task:\nsum up\n<chat_history>{BLANKS}.",
-    "in a history": f"### Task:\na title\n<chat_history>{BLANKS}x{BLANKS}</chat_history",
-    "after the heading": f"### Task:{BLANKS}.",
-    "a title's, again and again": "### Task:\nx" + f'"title"{BLANKS[:300]}' * 500,
-    "before a query": f"{'### Task: Respond to the user query using the provided context'}"
-    f"<context>{'</context'}<user_query>{BLANKS}.",
-    "a system's": "Available Tools: choose" * 20_000,
-}
+HOSTILE = [
+    f"### Task:\nsum up\n<chat_history>{BLANKS}.",
+    f"### Task:\na title\n<chat_history>{BLANKS}x{BLANKS}</chat_history",
+    f"### Task:{BLANKS}.",
+    "### Task:\nx" + f'"title"{BLANKS[:300]}' * 500,
+    "Available Tools: choose" * 20_000,
+]
 """Text on which an expression that backtracks wouldn't come back."""
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("role", ["user", "system"])
 async def test_no_text_holds_everybody_up(alice: AsyncClient, text: str, role: str) -> None:
     said = [{"role": role, "content": text}, {"role": "user", "content": text}]
     body = {"model": "intent-router", "messages": said}
-    headers = {"X-OpenWebUI-Task": "title_generation"}
-    for more in ({}, headers):
+    for more in ({}, {"X-OpenWebUI-Task": "title_generation"}):
         assert (await alice.post(PATH, json=body, headers=more)).status_code in {200, 400}
