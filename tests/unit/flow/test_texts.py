@@ -56,6 +56,7 @@ def scope(locale: Locale = "zh", **slots: Any) -> dict[str, Any]:
     [
         (CATEGORY, "transport", "交通", "transport"),
         (CATEGORY, "gone", "gone", "gone"),
+        ({"type": "text"}, "a\n\u2028\u202eb", "a ↵ b", "a ↵ b"),
         ({"type": "date"}, "2026-11-23", "2026年11月23日（周一）", "Mon 23 Nov 2026"),
         ({"type": "date"}, "soon", "soon", "soon"),
         (
