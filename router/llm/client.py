@@ -22,7 +22,7 @@ import httpx2
 import openai
 from opentelemetry.trace import Span
 
-from router.documents.http_body import PACKED, bounding
+from router.documents.http_body import PACKED, Unread, bounding
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import may_be_proxied
 from router.llm.fallback import ConcurrencyLimiter
@@ -277,7 +277,7 @@ class ModelConnection:
             raise ModelUnavailable(
                 f"{self.endpoint} can't be reached, or broke off: {cause}; is it running?"
             ) from None
-        except UnreadableAnswer as error:
+        except (UnreadableAnswer, Unread) as error:
             raise ModelUnavailable(f"{self.endpoint}: its answer can't be read: {error}") from None
 
     def refuse_error(self, body: Any) -> None:

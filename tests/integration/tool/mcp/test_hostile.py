@@ -181,3 +181,21 @@ async def test_an_answer_is_as_long_as_it_is_unpacked(
         await house.has("it")
         with pytest.raises(ToolError, match=said):
             await house.call("it__echo", a="x")
+
+
+async def test_events_that_are_packed_end_where_they_end(open_house: Open) -> None:
+    def packed(got: Got) -> Reply:
+        result = {"content": [{"type": "text", "text": "x"}]}
+        event = json.dumps(
+            {"jsonrpc": "2.0", "id": json.loads(got.body).get("id"), "result": result}
+        )
+        headers = {"content-type": EVENTS, "content-encoding": "gzip"}
+        sent = gzip.compress(f"data: {event}\n\n".encode())
+        return answered(got, Reply([sent, b"x", asyncio.Event()], 200, headers))
+
+    async with WebServer(packed) as server:
+        reads = {"echo": ToolEntry(permission="read")}
+        entry = ServerEntry(url=f"{server.origin}/mcp", protocol="legacy", tools=reads)
+        house = await open_house(it=entry)
+        await house.has("it")
+        assert await house.call("it__echo", a="x") == "x"
