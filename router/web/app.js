@@ -1,7 +1,7 @@
 // Puts the page together: who is here, what is open, and what is new.
 
 import { Problem, get } from "./api.js";
-import { approvals } from "./approvals.js";
+import { MOST, approvals } from "./approvals.js";
 import { chat } from "./chat.js";
 import { forgetDrafts, sweepDrafts } from "./drafts.js";
 import { coalesced, follow } from "./events.js";
@@ -36,7 +36,7 @@ function pageFor(me, capabilities, colleagues) {
     nameOf: (id) => names.get(id) ?? id,
     people: () => colleagues,
     examples: () => examples(capabilities),
-    count: (number) => (desk?.side.count(number), title(number)),
+    count: (number, more) => ((number = more ? `${number}+` : number), desk?.side.count(number), title(number)),
     seen: (conversation, latest) => desk?.side.note(conversation, latest),
     changed: () => trying(() => desk?.side.load()),
     went: (hash) => (history.replaceState(null, "", hash), desk.side.mark(hash.slice(4), "chat")),
@@ -130,7 +130,10 @@ const news = coalesced(async () => {
   }
 });
 
-const count = async (page) => page.count((await get("/v1/approvals?limit=100")).items.length);
+async function count(page) {
+  const { items, next } = await get(`/v1/approvals?limit=${MOST}`);
+  page.count(items.length, next);
+}
 
 // A browser that never opened the printed address is told of nobody.
 function toStrangers(problem) {

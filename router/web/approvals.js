@@ -7,12 +7,13 @@ import { avatar, diagram, empty, filesOf, timeline } from "./runs.js";
 import { t } from "./texts.js";
 import { ago, left, moment } from "./times.js";
 
-const MOST = 100;
+export const MOST = 100;
 
 export function approvals(page) {
   const list = element("ul", { class: "cards" });
   const none = empty("inbox", t("nothingWaits"), t("nothingWaitsHint"));
-  const view = element("section", { class: "sheet" }, element("h1", { tabindex: "-1" }, t("approvals")), none, list);
+  const further = element("p", { class: "hint", hidden: true }, t("moreWait", MOST));
+  const view = element("section", { class: "sheet" }, element("h1", { tabindex: "-1" }, t("approvals")), none, further, list);
   const shown = new Map(); // approval id to its card
   const decided = new Map(); // approval id to what was listed of it when it was decided here
 
@@ -24,12 +25,16 @@ export function approvals(page) {
   }
 
   async function refresh() {
-    const { items } = await get(`/v1/approvals?limit=${MOST}`);
+    const { items, next } = await get(`/v1/approvals?limit=${MOST}`);
     // What was just decided may be listed a moment longer; what is asked again is listed anew.
     const waiting = items.filter((item) => decided.get(item.id) !== item.since);
-    page.count(waiting.length);
+    page.count(waiting.length, next);
+    further.hidden = next === null;
     const ids = new Set(waiting.map((item) => item.id));
-    for (const [id, card] of shown) if (!ids.has(id) && !card.inert) settle(id, t("noLonger"));
+    // They are the newest: what is older than all of them may wait still.
+    const oldest = next === null ? -Infinity : Math.min(...items.map((item) => new Date(item.since)));
+    const known = (card) => new Date(card.dataset.since) >= oldest;
+    for (const [id, card] of shown) if (!ids.has(id) && !card.inert && known(card)) settle(id, t("noLonger"));
     // Cards that are there stay as they are: somebody may be writing a comment in one.
     for (const item of waiting.filter((one) => !shown.has(one.id))) {
       shown.set(item.id, card(item));
@@ -64,7 +69,7 @@ export function approvals(page) {
     const reasoned = { unless: () => comment.value.trim() !== "", not: () => comment.focus() };
     return element(
       "li",
-      { class: "card", "aria-labelledby": title.id },
+      { class: "card", "aria-labelledby": title.id, "data-since": item.since },
       about(item, title),
       pairs(item.summary),
       ...more(item),

@@ -12,7 +12,7 @@ export const at = (id) => document.getElementById(id);
 
 export function title(waiting) {
   document.title = waiting ? `(${waiting}) intent-router` : "intent-router";
-  at("menu").toggleAttribute("data-news", waiting > 0);
+  at("menu").toggleAttribute("data-news", Boolean(waiting));
 }
 
 export function translate() {

@@ -98,6 +98,7 @@ const TEXTS = {
   addAfter: { zh: "后加签：我同意，再由对方审", en: "Add after me: I agree, then they decide" },
   passIt: { zh: "确定", en: "Pass on" },
   decided: { zh: "已处理", en: "Decided" },
+  moreWait: { zh: "等你审批的超过 {} 项，这里是最新的；处理掉一些，更早的才会出现。", en: "More than {} wait for you. These are the newest; older ones appear as you decide." },
   noLonger: { zh: "不用你处理了", en: "No longer waits for you" },
   details: { zh: "内容", en: "Details" },
   history: { zh: "经过", en: "History" },

@@ -1,6 +1,7 @@
 """What waits for a decision: looked at, decided, passed on."""
 
 import re
+from typing import Any
 
 from playwright.async_api import expect
 
@@ -140,3 +141,41 @@ async def test_what_every_object_has_is_no_section_and_no_button(
         await expect(gina.page.get_by_role("alert")).to_be_empty()
         await gina.say(name)
         await expect(gina.page.locator("li.user p").last).to_have_text(name)
+
+
+def waiting(numbers: range) -> list[dict[str, Any]]:
+    """What waits, the newest first."""
+    about: dict[str, Any] = {
+        "summary": {},
+        "requester": "alice",
+        "digest": "d",
+        "due": None,
+        "asked": ["bob"],
+    }
+    since = "2026-11-22T10:{:02}:{:02}Z"
+    return [
+        {"id": f"a{n}", "flow_run": f"r{n}", "flow": "f", "title": f"Number {n}.", **about}
+        | {"since": since.format(*divmod(n, 60))}
+        for n in reversed(numbers)
+    ]
+
+
+async def test_an_inbox_says_that_more_waits_than_it_shows(door: Door, served: Served) -> None:
+    """Or whoever asks for enough hides what was asked for before."""
+    inbox: dict[str, Any] = {"items": waiting(range(100)), "next": "c"}
+    bob = await door.visitor(served)
+    await bob.page.route("**/v1/flow-runs/*", lambda route: route.fulfill(json={}))
+    await bob.page.route("**/v1/approvals?*", lambda route: route.fulfill(json=inbox))
+    await bob.come("陈博 Bob")
+    await expect(bob.page.get_by_role("link", name="待我审批")).to_contain_text("100+")
+    await bob.go("待我审批")
+    further = bob.page.get_by_text("等你审批的超过 100 项")
+    await expect(further).to_be_visible()
+    inbox |= {"items": waiting(range(1, 101))}
+    await Caller(served, "alice").asks_for_leave("我要请年假，12月3日一天，搬家")
+    await expect(bob.card("Number 100.")).to_be_visible()
+    await expect(bob.card("Number 0.")).to_be_visible()
+    inbox |= {"items": waiting(range(99)), "next": None}
+    await bob.page.reload()
+    await expect(bob.card("Number 0.")).to_be_visible()
+    await expect(further).to_be_hidden()

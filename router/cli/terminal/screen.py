@@ -58,6 +58,10 @@ NO_SUCH_OPTION = Localised(zh="没有这个编号。", en="There is no such numb
 UNKNOWN_COMMAND = Localised(
     zh="没有命令 {name}；/help 列出命令。", en="There is no command {name}; /help lists them."
 )
+MORE = Localised(
+    zh="不止这些：这里只有最新的 {count} 项，其余的在网页上看。",
+    en="There are more: these are the {count} newest; the page has the others.",
+)
 LIST_FIRST = Localised(
     zh="没有第 {number} 项；先用 {command} 列出来。",
     en="There is no {number}; list with {command}.",

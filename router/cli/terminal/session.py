@@ -106,12 +106,19 @@ class Commands:
             self.talk.screen.line(screen.why(self.talk.route, self.talk.locale))
 
     async def _requests(self, _: str) -> None:
-        items = (await self._rest.get("/v1/flow-runs", limit=MOST_LISTED))["items"]
-        self.talk.screen.line(screen.requests(items, self.talk.locale))
+        page = await self._rest.get("/v1/flow-runs", limit=MOST_LISTED)
+        self.talk.screen.line(screen.requests(page["items"], self.talk.locale))
+        self._tell_of_more(page)
 
     async def _list_approvals(self, _: str) -> None:
-        self._approvals = (await self._rest.get("/v1/approvals", limit=MOST_LISTED))["items"]
+        page = await self._rest.get("/v1/approvals", limit=MOST_LISTED)
+        self._approvals = page["items"]
         self.talk.screen.line(screen.approvals(self._approvals, self.talk.locale))
+        self._tell_of_more(page)
+
+    def _tell_of_more(self, page: dict[str, Any]) -> None:
+        if page["next"] is not None:
+            self._print(screen.MORE, count=len(page["items"]))
 
     async def _decide(self, decision: str, rest: str) -> None:
         number, _, comment = rest.partition(" ")

@@ -9,7 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from router.store.store import Store
 from tests.fakes.terminal import Terminal
+from tests.integration.api.test_runs import approval_record, run_record
 
 CTRL_C = b"\x03"
 
@@ -48,8 +50,10 @@ def clearing(alice: Terminal, _: str) -> None:
     alice.sees("alice: hello")
 
 
-def chatting(plays: Callable[[Terminal, str], None], url: str, state: Path) -> str:
-    words = [sys.executable, "-m", "router", "chat", "--url", url, "--user", "alice", "--new"]
+def chatting(
+    plays: Callable[[Terminal, str], None], url: str, state: Path, user: str = "alice"
+) -> str:
+    words = [sys.executable, "-m", "router", "chat", "--url", url, "--user", user, "--new"]
     with Terminal(words, {**os.environ, "XDG_STATE_HOME": str(state)}) as alice:
         alice.sees("/help")
         plays(alice, url)
@@ -63,3 +67,17 @@ async def test_ctrl_c_clears_a_line_or_stops_the_turn_and_the_chat_goes_on(
     address: str, tmp_path: Path, plays: Callable[[Terminal, str], None]
 ) -> None:
     assert "Traceback" not in await asyncio.to_thread(chatting, plays, address, tmp_path)
+
+
+def listing(erin: Terminal, _: str) -> None:
+    erin.types("/approvals")
+    erin.sees("这里只有最新的 20 项")
+
+
+async def test_a_list_says_that_it_has_more_than_it_shows(
+    address: str, store: Store, unique: str, tmp_path: Path
+) -> None:
+    for number in range(21):
+        run = run_record(f"{unique[:10]}{number:02}")
+        await store.runs.publish(run, [approval_record(run, "erin")])
+    assert "Traceback" not in await asyncio.to_thread(chatting, listing, address, tmp_path, "erin")
