@@ -184,6 +184,8 @@ class _Sieve:
         await self._below.__aexit__(*error)
 
     def _sifted(self, item: Item) -> Item:
+        if isinstance(item, SessionMessage):
+            _shorten(item.message)
         if isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):
             listed = item.message.result.get("tools")
             if isinstance(listed, list):
@@ -207,6 +209,28 @@ class _Sieve:
 
 LONGEST_TOOL = 256 * 1024
 """Characters of JSON: of one tool, with all that its server says of it."""
+MOST_ENTRIES = 3_000
+"""Of all lists of a message, and of each object: the library has a dozen errors for each that is
+wrong, and a thousand bytes for each error."""
+_AS_IT_IS = frozenset(("structuredContent", "inputSchema", "requestedSchema", "_meta"))
+"""Where a message holds any JSON, which the library doesn't look into."""
+
+
+def _shorten(message: types.JSONRPCMessage) -> None:
+    """Leave no more in the lists of a message than is read within a moment."""
+    left = MOST_ENTRIES
+    found = [getattr(message, part, None) for part in ("result", "params")]
+    found += [message.error.data] if isinstance(message, types.JSONRPCError) else []
+    for value in found:  # which grows
+        if isinstance(value, list):
+            del value[left:]
+            left -= len(value)
+            found += value
+        elif isinstance(value, dict):
+            for name in [*value][MOST_ENTRIES:]:
+                del value[name]
+            found += (each for name, each in value.items() if name not in _AS_IT_IS)
+
 
 MOST_ASKED = 5
 LONGEST_SCHEMA = 8 * 1024

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from router.llm.schema import portable, restored
 from router.retrieval.index import card
 from router.routing.offer import Offer
 from router.routing.tool_form import form_of, inquiry_of
+from router.tool.mcp.connection import MOST_ENTRIES
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.integration.tool.mcp.conftest import House, Open, program
@@ -146,6 +148,7 @@ def answered(got: Got, call: Reply) -> Reply:
 
 BOMB = gzip.compress(bytes(64 * 1024 * 1024), 1)
 EVENTS = "text/event-stream"
+READS = {"echo": ToolEntry(permission="read")}
 WITHOUT_END = [b"x" * 2**20] * 8
 EMPTY_BLOCKS = [b"\x78\x9c", *[b"\x00\x00\x00\xff\xff" * 200_000] * 8]
 """Of deflate: each takes five bytes and gives none."""
@@ -175,8 +178,7 @@ async def test_an_answer_is_as_long_as_it_is_unpacked(
         [*pieces, asyncio.Event()], status, {"content-type": "application/json"} | headers
     )
     async with WebServer(lambda got: answered(got, never)) as server:
-        reads = {"echo": ToolEntry(permission="read")}
-        entry = ServerEntry(url=f"{server.origin}/mcp", protocol="legacy", tools=reads)
+        entry = ServerEntry(url=f"{server.origin}/mcp", protocol="legacy", tools=READS)
         house = await open_house(it=entry)
         await house.has("it")
         with pytest.raises(ToolError, match=said):
@@ -194,8 +196,32 @@ async def test_events_that_are_packed_end_where_they_end(open_house: Open) -> No
         return answered(got, Reply([sent, b"x", asyncio.Event()], 200, headers))
 
     async with WebServer(packed) as server:
-        reads = {"echo": ToolEntry(permission="read")}
-        entry = ServerEntry(url=f"{server.origin}/mcp", protocol="legacy", tools=reads)
+        entry = ServerEntry(url=f"{server.origin}/mcp", protocol="legacy", tools=READS)
         house = await open_house(it=entry)
         await house.has("it")
         assert await house.call("it__echo", a="x") == "x"
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": [{}] * 20_000},
+        {"content": [{"type": "text", "text": "", "annotations": {"audience": [{}] * 50}}] * 1000},
+        {"content": [], "isError": {str(n): {} for n in range(20_000)}},
+    ],
+)
+async def test_what_is_wrong_in_an_answer_is_said_of_a_part(
+    open_house: Open, result: dict[str, Any]
+) -> None:
+    def wrong(got: Got) -> Reply:
+        id_ = json.loads(got.body).get("id")
+        return answered(got, json_reply({"jsonrpc": "2.0", "id": id_, "result": result}))
+
+    async with WebServer(wrong) as server:
+        entry = ServerEntry(url=f"{server.origin}/mcp", protocol="legacy", tools=READS)
+        house = await open_house(it=entry)
+        await house.has("it")
+        with pytest.raises(ToolError) as refused:
+            await house.call("it__echo", a="x")
+        (errors,) = re.findall(r"(\d+) validation error", str(refused.value))
+        assert int(errors) <= 13 * MOST_ENTRIES
