@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Annotated, Any
 
 from ag_ui import core
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, JsonValue, TypeAdapter, ValidationError
 
 from router.api.approvals import DecisionBody, own_approval
 from router.api.dependencies import Services
@@ -44,12 +44,28 @@ Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 
 _KEY: TypeAdapter[str] = TypeAdapter(Key)
 
+MOST_ENTRIES = 5_000
+"""Messages and their parts: each that is wrong would be a few faults."""
+
+
+def _few(messages: object) -> object:
+    told = messages if isinstance(messages, list) else []
+    parts = [part for each in told if isinstance(each, dict) for part in each.values()]
+    entries = len(told) + sum(len(part) for part in parts if isinstance(part, list))
+    if entries > MOST_ENTRIES:
+        raise ValueError(f"it has {entries} messages and parts; send at most {MOST_ENTRIES}")
+    return messages
+
 
 class RunInput(core.RunAgentInput):
     """The protocol's `RunAgentInput`, with names that aren't without end."""
 
     thread_id: Name
     run_id: Name
+    messages: Annotated[list[core.Message], Field(fail_fast=True), BeforeValidator(_few)]
+    tools: Annotated[list[core.Tool], Field(fail_fast=True)] | None = None
+    context: Annotated[list[core.Context], Field(fail_fast=True)] | None = None
+    resume: Annotated[list[core.ResumeEntry], Field(fail_fast=True)] | None = None
 
     @property
     def message_id(self) -> str:

@@ -228,6 +228,11 @@ REFUSED: dict[str, tuple[Any, int]] = {
     "two answers": ({"resume": [entry(payload=True), entry("form/x", payload={})]}, 422),
     "somebody else's approval": ({"resume": [APPROVED]}, 404),
     "an approval that isn't there": ({"resume": [entry("approval/x/d", "cancelled")]}, 404),
+    "messages without end": ({"messages": [{"role": "user"}] * 9000}, 422),
+    "parts without end": ({"messages": user([{"type": "image"}] * 9000)}, 422),
+    "parts that are none": ({"messages": user([{}] * 4000)}, 422),
+    "tools that are none": ({"tools": [{}] * 9000}, 422),
+    "answers that are none": ({"resume": [{}] * 9000}, 422),
     "too large": ({"messages": user("a" * 1_100_000)}, 413),
     "too deep": (b'{"state":' + b"[" * 40 + b"]" * 40 + b"}", 400),
 }
@@ -240,6 +245,7 @@ async def test_what_is_refused_begins_no_run(alice: FrontEnd, body: Any, status:
         whole = alice.input() | body
     answer = await alice.refused(whole)
     assert (answer.status_code, answer.json()["status"]) == (status, status)
+    assert len(answer.content) < 1024 * 1024
     assert await turns_of(alice) == (0 if status in {409, 429} else NEVER_BEGAN)
 
 
