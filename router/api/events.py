@@ -7,7 +7,7 @@ the last event goes on there. Who doesn't read loses nothing but text, and is in
 
 import asyncio
 import logging
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -17,14 +17,15 @@ from collections.abc import (
     Hashable,
     Iterator,
 )
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Self
 
 from router.api import streams
+from router.api.limits import BUSY_RETRY
 from router.api.streams import Attempts, Part, event, parts_of, replies_in
-from router.domain.errors import FieldProblem, InvalidInput, Unavailable
+from router.domain.errors import FieldProblem, InvalidInput, TooManyRequests, Unavailable
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.progress import Progress
@@ -324,12 +325,35 @@ async def kept(feed: Feed, after: int) -> AsyncIterator[Happened]:
             after = happened.row or after
 
 
+MOST_STREAMS = 100
+"""Of one person in a process: each is a connection, of which everybody has the same."""
+_TOO_MANY = Localised(
+    zh=f"您已打开 {MOST_STREAMS} 个事件流，请先关掉一个",
+    en=f"you follow {MOST_STREAMS} streams already; close one of them",
+)
+
+
 class Hub:
     """Everything that is followed in this process."""
 
     def __init__(self) -> None:
         self._channels: dict[Hashable, Channel] = {}
+        self._streams: Counter[tuple[str, str]] = Counter()
         self._closed = False
+
+    async def counted(
+        self, reader: tuple[str, str], events: AsyncGenerator[bytes]
+    ) -> AsyncGenerator[bytes]:
+        """The events, as one more stream of a reader's; `TooManyRequests` beyond `MOST_STREAMS`."""
+        if self._streams[reader] >= MOST_STREAMS:
+            raise TooManyRequests(_TOO_MANY, retry_after=BUSY_RETRY)
+        self._streams[reader] += 1
+        try:
+            async with aclosing(events):
+                async for one in events:
+                    yield one
+        finally:
+            self._streams -= Counter((reader,))
 
     @asynccontextmanager
     async def following(self, feed: Feed) -> AsyncIterator[HubInbox]:

@@ -83,7 +83,8 @@ async def follow(services: Given, hub: EventHub, record: OwnConversation, after:
     `Last-Event-ID: 0` begins with its first word.
     """
     feed = conversation_feed(services.store.live, services.store.log, record)
-    return await EventStream.begun(Following(hub, feed, after).events())
+    reader = record.tenant, record.owner
+    return await EventStream.begun(hub.counted(reader, Following(hub, feed, after).events()))
 
 
 @router.get("/events", response_class=Response, responses={**_OF_THE_CALLER, **problems()})
@@ -95,4 +96,5 @@ async def follow_caller(services: Given, hub: EventHub, caller: Caller, after: A
     """
     store, besides = services.store, services.offered.look_ups()
     feed = person_feed(store.live, store.log, caller, besides)
-    return await EventStream.begun(Following(hub, feed, after).events())
+    reader = caller.tenant, caller.id
+    return await EventStream.begun(hub.counted(reader, Following(hub, feed, after).events()))

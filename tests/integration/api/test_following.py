@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient, Response
 
+from router.api import events
 from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
 from router.domain.progress import Progress, ProgressPlace, ProgressType, Thinking, ToolCallProgress
 from router.domain.records import LogEntry
@@ -259,3 +260,24 @@ async def test_the_document_tells_of_it(alice: AsyncClient) -> None:
         answer = paths[f"/v1{path}/events"]["get"]["responses"]["200"]
         assert "text/event-stream" in answer["content"]
         assert told in answer["description"]
+
+
+async def test_nobody_takes_all_connections_by_following(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MOST_STREAMS", 2)
+    async with house.reading():
+        async with followed(house.alice, "/v1/events", None):
+            for path in (house.events, "/v1/events"):
+                problem(await house.alice.get(path), 429)
+            bob = {"Authorization": "Bearer bob"}
+            async with house.alice.stream("GET", "/v1/events", headers=bob) as answer:
+                assert answer.status_code == 200
+        async with asyncio.timeout(10):
+            while not await can_follow(house):
+                pass
+
+
+async def can_follow(house: House) -> bool:
+    async with house.alice.stream("GET", house.events) as answer:
+        return answer.status_code == 200
