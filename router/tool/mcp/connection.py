@@ -42,6 +42,7 @@ from pydantic import JsonValue, ValidationError
 from router.documents.http_body import PACKED, bounding
 from router.domain.errors import Elicitation, Unavailable
 from router.domain.loopback import may_be_proxied
+from router.domain.visible_text import one_line
 from router.tool.mcp import keeper
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.untrusted import LONGEST_ERROR, visible, worded_schema, wording
@@ -90,7 +91,7 @@ async def _heard(said: Callable[[str], None]) -> AsyncIterator[TextIO]:
 
     async def listen() -> None:
         async for line in lines:
-            said(visible(line.decode(errors="replace").rstrip(), keeper.LONGEST_SAID))
+            said(one_line(line.decode(errors="replace"), keeper.LONGEST_SAID))
 
     listening = asyncio.create_task(listen())
     try:
@@ -196,14 +197,14 @@ class _Sieve:
         try:
             tool = types.Tool.model_validate(listed, by_name=False)
         except ValidationError as error:
-            self._log.info("a tool is left out: %s", visible(str(error.errors()[0]["msg"]), 200))
+            self._log.info("a tool is left out: %s", one_line(str(error.errors()[0]["msg"]), 200))
             return False
         listed.pop("outputSchema", None)
         why = "" if tool.input_schema.get("type") == "object" else "its arguments are no object"
         if len(json.dumps(listed, ensure_ascii=False)) > LONGEST_TOOL:
             why = f"it is described in more than {LONGEST_TOOL} characters"
         if why:
-            self._log.info("the tool %s is left out: %s", visible(tool.name, 80), why)
+            self._log.info("the tool %s is left out: %s", one_line(tool.name, 80), why)
         return not why
 
 
@@ -405,7 +406,7 @@ class McpConnection:
                 return await question(client)
             except MCPError as error:
                 if self._is_loss(error):
-                    raise Lost(visible(str(error), 200)) from error
+                    raise Lost(one_line(str(error), 200)) from error
                 raise
             except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
                 raise Lost("the connection was closed") from error
@@ -525,7 +526,7 @@ class McpConnection:
         self._log.debug("%s", line)
 
     def _complaint(self) -> str:
-        return f"; it last said: {visible(self._said, 200)}" if self._said else ""
+        return f"; it last said: {one_line(self._said, 200)}" if self._said else ""
 
     def _note_away(
         self, why: str, remedy: str = "it is tried again; `intent-router doctor` says more"
@@ -587,4 +588,4 @@ def _reason(error: BaseException) -> str:
         error = error.exceptions[0]
     if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
         return "it ended before it answered"
-    return visible(str(error), 300) or type(error).__name__
+    return one_line(str(error), 300) or type(error).__name__

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -225,3 +226,14 @@ async def test_what_is_wrong_in_an_answer_is_said_of_a_part(
             await house.call("it__echo", a="x")
         (errors,) = re.findall(r"(\d+) validation error", str(refused.value))
         assert int(errors) <= 13 * MOST_ENTRIES
+
+
+async def test_what_a_server_says_begins_no_line_of_the_log(
+    listed: Listed, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    forged = "x\n2026-11-23 ERROR router: forged\u2028once more"
+    house = await listed(**{forged: {"inputSchema": {"type": "string"}}, "echo": {}})
+    assert "it__echo" in house.tools["it"]
+    assert "forged" in caplog.text
+    assert not [line for line in caplog.messages if "forged" in line and len(line.splitlines()) > 1]
