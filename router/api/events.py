@@ -32,6 +32,7 @@ from router.domain.progress import Progress
 from router.domain.records import ConversationRecord, LogEntry, RecordedTurn
 from router.store.event_log import EventLog
 from router.store.live import Live
+from router.telemetry.metrics import REFUSED
 
 MOST_DIGITS = 18
 """As many as any number has that fits into 64 bits with its sign."""
@@ -346,6 +347,7 @@ class Hub:
     ) -> AsyncGenerator[bytes]:
         """The events, as one more stream of a reader's; `TooManyRequests` beyond `MOST_STREAMS`."""
         if self._streams[reader] >= MOST_STREAMS:
+            REFUSED.labels("user_streams").inc()
             raise TooManyRequests(_TOO_MANY, retry_after=BUSY_RETRY)
         self._streams[reader] += 1
         try:
