@@ -30,7 +30,7 @@ _TRIES, _PAUSE = 100, 0.02
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """A group of one run, below one of ours."""
+    """A group of one run, below one of ours; its name says which process of ours made it."""
 
     place: Path
 
@@ -38,7 +38,7 @@ class ControlGroup:
     def of(cls, most: int) -> Self | None:
         """One whose processes have `most` bytes together; None where none can be made."""
         for parent in divisible():
-            group = cls(parent / f"{PREFIX}{secrets.token_hex(8)}")
+            group = cls(parent / f"{PREFIX}{os.getpid()}-{secrets.token_hex(8)}")
             with suppress(OSError):
                 group.place.mkdir()
                 if group._bounded(most):
