@@ -140,11 +140,13 @@ def backtracking(sources: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 
 
 def _of_module(path: str, source: str) -> Iterator[tuple[str, int]]:
-    tree = ast.parse(source)
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.args]
+    if "import re\n" not in source:
+        return
+    nodes = list(ast.walk(ast.parse(source)))
+    calls = [n for n in nodes if isinstance(n, ast.Call) and n.args]
     module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-    named = {id(n.value): n.targets[0] for n in ast.walk(tree) if isinstance(n, ast.Assign)}
-    attributes = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
+    named = {id(n.value): n.targets[0] for n in nodes if isinstance(n, ast.Assign)}
+    attributes = [n for n in nodes if isinstance(n, ast.Attribute)]
     for call in (one for one in calls if ast.unparse(one.func) in FUNCTIONS):
         name = ast.unparse(named.get(id(call), call.args[0]))
         asked = ast.unparse(call.func).removeprefix("re.")

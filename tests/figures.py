@@ -165,6 +165,8 @@ def classes(sources: dict[str, str]) -> Iterator[str]:
 
 def lines_with(words: re.Pattern[str], source: str, path: str) -> Iterator[Named]:
     """Lines of code that hold such a word; docstrings and comments are none."""
+    if not words.search(source):
+        return
     holders = (
         n
         for n in ast.walk(ast.parse(source))
