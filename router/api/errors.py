@@ -20,7 +20,7 @@ MEDIA_TYPE = "application/problem+json"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CHALLENGE = 'Bearer realm="intent-router"'
 
-ALWAYS_POSSIBLE = (401, 413, 422, 429, 503)
+ALWAYS_POSSIBLE = (401, 408, 413, 422, 429, 503)
 
 STATUS: dict[type[errors.RouterError], int] = {
     errors.InvalidInput: 422,

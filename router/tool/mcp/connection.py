@@ -370,10 +370,13 @@ class McpConnection:
         if self.entry.lacks:
             self._note_away(self.entry.lacks, "then start again")
             return
-        wait = FIRST_WAIT
+        wait, this = FIRST_WAIT, asyncio.current_task()
         while True:
             began = monotonic()
             why = await self._session()
+            if this is not None and this.cancelling():
+                # What fails while it is cancelled ends as its failure: a task group says so.
+                raise asyncio.CancelledError
             self._note_away(why)
             wait = FIRST_WAIT if monotonic() - began > STEADY else wait
             await asyncio.sleep(wait * random.uniform(0.75, 1.25))  # noqa: S311 - spreads starts

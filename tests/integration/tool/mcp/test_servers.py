@@ -6,7 +6,10 @@ import os
 import re
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -18,7 +21,7 @@ from router.flow.catalog import Catalog
 from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
 from router.skill.skill import SkillCatalog
-from router.tool.mcp.connection import Away
+from router.tool.mcp.connection import Away, McpConnection
 from router.tool.mcp.file import ServerEntry, ToolEntry, load_servers
 from router.tool.mcp.tools import EXTRAS
 from router.tool.registry import Registry
@@ -139,6 +142,29 @@ async def test_looking_at_a_server_says_what_is_wrong_with_it(open_house: Open) 
         "absent": "there is no program 'no-such-program-here' that could be started",
         "nobody": "All connection attempts failed",
     }
+
+
+async def test_a_session_that_breaks_while_it_is_cancelled_is_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened = asyncio.Event()
+
+    @asynccontextmanager
+    async def breaking(_: McpConnection) -> AsyncIterator[Any]:
+        try:
+            opened.set()
+            yield await asyncio.Future()
+        except asyncio.CancelledError:
+            raise BrokenPipeError from None
+
+    async def unchanged() -> None: ...
+
+    monkeypatch.setattr(McpConnection, "_opened", breaking)
+    running = asyncio.create_task(McpConnection("it", program(), {}, unchanged).run())
+    await opened.wait()
+    running.cancel()
+    await asyncio.wait([running], timeout=PATIENCE)
+    assert running.cancelled()
 
 
 async def test_a_server_that_lacks_a_variable_is_away_and_the_others_are_there(
