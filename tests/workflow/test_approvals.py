@@ -166,13 +166,13 @@ async def test_an_operator_says_not_who_decides_their_own_request(
     alice = (await person(parts, "alice")).also(frozenset({"operator"}))
     others = [one for one in parts.directory.everyone() if one.id != "alice"]
     house = replace(parts, directory=FileDirectory([alice, *others]))
-    passed_on = {"instead_of": "bob", "to": "frank"}
+    passed_on = {"instead_of": "bob", "to": "gina"}
     async with desk(real_client, house) as d:
-        for user, status, waits in (("alice", 403, "bob"), ("olga", 200, "frank")):
+        for user, status, waits in (("alice", 403, "bob"), ("olga", 200, "gina")):
             path, who = f"/v1/flow-runs/{d.run}/reassign", {"Authorization": f"Bearer {user}"}
             answer = await d.http.post(path, json=passed_on, headers=who)
             assert answer.status_code == status, answer.text
-            assert [one for one in ("bob", "frank") if await d.waiting(one)] == [waits]
+            assert [one for one in ("bob", "gina") if await d.waiting(one)] == [waits]
 
 
 async def test_whoever_stands_in_is_asked_and_both_are_in_the_history(opened: Desks) -> None:
