@@ -159,9 +159,10 @@ export function chat(page) {
   async function begun({ conversation: id }) {
     if (conversation !== null) return;
     page.went(`#/c/${id}`);
+    await tray.move(place(id));
+    // Last, for somebody may be typing: from here to the new place nothing is waited for.
     keepTyped(place(id), typed(place(null)));
     keepTyped(place(null), "");
-    await tray.move(place(id));
     await show(id);
   }
 

@@ -141,6 +141,7 @@ async def test_what_every_object_has_is_no_section_and_no_button(
         await expect(gina.page.get_by_role("alert")).to_be_empty()
         await gina.say(name)
         await expect(gina.page.locator("li.user p").last).to_have_text(name)
+        await expect(gina.page).to_have_url(re.compile("#/c/"))
 
 
 def waiting(numbers: range) -> list[dict[str, Any]]:
