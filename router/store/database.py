@@ -15,7 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event, inspect, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    delete,
+    event,
+    insert,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
@@ -35,6 +49,7 @@ class Migrations:
     """One set of tables: the folder of its Alembic environment, and where its version is kept.
 
     `head`, the newest revision, is kept here so that a current database costs one query at start.
+    Revisions are numbers of four digits, so that a newer one is the greater text.
     """
 
     folder: Path
@@ -44,19 +59,41 @@ class Migrations:
 
 ROUTER = Migrations(Path(__file__).parent / "migrations", "alembic_version_router", "0001")
 
+_LOWEST = Table(
+    "alembic_lowest",
+    MetaData(),
+    Column("version_table", Text, primary_key=True),
+    Column("lowest", Text, nullable=False),
+)
+"""The oldest revision whose program can work with the tables as they are, beside each version."""
 
-def is_current(connection: Connection, migrations: Migrations) -> bool:
-    """True where the database has the newest revision of these tables."""
+
+def is_usable(connection: Connection, migrations: Migrations) -> bool:
+    """True where this program can work with these tables: they are its own, or only add to them.
+
+    So the release before goes on, and starts again, beside one that has migrated already.
+    """
     if not inspect(connection).has_table(migrations.version_table):
         return False
-    found = connection.execute(text(f"SELECT version_num FROM {migrations.version_table}"))  # noqa: S608 - a constant of ours
-    return found.scalar() == migrations.head
+    found = connection.scalar(text(f"SELECT version_num FROM {migrations.version_table}"))  # noqa: S608 - a constant of ours
+    if found is None or found <= migrations.head:
+        return bool(found == migrations.head)
+    if not inspect(connection).has_table(_LOWEST.name):
+        return False
+    noted = select(_LOWEST.c.lowest).where(_LOWEST.c.version_table == migrations.version_table)
+    lowest = connection.scalar(noted)
+    return lowest is not None and lowest <= migrations.head
 
 
 def upgrade(connection: Connection, migrations: Migrations) -> None:
-    """Run what is missing, within the transaction that `connection` has open."""
+    """Run what is missing, within the transaction that `connection` has open.
+
+    Raises:
+        MisconfiguredError: the tables are a newer program's, and more than added to.
+    """
     from alembic import command
     from alembic.config import Config
+    from alembic.script import ScriptDirectory
     from alembic.util import CommandError
 
     config = Config()
@@ -72,6 +109,14 @@ def upgrade(connection: Connection, migrations: Migrations) -> None:
             f"{migrations.head}: {error}; where a newer version of this program made them, "
             "run that version"
         ) from error
+    newest = ScriptDirectory.from_config(config).get_revision(migrations.head)
+    _note_lowest(connection, migrations.version_table, newest.module.lowest)
+
+
+def _note_lowest(connection: Connection, version_table: str, lowest: str) -> None:
+    _LOWEST.create(connection, checkfirst=True)
+    connection.execute(delete(_LOWEST).where(_LOWEST.c.version_table == version_table))
+    connection.execute(insert(_LOWEST).values(version_table=version_table, lowest=lowest))
 
 
 def run_environment(tables: MetaData) -> None:
@@ -252,14 +297,15 @@ class Database:
     async def migrate(self, migrations: Migrations = ROUTER) -> None:
         """Bring the tables up to date; where they are, this is one query. Several may at once.
 
-        Raises `MisconfiguredError` where the database was made by a newer version of this program.
+        Raises `MisconfiguredError` where a newer version of this program made the tables, and did
+        more than add to them.
         """
 
         def bring_up_to_date(connection: Connection) -> None:
-            self.serialise(connection, migrations.version_table)
+            self.serialise(connection, migrations.version_table, _LOWEST.name)
             upgrade(connection, migrations)
 
-        if not await self.read(lambda connection: is_current(connection, migrations)):
+        if not await self.read(lambda connection: is_usable(connection, migrations)):
             await self.write(bring_up_to_date)
 
     async def scrub(self) -> None:

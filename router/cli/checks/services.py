@@ -16,7 +16,7 @@ from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused,
 from router.runtime.composition import SERVERS
 from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
 from router.settings import ModelAccess, Settings
-from router.store.database import ROUTER, Database, is_current
+from router.store.database import ROUTER, Database, is_usable
 from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry
@@ -35,7 +35,7 @@ async def database(settings: Settings) -> str:
     database = Database(settings.database_url)
     try:
         async with asyncio.timeout(SECONDS):
-            current = await database.read(lambda connection: is_current(connection, ROUTER))
+            current = await database.read(lambda connection: is_usable(connection, ROUTER))
     except TimeoutError:
         raise Unavailable(
             f"the database {database} doesn't answer: see that it runs and that "

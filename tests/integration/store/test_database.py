@@ -28,7 +28,7 @@ async def test_the_migrations_make_exactly_the_tables_in_use(database: Database)
     def differences(connection: Connection) -> list[object]:
         context = MigrationContext.configure(connection)
         found = compare_metadata(context, tables.metadata)
-        return [d for d in found if "alembic_version" not in str(d)]
+        return [d for d in found if "alembic_" not in str(d)]
 
     assert await database.read(differences) == []
 
@@ -48,10 +48,31 @@ async def test_migrating_twice_and_at_once_is_harmless(database_url: str) -> Non
         await database.dispose()
 
 
-async def test_a_database_of_a_newer_version_is_refused(database: Database) -> None:
-    await database.write(
-        lambda c: c.execute(text("UPDATE alembic_version_router SET version_num = '9999'"))
+async def made_newer(database: Database, lowest: str) -> None:
+    """As a release leaves it whose tables every program from `lowest` on can work with."""
+
+    def changed(connection: Connection) -> None:
+        connection.execute(text("UPDATE alembic_version_router SET version_num = '9999'"))
+        where = {"lowest": lowest, "table": ROUTER.version_table}
+        noted = "UPDATE alembic_lowest SET lowest = :lowest WHERE version_table = :table"
+        connection.execute(text(noted), where)
+
+    await database.write(changed)
+
+
+async def test_tables_that_a_newer_version_only_added_to_are_used_as_they_are(
+    database: Database,
+) -> None:
+    await made_newer(database, lowest=ROUTER.head)
+    await database.migrate()
+    kept = await database.read(
+        lambda c: c.scalar(text("SELECT version_num FROM alembic_version_router"))
     )
+    assert kept == "9999"
+
+
+async def test_tables_that_a_newer_version_changed_are_refused(database: Database) -> None:
+    await made_newer(database, lowest="9998")
     with pytest.raises(MisconfiguredError, match=r"9999.*newer version"):
         await database.migrate()
 

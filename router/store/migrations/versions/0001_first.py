@@ -11,6 +11,8 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
+lowest = "0001"
+"""The oldest revision whose program can work with these tables: see CONTRIBUTING.md."""
 
 _SEQUENCE = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 _MOMENT = sa.DateTime(timezone=True)
