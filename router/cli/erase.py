@@ -136,6 +136,11 @@ def _check(tenant: str, person: str, there: Holdings, executions: int, *, confir
             f"requests of others wait for {person}'s decision ({', '.join(there.awaited)}): "
             "have an operator reassign them first"
         )
+    if there.on_hold:
+        raise Conflict(
+            f"a legal hold keeps what is {person}'s ({'; '.join(there.on_hold)}): nothing was "
+            "erased; `intent-router legal-hold release` ends it, if it may end"
+        )
     if not confirmed:
         raise Forbidden(
             f"this can't be undone: of {person} of tenant {tenant} there would be erased: "

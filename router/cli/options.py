@@ -66,25 +66,23 @@ def person(settings: Settings, user: str, tenant: str = DEFAULT_TENANT) -> Princ
     return everyone[user]
 
 
-async def noted(
-    trail: AuditTrail, tenant: str, act: Act, subject: str = "", detail: str = ""
-) -> None:
-    """Add the line; `Unavailable` where it can't be added, and then it may not be done."""
+def shell_account() -> str:
+    """Who types: `shell:` and the account."""
     number = os.getuid()
     try:
         account = pwd.getpwuid(number).pw_name
     except KeyError:  # a container gave it no name
         account = str(number)
-    deed = AuditEntry(
-        id=fresh_id(),
-        tenant=tenant,
-        at=datetime.now(UTC),
-        who=f"{SHELL}{account}",
-        act=act,
-        subject=subject,
-        detail=detail,
-    )
-    await trail.note(deed)
+    return f"{SHELL}{account}"
+
+
+async def noted(
+    trail: AuditTrail, tenant: str, act: Act, subject: str = "", detail: str = ""
+) -> None:
+    """Add the line; `Unavailable` where it can't be added, and then it may not be done."""
+    about = {"who": shell_account(), "act": act, "subject": subject, "detail": detail}
+    line = {"id": fresh_id(), "tenant": tenant, "at": datetime.now(UTC), **about}
+    await trail.note(AuditEntry.model_validate(line))
 
 
 def moment(written: str | None, timezone: str) -> datetime:

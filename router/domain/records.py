@@ -334,6 +334,9 @@ Act = Literal[
     "person.sign_in",
     "person.speak_for",
     "person.erase",
+    "legal_hold.place",
+    "legal_hold.release",
+    "conversations.expire",
     "conversations.export",
 ]
 ACTS: tuple[Act, ...] = get_args(Act)
@@ -355,6 +358,9 @@ TITLES: dict[Act, Localised] = {
     "person.sign_in": Localised(zh="免密登录（dev）", en="signed in without a proof (dev)"),
     "person.speak_for": Localised(zh="服务账号代人发言", en="spoke for a person, as a service"),
     "person.erase": Localised(zh="删除一个人的数据", en="erased a person"),
+    "legal_hold.place": Localised(zh="设为依法保留", en="placed a legal hold"),
+    "legal_hold.release": Localised(zh="解除依法保留", en="released a legal hold"),
+    "conversations.expire": Localised(zh="确认清理到期内容", en="had much expire at once"),
     "conversations.export": Localised(zh="导出对话", en="exported what people said"),
 }
 

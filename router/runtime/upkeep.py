@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from router.directory.sources import LiveDirectory
-from router.domain.errors import DefinitionError, RouterError
+from router.domain.errors import Conflict, DefinitionError, RouterError
 from router.retrieval.vector_cache import VectorFile, VectorMemory
 from router.runtime.composition import VECTORS, Parts, assembled
 from router.runtime.definitions import check_versions, load_catalog, taken_up
 from router.settings import Settings
+from router.telemetry.metrics import EXPIRY_REFUSED
 from router.tool.kinds import ToolSource
 
 _log = logging.getLogger("router.tools")
@@ -135,13 +136,17 @@ async def _skill_files_tidied(parts: Parts) -> None:
 
 
 async def _expired(parts: Parts) -> None:
-    while parts.settings.retention_days is not None:
-        before = datetime.now(UTC) - timedelta(days=parts.settings.retention_days)
+    while (days := parts.settings.retention_days) is not None:
         try:
-            gone = await parts.store.retention.expire(before)
+            gone = await parts.store.retention.expire(days)
             _store_log.info("%s conversations have expired", gone)
+        except Conflict as error:
+            EXPIRY_REFUSED.set(1)
+            _store_log.error("nothing expires: %s", error)
         except RouterError as error:
             _store_log.warning("nothing expires yet: %s", error)
+        else:
+            EXPIRY_REFUSED.set(0)
         await asyncio.sleep(TIDIED_EVERY.total_seconds())
 
 

@@ -57,7 +57,7 @@ class Migrations:
     head: str
 
 
-ROUTER = Migrations(Path(__file__).parent / "migrations", "alembic_version_router", "0001")
+ROUTER = Migrations(Path(__file__).parent / "migrations", "alembic_version_router", "0002")
 
 _LOWEST = Table(
     "alembic_lowest",

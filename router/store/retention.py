@@ -1,4 +1,4 @@
-"""What is kept no longer: by age, or because a person is erased.
+"""What is kept no longer, by age or because a person is erased, and what a legal hold keeps.
 
 Conversations, files and news of who is erased are deleted. Runs and approvals stay, with a
 pseudonym for the person and without anything that anybody wrote in them.
@@ -7,8 +7,8 @@ pseudonym for the person and without anything that anybody wrote in them.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
 
 from sqlalchemy import (
     ColumnElement,
@@ -24,35 +24,107 @@ from sqlalchemy import (
     func,
     or_,
     select,
+    type_coerce,
     update,
 )
 
+from router.domain.errors import Conflict
 from router.domain.messages import ENDED
+from router.domain.records import Record
 from router.store import tables
 from router.store.database import Aggregate, Database
+from router.store.tables import records, to_row, upsert
 
 _conversations = tables.conversations
 _log = tables.log
 _boxes = tables.mailboxes
+_holds = tables.legal_holds
 _AT_ONCE = 500
 """Conversations of one transaction."""
 
-_AGED: tuple[tuple[Table, str], ...] = (
-    (tables.results, "kept_at"),
-    (tables.keys, "claimed_at"),
-    (tables.log, "at"),
+_AGED: tuple[tuple[Table, str, str], ...] = (
+    (tables.results, "kept_at", "owner"),
+    (tables.keys, "claimed_at", "user"),
+    (tables.log, "at", "recipient"),
 )
-"""What goes by its own age, and the column that says it."""
+"""What goes by its own age, the column that says it, and whose it is."""
+
+
+_SHARE = 0.1
+_FEW = 20
+"""What may always go at once, of each kind: a share of twelve says nothing."""
+
+
+class LegalHold(Record):
+    """Why nothing of a person, or of a run and what was said and handed in for it, may go."""
+
+    kind: Literal["person", "run"]
+    subject: str
+    """A user id, or a run's public id; either need not be known here."""
+    reason: str
+    placed_by: str
+    placed_at: datetime
+
+
+class LegalHolds(Aggregate):
+    """What retention and erasing leave alone until it is released."""
+
+    async def place(self, tenant: str, hold: LegalHold) -> None:
+        """Keep it from now on; a hold on the same is replaced."""
+        row = to_row(hold, tenant=tenant)
+        placed = upsert(self._database.insert(_holds), _holds)
+        await self._database.write(lambda connection: connection.execute(placed, row))
+
+    async def release(self, tenant: str, kind: str, subject: str) -> bool:
+        """Let it go its way again; False where there was no hold."""
+        gone = delete(_holds).filter_by(tenant=tenant, kind=kind, subject=subject)
+        return bool(await self._database.write(lambda c: c.execute(gone).rowcount))
+
+    async def listed(self, tenant: str) -> list[LegalHold]:
+        """All of the tenant's, the newest first."""
+        ordered = select(_holds).filter_by(tenant=tenant).order_by(_holds.c.placed_at.desc())
+        return await records(self._database, LegalHold, ordered)
+
+
+def _of_held_person(tenant: ColumnElement[Any], person: ColumnElement[Any]) -> ColumnElement[bool]:
+    same = (_holds.c.tenant == tenant, _holds.c.kind == "person", _holds.c.subject == person)
+    return exists().where(*same)
+
+
+def _of_held_run(tenant: ColumnElement[Any], run: ColumnElement[Any]) -> ColumnElement[bool]:
+    same = (_holds.c.tenant == tenant, _holds.c.kind == "run", _holds.c.subject == run)
+    return exists().where(*same)
+
+
+def _of_held_conversation(table: Table, column: str) -> ColumnElement[bool]:
+    """True where the row's conversation is a held person's, or a held run was begun in it."""
+    runs, talks = tables.runs.alias(), _conversations.alias()
+    here, there = table.c.tenant, table.c[column]
+    begun = exists().where(
+        runs.c.tenant == here, runs.c.conversation == there, _of_held_run(here, runs.c.id)
+    )
+    own = exists().where(
+        talks.c.tenant == here, talks.c.id == there, _of_held_person(here, talks.c.owner)
+    )
+    return or_(begun, own)
 
 
 class Retention(Aggregate):
     """What makes the house forget."""
 
-    async def expire(self, before: datetime) -> int:
-        """Delete what nothing has happened to since then; how many conversations that were.
+    async def expire(self, days: int, *, confirmed: bool = False) -> int:
+        """Delete what nothing has happened to for so long; how many conversations that were.
 
-        A conversation stays as long as a run begun in it goes on, a file as long as one has it.
+        By the clock of the database, which is one for all processes. A conversation stays as long
+        as a run begun in it goes on, a file as long as one has it, and both while on legal hold.
+
+        Raises:
+            Conflict: more would go at once than goes in three days as a rule, and more than a
+                tenth; nothing has gone. A clock or the setting is wrong, or it is `confirmed`.
         """
+        before = await self._database.read(_now) - timedelta(days=days)
+        if not confirmed:
+            await self._database.read(lambda c: _check_share(c, before, days))
         gone = 0
         while some := await self._database.write(lambda c: _silent_ones(c, before)):
             gone += some
@@ -60,7 +132,30 @@ class Retention(Aggregate):
         return gone
 
 
-def _silent_ones(connection: Connection, before: datetime) -> int:
+def _now(connection: Connection) -> datetime:
+    return connection.scalar(select(type_coerce(func.now(), tables.MomentType))) or datetime.now(
+        UTC
+    )
+
+
+def _check_share(connection: Connection, before: datetime, days: int) -> None:
+    """Refuse what no day does, where things come and go evenly: a day's share is 1 / (days + 1)."""
+    most = max(_SHARE, 3 / (days + 1))
+    own_age = {tables.files: "at"} | {table: moment for table, moment, _ in _AGED}
+    for table in (_conversations, *own_age):
+        old = _silent(before) if table is _conversations else table.c[own_age[table]] < before
+        there = connection.scalar(select(func.count()).select_from(table)) or 0
+        due = connection.scalar(select(func.count()).select_from(table).where(old)) or 0
+        if due > max(_FEW, most * there):
+            raise Conflict(
+                f"{due} of {there} rows of {table.name} are older than {days} days: nothing was "
+                "deleted; see that the database's clock and ROUTER_RETENTION_DAYS are right, then "
+                "run `intent-router expire --yes`"
+            )
+
+
+def _silent(before: datetime) -> ColumnElement[bool]:
+    """True of a conversation in which nothing has happened since, and nothing goes on."""
     here = (_log.c.tenant == _conversations.c.tenant, _log.c.conversation == _conversations.c.id)
     runs = tables.runs
     going_on = and_(
@@ -68,13 +163,17 @@ def _silent_ones(connection: Connection, before: datetime) -> int:
         runs.c.conversation == _conversations.c.id,
         runs.c.status.not_in(sorted(ENDED)),
     )
-    silent = (
-        select(_conversations.c.tenant, _conversations.c.id)
-        .where(_conversations.c.created_at < before)
-        .where(~exists().where(*here, _log.c.at >= before), ~exists().where(going_on))
-        .limit(_AT_ONCE)
+    return and_(
+        _conversations.c.created_at < before,
+        ~exists().where(*here, _log.c.at >= before),
+        ~exists().where(going_on),
+        ~_of_held_conversation(_conversations, "id"),
     )
-    found = connection.execute(silent).all()
+
+
+def _silent_ones(connection: Connection, before: datetime) -> int:
+    silent = select(_conversations.c.tenant, _conversations.c.id).where(_silent(before))
+    found = connection.execute(silent.limit(_AT_ONCE)).all()
     for tenant in {row.tenant for row in found}:
         _delete_conversations(connection, tenant, [r.id for r in found if r.tenant == tenant])
     return len(found)
@@ -94,16 +193,19 @@ def _delete_conversations(connection: Connection, tenant: str, ids: Iterable[str
 
 
 def _aged(connection: Connection, before: datetime) -> None:
-    for table, moment in _AGED:
-        connection.execute(delete(table).where(table.c[moment] < before))
+    for table, moment, person in _AGED:
+        kept = _of_held_person(table.c.tenant, table.c[person])
+        if table is _log:
+            kept = or_(kept, _of_held_conversation(_log, "conversation"))
+        connection.execute(delete(table).where(table.c[moment] < before, ~kept))
     runs, files, shown = tables.runs, tables.files, tables.run_files
-    needed = select(runs.c.files).where(runs.c.status.not_in(sorted(ENDED)))
-    in_use = {file for row in connection.scalars(needed) for file in row}
-    old = [
-        row
-        for row in connection.execute(select(files.c.tenant, files.c.id).where(files.c.at < before))
-        if row.id not in in_use
-    ]
+    kept_run = or_(runs.c.status.not_in(sorted(ENDED)), _of_held_run(runs.c.tenant, runs.c.id))
+    in_use = {
+        file for row in connection.scalars(select(runs.c.files).where(kept_run)) for file in row
+    }
+    kept = _of_held_person(files.c.tenant, files.c.owner)
+    aged = select(files.c.tenant, files.c.id).where(files.c.at < before, ~kept)
+    old = [row for row in connection.execute(aged) if row.id not in in_use]
     for row in old:
         here = {"tenant": row.tenant}
         connection.execute(delete(shown).filter_by(file=row.id, **here))
@@ -134,6 +236,8 @@ class Holdings:
     """Approvals that wait for their decision in requests of others."""
     named: Sequence[str]
     """Runs of others that go on and know the person, by public id."""
+    on_hold: Sequence[str] = ()
+    """Legal holds that keep something of theirs, each as `kind subject: reason`."""
 
 
 class PersonErasure:
@@ -182,7 +286,20 @@ class PersonErasure:
             workflows=[*(f"conversation/{self._tenant}/{c}" for c in conversations), *workflows],
             awaited=connection.scalars(awaited).all(),
             named=connection.scalars(named).all(),
+            on_hold=[
+                f"{hold.kind} {hold.subject}: {hold.reason}"
+                for hold in connection.execute(self._holds())
+            ],
         )
+
+    def _holds(self) -> Select[Any]:
+        """On themselves, on a run of theirs, and on one that knows them."""
+        runs = tables.runs
+        own = and_(_holds.c.kind == "person", _holds.c.subject == self._person)
+        theirs = or_(runs.c.requester == self._person, self._mentioned())
+        known = select(runs.c.id).where(runs.c.tenant == self._tenant, theirs)
+        of_run = and_(_holds.c.kind == "run", _holds.c.subject.in_(known))
+        return select(_holds).where(_holds.c.tenant == self._tenant, or_(own, of_run))
 
     def _count(self, connection: Connection, table: Table, column: str) -> int:
         query = select(func.count()).select_from(table).where(*self._theirs(table, column))

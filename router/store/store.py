@@ -11,7 +11,7 @@ from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.live import InProcessLive, Live, PostgresLive
-from router.store.retention import Retention
+from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
 
 
@@ -36,6 +36,7 @@ class Store:
         self.results = Results(database)
         self.files = Files(database)
         self.retention = Retention(database)
+        self.legal_holds = LegalHolds(database)
         self.mailboxes = Mailboxes(database)
         self.flow_versions = FlowVersions(database)
         self.skill_files = SkillFiles(database)

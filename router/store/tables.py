@@ -312,6 +312,15 @@ mailboxes = Table(
     PrimaryKeyConstraint("tenant", "platform", "kind", "subject"),
 )
 
+# What retention and erasing leave alone until somebody says that they may.
+legal_holds = Table(
+    "legal_holds",
+    metadata,
+    *texts("tenant", "kind", "subject", "reason", "placed_by"),
+    required("placed_at", MomentType),
+    PrimaryKeyConstraint("tenant", "kind", "subject"),
+)
+
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 

@@ -41,6 +41,9 @@ BACKLOG = Gauge(
     "router_backlog_age_seconds",
     "How long the oldest task has waited for a worker, last looked at.",
 )
+EXPIRY_REFUSED = Gauge(
+    "router_expiry_refused", "1 while too much would expire at once, and so nothing does."
+)
 STREAMS = Gauge("router_event_streams", "Readers of server-sent events.")
 CONVERSATIONS = Gauge("router_open_conversations", "Conversations that Temporal keeps open.")
 APPROVALS = Gauge("router_approvals_waiting", "Approvals that wait for a decision.")

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
@@ -38,6 +39,43 @@ def test_the_head_that_is_written_down_is_the_newest_revision() -> None:
     config.set_main_option("script_location", str(ROUTER.folder))
     config.set_main_option("path_separator", "os")
     assert ScriptDirectory.from_config(config).get_current_head() == ROUTER.head
+
+
+REVISIONS = sorted(ROUTER.folder.glob("versions/0*.py"))
+
+
+def shape(connection: Connection) -> dict[tuple[str, str], tuple[str, bool]]:
+    """Of each column its type, and whether an insert that doesn't know it succeeds."""
+    looked, found = inspect(connection), {}
+    for table in looked.get_table_names():
+        for column in looked.get_columns(table):
+            unknown = column["nullable"] or column["default"] is not None
+            found[table, column["name"]] = (str(column["type"]), unknown)
+    return found
+
+
+@pytest.mark.parametrize("file", REVISIONS[1:], ids=lambda file: file.stem)
+async def test_a_revision_that_the_program_before_can_work_with_only_adds(
+    database_url: str, file: Path
+) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(ROUTER.folder))
+    config.set_main_option("path_separator", "os")
+    revision = ScriptDirectory.from_config(config).get_revision(file.stem[:4])
+    database = Database(database_url)
+
+    def migrated(connection: Connection, to: str) -> dict[tuple[str, str], tuple[str, bool]]:
+        config.attributes.update(connection=connection, version_table=ROUTER.version_table)
+        command.upgrade(config, to)
+        return shape(connection)
+
+    before = await database.write(lambda c: migrated(c, revision.module.lowest))
+    after = await database.write(lambda c: migrated(c, revision.revision))
+    await database.dispose()
+    tables = {table for table, _ in before}
+    added = {where: how for where, how in after.items() if where not in before}
+    assert {where: after.get(where) for where in before} == before
+    assert [w for w, (_, unknown) in added.items() if w[0] in tables and not unknown] == []
 
 
 async def test_migrating_twice_and_at_once_is_harmless(database_url: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, Row, delete, select, text, update
 from sqlalchemy.exc import DBAPIError
 
+from router.domain.errors import Conflict
 from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.domain.records import (
@@ -26,7 +27,7 @@ from router.domain.records import (
 )
 from router.store import tables
 from router.store.database import Database
-from router.store.retention import PersonErasure
+from router.store.retention import LegalHold, PersonErasure
 from router.store.store import Store
 from tests.integration.store import test_store
 
@@ -207,11 +208,16 @@ async def test_what_is_deleted_is_gone(store: Store, database: Database, databas
     assert WORDS.encode() not in content
 
 
+TODAY = datetime.now(UTC)
+"""As the database's clock has it, which is not for a test to set."""
+AGED = TODAY - timedelta(days=400)
+
+
 async def test_what_has_been_silent_for_too_long_goes(store: Store, database: Database) -> None:
-    await furnish(store, "alice", LONG_AGO)
-    await store.log.append("default", [said("alice", "still here", LONG_AGO)])
-    assert await store.retention.expire(LONG_AGO - timedelta(days=1)) == 0
-    assert await store.retention.expire(NOW - timedelta(days=30)) == 1
+    await furnish(store, "alice", AGED)
+    await store.log.append("default", [said("alice", "still here", AGED)])
+    assert await store.retention.expire(401) == 0
+    assert await store.retention.expire(399) == 1
     assert await store.conversations.find("default", "of-alice") is None
     assert await store.conversations.load_snapshot("default", "of-alice") is None
     assert await store.log.transcript("default", "of-alice", None, 10) == []
@@ -220,16 +226,50 @@ async def test_what_has_been_silent_for_too_long_goes(store: Store, database: Da
 
 
 async def test_what_is_in_use_stays(store: Store) -> None:
-    await furnish(store, "alice", LONG_AGO)
+    await furnish(store, "alice", AGED)
     going_on = run("r3", "alice", "waiting_approval", files={"file-alice": "a.pdf"})
     await store.runs.publish(going_on, [approval(going_on, "bob", None)])
-    await furnish(store, "frank", LONG_AGO)
-    await store.log.append("default", [said("frank", "a word of today")])
-    assert await store.retention.expire(NOW - timedelta(days=30)) == 0
+    await furnish(store, "frank", AGED)
+    await store.log.append("default", [said("frank", "a word of today", TODAY)])
+    assert await store.retention.expire(30) == 0
     assert await store.conversations.find("default", "of-alice") is not None
     assert await store.files.find("default", "file-alice") is not None
     (left,) = await store.log.transcript("default", "of-frank", None, 10)
     assert left.data["text"] == "a word of today"
+
+
+async def test_a_run_that_would_delete_most_of_the_house_deletes_nothing(store: Store) -> None:
+    for number in range(25):
+        record = {"id": f"c{number}", "tenant": "default", "owner": "alice", "locale": "zh"}
+        created = ConversationRecord.model_validate({**record, "created_at": AGED})
+        await store.conversations.create(created)
+    with pytest.raises(Conflict, match=r"25 of 25 rows of conversations .* expire --yes"):
+        await store.retention.expire(365)
+    assert await store.conversations.find("default", "c0") is not None
+    assert await store.retention.expire(365, confirmed=True) == 25
+
+
+@pytest.mark.parametrize(("kind", "subject"), [("person", "alice"), ("run", "run-alice")])
+async def test_what_is_on_legal_hold_stays_until_it_is_released(
+    store: Store, database: Database, kind: Any, subject: str
+) -> None:
+    await furnish(store, "alice", AGED)
+    await furnish(store, "frank", AGED)
+    shown = run("run-alice", "alice", files={"file-alice": "a.pdf"}, events=6)
+    await store.runs.publish(shown, [])
+    why = LegalHold(kind=kind, subject=subject, reason="case 7", placed_by="olga", placed_at=TODAY)
+    await store.legal_holds.place("default", why)
+    assert await store.retention.expire(30) == 1
+    (left,) = await store.log.transcript("default", "of-alice", None, 10)
+    assert left.data["text"] == WORDS
+    assert await store.files.find("default", "file-alice") is not None
+    assert await store.files.find("default", "file-frank") is None
+    held = await PersonErasure(database, "default", "alice").holdings()
+    assert held.on_hold == [f"{kind} {subject}: case 7"]
+    assert (await PersonErasure(database, "default", "erin").holdings()).on_hold == []
+    assert await store.legal_holds.release("default", kind, subject)
+    assert await store.retention.expire(30) == 1
+    assert await store.files.find("default", "file-alice") is None
 
 
 trail = tables.audit_trail
