@@ -6,6 +6,7 @@ would be worse than one that refuses to start.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -98,6 +99,23 @@ class PersonEntry(BaseModel):
         return Principal(**fields, roles=frozenset({EVERYONE, *self.roles}))
 
 
+@dataclass(frozen=True)
+class Remnant:
+    """Who is still listed, where what lists them can't be used: the most that may be true."""
+
+    roles: Mapping[tuple[str, str], frozenset[str] | None]
+    """By tenant and id; None for an entry that can't be read, which takes nothing away."""
+    accounts: frozenset[tuple[str, str, str, str]]
+    """Tenant, id, platform and account of those that can."""
+
+
+@dataclass
+class DirectoryError(DefinitionError):
+    """A directory with faults, and what it takes away from whoever was there before."""
+
+    remnant: Remnant = field(kw_only=True)
+
+
 class FileDirectory:
     """A `router.domain.principals.Directory` over the people of one file."""
 
@@ -105,10 +123,13 @@ class FileDirectory:
         self,
         people: Iterable[Principal],
         accounts: Mapping[tuple[str, str], Principal] | None = None,
+        warnings: Sequence[Problem] = (),
     ) -> None:
         """`accounts` are the people by platform and account there."""
         self._people = {(person.tenant, person.id): person for person in people}
         self._accounts = dict(accounts or {})
+        self.warnings = tuple(warnings)
+        """What was passed over: managers and delegates who aren't listed are none."""
 
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
@@ -141,12 +162,43 @@ class FileDirectory:
             remedy = "write `users:` and a list of people"
             raise DefinitionError([Problem(source, 1, "it lists nobody", remedy)])
         entries, problems = _entries(users, source)
-        problems += _broken_links(entries, source, users)
+        known = _known(users)
+        problems += _broken_links(entries, source)
         if problems:
-            raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
-        people = [(entry, entry.principal) for _, entry in entries]
+            ordered = sorted(problems, key=lambda problem: problem.line)
+            raise DirectoryError(ordered, remnant=_remnant(known, entries))
+        strangers = [*_strangers(entries, known, source)]
+        people = [(entry, _without_strangers(entry, known).principal) for _, entry in entries]
         accounts = {each: one for entry, one in people for each in entry.accounts.items()}
-        return cls((person for _, person in people), accounts)
+        return cls((person for _, person in people), accounts, strangers)
+
+    def reduced(self, remnant: Remnant) -> "FileDirectory":
+        """These people less whoever is gone, and less what was taken from them.
+
+        So nobody who left stays, or keeps a role, for a slip elsewhere in the same edit.
+        One that leaves nobody is itself the slip, and takes nothing away.
+        """
+        if not remnant.roles.keys() & self._people.keys():
+            return self
+
+        def left(person: Principal) -> Principal:
+            others = {"manager": person.manager, "delegate": person.delegate}
+            gone = {n: None for n, it in others.items() if (person.tenant, it) not in remnant.roles}
+            roles = remnant.roles[person.tenant, person.id]
+            kept = person.roles if roles is None else person.roles & {EVERYONE, *roles}
+            return person.model_copy(update={**gone, "roles": kept})
+
+        people = {key: left(one) for key, one in self._people.items() if key in remnant.roles}
+        accounts = {
+            place: people[one.tenant, one.id]
+            for place, one in self._accounts.items()
+            if (one.tenant, one.id) in people
+            and (
+                remnant.roles[one.tenant, one.id] is None
+                or (one.tenant, one.id, *place) in remnant.accounts
+            )
+        }
+        return FileDirectory(people.values(), accounts, self.warnings)
 
     async def find(self, tenant: str, user: str) -> Principal | None:
         """The person with this id, or None."""
@@ -232,22 +284,33 @@ def _field_problems(error: ValidationError, raw: Any, line: int, file: str) -> I
         yield Problem(file, where, what, remedy)
 
 
-_Ids = set[tuple[Any, Any]]
+_Ids = frozenset[tuple[str, str]]
 _Managers = Mapping[tuple[str, str], str | None]
 
 
-def _broken_links(entries: _Entries, file: str, users: list[Any]) -> list[Problem]:
-    """What only shows when all people are known: doubles, strangers, circles, reserved roles."""
+def _known(users: list[Any]) -> _Ids:
+    """Tenant and id of everybody listed, those included of whom something else is wrong."""
     people = (one for one in users if isinstance(one, dict))
-    ids = [(one.get("tenant", DEFAULT_TENANT), one.get("id")) for one in people]
-    # Those included of whom something else is wrong.
-    known = {each for each in ids if all(isinstance(part, str) for part in each)}
+    ids = ((one.get("tenant", DEFAULT_TENANT), one.get("id")) for one in people)
+    return frozenset((t, i) for t, i in ids if isinstance(t, str) and isinstance(i, str))
+
+
+def _remnant(known: _Ids, entries: _Entries) -> Remnant:
+    read = {(entry.tenant, entry.id): frozenset(entry.roles) for _, entry in entries}
+    accounts = frozenset(
+        (entry.tenant, entry.id, *place) for _, entry in entries for place in entry.accounts.items()
+    )
+    return Remnant({key: read.get(key) for key in known}, accounts)
+
+
+def _broken_links(entries: _Entries, file: str) -> list[Problem]:
+    """What only shows when all people are known: doubles, circles, reserved roles."""
     managers = {(entry.tenant, entry.id): entry.manager for _, entry in entries}
     lines: dict[tuple[str, str], int] = {}
     owners: dict[tuple[str, str], PersonEntry] = {}
     problems: list[Problem] = []
     for line, entry in entries:
-        faults = [*_faults(entry, known)]
+        faults = [*_faults(entry)]
         if first := lines.get((entry.tenant, entry.id)):
             faults.append((f"id={entry.id} is there twice", f"it is on line {first} already"))
         lines.setdefault((entry.tenant, entry.id), line)
@@ -273,14 +336,31 @@ def _over_themselves(entry: PersonEntry, managers: _Managers) -> bool:
     return above == entry.id != entry.manager
 
 
-def _faults(entry: PersonEntry, known: _Ids) -> Iterator[tuple[str, str]]:
-    for relation in ("manager", "delegate"):
-        other = getattr(entry, relation)
-        if other == entry.id:
+_RELATIONS = ("manager", "delegate")
+
+
+def _faults(entry: PersonEntry) -> Iterator[tuple[str, str]]:
+    for relation in _RELATIONS:
+        if getattr(entry, relation) == entry.id:
             yield f"{entry.id}'s {relation} is {entry.id}", "leave it out or name someone else"
-        elif other is not None and (entry.tenant, other) not in known:
-            yield f"{entry.id}'s {relation}={other} isn't listed", "add them or correct the id"
     if entry.away and entry.delegate is None:
         yield f"{entry.id} is away and nobody stands in", "name a delegate"
     if FLOW_ROLE in entry.roles:
         yield f"{entry.id} has the role {FLOW_ROLE}", "take it out: only running flows hold it"
+
+
+def _strange(entry: PersonEntry, known: _Ids) -> dict[str, str]:
+    """Who is named and not listed, by relation: whoever takes somebody out may overlook that."""
+    named = {relation: getattr(entry, relation) for relation in _RELATIONS}
+    return {n: who for n, who in named.items() if who and (entry.tenant, who) not in known}
+
+
+def _strangers(entries: _Entries, known: _Ids, file: str) -> Iterator[Problem]:
+    for line, entry in entries:
+        for relation, who in _strange(entry, known).items():
+            what = f"{entry.id}'s {relation}={who} isn't listed, so they have none"
+            yield Problem(file, line, what, "add them or correct the id")
+
+
+def _without_strangers(entry: PersonEntry, known: _Ids) -> PersonEntry:
+    return entry.model_copy(update=dict.fromkeys(_strange(entry, known)))

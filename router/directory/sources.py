@@ -9,12 +9,13 @@ from typing import Protocol, Self
 
 import httpx2
 
-from router.directory.file import SAMPLE, FileDirectory
+from router.directory.file import SAMPLE, DirectoryError, FileDirectory
 from router.documents.watcher import SECONDS, Stamp, stamp_of
-from router.domain.errors import MisconfiguredError, RouterError, Unavailable
+from router.domain.errors import MisconfiguredError, Problem, RouterError, Unavailable
 from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
+from router.telemetry.metrics import DIRECTORY_AGE, DIRECTORY_PROBLEMS
 
 TIMEOUT = 10.0
 """Seconds, for the connection and between two parts of an answer."""
@@ -128,8 +129,9 @@ _log = logging.getLogger("router.directory")
 class LiveDirectory:
     """A directory that is asked in memory and follows its source.
 
-    What can't be used or fetched is logged, and everybody stays as they were, but not beyond the
-    source's `stale_seconds`, or who has left stayed for ever: then each method is `Unavailable`.
+    What can't be used or fetched is logged, and people stay as they were, but for whoever isn't
+    listed any more and for what was taken from them. Where nothing can be read they stay no longer
+    than the source's `stale_seconds`: then each method is `Unavailable`.
     """
 
     def __init__(
@@ -141,6 +143,8 @@ class LiveDirectory:
         """`people` are what the source gave just now."""
         self._people, self._source, self._now = people, source, now
         self._confirmed = now()
+        DIRECTORY_AGE.set_function(lambda: self._now() - self._confirmed)
+        self._note(people.warnings)
 
     @classmethod
     def load(cls, source: DirectorySource, now: Callable[[], float] = time.monotonic) -> Self:
@@ -152,11 +156,26 @@ class LiveDirectory:
         began = self._now()
         try:
             people = self._source.read()
+        except DirectoryError as error:
+            DIRECTORY_PROBLEMS.set(len(error.problems))
+            _log.error("the people stay as they were, but for who is gone: %s", error)
+            left = self._people.reduced(error.remnant)
+            if left is self._people:
+                return False
+            self._people, self._confirmed = left, began
+            return True
         except RouterError as error:
             _log.error("the people stay as they were: %s", error)
             return False
+        if people is not None:
+            self._note(people.warnings)
         self._people, self._confirmed = people or self._people, began
         return people is not None
+
+    def _note(self, warnings: Sequence[Problem]) -> None:
+        DIRECTORY_PROBLEMS.set(len(warnings))
+        for each in warnings:
+            _log.warning("%s", each)
 
     async def kept_up(self) -> None:
         """Follow the source until cancelled."""

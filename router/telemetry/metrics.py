@@ -41,6 +41,12 @@ BACKLOG = Gauge(
     "router_backlog_age_seconds",
     "How long the oldest task has waited for a worker, last looked at.",
 )
+DIRECTORY_AGE = Gauge(
+    "router_directory_age_seconds", "How long ago the directory's source last said who there is."
+)
+DIRECTORY_PROBLEMS = Gauge(
+    "router_directory_problems", "What is wrong with the directory as it was last read."
+)
 EXPIRY_REFUSED = Gauge(
     "router_expiry_refused", "1 while too much would expire at once, and so nothing does."
 )

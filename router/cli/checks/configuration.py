@@ -65,6 +65,8 @@ async def authentication(settings: Settings) -> str:
 async def directory(settings: Settings) -> str:
     """The people can be loaded, and tokens can name their tenants."""
     people, where = people_of(settings), settings.directory or SAMPLE
+    if people.warnings:
+        raise MisconfiguredError("\n".join(map(str, people.warnings)))
     tenants = people.tenants
     nameable = settings.auth == "dev" or settings.jwt_tenant_claim is not None
     if not nameable and set(tenants) - {DEFAULT_TENANT}:

@@ -88,7 +88,6 @@ users:
 """
 
 EXPECTED = [
-    (2, "a's manager=zz isn't listed"),
     (5, "locale='fr' can't be used"),
     (6, "timezone='Mars/Phobos' can't be used"),
     (7, "there is no key rolls"),
@@ -96,7 +95,6 @@ EXPECTED = [
     (8, "id=a is there twice"),
     (9, "c is, over others, their own manager"),
     (10, "d is, over others, their own manager"),
-    (11, "e's delegate=nobody isn't listed"),
     (11, "e's manager is e"),
     (12, "id can't be used"),
     (13, "user can't be used"),
@@ -126,6 +124,21 @@ def test_every_problem_is_named_at_once_with_its_line(tmp_path: Path) -> None:
         loaded(tmp_path, BAD)
     assert sorted((p.line, p.what) for p in refused.value.problems) == EXPECTED
     assert all(p.remedy for p in refused.value.problems)
+
+
+async def test_who_is_named_and_not_listed_is_nobody_and_told(tmp_path: Path) -> None:
+    directory = loaded(
+        tmp_path,
+        "users:\n  - {id: a, name: A, manager: gone}\n"
+        "  - {id: b, name: B, manager: a, delegate: gone,"
+        " away: [{from: 2026-07-06, to: 2026-07-08}]}\n",
+    )
+    people = {person.id: person for person in directory.everyone()}
+    assert (people["a"].manager, people["b"].manager, people["b"].delegate) == (None, "a", None)
+    assert [(w.line, w.what) for w in directory.warnings] == [
+        (2, "a's manager=gone isn't listed, so they have none"),
+        (3, "b's delegate=gone isn't listed, so they have none"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +231,7 @@ class TestFile:
         assert not directory.accounts("slack")
         assert not directory.refresh()
 
-    @pytest.mark.parametrize("broken", ["users: [", "users: []", None, "users:\n- {id: 1}\n"])
+    @pytest.mark.parametrize("broken", ["users: [", "users: []", None])
     async def test_an_edit_that_cannot_be_used_is_said_once_and_changes_nothing(
         self, file: Path, caplog: pytest.LogCaptureFixture, broken: str | None
     ) -> None:
@@ -229,6 +242,22 @@ class TestFile:
         assert await directory.find("default", "alice")
         assert caplog.text.count("the people stay as they were") == 1
         assert str(file) in caplog.text
+
+    async def test_who_is_gone_is_gone_whatever_else_is_wrong(self, file: Path) -> None:
+        carol = {"id": "carol", "name": "Carol", "roles": ["hr", "operator"], "manager": "alice"}
+        accounts = {"slack": "U3", "feishu": "ou_3"}
+        write(file, ALICE, carol | {"accounts": accounts}, BOB)
+        directory = sources.LiveDirectory.load(sources.DirectoryFile(file))
+        fewer = carol | {"roles": ["hr", "finance"], "accounts": {"slack": "U3"}}
+        write(file, fewer, BOB | {"locale": "klingon"})
+        assert directory.refresh()
+        assert await directory.find("default", "alice") is None
+        left = await directory.find("default", "carol")
+        assert left is not None
+        assert (left.roles, left.manager) == (frozenset({"employee", "hr"}), None)
+        assert directory.by_account("slack", "U3") == left
+        assert directory.by_account("feishu", "ou_3") is None
+        assert await directory.find("acme", "bob")
 
     async def test_it_follows_by_itself(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sources.DirectoryFile, "seconds", 0.01)

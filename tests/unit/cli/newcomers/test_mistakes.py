@@ -135,6 +135,7 @@ def test_a_database_that_another_program_holds_is_named_with_what_to_do(
 
 def test_a_database_of_a_newer_version_is_left_alone(run: Run, kept: sqlite3.Connection) -> None:
     kept.execute("UPDATE alembic_version_router SET version_num = '9999'")
+    kept.execute("UPDATE alembic_lowest SET lowest = '9998'")
     told = run.refused(*SUM)
     assert ("'9999'" in told, told.endswith("run that version")) == (True, True)
 
@@ -202,6 +203,15 @@ async def test_doctor_says_what_to_do_about_it(
     for name, value in env.items():
         monkeypatch.setenv(f"ROUTER_{name}", value)
     assert said in await answered(subject)
+
+
+async def test_doctor_names_managers_who_are_not_listed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    people = tmp_path / "people.yaml"
+    people.write_text("users:\n  - {id: ann, name: Ann, manager: bne}\n")
+    monkeypatch.setenv("ROUTER_DIRECTORY", str(people))
+    assert "people.yaml:2: ann's manager=bne isn't listed" in await answered("directory")
 
 
 @pytest.mark.parametrize(
