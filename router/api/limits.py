@@ -10,19 +10,16 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from math import ceil, inf
 from time import monotonic
 
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
 from router.domain.errors import TooManyRequests, Unavailable
 from router.domain.locale import Localised
 from router.domain.principals import Principal
+from router.gateway.builds import waiting_seconds
 from router.telemetry.metrics import BACKLOG, REFUSED
 
 MINUTE = 60.0
@@ -115,7 +112,6 @@ FRESH = 1.0
 """Seconds that a measurement is good for."""
 STALE = 10.0
 """Seconds after which it says nothing any more: nobody is refused for what was long ago."""
-PATIENCE = timedelta(seconds=2)
 BUSY = Localised(
     zh="现在太忙了，消息没有收下，请稍后再发一次",
     en="It is too busy right now and the message wasn't taken; send it again in a moment.",
@@ -147,18 +143,9 @@ class Backlog:
 
     async def look(self) -> None:
         """Measure it. Where Temporal doesn't tell, nobody is refused for it."""
-        asked = DescribeTaskQueueRequest(
-            namespace=self.temporal.namespace,
-            task_queue=TaskQueue(name=self.task_queue),
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-            report_stats=True,
-        )
         self._age = 0.0
         try:
-            service = self.temporal.workflow_service
-            stats = (await service.describe_task_queue(asked, timeout=PATIENCE)).stats
-            if stats.approximate_backlog_count:
-                self._age = stats.approximate_backlog_age.ToTimedelta().total_seconds()
+            self._age = await waiting_seconds(self.temporal, self.task_queue)
         except RPCError as error:
             _log.warning("the backlog of %s isn't known: %s", self.task_queue, error.message)
         self._at = self.clock()

@@ -35,8 +35,11 @@ COMMANDS = {
     "doctor": ("doctor:doctor", "Check settings and what they need."),
     "mcp": ("mcp:mcp", "Serve the desk to other agents as an MCP server."),
     "erase": ("erase:erase", "Erase a person: conversations, files, what is under way."),
-    "legal-hold": ("retention:legal_hold", "Keep what is a person's, or a run's, from going."),
-    "expire": ("retention:expire", "Delete what is older than ROUTER_RETENTION_DAYS, now."),
+    "legal-hold": (
+        "retention:legal_hold",
+        "Keep what is a person's, or a run's, from expiring and erasing.",
+    ),
+    "expire": ("retention:expire", "Delete what is older than ROUTER_RETENTION_DAYS."),
     "runs": ("runs:app", "Find anybody's runs and put them right, as an operator."),
     "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
 }

@@ -41,6 +41,7 @@ CHECKS: Mapping[str, Check] = {
     "search attributes": services.search_attributes,
     "task queues": services.task_queues,
     "worker version": services.worker_version,
+    "worker builds": services.worker_builds,
 }
 
 

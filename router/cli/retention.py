@@ -82,7 +82,10 @@ def expire(
     ] = False,
     data: DataFolder = None,
 ) -> None:
-    """Delete what is older than ROUTER_RETENTION_DAYS, as every process does once a day."""
+    """Delete what is older than ROUTER_RETENTION_DAYS.
+
+    As every process does once a day.
+    """
     settings = settings_in(data)
     days = settings.retention_days
     if days is None:

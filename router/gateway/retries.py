@@ -8,15 +8,11 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from time import monotonic
 from typing import Any, TypeVar
 
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import (
-    Client,
     RPCTimeoutOrCancelledError,
     WithStartWorkflowOperation,
     WorkflowUpdateFailedError,
@@ -153,22 +149,3 @@ def _worth_another_try(error: Exception, transient: frozenset[RPCStatusCode]) ->
     if isinstance(error, WorkflowUpdateFailedError):
         return ended_meanwhile(error.cause)
     return True
-
-
-KINDS = (TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
-PATIENCE = timedelta(seconds=2)
-LATELY = timedelta(seconds=90)
-"""A worker's poll stays open for a minute, and counts from when it began."""
-
-
-async def is_polled(client: Client, queue: str) -> bool:
-    """True where a worker has asked lately for its workflows, or its activities."""
-    since = datetime.now(UTC) - LATELY
-    for kind in KINDS:
-        asked = DescribeTaskQueueRequest(
-            namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
-        )
-        answer = await client.workflow_service.describe_task_queue(asked, timeout=PATIENCE)
-        if any(p.last_access_time.ToDatetime(tzinfo=UTC) > since for p in answer.pollers):
-            return True
-    return False

@@ -6,6 +6,7 @@ buffers for as long as it cares to.
 """
 
 import asyncio
+import itertools
 import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -30,10 +31,12 @@ from router.api.routes import codec, page, people
 from router.channels.registry import mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
+from router.gateway.builds import stranded
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
+from router.settings import Settings
 from router.store.flow_runs import Runs
-from router.telemetry.metrics import APPROVALS, CONVERSATIONS, OLDEST_APPROVAL
+from router.telemetry.metrics import APPROVALS, CONVERSATIONS, OLDEST_APPROVAL, STRANDED
 
 EVERY = 15.0
 """Seconds: as often as Prometheus looks by default."""
@@ -42,11 +45,14 @@ COUNTING_PATIENCE = timedelta(seconds=5)
 _log = logging.getLogger(__name__)
 
 
-async def keep_counting(temporal: Client, runs: Runs) -> None:
+async def keep_counting(temporal: Client, runs: Runs, settings: Settings) -> None:
     """Count until cancelled. All API processes count the same: dashboards take the highest."""
-    while True:
+    for round_ in itertools.count():
         try:
             await count(temporal, runs)
+            # Temporal bears few questions about builds.
+            if round_ % 4 == 0:
+                await count_stranded(temporal, settings)
         except (RouterError, RPCError) as error:
             _log.warning("what is open can't be counted right now: %s", error)
         await asyncio.sleep(EVERY)
@@ -61,6 +67,15 @@ async def count(temporal: Client, runs: Runs) -> None:
     running = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
     found = await temporal.count_workflows(running, rpc_timeout=COUNTING_PATIENCE)
     CONVERSATIONS.set(found.count)
+
+
+async def count_stranded(temporal: Client, settings: Settings) -> None:
+    """Count the tasks of builds that no worker runs any more."""
+    builds = await stranded(temporal, settings.worker_deployment, settings.queues)
+    STRANDED.clear()
+    for build in builds:
+        _log.error("%s", build)
+        STRANDED.labels(build.build).set(build.tasks)
 
 
 DESCRIPTION = """\
@@ -89,7 +104,8 @@ def create_app(services: Services) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         counting = asyncio.create_task(
-            keep_counting(services.temporal, services.store.runs), name="counting for the metrics"
+            keep_counting(services.temporal, services.store.runs, services.settings),
+            name="counting for the metrics",
         )
         async with platforms.at_work():
             yield

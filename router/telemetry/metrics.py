@@ -41,6 +41,9 @@ BACKLOG = Gauge(
     "router_backlog_age_seconds",
     "How long the oldest task has waited for a worker, last looked at.",
 )
+STRANDED = Gauge(
+    "router_stranded_tasks", "Tasks of runs that stay on a build without a worker.", ("build",)
+)
 DIRECTORY_AGE = Gauge(
     "router_directory_age_seconds", "How long ago the directory's source last said who there is."
 )

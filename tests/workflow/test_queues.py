@@ -15,7 +15,7 @@ from router.contracts.conversation import Submission, workflow_id
 from router.domain.errors import MisconfiguredError
 from router.domain.messages import Message, Turn
 from router.domain.records import ConversationRecord
-from router.gateway.retries import is_polled
+from router.gateway.builds import is_polled
 from router.runtime.composition import Parts
 from router.runtime.worker import Kind, build_workers
 from tests.workflow.desk import person

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 import flows
-from router.cli.checks.services import worker_version
+from router.cli.checks.services import worker_builds, worker_version
 from router.contracts import flow
 from router.domain.errors import MisconfiguredError
+from router.gateway import builds
 from router.gateway.run_updates import definition_of
 from router.runtime.composition import Parts
 from router.runtime.definitions import load_capabilities
@@ -114,6 +116,34 @@ class TestWorkers:
                     assert await version_of(client, fresh.workflow_id) == "2.0"
                     assert await version_of(client, talk.handle.id) == "2.0"
 
+    async def test_a_run_whose_build_has_no_worker_is_named_and_holds_nobody_up(
+        self, parts: Parts, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(builds, "STRANDED", timedelta(0))
+        async with await dev_server() as environment:
+            client = environment.client
+            await register_attributes(client)
+            talk = await Talk(client, parts, await person(parts, "alice"), queue="desk").open()
+            address = client.service_client.config.target_host
+            settings = Settings.load(
+                temporal_address=address, worker_deployment="desk", task_queue="desk"
+            )
+            async with released(client, parts, "1.0"):
+                run = await run_of(parts, await talk.waiting_leave())
+            async with released(client, parts, "2.0"):
+                assert await worker_builds(settings) == "no run waits for a build without a worker"
+                await client.get_workflow_handle(run.workflow_id).signal("nudge")
+                # Temporal's figures are some seconds old.
+                async with asyncio.timeout(120):
+                    while not await builds.stranded(client, "desk", ["desk"]):  # noqa: ASYNC110
+                        await asyncio.sleep(BETWEEN)
+                with pytest.raises(MisconfiguredError, match=r"stay on build 1\.0 wait .*auto_upg"):
+                    await worker_builds(settings)
+                assert await builds.waiting_seconds(client, "desk") == 0
+                assert await builds.is_polled(client, "desk")
+                await made_current(client, "3.0", polled=False)
+                assert not await builds.is_polled(client, "desk")
+
 
 @asynccontextmanager
 async def released(client: Client, parts: Parts, build: str) -> AsyncIterator[None]:
@@ -125,10 +155,14 @@ async def released(client: Client, parts: Parts, build: str) -> AsyncIterator[No
         yield
 
 
-async def made_current(client: Client, build: str) -> None:
+async def made_current(client: Client, build: str, *, polled: bool = True) -> None:
     """What `temporal worker deployment set-current-version` asks of the server."""
     request = SetWorkerDeploymentCurrentVersionRequest(
-        namespace=client.namespace, deployment_name="desk", build_id=build, identity="tests"
+        namespace=client.namespace,
+        deployment_name="desk",
+        build_id=build,
+        identity="tests",
+        allow_no_pollers=not polled,
     )
     async with asyncio.timeout(30):
         while not await _accepted(client, request):  # noqa: ASYNC110

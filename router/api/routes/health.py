@@ -1,7 +1,7 @@
 """Is it alive, is it ready: for load balancers and people."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from datetime import timedelta
 from time import monotonic
 from typing import Annotated, Literal
@@ -14,9 +14,10 @@ from temporalio.service import RPCError
 from router.api.dependencies import AppState, Services
 from router.domain.errors import RouterError, Unavailable
 from router.domain.principals import DEFAULT_TENANT
-from router.gateway.retries import is_polled
+from router.gateway.builds import is_polled, waiting_seconds
 from router.llm.servers import ModelAddress, ModelHealth
 from router.secrecy.redaction import bare_addresses
+from router.settings import Settings
 from router.store.conversations import Conversations
 
 PATIENCE = 2.0
@@ -73,7 +74,7 @@ class Probe:
         services = self._services
         temporal, worker, database, llm = await asyncio.gather(
             _checked(_temporal(services.temporal)),
-            _checked(_worker(services.temporal, services.settings.queues)),
+            _checked(_worker(services.temporal, services.settings)),
             _checked(_database(services.store.conversations)),
             self._llm(),
         )
@@ -115,12 +116,19 @@ async def _temporal(client: Client) -> str:
     return client.service_client.config.target_host
 
 
-async def _worker(client: Client, queues: Sequence[str]) -> str:
+async def _worker(client: Client, settings: Settings) -> str:
+    queues = settings.queues
     polled = await asyncio.gather(*(is_polled(client, queue) for queue in queues))
     idle = [repr(queue) for queue, is_so in zip(queues, polled, strict=True) if not is_so]
     if idle:
         raise Unavailable(
-            f"none polls the task queue {', '.join(idle)}: start `intent-router worker`"
+            f"none that takes new work polls the task queue {', '.join(idle)}: start "
+            "`intent-router worker`, and make its build current where it has one"
+        )
+    waited = await waiting_seconds(client, settings.task_queue)
+    if waited >= settings.backlog_seconds:
+        raise Unavailable(
+            f"work waits for {waited:.0f} s: workers are too few, or stopped in the middle"
         )
     return f"polls {', '.join(map(repr, queues))}"
 

@@ -9,7 +9,7 @@ from router.cli.options import absent_database
 from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import MisconfiguredError, Unavailable
-from router.gateway.retries import is_polled
+from router.gateway.builds import is_polled, stranded
 from router.llm.client import ChatModel
 from router.llm.servers import ServerMemory
 from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused, UserMessage
@@ -79,7 +79,7 @@ async def search_attributes(settings: Settings) -> str:
 
 
 async def task_queues(settings: Settings) -> str:
-    """Somebody polls every queue that work is sent to."""
+    """Somebody polls every queue that work is sent to, of a build that takes new work."""
     client = await _client(settings)
     with temporal_says():
         idle = [queue for queue in settings.queues if not await is_polled(client, queue)]
@@ -89,6 +89,16 @@ async def task_queues(settings: Settings) -> str:
             "with the kind of work that is missing"
         )
     return f"somebody polls {', '.join(settings.queues)}"
+
+
+async def worker_builds(settings: Settings) -> str:
+    """No run waits for a worker of a build that nobody runs any more."""
+    client = await _client(settings)
+    with temporal_says():
+        found = await stranded(client, settings.worker_deployment, settings.queues)
+    if found:
+        raise MisconfiguredError("\n".join(map(str, found)))
+    return "no run waits for a build without a worker"
 
 
 async def worker_version(settings: Settings) -> str:
