@@ -36,6 +36,7 @@ CHECKS: Mapping[str, Check] = {
     "api port": configuration.api_port,
     "temporal ui": configuration.ui_port,
     "database": services.database,
+    "payload keys": services.payload_keys,
     "temporal": services.temporal,
     "namespace": services.namespace,
     "search attributes": services.search_attributes,

@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from router.directory.sources import LiveDirectory
-from router.domain.errors import Conflict, DefinitionError, RouterError
+from router.domain.errors import Conflict, DefinitionError, MisconfiguredError, RouterError
 from router.retrieval.vector_cache import VectorFile, VectorMemory
 from router.runtime.composition import VECTORS, Parts, assembled
 from router.runtime.definitions import check_versions, load_catalog, taken_up
+from router.secrecy.codec import opens, sealed_with
 from router.settings import Settings
+from router.store.identity import KeySeals
 from router.telemetry.metrics import EXPIRY_REFUSED
 from router.tool.kinds import ToolSource
 
@@ -41,6 +43,7 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
     A flow that changed under its version is refused, or warned of where its author is `editing`.
     """
     async with assembled(settings) as parts, parts.tools.running():
+        await check_keys(settings, parts.store.key_seals)
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
         await check_versions(settings, catalog, versions, editing=editing)
         await opened(parts)
@@ -60,6 +63,23 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
         finally:
             for task in tasks:
                 task.cancel()
+
+
+async def check_keys(settings: Settings, kept: KeySeals) -> None:
+    """Return where each payload key is the one that this house has by that id.
+
+    Raises:
+        MisconfiguredError: another key has that id here. What it wrote nobody else could read,
+            and what others wrote it couldn't.
+    """
+    keys = settings.payload_keys
+    for id_ in keys.keys:
+        if not opens(keys, id_, await kept.keep(id_, sealed_with(keys, id_))):
+            raise MisconfiguredError(
+                f"the key {id_!r} in ROUTER_PAYLOAD_KEYS isn't the one that this house has by that "
+                "id: take the key from where the other processes have it, or give a new one an id "
+                "of its own"
+            )
 
 
 async def learn(parts: Parts) -> None:

@@ -113,6 +113,21 @@ class EncryptingCodec(PayloadCodec, WithSerializationContext):
             raise _changed(id_) from None
 
 
+def sealed_with(keys: PayloadKeys, id_: str) -> bytes:
+    """What only the key behind this id opens: kept once, it tells that key from any other."""
+    nonce = os.urandom(NONCE_BYTES)
+    return nonce + AESGCM(keys.keys[id_]).encrypt(nonce, b"", id_.encode())
+
+
+def opens(keys: PayloadKeys, id_: str, seal: bytes) -> bool:
+    """True where the key behind this id is the one that the seal was made with."""
+    try:
+        AESGCM(keys.keys[id_]).decrypt(seal[:NONCE_BYTES], seal[NONCE_BYTES:], id_.encode())
+    except InvalidTag:
+        return False
+    return True
+
+
 class SharedConverter(PydanticPayloadConverter):
     """Pydantic's JSON, one a process: Temporal makes one a step, a twentieth of its Python."""
 

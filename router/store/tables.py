@@ -312,6 +312,16 @@ mailboxes = Table(
     PrimaryKeyConstraint("tenant", "platform", "kind", "subject"),
 )
 
+# Without a tenant: keys are the installation's. A seal is opened by the key that it was made with.
+key_seals = Table(
+    "key_seals",
+    metadata,
+    required("key_id"),
+    required("seal", LargeBinary),
+    required("first_seen", MomentType),
+    PrimaryKeyConstraint("key_id"),
+)
+
 # What retention and erasing leave alone until somebody says that they may.
 legal_holds = Table(
     "legal_holds",

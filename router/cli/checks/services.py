@@ -15,8 +15,10 @@ from router.llm.servers import ServerMemory
 from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused, UserMessage
 from router.runtime.composition import SERVERS
 from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
+from router.runtime.upkeep import check_keys
 from router.settings import ModelAccess, Settings
 from router.store.database import ROUTER, Database, is_usable
+from router.store.identity import KeySeals
 from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry
@@ -50,6 +52,19 @@ async def database(settings: Settings) -> str:
             "need the newer version"
         )
     return f"{database}, up to date"
+
+
+async def payload_keys(settings: Settings) -> str:
+    """Each payload key is the one that the house's other processes have by that id."""
+    ids = ", ".join(settings.payload_keys.keys)
+    if not ids or absent_database(settings):
+        return ids or "none: what Temporal keeps isn't encrypted"
+    database = Database(settings.database_url)
+    try:
+        await check_keys(settings, KeySeals(database))
+    finally:
+        await database.dispose()
+    return ids
 
 
 async def temporal(settings: Settings) -> str:

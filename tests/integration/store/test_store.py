@@ -1,6 +1,7 @@
 """What the store keeps, on both databases."""
 
 import asyncio
+import base64
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -8,7 +9,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from router.domain.budgets import Spent
-from router.domain.errors import DuplicateKey, InvalidInput, TooManyRequests
+from router.domain.errors import (
+    DuplicateKey,
+    InvalidInput,
+    MisconfiguredError,
+    TooManyRequests,
+)
 from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.domain.records import (
@@ -20,6 +26,8 @@ from router.domain.records import (
     HistoryLine,
     RunRecord,
 )
+from router.runtime.upkeep import check_keys
+from router.settings import Settings
 from router.store.blobs import SkillFiles
 from router.store.database import Database
 from router.store.flow_runs import amended
@@ -412,3 +420,19 @@ async def test_only_what_is_out_of_use_for_so_long_is_forgotten(files: SkillFile
         before = await files.find(every)
         assert await files.tidy(in_use, since) == len(before) - len(left)
         assert await files.find(every) == left
+
+
+def key(id_: str, letter: bytes) -> str:
+    return f"{id_}:{base64.b64encode(letter * 32).decode()}"
+
+
+async def test_another_key_by_a_known_id_is_refused_at_the_start(store: Store) -> None:
+    def settings(*keys: str) -> Settings:
+        return Settings.load(payload_keys=",".join(keys))
+
+    await check_keys(settings(key("k1", b"a")), store.key_seals)
+    await check_keys(settings(key("k2", b"b"), key("k1", b"a")), store.key_seals)
+    for wrong in (settings(key("k1", b"b")), settings(key("k1", b"a"), key("k2", b"a"))):
+        with pytest.raises(MisconfiguredError, match=r"'k.' .* isn't the one that this house has"):
+            await check_keys(wrong, store.key_seals)
+    await check_keys(settings(key("k1", b"a")), store.key_seals)
