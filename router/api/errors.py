@@ -108,6 +108,7 @@ async def _router_error(request: Request, error: Exception) -> Response:
         case errors.TooManyRequests(retry_after=seconds):
             headers = {"Retry-After": str(seconds)}
         case errors.Unavailable():
+            log.warning("%s %s is answered 503: %s", request.method, request.url.path, error)
             headers = {"Retry-After": "5"}
     said = error.said.within(getattr(request.state, "locale", "en"))
     return problem(status, said, faults, headers)

@@ -113,7 +113,14 @@ class TooManyRequests(RouterError):
 
 
 class Unavailable(RouterError):
-    """Something that this needs can't be reached right now; trying again may help."""
+    """Something that this needs can't be reached right now; trying again may help.
+
+    `said` is for whoever asked, where `detail` names addresses, which are the operators' business.
+    """
+
+    def __init__(self, detail: str | Localised = "", said: Localised | None = None) -> None:
+        super().__init__(detail)
+        self._said = said or self._said
 
 
 class MisconfiguredError(RouterError):

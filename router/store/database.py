@@ -42,6 +42,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from router.domain.errors import MisconfiguredError, Unavailable
+from router.domain.locale import Localised
 
 
 @dataclass(frozen=True)
@@ -340,7 +341,8 @@ class Database:
             getattr(cause, "sqlite_errorcode", 0) & _PRIMARY,
             "see that it runs and that ROUTER_DATABASE_URL names it",
         )
-        return Unavailable(f"the database {self} can't be used right now: {said}; {remedy}")
+        told = f"the database {self} can't be used right now: {said}; {remedy}"
+        return Unavailable(told, AWAY)
 
 
 class Aggregate:
@@ -350,6 +352,10 @@ class Aggregate:
         self._database = database
 
 
+AWAY = Localised(
+    zh="数据库现在用不了，请稍后再试；管理员可以在日志里看到原因。",
+    en="The database can't be used right now; try again in a moment. The log says why.",
+)
 _PRIMARY = 0xFF
 """The part of SQLite's codes that says what kind of trouble it is."""
 _WRITABLE = (

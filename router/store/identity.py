@@ -1,4 +1,4 @@
-"""What a database knows of the house that it is of: the keys that its workflows are sealed with."""
+"""What a database knows of its house: the keys of its workflows, and that rows can be written."""
 
 from datetime import UTC, datetime
 
@@ -6,8 +6,10 @@ from sqlalchemy import Connection, select
 
 from router.store import tables
 from router.store.database import Aggregate
+from router.store.tables import upsert
 
 _seals = tables.key_seals
+_checks = tables.health_checks
 
 
 class KeySeals(Aggregate):
@@ -24,3 +26,13 @@ class KeySeals(Aggregate):
             return bytes(connection.execute(known).scalar_one())
 
         return await self._database.write(work)
+
+
+class HealthChecks(Aggregate):
+    """Whether rows can be written: a database that only reads, or whose disk is full, answers."""
+
+    async def write(self, name: str) -> None:
+        """Note that `name` looked just now; raises `Unavailable` where nothing can be written."""
+        row = {"name": name, "at": datetime.now(UTC)}
+        noted = upsert(self._database.insert(_checks), _checks)
+        await self._database.write(lambda connection: connection.execute(noted, row))

@@ -10,7 +10,7 @@ from router.store.database import Database
 from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
-from router.store.identity import KeySeals
+from router.store.identity import HealthChecks, KeySeals
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
@@ -36,6 +36,7 @@ class Store:
         self.trail = AuditTrail(database)
         self.results = Results(database)
         self.files = Files(database)
+        self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
         self.retention = Retention(database)
         self.legal_holds = LegalHolds(database)

@@ -322,6 +322,15 @@ key_seals = Table(
     PrimaryKeyConstraint("key_id"),
 )
 
+# A row that is written to see that rows can be.
+health_checks = Table(
+    "health_checks",
+    metadata,
+    required("name"),
+    required("at", MomentType),
+    PrimaryKeyConstraint("name"),
+)
+
 # What retention and erasing leave alone until somebody says that they may.
 legal_holds = Table(
     "legal_holds",

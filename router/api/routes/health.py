@@ -1,6 +1,7 @@
 """Is it alive, is it ready: for load balancers and people."""
 
 import asyncio
+import shutil
 from collections.abc import Awaitable
 from datetime import timedelta
 from time import monotonic
@@ -13,14 +14,16 @@ from temporalio.service import RPCError
 
 from router.api.dependencies import AppState, Services
 from router.domain.errors import RouterError, Unavailable
-from router.domain.principals import DEFAULT_TENANT
 from router.gateway.builds import is_polled, waiting_seconds
 from router.llm.servers import ModelAddress, ModelHealth
 from router.secrecy.redaction import bare_addresses
 from router.settings import Settings
-from router.store.conversations import Conversations
+from router.store.identity import HealthChecks
 
 PATIENCE = 2.0
+MEBIBYTE = 2**20
+LITTLE = 256 * MEBIBYTE
+"""Free space below which somebody has to make room: some days of a busy house."""
 FRESH = 1.0
 """Seconds that an answer counts: whoever asks more often gets the same, and nobody is asked."""
 
@@ -75,7 +78,7 @@ class Probe:
         temporal, worker, database, llm = await asyncio.gather(
             _checked(_temporal(services.temporal)),
             _checked(_worker(services.temporal, services.settings)),
-            _checked(_database(services.store.conversations)),
+            self._database(),
             self._llm(),
         )
         embedder = ReadinessCheck(status="ready", detail=services.settings.embedder)
@@ -87,6 +90,15 @@ class Probe:
         )
         states = {check.status for _, check in checks}
         return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
+
+    async def _database(self) -> ReadinessCheck:
+        check = await _checked(_written(self._services.store.health_checks))
+        folder = self._services.settings.data
+        free = shutil.disk_usage(folder if folder.exists() else ".").free
+        if check.status == "ready" and free < LITTLE:
+            detail = f"answers, but {free // MEBIBYTE} MiB are left where ROUTER_DATA is: make room"
+            return ReadinessCheck(status="degraded", detail=detail)
+        return check
 
     async def _llm(self) -> ReadinessCheck:
         models = self._services.settings.models
@@ -133,9 +145,9 @@ async def _worker(client: Client, settings: Settings) -> str:
     return f"polls {', '.join(map(repr, queues))}"
 
 
-async def _database(conversations: Conversations) -> str:
-    await conversations.find(DEFAULT_TENANT, "-")
-    return "answers"
+async def _written(checks: HealthChecks) -> str:
+    await checks.write("readyz")
+    return "takes rows"
 
 
 router = APIRouter(tags=["health"])

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from router.store.database import Database
 from router.store.store import Store
 from tests.fakes.encoder import PairsEncoder
 from tests.fakes.model_server import ModelServer, fails
-from tests.integration.api.conftest import capability, desk
+from tests.integration.api.conftest import capability, desk, problem
 
 
 async def test_without_a_model_it_is_degraded(alice: AsyncClient) -> None:
@@ -79,6 +80,38 @@ async def test_an_encoder_that_fails_is_told(services: Services) -> None:
         told = (await client.get("/readyz")).json()["checks"]["embedder"]
     assert told["status"] == "degraded"
     assert "out of reach" in told["detail"]
+
+
+async def test_a_database_that_only_reads_is_down(services: Services, tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/reads.db")
+    await database.migrate()
+    await database.write(lambda c: c.exec_driver_sql("PRAGMA query_only = ON").close())
+    async with desk(replace(services, store=Store(database))) as client:
+        answer = await client.get("/readyz")
+    await database.dispose()
+    assert answer.status_code == 503
+    assert "readonly database" in answer.json()["checks"]["database"]["detail"]
+
+
+async def test_a_disk_that_fills_up_is_told(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "LITTLE", 2**60)
+    async with desk(services) as client:
+        told = (await client.get("/readyz")).json()["checks"]["database"]
+    assert told["status"] == "degraded"
+    assert "MiB are left where ROUTER_DATA is: make room" in told["detail"]
+
+
+async def test_an_address_is_the_operators_business(
+    services: Services, caplog: pytest.LogCaptureFixture
+) -> None:
+    nowhere = Store(Database("postgresql://u@127.0.0.1:9/router"))
+    async with desk(replace(services, store=nowhere)) as client:
+        asked = await client.get("/v1/conversations", headers={"Authorization": "Bearer alice"})
+        told = problem(asked, 503)["detail"]
+    assert told == "数据库现在用不了，请稍后再试；管理员可以在日志里看到原因。"
+    assert "127.0.0.1:9" in caplog.text
 
 
 async def test_without_a_worker_or_a_database_it_is_down(services: Services) -> None:

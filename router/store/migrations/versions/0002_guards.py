@@ -1,4 +1,4 @@
-"""What guards the house against its own operators: legal holds, and a seal of each key."""
+"""What guards the house: legal holds, a seal of each key, and a row that is written to be seen."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -28,8 +28,15 @@ def upgrade() -> None:
         sa.Column("first_seen", _MOMENT, nullable=False),
         sa.PrimaryKeyConstraint("key_id"),
     )
+    op.create_table(
+        "health_checks",
+        *_texts("name"),
+        sa.Column("at", _MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("health_checks")
     op.drop_table("key_seals")
     op.drop_table("legal_holds")
