@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
@@ -11,7 +12,14 @@ from typing import Any, TypeVar
 
 from prometheus_client.registry import REGISTRY
 from temporalio.client import Plugin
-from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
+from temporalio.runtime import (
+    LogForwardingConfig,
+    LoggingConfig,
+    PrometheusConfig,
+    Runtime,
+    TelemetryConfig,
+    TelemetryFilter,
+)
 
 from router.domain.errors import Unavailable
 from router.llm.fallback import FallbackChains
@@ -98,7 +106,7 @@ class ProcessTelemetry:
     """What Temporal's client is to be made with, and where the metrics are, if anywhere."""
 
     plugins: list[Plugin]
-    runtime: Runtime | None
+    runtime: Runtime
     metrics: str | None
     closing: ExitStack = field(default_factory=ExitStack)
 
@@ -118,13 +126,28 @@ def observed(settings: Settings, service: str) -> Iterator[ProcessTelemetry]:
         if settings.metrics_port is not None:
             serving = exposed(settings.metrics_host, settings.metrics_port)
             metrics = closing.enter_context(serving)
-        yield ProcessTelemetry(plugins, _runtime(settings), metrics, closing)
+        # Named, for its runtime ends with the last who holds it.
+        seen = ProcessTelemetry(plugins, _runtime(settings), metrics, closing)
+        yield seen
 
 
-def _runtime(settings: Settings) -> Runtime | None:
-    """A runtime whose metrics Prometheus can fetch; None, the usual one, where nobody asks."""
-    if settings.temporal_metrics_port is None:
-        return None
-    address = f"{settings.metrics_host}:{settings.temporal_metrics_port}"
-    metrics = PrometheusConfig(bind_address=address, durations_as_seconds=True)
-    return Runtime(telemetry=TelemetryConfig(metrics=metrics))
+CORE_LOG = "temporalio.core"
+"""Where the lines of Temporal's own core go, which it would write to stderr in colours."""
+_FILTER = TelemetryFilter(core_level="WARN", other_level="ERROR")
+
+
+def _runtime(settings: Settings) -> Runtime:
+    """A runtime that logs as the process does, and whose metrics Prometheus can fetch if wanted."""
+    metrics = None
+    if settings.temporal_metrics_port is not None:
+        address = f"{settings.metrics_host}:{settings.temporal_metrics_port}"
+        metrics = PrometheusConfig(bind_address=address, durations_as_seconds=True)
+    # The fields of its lines hold messages of failures, which hold what people wrote.
+    forwarding = LogForwardingConfig(
+        logger=logging.getLogger(CORE_LOG),
+        append_target_to_name=False,
+        prepend_target_on_message=False,
+        append_log_fields_to_message=False,
+    )
+    logs = LoggingConfig(filter=_FILTER, forwarding=forwarding)
+    return Runtime(telemetry=TelemetryConfig(metrics=metrics, logging=logs))

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
+from temporalio.exceptions import ApplicationError
+
 from router.domain.errors import RouterError
 from router.telemetry import tracing
 
@@ -54,7 +56,9 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info and record.exc_info[0]:
             kind, error, trace = record.exc_info
-            line |= {"error.type": kind.__name__}
+            # One of Temporal's says in a field which error of ours it stands for.
+            stands_for = error.type if isinstance(error, ApplicationError) else None
+            line |= {"error.type": stands_for or kind.__name__}
             line |= {"error.stack": "".join(traceback.format_tb(trace))}
             line |= {"error.message": str(error)} if isinstance(error, RouterError) else {}
         return json.dumps(line, ensure_ascii=False)

@@ -1,5 +1,8 @@
 """A process's own life: what it registers, how it runs and stops."""
 
+import asyncio
+import json
+import logging
 import os
 import signal
 import socket
@@ -11,11 +14,17 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from temporalio import activity
 from temporalio.client import Client
+from temporalio.worker import Worker
+from typing_extensions import override
 
 from router.domain.errors import MisconfiguredError
+from router.runtime.process import CORE_LOG, observed
 from router.runtime.server import LOOPBACK, Ports
 from router.runtime.temporal import check_namespace
+from router.settings import Settings
+from router.telemetry.logs import JsonLines
 from tests.temporal import dev_server
 from tests.unit.runtime.test_pieces import free_ports
 
@@ -35,6 +44,44 @@ async def test_a_namespace_that_is_not_there_is_named_with_the_command_that_make
 
 PATIENCE = 60
 """Seconds for a machine that has other things to do; a quiet one takes five."""
+
+
+class Heard(logging.Handler):
+    """Knows when the first line has come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.loop = asyncio.get_running_loop()
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        self.loop.call_soon_threadsafe(self._take, JsonLines().format(record))
+
+    def _take(self, line: str) -> None:
+        if not self.first.done():
+            self.first.set_result(line)
+
+
+async def test_what_temporals_core_complains_of_is_a_line_as_any_other(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    @activity.defn
+    async def nothing() -> None: ...
+
+    log = logging.getLogger(CORE_LOG)
+    log.addHandler(heard := Heard())
+    try:
+        with observed(Settings(_env_file=None), "test") as seen:
+            server = await dev_server(runtime=seen.runtime)
+            async with Worker(server.client, task_queue="any", activities=[nothing]):
+                await server.shutdown()
+                line = json.loads(await asyncio.wait_for(heard.first, PATIENCE))
+    finally:
+        log.removeHandler(heard)
+    assert (line["logger"], line["level"]) == ("temporalio.core", "warning")
+    assert "gRPC call" in line["message"]
+    assert "\x1b[" not in capfd.readouterr().err
 
 
 class Dev:
@@ -119,7 +166,7 @@ def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
     assert children
     dev.process.send_signal(signal.SIGINT)
     assert dev.ended() == 0
-    assert gone(children, 0)
+    assert gone(children, PATIENCE)
     assert dev.errors == ""
 
 

@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pydantic import TypeAdapter
 from temporalio.contrib.opentelemetry import OpenTelemetryPlugin
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import ApplicationError
 from temporalio.worker import Replayer
 
 from activities.execution import Observing
@@ -86,6 +87,18 @@ def test_an_error_of_the_house_is_written_to_be_read() -> None:
         fail()
     except Unavailable:
         assert line()["error.message"] == "the database is away"
+
+
+def test_a_failure_of_temporals_says_what_it_stands_for() -> None:
+    def answered(said: str) -> None:
+        raise ApplicationError(said, type="UnknownOutcome")
+
+    try:
+        answered(" ".join(("my", "salary")))
+    except ApplicationError:
+        found = line()
+    assert found["error.type"] == "UnknownOutcome"
+    assert "my salary" not in json.dumps(found)
 
 
 STARTED = """
@@ -191,7 +204,7 @@ def test_metrics_are_served_on_a_port_of_their_own_while_they_are_wanted() -> No
 
 def test_no_port_is_opened_unasked() -> None:
     with observed(settings(), "test") as seen:
-        assert (seen.metrics, seen.runtime, seen.plugins) == (None, None, [])
+        assert (seen.metrics, seen.plugins) == (None, [])
 
 
 def test_a_port_that_is_taken_is_named() -> None:
@@ -206,8 +219,7 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 def test_temporals_own_metrics_are_on_another_port() -> None:
     (port,) = free_ports(1)
-    with observed(settings(temporal_metrics_port=port), "test") as seen:
-        assert seen.runtime is not None
+    with observed(settings(temporal_metrics_port=port), "test"):
         assert httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).status_code == 200
 
 
