@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[3]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 ROOMS = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-BY_DATE = {"tzdata", "types-psutil", "types-jsonschema"}
-"""Versions of these are dates, or follow what they describe: a next major says nothing."""
+BY_DATE = {"types-psutil", "types-jsonschema"}
+"""Versions of these follow what they describe: a next major says nothing."""
 
 
 @pytest.fixture(scope="module")
