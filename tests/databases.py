@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from activities.people.tables import PEOPLE
-from router.store.database import ROUTER, Database, Migrations
+from router.store.database import Database, Migrations
+from router.store.tables import ROUTER
 from tests.postgres import drop_database, make_database, postgres_server
 
 TABLES_OF = {"database": ROUTER, "people": PEOPLE}
@@ -79,7 +80,7 @@ async def database_url(
 async def database(database_url: str) -> AsyncIterator[Database]:
     """A database with the router's tables."""
     database = Database(database_url)
-    await database.migrate()
+    await database.migrate(ROUTER)
     yield database
     await database.dispose()
 

@@ -35,9 +35,10 @@ from activities.people.records import MoneyAmount, Owner, PeopleModel
 from router.store.database import Aggregate, Migrations
 from router.store.tables import MomentType, required, texts
 
-PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0001")
-
 metadata = MetaData()
+PEOPLE = Migrations(
+    Path(__file__).parent / "migrations", "alembic_version_people", "0001", metadata
+)
 
 entitlements = Table(
     "people_entitlements",

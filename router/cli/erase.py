@@ -22,6 +22,7 @@ from router.settings import Settings
 from router.store.audit import AuditTrail
 from router.store.database import Database
 from router.store.retention import Holdings, PersonErasure
+from router.store.tables import ROUTER
 
 _AT_ONCE = 20
 """Workflow ids of one query."""
@@ -108,7 +109,7 @@ async def erase_person(
     made(settings.data)
     database = Database(settings.database_url)
     try:
-        await database.migrate()
+        await database.migrate(ROUTER)
         erasing = PersonErasure(database, tenant, person)
         client = await connect(settings)
         there = await erasing.holdings()

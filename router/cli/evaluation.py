@@ -35,6 +35,7 @@ from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from router.understanding.reading import Reading
 
 AT_ONCE = 4
@@ -133,7 +134,7 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
         raise NotFound(f"there is no log at {absent} yet: set ROUTER_DATABASE_URL or ROUTER_DATA")
     database = Database(settings.database_url)
     try:
-        await database.migrate()
+        await database.migrate(ROUTER)
         store = Store(database)
         await noted(store.trail, tenant, "conversations.export", detail=f"into {file.name}")
         choices: list[dataset.LabelledChoice] = []

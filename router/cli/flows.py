@@ -29,6 +29,7 @@ from router.runtime.definitions import flow_folder, load_catalog, load_registry
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from router.story import coverage, expectations
 from router.story_runner.runner import chosen, run
 from router.understanding.triggers.patterns import Rivalry, rivalries
@@ -81,7 +82,7 @@ async def _record(settings: Settings, run: str) -> RunRecord:
         )
     database = Database(settings.database_url)
     try:
-        await database.migrate()
+        await database.migrate(ROUTER)
         record = await Store(database).runs.find(DEFAULT_TENANT, run)
     finally:
         await database.dispose()

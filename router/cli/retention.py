@@ -14,6 +14,7 @@ from router.settings import Settings
 from router.store.database import Database
 from router.store.retention import LegalHold
 from router.store.store import Store
+from router.store.tables import ROUTER
 
 legal_hold = typer.Typer(help="Keep what is a person's, or a run's, from expiring and erasing.")
 
@@ -115,7 +116,7 @@ async def _with_store(settings: Settings, work: Callable[[Store], Awaitable[Foun
     database = Database(settings.database_url)
     store = Store(database)
     try:
-        await database.migrate()
+        await database.migrate(ROUTER)
         return await work(store)
     finally:
         await store.aclose()

@@ -33,6 +33,7 @@ from router.settings import OPENAI, ModelAccess, Settings
 from router.skill.loader import WatchedSkills
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from router.tool.context import Dependencies
 from router.tool.kinds import ToolSources
 from router.tool.registry import Registry
@@ -164,7 +165,7 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
     database = Database(settings.database_url, settings.database_connections)
     store = Store(database)
     try:
-        await database.migrate()
+        await database.migrate(ROUTER)
         yield database, store
     finally:
         await store.aclose()

@@ -56,9 +56,8 @@ class Migrations:
     folder: Path
     version_table: str
     head: str
+    tables: MetaData
 
-
-ROUTER = Migrations(Path(__file__).parent / "migrations", "alembic_version_router", "0002")
 
 _LOWEST = Table(
     "alembic_lowest",
@@ -73,9 +72,21 @@ def is_usable(connection: Connection, migrations: Migrations) -> bool:
     """True where this program can work with these tables: they are its own, or only add to them.
 
     So the release before goes on, and starts again, beside one that has migrated already.
+
+    Raises:
+        MisconfiguredError: there are some without a version, or a version without some of them.
     """
-    if not inspect(connection).has_table(migrations.version_table):
-        return False
+    there, ours = set(inspect(connection).get_table_names()), set(migrations.tables.tables)
+    version = migrations.version_table
+    usable = version in there and _is_ours(connection, migrations)
+    if usable and (lost := ours - there):
+        raise _halved(f"{version} without {', '.join(sorted(lost)[:_NAMED])}")
+    if version not in there and (left := ours & there):
+        raise _halved(f"{', '.join(sorted(left)[:_NAMED])} without {version}")
+    return usable
+
+
+def _is_ours(connection: Connection, migrations: Migrations) -> bool:
     found = connection.scalar(text(f"SELECT version_num FROM {migrations.version_table}"))  # noqa: S608 - a constant of ours
     if found is None or found <= migrations.head:
         return bool(found == migrations.head)
@@ -84,6 +95,17 @@ def is_usable(connection: Connection, migrations: Migrations) -> bool:
     noted = select(_LOWEST.c.lowest).where(_LOWEST.c.version_table == migrations.version_table)
     lowest = connection.scalar(noted)
     return lowest is not None and lowest <= migrations.head
+
+
+def _halved(found: str) -> MisconfiguredError:
+    return MisconfiguredError(
+        f"the database holds half of a house, {found}: restore all of a backup, "
+        "or take an empty database"
+    )
+
+
+_NAMED = 4
+"""As many tables as a sentence has room for."""
 
 
 def upgrade(connection: Connection, migrations: Migrations) -> None:
@@ -295,11 +317,11 @@ class Database:
         """An insert that does nothing where the row is there already."""
         return self.insert(table).on_conflict_do_nothing()
 
-    async def migrate(self, migrations: Migrations = ROUTER) -> None:
-        """Bring the tables up to date; where they are, this is one query. Several may at once.
+    async def migrate(self, migrations: Migrations) -> None:
+        """Bring the tables up to date; where they are, it only looks. Several may at once.
 
         Raises `MisconfiguredError` where a newer version of this program made the tables, and did
-        more than add to them.
+        more than add to them, and where a part of them alone is there.
         """
 
         def bring_up_to_date(connection: Connection) -> None:

@@ -6,6 +6,7 @@ JSON stands in columns of type JSON, not JSONB: what people are shown keeps the 
 import base64
 import binascii
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
@@ -38,7 +39,7 @@ from sqlalchemy import (
 
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.records import Record
-from router.store.database import Database, Insert
+from router.store.database import Database, Insert, Migrations
 
 
 class MomentType(TypeDecorator[datetime]):
@@ -86,6 +87,9 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 
 metadata = MetaData()
+ROUTER = Migrations(
+    Path(__file__).parent / "migrations", "alembic_version_router", "0002", metadata
+)
 
 conversations = Table(
     "conversations",

@@ -17,8 +17,9 @@ from router.runtime.composition import SERVERS
 from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
 from router.runtime.upkeep import check_keys
 from router.settings import ModelAccess, Settings
-from router.store.database import ROUTER, Database, is_usable
+from router.store.database import Database, is_usable
 from router.store.identity import KeySeals
+from router.store.tables import ROUTER
 from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry

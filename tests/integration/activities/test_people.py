@@ -17,6 +17,7 @@ from activities.people.records import ENTITLED, Change, Claim, ClaimItem, Leave,
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
 from router.store import tables as router_tables
 from router.store.database import Database
+from router.store.tables import ROUTER
 
 ALICE = Owner(tenant="default", person="alice")
 BOB = Owner(tenant="default", person="bob")
@@ -45,7 +46,7 @@ class TestTables:
             return [d for d in found if not any(name in str(d) for name in others)]
 
         assert await database.read(differences) == []
-        await database.migrate()
+        await database.migrate(ROUTER)
         await people.migrate()
 
     def test_the_head_that_is_written_down_is_the_newest_revision(self) -> None:

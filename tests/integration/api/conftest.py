@@ -29,6 +29,7 @@ from router.runtime.server import GRACE, ApiServer, create_app
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from router.understanding.reading import PatternHit, Reading
 from tests.fakes.clock import Clock
 from tests.fakes.encoder import PairsEncoder
@@ -102,7 +103,7 @@ async def temporal() -> AsyncIterator[Client]:
 @pytest.fixture(scope="session")
 async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
     database = Database(f"sqlite:///{tmp_path_factory.mktemp('api')}/router.db")
-    await database.migrate()
+    await database.migrate(ROUTER)
     yield Store(database)
     await database.dispose()
 

@@ -22,6 +22,7 @@ from router.domain.records import ConversationRecord, LogEntry, RunRecord
 from router.runtime.server import GRACE, ApiServer, create_app
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from tests.integration.api.conftest import As, client_of, problem, served
 from tests.integration.api.test_following import Event, Reader, followed
 from tests.integration.api.test_runs import approval_record, run_record
@@ -189,7 +190,7 @@ class House:
         nowhere = await Client.connect("127.0.0.1:1", lazy=True)
         await self.database.dispose()
         self.database = Database(self.url)
-        await self.database.migrate()
+        await self.database.migrate(ROUTER)
         self.store = Store(self.database)
         return create_app(replace(self.services, temporal=nowhere, store=self.store))
 

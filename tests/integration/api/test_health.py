@@ -13,6 +13,7 @@ from router.api.routes import health
 from router.retrieval.index import CapabilityIndex
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from tests.fakes.encoder import PairsEncoder
 from tests.fakes.model_server import ModelServer, fails
 from tests.integration.api.conftest import capability, desk, problem
@@ -84,7 +85,7 @@ async def test_an_encoder_that_fails_is_told(services: Services) -> None:
 
 async def test_a_database_that_only_reads_is_down(services: Services, tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/reads.db")
-    await database.migrate()
+    await database.migrate(ROUTER)
     await database.write(lambda c: c.exec_driver_sql("PRAGMA query_only = ON").close())
     async with desk(replace(services, store=Store(database))) as client:
         answer = await client.get("/readyz")

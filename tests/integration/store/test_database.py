@@ -20,7 +20,8 @@ from sqlalchemy.util import await_only
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.store import tables
-from router.store.database import ROUTER, Database
+from router.store.database import Database
+from router.store.tables import ROUTER
 from tests.e2e.chaos.house import Wire
 from tests.postgres import make_database
 
@@ -80,10 +81,17 @@ async def test_a_revision_that_the_program_before_can_work_with_only_adds(
 
 async def test_migrating_twice_and_at_once_is_harmless(database_url: str) -> None:
     databases = [Database(database_url) for _ in range(3)]
-    await asyncio.gather(*(database.migrate() for database in databases))
-    await databases[0].migrate()
+    await asyncio.gather(*(database.migrate(ROUTER) for database in databases))
+    await databases[0].migrate(ROUTER)
     for database in databases:
         await database.dispose()
+
+
+@pytest.mark.parametrize("lost", ["alembic_version_router", "event_log", "approvals"])
+async def test_half_of_a_house_is_named_and_left_alone(database: Database, lost: str) -> None:
+    await database.write(lambda c: c.execute(text(f"ALTER TABLE {lost} RENAME TO elsewhere")))
+    with pytest.raises(MisconfiguredError, match="restore all of a backup"):
+        await database.migrate(ROUTER)
 
 
 async def made_newer(database: Database, lowest: str) -> None:
@@ -102,7 +110,7 @@ async def test_tables_that_a_newer_version_only_added_to_are_used_as_they_are(
     database: Database,
 ) -> None:
     await made_newer(database, lowest=ROUTER.head)
-    await database.migrate()
+    await database.migrate(ROUTER)
     kept = await database.read(
         lambda c: c.scalar(text("SELECT version_num FROM alembic_version_router"))
     )
@@ -112,7 +120,7 @@ async def test_tables_that_a_newer_version_only_added_to_are_used_as_they_are(
 async def test_tables_that_a_newer_version_changed_are_refused(database: Database) -> None:
     await made_newer(database, lowest="9998")
     with pytest.raises(MisconfiguredError, match=r"9999.*newer version"):
-        await database.migrate()
+        await database.migrate(ROUTER)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +142,8 @@ def test_a_current_database_is_recognised_without_importing_alembic(tmp_path: Pa
     program = (
         "import asyncio, sys\n"
         "from router.store.database import Database\n"
-        f"asyncio.run(Database('sqlite:///{tmp_path}/router.db').migrate())\n"
+        "from router.store.tables import ROUTER\n"
+        f"asyncio.run(Database('sqlite:///{tmp_path}/router.db').migrate(ROUTER))\n"
         "print('alembic' in sys.modules)\n"
     )
     line = [sys.executable, "-c", program]
@@ -197,7 +206,7 @@ async def test_a_database_out_of_reach_is_unavailable_and_keeps_its_password(
     (tmp_path / "router.db").write_bytes(b"these are not the tables you are looking for\n" * 100)
     database = Database(url.format(folder=tmp_path, postgres=postgres))
     with pytest.raises(Unavailable, match=said) as caught:
-        await database.migrate()
+        await database.migrate(ROUTER)
     assert "secret" not in str(caught.value)
     await database.dispose()
 
@@ -219,7 +228,7 @@ def test_urls_of_nothing_this_runs_on_are_refused_with_the_remedy(url: str, reme
 
 async def test_another_process_reads_the_file_while_this_one_writes(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate()
+    await database.migrate(ROUTER)
 
     def write_while_read(connection: Connection) -> int:
         connection.execute(ADD_SNAPSHOT, {"id": "c"})

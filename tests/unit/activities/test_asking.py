@@ -19,6 +19,7 @@ from router.llm.fallback import FallbackChain
 from router.llm.types import BudgetSpent, NoModelAnswered, TurnTimeOver
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from tests.fakes.audience import Audience
 from tests.fakes.model_server import Behaviour, fails, says
 from tests.unit.llm.asking import Desk, desk, question
@@ -59,7 +60,7 @@ def behaviour() -> Behaviour:
 @pytest.fixture
 async def bank(tmp_path: Path, behaviour: Behaviour) -> AsyncIterator[Bank]:
     database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate()
+    await database.migrate(ROUTER)
     async with desk(behaviour) as open_desk:
         yield Bank(open_desk, Store(database))
     await database.dispose()

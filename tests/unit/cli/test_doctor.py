@@ -224,7 +224,7 @@ async def test_what_the_env_file_says_whole_or_the_environment_says_is_looked_at
         monkeypatch.setenv("ROUTER_MCP_SERVERS", "servers.json")
         checks = {check: CHECKS[check] for check in ("model", "mcp servers", "embedder")}
         found = await examine(checks)
-    assert [(finding.fine, finding.looked_at) for finding in found] == [(True, True)] * 3
+    assert [(finding.fine, finding.looked_at) for finding in found] == [(True, True)] * 3, found
 
 
 class TestModels:

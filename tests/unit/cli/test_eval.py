@@ -20,6 +20,7 @@ from router.domain.records import ConversationRecord, LogEntry
 from router.evaluation.dataset import TARGETLESS, LabelledLine
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from tests.fakes.model_server import ModelServer, calls, fails, rate_limits, says
 from tests.unit.cli.conftest import Run
 
@@ -57,7 +58,7 @@ def keep(conversation: str, owner: str, text: str, chosen: str) -> None:
 
 async def _kept(conversation: str, owner: str, text: str, chosen: str) -> None:
     database = Database("sqlite:///.data/router.db")
-    await database.migrate()
+    await database.migrate(ROUTER)
     store = Store(database)
     record = ConversationRecord(
         id=conversation, tenant="default", owner=owner, locale="zh", created_at=AT

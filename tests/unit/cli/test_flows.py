@@ -12,6 +12,7 @@ from router.domain.records import RunRecord
 from router.flow.states import FILE_MODELS
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from tests.integration.api.test_runs import run_record
 from tests.unit.cli.conftest import Run
 
@@ -211,7 +212,7 @@ def test_what_cannot_be_drawn_is_refused(run: Run, words: list[str], status: int
 def keep(data: Path, *records: RunRecord) -> None:
     async def write() -> None:
         database = Database(f"sqlite:///{data}/router.db")
-        await database.migrate()
+        await database.migrate(ROUTER)
         for record in records:
             await Store(database).runs.publish(record, [])
         await database.dispose()

@@ -17,6 +17,7 @@ from router.runtime.upkeep import at_work
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from tests.fakes.model_server import ModelServer
 
 SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"
@@ -56,7 +57,7 @@ def gone(file: Path) -> None:
 async def started(settings: Settings, *, editing: bool = False) -> None:
     database = Database(settings.database_url)
     try:
-        await database.migrate()
+        await database.migrate(ROUTER)
         catalog = load_catalog(settings, load_registry(settings))
         await check_versions(settings, catalog, Store(database).flow_versions, editing=editing)
     finally:

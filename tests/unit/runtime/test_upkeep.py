@@ -7,6 +7,7 @@ from router.runtime.upkeep import at_work
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 
 
 def conversation(id_: str, days: int) -> ConversationRecord:
@@ -17,7 +18,7 @@ def conversation(id_: str, days: int) -> ConversationRecord:
 async def test_a_process_that_stays_forgets_what_is_too_old(tmp_path: Path) -> None:
     settings = Settings.load(data=tmp_path, retention_days=30)
     database = Database(settings.database_url)
-    await database.migrate()
+    await database.migrate(ROUTER)
     for each in (conversation("old", 31), conversation("new", 29)):
         await Store(database).conversations.create(each)
     async with at_work(settings) as parts, asyncio.timeout(20):

@@ -16,6 +16,7 @@ from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.file_types import SkillFile
 from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
 from tests.one_try import run_tool
 from tests.unit.activities.tools.conftest import ALICE, NOW, Desk
 
@@ -58,7 +59,7 @@ def file_of(path: str, content: bytes) -> SkillFile:
 @pytest.fixture
 async def skill(desk: Desk, tmp_path: Path) -> SkillDesk:
     database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate()
+    await database.migrate(ROUTER)
     store = Store(database)
     await store.skill_files.keep({sha256(c).hexdigest(): c for c in FILES.values()})
     desk.dependencies.provide(provided.skill_files, store.skill_files)
