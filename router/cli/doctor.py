@@ -43,6 +43,7 @@ CHECKS: Mapping[str, Check] = {
     "task queues": services.task_queues,
     "worker version": services.worker_version,
     "worker builds": services.worker_builds,
+    "runs": services.runs,
 }
 
 

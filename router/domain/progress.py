@@ -12,7 +12,7 @@ from typing import Literal, Self
 from pydantic import JsonValue, model_validator
 
 from router.domain.messages import Usage, ValueObject
-from router.domain.records import ApprovalRecord, LogEntry, RunRecord
+from router.domain.records import LOST, ApprovalRecord, LogEntry, RunRecord
 
 ProgressType = Literal["text_delta", "tool_started", "tool_finished", "thinking", "recorded"]
 ToolStatus = Literal["done", "failed", "skipped", "unknown"]
@@ -54,11 +54,12 @@ class Progress(ValueObject):
         return self
 
 
-Closing = Literal["decided", "withdrawn", "expired", "passed_on"]
+Closing = Literal["decided", "withdrawn", "expired", "passed_on", "lost"]
 """Why a decision is no longer awaited of somebody.
 
 `decided`, by them or by others; `withdrawn`, for its requester or an operator took the request
-back or changes it; `expired`; `passed_on`: somebody else decides, or decides first.
+back or changes it; `expired`; `passed_on`: somebody else decides, or decides first;
+`lost`: the run can't go on.
 """
 _VERDICTS = frozenset({"approve", "reject", "return"})
 
@@ -122,6 +123,8 @@ def _why(stands: ApprovalRecord | None, happened: set[str]) -> Closing:
         return "withdrawn"
     if "expired" in happened:
         return "expired"
+    if LOST in happened:
+        return "lost"
     return "decided" if happened & _VERDICTS else "withdrawn"
 
 

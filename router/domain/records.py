@@ -127,12 +127,35 @@ class RunRecord(Record):
         return self.parent is not None and self.parent.startswith(f"{self.flow}/")
 
 
+class RunHead(Record):
+    """Where a run stands, without what it is about."""
+
+    id: str
+    tenant: str
+    workflow_id: str
+    requester: str
+    status: FlowStatus
+    state: str
+    events: int
+    updated_at: datetime
+    held: bool
+
+
+LOST = "lost"
+"""The event in the history of a run that was found to have no workflow any more."""
+
+
+def is_lost(run: RunRecord) -> bool:
+    """True where it is known that the run has no workflow, and nobody has closed it yet."""
+    return run.status not in ENDED and bool(run.history) and run.history[-1].event == LOST
+
+
 def is_held(status: FlowStatus, history: Sequence[HistoryLine]) -> bool:
     """True where a run waits for an operator: its last trouble isn't retried or left behind."""
     if status in ENDED:
         return False
     for line in reversed(history):
-        if line.event == "held":
+        if line.event in {"held", LOST}:
             return line.state == history[-1].state
         if line.event == "retried":
             return False
@@ -325,6 +348,8 @@ Act = Literal[
     "run.retry",
     "run.terminate",
     "run.reassign",
+    "run.lost",
+    "run.reconcile",
     "runs.list",
     "route.read",
     "routes.list",
@@ -343,12 +368,16 @@ ACTS: tuple[Act, ...] = get_args(Act)
 
 SHELL = "shell:"
 """Before the account of whoever typed a command on the house's own machine: no user id has one."""
+UPKEEP = "process:upkeep"
+"""Who notes what a process does by itself."""
 
 TITLES: dict[Act, Localised] = {
     "run.read": Localised(zh="查看他人的流程实例", en="looked at somebody else's run"),
     "run.retry": Localised(zh="让流程重试", en="had a run tried again"),
     "run.terminate": Localised(zh="终止流程", en="ended a run"),
     "run.reassign": Localised(zh="改派审批", en="had somebody else decide"),
+    "run.lost": Localised(zh="发现流程中断", en="found a run without its workflow"),
+    "run.reconcile": Localised(zh="核对后修正流程", en="put a run right, as Temporal has it"),
     "runs.list": Localised(zh="列出所有人的流程实例", en="listed everyone's runs"),
     "route.read": Localised(zh="查看一次路由的依据", en="looked at why a turn went where it did"),
     "routes.list": Localised(zh="列出所有人的路由", en="listed where everyone's turns went"),
@@ -366,7 +395,10 @@ TITLES: dict[Act, Localised] = {
 
 
 class AuditEntry(Record):
-    """A line of the trail, from before the act; `who` is a user id, or `SHELL` and an account."""
+    """A line of the trail, from before the act.
+
+    `who` is a user id, `SHELL` and an account, or `UPKEEP`.
+    """
 
     id: str
     tenant: str

@@ -81,6 +81,17 @@ def operation(
 PATIENCE = 10.0
 """Seconds; a run answers within three, or says that it is still at work."""
 
+OVER = Localised(
+    zh="它已经结束了，或者中断了，现在改不了任何东西。",
+    en="The run is over, or was cut off: nothing can be done to it any more.",
+)
+CUT_OFF = Localised(
+    zh="它刚刚结束，或者中断了：后台已经没有在办它的流程，现在改不了任何东西。"
+    "请管理员用 intent-router reconcile 处理。",
+    en="The run ended a moment ago, or was cut off: it has no workflow any more that could do "
+    "this. An operator puts that right with `intent-router reconcile`.",
+)
+
 Out = TypeVar("Out", bound=BaseModel)
 
 
@@ -97,7 +108,7 @@ async def tell(
 ) -> RunStanding:
     """Tell a run something; `word` makes the update one, however often it is sent."""
     told = flow.Tell(event=event, locale=caller.locale, aside=True)
-    answer = await _update(temporal, run.workflow_id, flow.TELL, told, flow.FlowAnswer, word)
+    answer = await _update(temporal, run, flow.TELL, told, flow.FlowAnswer, word)
     return RunStanding(id=run.id, status=answer.view.status, state=answer.view.state)
 
 
@@ -124,8 +135,8 @@ async def decide(
     temporal: Client, approval: ApprovalRecord, event: Decided, word: str
 ) -> RunStanding:
     """Tell a run an approver's decision; `Conflict` too where it is decided or has changed."""
-    told, taker = flow.ApprovalDecision(event=event), approval.workflow_id
-    taken = await _update(temporal, taker, flow.DECIDE, told, flow.DecisionTaken, word)
+    told = flow.ApprovalDecision(event=event)
+    taken = await _update(temporal, approval, flow.DECIDE, told, flow.DecisionTaken, word)
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
 
 
@@ -134,7 +145,7 @@ async def operate(
 ) -> RunStanding:
     """Tell a run what an operator wants of it."""
     told = flow.OperatorAction(event=event)
-    taken = await _update(temporal, run.workflow_id, flow.OPERATE, told, flow.DecisionTaken, word)
+    taken = await _update(temporal, run, flow.OPERATE, told, flow.DecisionTaken, word)
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
@@ -171,14 +182,19 @@ async def happen(
     where what it brings isn't what the flow wants.
     """
     told, word = flow.ExternalEvent(event=event, roles=caller.roles), event.word
-    taken = await _update(temporal, run.workflow_id, flow.HAPPEN, told, flow.DecisionTaken, word)
+    taken = await _update(temporal, run, flow.HAPPEN, told, flow.DecisionTaken, word)
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
 async def _update(
-    temporal: Client, workflow_id: str, update: str, told: BaseModel, answers: type[Out], word: str
+    temporal: Client,
+    to: RunRecord | ApprovalRecord,
+    update: str,
+    told: BaseModel,
+    answers: type[Out],
+    word: str,
 ) -> Out:
-    handle = temporal.get_workflow_handle(workflow_id)
+    handle = temporal.get_workflow_handle(to.workflow_id)
 
     async def attempt() -> Out:
         answer: Out = await handle.execute_update(
@@ -186,10 +202,16 @@ async def _update(
         )
         return answer
 
-    return await in_time(attempt, "The run is over; nothing can be done to it any more.")
+    return await in_time(attempt, CUT_OFF if _goes_on(to) else OVER)
 
 
-async def in_time(attempt: Callable[[], Awaitable[Out]], over: str) -> Out:
+def _goes_on(kept: RunRecord | ApprovalRecord) -> bool:
+    if isinstance(kept, RunRecord):
+        return kept.status not in ENDED
+    return kept.active and kept.verdict is None
+
+
+async def in_time(attempt: Callable[[], Awaitable[Out]], over: str | Localised) -> Out:
     """What the idempotent call comes to within `PATIENCE`; `Conflict` where the run is `over`."""
     try:
         async with asyncio.timeout(PATIENCE):

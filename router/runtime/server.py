@@ -32,11 +32,19 @@ from router.channels.registry import mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.gateway.builds import stranded
+from router.gateway.lost_runs import FEW, counts, misfits, note_lost
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
 from router.settings import Settings
 from router.store.flow_runs import Runs
-from router.telemetry.metrics import APPROVALS, CONVERSATIONS, OLDEST_APPROVAL, STRANDED
+from router.store.store import Store
+from router.telemetry.metrics import (
+    APPROVALS,
+    CONVERSATIONS,
+    LOST_RUNS,
+    OLDEST_APPROVAL,
+    STRANDED,
+)
 
 EVERY = 15.0
 """Seconds: as often as Prometheus looks by default."""
@@ -45,14 +53,16 @@ COUNTING_PATIENCE = timedelta(seconds=5)
 _log = logging.getLogger(__name__)
 
 
-async def keep_counting(temporal: Client, runs: Runs, settings: Settings) -> None:
+async def keep_counting(temporal: Client, store: Store, settings: Settings) -> None:
     """Count until cancelled. All API processes count the same: dashboards take the highest."""
     for round_ in itertools.count():
         try:
-            await count(temporal, runs)
+            await count(temporal, store.runs)
             # Temporal bears few questions about builds.
             if round_ % 4 == 0:
                 await count_stranded(temporal, settings)
+            if round_ and round_ % 4 == 0:
+                await look_for_lost_runs(temporal, store, settings)
         except (RouterError, RPCError) as error:
             _log.warning("what is open can't be counted right now: %s", error)
         await asyncio.sleep(EVERY)
@@ -76,6 +86,26 @@ async def count_stranded(temporal: Client, settings: Settings) -> None:
     for build in builds:
         _log.error("%s", build)
         STRANDED.labels(build.build).set(build.tasks)
+
+
+async def look_for_lost_runs(temporal: Client, store: Store, settings: Settings) -> None:
+    """Compare runs with their workflows, and tell people of those that have none any more."""
+    found = await misfits(temporal, store.runs, settings.task_queue)
+    for kind, number in counts(found).items():
+        LOST_RUNS.labels(kind).set(number)
+    for misfit in found:
+        _log.error("%s", misfit)
+    lost = [each for each in found if each.kind == "lost" and each.head and not each.head.held]
+    if len(lost) > FEW:
+        _log.error(
+            "%d runs have no workflow, which is no accident: Temporal was restored, or "
+            "ROUTER_TEMPORAL_ADDRESS or _NAMESPACE is another's. Nobody is told; see "
+            "`intent-router reconcile`",
+            len(lost),
+        )
+        return
+    for misfit in lost:
+        await note_lost(store, misfit)
 
 
 DESCRIPTION = """\
@@ -104,7 +134,7 @@ def create_app(services: Services) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         counting = asyncio.create_task(
-            keep_counting(services.temporal, services.store.runs, services.settings),
+            keep_counting(services.temporal, services.store, services.settings),
             name="counting for the metrics",
         )
         async with platforms.at_work():

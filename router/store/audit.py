@@ -41,9 +41,12 @@ class AuditTrail(Aggregate):
     """What operators did and looked at, each noted before it was done."""
 
     async def note(self, deed: AuditEntry) -> None:
-        """Add a line, there for good on return; where `Unavailable` is raised, don't act."""
-        row = to_row(deed)
-        await self._database.write(lambda connection: connection.execute(insert(_trail), row))
+        """Add a line, there for good on return; where `Unavailable` is raised, don't act.
+
+        What one process after the other comes to notice has one id, and is one line.
+        """
+        row, once = to_row(deed), self._database.insert_new(_trail)
+        await self._database.write(lambda connection: connection.execute(once, row))
 
     async def listed(
         self, tenant: str, wanted: AuditFilter, before: str | None, limit: int

@@ -1,19 +1,31 @@
 """Flow runs, their approvals, and what each version of a flow was when it was first run."""
 
-from collections.abc import Collection, Sequence
+import logging
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from router.domain import progress
-from router.domain.messages import FlowStatus
+from router.domain.messages import ENDED, FlowStatus
 from router.domain.records import (
     EVERY_RUN,
     Amendment,
     ApprovalRecord,
     LogEntry,
     RunFilter,
+    RunHead,
     RunRecord,
     Waiting,
     is_held,
@@ -29,6 +41,11 @@ _approvals = tables.approvals
 _files = tables.run_files
 _definitions = tables.flow_definitions
 _AWAITED = (_approvals.c.active, _approvals.c.verdict.is_(None))
+
+_AT_ONCE = 200
+"""Runs of one query."""
+
+_log = logging.getLogger(__name__)
 
 
 class Runs:
@@ -58,13 +75,19 @@ class Runs:
 
         `approvals` is all of them: others of this run stay on record but wait for nobody. In the
         same transaction `entries` go to the event log, and the news that the change itself is.
+        Of a run that has ended nothing else is kept, or told, ever: whoever says so is a workflow
+        that a restore has brought back.
         """
 
         def publish(connection: Connection) -> list[LogEntry]:
             # This lock always comes before those on streams of the log, and there is only one
             # of its kind in a transaction: so nobody waits for anybody crosswise.
             self._database.serialise(connection, _lock(run.tenant, run.id))
-            change = self._change(connection, run, approvals)
+            before = _stored(connection, run.tenant, run.id)
+            if before is not None and before.status in ENDED and before.status != run.status:
+                _log.warning("%s, which has ended, isn't opened again", run.workflow_id)
+                return []
+            change = self._change(connection, before, run, approvals)
             noted = [*entries, *change] if self._keep(connection, run, approvals) else [*entries]
             self._appending.within(connection, run.tenant, noted)
             return noted
@@ -90,16 +113,17 @@ class Runs:
 
     @staticmethod
     def _change(
-        connection: Connection, run: RunRecord, approvals: Sequence[ApprovalRecord]
+        connection: Connection,
+        before: RunRecord | None,
+        run: RunRecord,
+        approvals: Sequence[ApprovalRecord],
+        key: str = "",
     ) -> list[LogEntry]:
-        """What this publication is news of, beside the one that is kept."""
-        kept = select(_runs).filter_by(tenant=run.tenant, id=run.id)
+        """What the run is news of, `before` being what is kept; `key` tells changes apart."""
         awaited = select(_approvals).filter_by(tenant=run.tenant, run=run.id).where(*_AWAITED)
-        row = connection.execute(kept).first()
-        before = from_row(RunRecord, row) if row else None
         open_before = [from_row(ApprovalRecord, one) for one in connection.execute(awaited)]
         return [
-            *progress.of_change(before, run, str(run.events)),
+            *progress.of_change(before, run, key or str(run.events)),
             *progress.of_closed(before, run, open_before, approvals),
         ]
 
@@ -145,21 +169,53 @@ class Runs:
 
     async def amend(self, amendment: Amendment) -> None:
         """Note with a completed run what becomes of it; noting it again changes nothing."""
-        here = (_runs.c.tenant == amendment.tenant, _runs.c.id == amendment.run)
+        tenant, run, by = amendment.tenant, amendment.run, amendment.withdrawn_by
+        await self.revise(tenant, run, by, lambda before: amended(before, amendment))
 
-        def amend(connection: Connection) -> list[LogEntry]:
-            self._database.serialise(connection, _lock(amendment.tenant, amendment.run))
-            row = connection.execute(select(_runs).where(*here)).first()
-            if row is None:
-                return []
-            before = from_row(RunRecord, row)
-            after = amended(before, amendment)
-            connection.execute(update(_runs).where(*here).values(**to_row(after)))
-            noted = progress.of_change(before, after, amendment.withdrawn_by)
-            self._appending.within(connection, amendment.tenant, noted)
-            return noted
+    async def revise(
+        self,
+        tenant: str,
+        run: str,
+        key: str,
+        change: Callable[[RunRecord], RunRecord | None],
+        entries: Sequence[LogEntry] = (),
+    ) -> bool:
+        """Have the run be what `change` makes of it, with nobody's decision awaited any more.
 
-        await self._appending.tell(amendment.tenant, await self._database.write(amend))
+        In the same transaction `entries` go to the event log, and the news that the change is;
+        `key` tells it from others. False where there is no such run, or nothing to change.
+        """
+        here = (_runs.c.tenant == tenant, _runs.c.id == run)
+
+        def revise(connection: Connection) -> tuple[bool, list[LogEntry]]:
+            self._database.serialise(connection, _lock(tenant, run))
+            before = _stored(connection, tenant, run)
+            after = change(before) if before else None
+            if after is None:
+                return False, []
+            noted = [*entries, *self._change(connection, before, after, (), key)]
+            row = to_row(after, held=is_held(after.status, after.history))
+            connection.execute(update(_runs).where(*here).values(**row))
+            closed = {"of_tenant": tenant, "of_run": run, "but": []}
+            connection.execute(self._close_others, closed)
+            self._appending.within(connection, tenant, noted)
+            return True, noted
+
+        changed, noted = await self._database.write(revise)
+        await self._appending.tell(tenant, noted)
+        return changed
+
+    async def standings(self, runs: Collection[tuple[str, str]] | None = None) -> list[RunHead]:
+        """Where these runs stand, by tenant and public id; without any named, all that go on."""
+        chosen = [_runs.c[name] for name in RunHead.model_fields]
+        if runs is None:
+            going_on = _runs.c.status.not_in(sorted(ENDED))
+            return await records(self._database, RunHead, select(*chosen).where(going_on))
+        found, ordered = [], sorted(runs)
+        for start in range(0, len(ordered), _AT_ONCE):
+            these = tuple_(_runs.c.tenant, _runs.c.id).in_(ordered[start : start + _AT_ONCE])
+            found += await records(self._database, RunHead, select(*chosen).where(these))
+        return found
 
     async def keep_definition(self, fingerprint: str, definition: str) -> None:
         """Keep what a completed run may be taken back with, in JSON, under its fingerprint."""
@@ -212,6 +268,11 @@ class Runs:
 
 def _lock(tenant: str, run: str) -> str:
     return f"run/{tenant}/{run}"
+
+
+def _stored(connection: Connection, tenant: str, run: str) -> RunRecord | None:
+    row = connection.execute(select(_runs).filter_by(tenant=tenant, id=run)).first()
+    return from_row(RunRecord, row) if row else None
 
 
 def amended(run: RunRecord, amendment: Amendment) -> RunRecord:

@@ -44,6 +44,11 @@ BACKLOG = Gauge(
 STRANDED = Gauge(
     "router_stranded_tasks", "Tasks of runs that stay on a build without a worker.", ("build",)
 )
+LOST_RUNS = Gauge(
+    "router_lost_runs",
+    "Runs whose row and workflow don't fit: lost (no workflow), behind, ended (yet it goes on).",
+    ("kind",),
+)
 DIRECTORY_AGE = Gauge(
     "router_directory_age_seconds", "How long ago the directory's source last said who there is."
 )

@@ -52,6 +52,7 @@ const EVENTS = {
   arrived: { zh: "收到通知", en: "Heard from outside" },
   started: { zh: "开始办理", en: "Started" },
   held: { zh: "暂停，等人处理", en: "Held for an operator" },
+  lost: { zh: "中断，等管理员处理", en: "Cut off; an operator sees to it" },
   retried: { zh: "重试", en: "Tried again by an operator" },
   "tried again": { zh: "再试一次", en: "Tried again" },
   reassigned: { zh: "改派审批人", en: "Reassigned" },

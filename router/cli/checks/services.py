@@ -10,6 +10,7 @@ from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.gateway.builds import is_polled, stranded
+from router.gateway.lost_runs import REMEDY, misfits
 from router.llm.client import ChatModel
 from router.llm.servers import ServerMemory
 from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused, UserMessage
@@ -19,6 +20,7 @@ from router.runtime.upkeep import check_keys
 from router.settings import ModelAccess, Settings
 from router.store.database import Database, is_usable
 from router.store.identity import KeySeals
+from router.store.store import Store
 from router.store.tables import ROUTER
 from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
@@ -115,6 +117,21 @@ async def worker_builds(settings: Settings) -> str:
     if found:
         raise MisconfiguredError("\n".join(map(str, found)))
     return "no run waits for a build without a worker"
+
+
+async def runs(settings: Settings) -> str:
+    """Every run that goes on by the database does so in Temporal, and no other."""
+    if absent := absent_database(settings):
+        return f"none: {absent} will be made by the first start"
+    client, database = await _client(settings), Database(settings.database_url)
+    try:
+        with temporal_says():
+            found = await misfits(client, Store(database).runs, settings.task_queue)
+    finally:
+        await database.dispose()
+    if found:
+        raise MisconfiguredError("\n".join([*map(str, found), REMEDY]))
+    return "the database and Temporal agree on what goes on"
 
 
 async def worker_version(settings: Settings) -> str:

@@ -24,6 +24,7 @@ from router.domain.records import (
     ConversationRecord,
     FileRecord,
     HistoryLine,
+    LogEntry,
     RunRecord,
 )
 from router.runtime.upkeep import check_keys
@@ -172,6 +173,24 @@ class TestRuns:
             await store.runs.keep_definition("0" * 16, "{}")
         assert await store.runs.definition("0" * 16) == "{}"
         assert await store.runs.definition("1" * 16) is None
+
+    @pytest.mark.parametrize("events", [1, 9])
+    async def test_what_has_ended_is_never_opened_again(self, store: Store, events: int) -> None:
+        ended = run(events=7, status="completed", state="done")
+        await store.runs.publish(ended, [])
+        said = LogEntry(key="k", kind="approval", at=NOW, recipient="bob", data={})
+        again = run(events=events, status="waiting_approval", state="manager")
+        await store.runs.publish(again, [approval()], [said])
+        assert await kept(store) == ended
+        assert await store.runs.awaited("default", ["r1"]) == []
+        assert await store.log.news("default", "bob", 0, 9) == []
+
+    async def test_what_goes_on_is_listed_without_what_it_is_about(self, store: Store) -> None:
+        for name, status in (("r1", "waiting"), ("r2", "failed")):
+            await store.runs.publish(run(name, status=status), [])
+        assert [head.id for head in await store.runs.standings()] == ["r1"]
+        both = [("default", "r1"), ("default", "r2"), ("default", "r3")]
+        assert {head.status for head in await store.runs.standings(both)} == {"waiting", "failed"}
 
     async def test_what_runs_wait_for_is_found_for_many_of_them_at_once(self, store: Store) -> None:
         decided = approval("a3", person="dave", verdict="approve")

@@ -85,6 +85,7 @@ ASIDE = 'router_set_aside_total{activity="understand"}'
 OPEN = 'router_model_circuit_open{model="m"}'
 RETRIED = 'router_activity_retries_total{activity="call_tool"}'
 PINNED = 'router_stranded_tasks{build="1.0"}'
+LOST = 'router_lost_runs{kind="lost"}'
 AGE, FAULTS = "router_directory_age_seconds", "router_directory_problems"
 EXPIRY = "router_expiry_refused"
 OLDEST, BACKLOG = "router_oldest_approval_age_seconds", "router_backlog_age_seconds"
@@ -117,6 +118,7 @@ CASES = [
     Case("RouterTurnsSlow", 25, slow("pattern"), slow("llm")),
     Case("RouterBacklog", 5, {BACKLOG: "6x10"}, {BACKLOG: "4x10"}, value="6"),
     Case("RouterBuildStranded", 10, {PINNED: "2x20"}, {PINNED: "0x20"}, {"build": "1.0"}),
+    Case("RouterRunsLost", 10, {LOST: "2x20"}, {LOST: "0x20"}, {"kind": "lost"}, value="2"),
     Case("RouterDirectoryOld", 90, {AGE: "0+60x100"}, {AGE: "60x100"}, value="5400"),
     Case("RouterDirectoryFaulty", 10, {FAULTS: "2x20"}, {FAULTS: "0x20"}, value="2"),
     Case("RouterExpiryRefused", 10, {EXPIRY: "1x20"}, {EXPIRY: "0x20"}),

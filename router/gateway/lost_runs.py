@@ -1,0 +1,271 @@
+"""Runs whose two halves don't fit: the row that people see, and the workflow that carries it on.
+
+A row of a run that goes on has a workflow that does. It hasn't where somebody ended the workflow
+over Temporal's head, or where one of the two databases was restored to another moment.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeVar
+
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
+
+from router.contracts.flow import WORKFLOW
+from router.domain.locale import Localised
+from router.domain.messages import ENDED, TextReply
+from router.domain.records import (
+    LOST,
+    UPKEEP,
+    AuditEntry,
+    HistoryLine,
+    LogEntry,
+    RunHead,
+    RunRecord,
+    is_lost,
+)
+from router.gateway.retries import RPC_TIMEOUT
+from router.store.flow_runs import Runs
+from router.store.store import Store
+
+QUIET = timedelta(minutes=2)
+"""How long nothing has happened to what is compared: Temporal's lists lag, and rows do."""
+MOST = 200
+"""Workflows that are asked for one by one in one look."""
+AT_ONCE = 10
+FEW = 20
+"""So many may be lost by themselves; more at once are a restore, or another server's address."""
+
+_RUNNING = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
+_GOES_ON = {WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW}
+
+Kind = Literal["lost", "behind", "ahead", "ended"]
+"""`lost`: the row goes on, the workflow is gone. `behind`: the workflow is further than the row, or
+there is none. `ahead`: the row is further. `ended`: the row has ended, the workflow goes on."""
+KINDS: tuple[Kind, ...] = ("lost", "behind", "ahead", "ended")
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A run whose halves don't fit; `head` is None where the database doesn't know it."""
+
+    kind: Kind
+    tenant: str
+    run: str
+    workflow_id: str
+    why: str
+    head: RunHead | None = None
+
+    def __str__(self) -> str:
+        whose = f", of {self.head.requester}" if self.head else ""
+        return f"{self.kind}: run {self.run} ({self.workflow_id}{whose}): {self.why}"
+
+
+REMEDY = (
+    "`intent-router reconcile` says what would be done about it, and does it with --yes "
+    "(docs/operations.md)"
+)
+
+
+async def misfits(client: Client, runs: Runs, queue: str, most: int = MOST) -> list[Misfit]:
+    """What a cheap look finds, in a handful of questions while all is well; `queue` is the house's.
+
+    Raises `RPCError` where Temporal can't be asked: nothing is lost then.
+    """
+    heads = {head.workflow_id: head for head in await runs.standings()}
+    listed = {each.id: each async for each in client.list_workflows(_RUNNING)}
+    old = datetime.now(UTC) - QUIET
+    silent = [head for head in heads.values() if head.updated_at < old]
+    absent = [head for head in silent if head.workflow_id not in listed][:most]
+    back = [head for head in silent if head.held and head.workflow_id in listed]
+    others = [each for each in listed.values() if each.id not in heads and each.start_time < old]
+    found = [
+        *await at_once(absent, lambda head: _without_workflow(client, runs, head)),
+        *await at_once(back, lambda head: _found_again(runs, head)),
+        *await _unexpected(client, runs, queue, others[:most], old),
+    ]
+    return [misfit for misfit in found if misfit is not None]
+
+
+async def at_once(each: Sequence[In], ask: Callable[[In], Awaitable[Out]]) -> list[Out]:
+    """The answers, in order, of which a few are awaited at once."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def one(of: In) -> Out:
+        async with room:
+            return await ask(of)
+
+    return await asyncio.gather(*map(one, each))
+
+
+async def status_of(client: Client, workflow_id: str) -> WorkflowExecutionStatus | None:
+    """The workflow's status; None where Temporal doesn't know it."""
+    try:
+        handle = client.get_workflow_handle(workflow_id)
+        return (await handle.describe(rpc_timeout=RPC_TIMEOUT)).status
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            return None
+        raise
+
+
+async def _without_workflow(client: Client, runs: Runs, head: RunHead) -> Misfit | None:
+    status = await status_of(client, head.workflow_id)
+    if status in _GOES_ON or await runs.standings([(head.tenant, head.id)]) != [head]:
+        return None
+    if status is WorkflowExecutionStatus.COMPLETED:
+        return _misfit("behind", head, f"is {head.status}, and its workflow has completed")
+    gone = f"was {status.name.lower()}" if status else "isn't in Temporal"
+    return _misfit("lost", head, f"its workflow {gone}")
+
+
+async def _found_again(runs: Runs, head: RunHead) -> Misfit | None:
+    row = await runs.find(head.tenant, head.id)
+    if row is None or not is_lost(row):
+        return None
+    return _misfit("behind", head, "was found without a workflow, and has one")
+
+
+async def _unexpected(
+    client: Client, runs: Runs, queue: str, listed: Iterable[WorkflowExecution], old: datetime
+) -> list[Misfit]:
+    """Workflows that go on, and by the database shouldn't."""
+    by_place = {place_of(each.id): each for each in listed}
+    heads = {(head.tenant, head.id): head for head in await runs.standings(list(by_place))}
+    found = []
+    for place, each in by_place.items():
+        head = heads.get(place)
+        if head is None:
+            if each.task_queue == queue:
+                found.append(unknown(each.id, "isn't in the database"))
+        elif head.status not in ENDED or head.updated_at > old:
+            continue
+        elif await status_of(client, each.id) in _GOES_ON:
+            found.append(_misfit("ended", head, f"is {head.status}, and goes on in Temporal"))
+    return found
+
+
+def place_of(workflow_id: str) -> tuple[str, str]:
+    """A run's tenant and public id.
+
+    >>> place_of("leave_request/default/7h2k")
+    ('default', '7h2k')
+    """
+    _, _, rest = workflow_id.partition("/")
+    tenant, _, run = rest.rpartition("/")
+    return tenant, run
+
+
+def unknown(workflow_id: str, why: str) -> Misfit:
+    """A workflow of which the database has no row."""
+    tenant, run = place_of(workflow_id)
+    return Misfit("behind", tenant, run, workflow_id, why)
+
+
+def _misfit(kind: Kind, head: RunHead, why: str) -> Misfit:
+    return Misfit(kind, head.tenant, head.id, head.workflow_id, why, head)
+
+
+def lost(run: RunRecord, why: str, at: datetime) -> RunRecord | None:
+    """The run as it waits for an operator; None where there is nothing to note."""
+    if run.status in ENDED or is_lost(run):
+        return None
+    return _with_line(run, "waiting", HistoryLine(at=at, state=run.state, event=LOST, comment=why))
+
+
+def closed(run: RunRecord, why: str, by: str, at: datetime) -> RunRecord | None:
+    """The run as it ends for good, without its workflow; None where it has."""
+    if run.status in ENDED:
+        return None
+    line = HistoryLine(at=at, state=run.state, event="failed", by=by, comment=why)
+    if not is_lost(run):
+        noted = HistoryLine(at=at, state=run.state, event=LOST, comment=why)
+        run = run.model_copy(update={"history": [*run.history, noted]})
+    return _with_line(run, "failed", line)
+
+
+def _with_line(
+    run: RunRecord, status: Literal["waiting", "failed"], line: HistoryLine
+) -> RunRecord:
+    changed = {"status": status, "history": [*run.history, line], "updated_at": line.at}
+    return run.model_copy(update=changed)
+
+
+def _broken_off(title: Localised) -> Localised:
+    return Localised(
+        zh=f"{title.zh}中断了，现在没法接着办，也没有人在审批。这不是你的问题，管理员能看到；"
+        "请等管理员处理，先不要重新提交。",
+        en=f"{title.en}: this was cut off and can't go on; nobody is asked to decide on it. It is "
+        "nothing that you did, and the administrators see it. Wait for them before you ask anew.",
+    )
+
+
+def _closed(title: Localised) -> Localised:
+    return Localised(
+        zh=f"{title.zh}中断以后没能恢复，管理员已经把它结束了，没有办成。还需要的话，请重新提交。",
+        en=f"{title.en}: this was cut off and couldn't be taken up again; an administrator has "
+        "ended it as failed. Ask anew if you still need it.",
+    )
+
+
+async def note_lost(store: Store, misfit: Misfit) -> bool:
+    """Note that the run is lost, and tell its requester and approvers, once; True this once."""
+    at, row = datetime.now(UTC), await store.runs.find(misfit.tenant, misfit.run)
+    if row is None or lost(row, misfit.why, at) is None:
+        return False
+    about = {"subject": row.id, "whose": row.requester, "detail": misfit.why}
+    deed = {"id": f"lost-{row.id}-{row.events}", "tenant": row.tenant, "at": at, "who": UPKEEP}
+    await store.trail.note(AuditEntry(act="run.lost", **deed, **about))
+    told = await _told(store, row, LOST, _broken_off(row.title), at)
+    return await store.runs.revise(
+        *(row.tenant, row.id, f"{row.events}:{LOST}"), lambda now: lost(now, misfit.why, at), told
+    )
+
+
+async def close(store: Store, misfit: Misfit, by: str) -> bool:
+    """End a lost run as failed, and tell its requester and approvers; False where it has ended."""
+    at, row = datetime.now(UTC), await store.runs.find(misfit.tenant, misfit.run)
+    if row is None:
+        return False
+    told = await _told(store, row, "closed", _closed(row.title), at)
+    key = f"{row.events}:closed"
+    return await store.runs.revise(
+        *(row.tenant, row.id, key), lambda now: closed(now, misfit.why, by, at), told
+    )
+
+
+async def _told(
+    store: Store, run: RunRecord, key: str, said: Localised, at: datetime
+) -> list[LogEntry]:
+    """What the requester reads of a whole run in the conversation in which they began it."""
+    if run.conversation is None or run.is_branch:
+        return []
+    known = await store.conversations.find(run.tenant, run.conversation)
+    if known is None:
+        return []
+    reply = TextReply(text=said.within(known.locale))
+    return [
+        LogEntry(
+            key=f"{run.id}:{run.events}:{key}",
+            kind="message",
+            at=at,
+            conversation=known.id,
+            recipient=known.owner,
+            data={
+                "role": "assistant",
+                "text": reply.text,
+                "replies": [reply.model_dump(mode="json", exclude_none=True)],
+            },
+        )
+    ]
+
+
+def counts(found: Iterable[Misfit]) -> Mapping[Kind, int]:
+    """How many there are of each kind, also where there are none."""
+    kinds = [misfit.kind for misfit in found]
+    return {kind: kinds.count(kind) for kind in KINDS}
