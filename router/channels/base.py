@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
 from router.documents.strict_json import strict_json
-from router.domain.errors import RouterError
+from router.domain.errors import RouterError, Unavailable
 from router.domain.locale import Locale
 from router.domain.messages import Action, Question, Reply
 from router.domain.records import ApprovalRecord
@@ -35,6 +35,10 @@ VERDICTS: tuple[Verdict, ...] = ("approve", "reject", "return")
 
 class Undeliverable(RouterError):
     """The platform won't have it, now or later: a channel that is gone, a card it can't read."""
+
+
+class NotAdmitted(Unavailable):
+    """The platform doesn't take us: nothing gets through until somebody gives us another token."""
 
 
 class Pressed(BaseModel):

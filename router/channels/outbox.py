@@ -22,6 +22,7 @@ from router.channels.base import (
     LONGEST_COMMENT,
     CardDecision,
     DecisionRequest,
+    NotAdmitted,
     Outbound,
     Place,
     Post,
@@ -41,6 +42,7 @@ from router.domain.messages import Reply
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, Mailbox, RecordedTurn
 from router.flow.engine.events import Decided
+from router.telemetry.metrics import UNPOSTED
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,9 @@ LEASE = timedelta(seconds=60)
 """For which a mailbox is one process's alone: more than a round of posts ever takes."""
 AGAIN = timedelta(seconds=5)
 """After a platform was out of reach."""
+SELDOM = timedelta(seconds=30)
+"""After one didn't take us: that wants a person."""
+COUNTED_EVERY = timedelta(seconds=15)
 AT_ONCE = 50
 ASKING = frozenset({"asked", "reminded", "nudged", "escalated", "delegated", "added"})
 """Reasons for which a decision is wanted."""
@@ -167,6 +172,7 @@ class Outbox:
     _services: Services
     _platforms: Mapping[str, Outbound]
     _nudged: asyncio.Event = field(default_factory=asyncio.Event)
+    _counted: list[datetime] = field(default_factory=list)
 
     def nudge(self) -> None:
         """There is something new: don't wait for the next look."""
@@ -211,11 +217,22 @@ class Outbox:
         """Post what is new now, wherever nobody else is at it."""
         now = datetime.now(UTC)
         boxes = self._services.store.mailboxes
+        await self._count(now)
         claimed = await boxes.claim(self._platforms.keys(), now, now + LEASE, AT_ONCE)
         ends = await asyncio.gather(*map(self._delivered, claimed), return_exceptions=True)
         for mailbox, end in zip(claimed, ends, strict=True):
             if isinstance(end, Exception):  # one that can't be read mustn't keep others waiting
                 log.error("%s %s isn't posted", mailbox.platform, mailbox.subject, exc_info=end)
+
+    async def _count(self, now: datetime) -> None:
+        """Tell from time to time how long something has waited to be posted, on each platform."""
+        if self._counted and now - self._counted[-1] < COUNTED_EVERY:
+            return
+        self._counted[:] = [now]
+        oldest = await self._services.store.mailboxes.oldest(self._platforms.keys())
+        for platform in self._platforms:
+            waited = (now - oldest.get(platform, now)).total_seconds()
+            UNPOSTED.labels(platform).set(max(0.0, waited))
 
     async def _delivered(self, mailbox: Mailbox) -> None:
         at, due = mailbox.position, datetime.now(UTC)
@@ -228,6 +245,9 @@ class Outbox:
             due = datetime.now(UTC)
         except TooManyRequests as error:
             due = datetime.now(UTC) + timedelta(seconds=error.retry_after)
+        except NotAdmitted as error:
+            log.error("%s: %s; what is to be posted waits", mailbox.platform, error)  # noqa: TRY400 - it says what to do
+            due = datetime.now(UTC) + SELDOM
         except Unavailable as error:
             log.warning("%s: %s; it is tried again", mailbox.platform, error)
             due = datetime.now(UTC) + AGAIN

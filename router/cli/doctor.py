@@ -37,6 +37,7 @@ CHECKS: Mapping[str, Check] = {
     "temporal ui": configuration.ui_port,
     "database": services.database,
     "payload keys": services.payload_keys,
+    "chat platforms": services.chat_platforms,
     "temporal": services.temporal,
     "namespace": services.namespace,
     "search attributes": services.search_attributes,

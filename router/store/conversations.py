@@ -3,7 +3,18 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+    union_all,
+    update,
+)
 
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
@@ -113,6 +124,21 @@ class Mailboxes(Aggregate):
         new = select(_log).join(_boxes, and_(_NEW, of_kind)).where(_this(mailbox))
         query = new.order_by(_log.c.sequence).limit(limit)
         return await records(self._database, LogEntry, query)
+
+    async def oldest(self, platforms: Collection[str]) -> dict[str, datetime]:
+        """When what has waited longest was said, by platform; none where all is posted."""
+
+        def of_kind(condition: ColumnElement[bool]) -> Select[tuple[str, datetime]]:
+            new = select(_boxes.c.platform, func.min(_log.c.at).label("at"))
+            new = new.join_from(_boxes, _log, and_(_NEW, condition))
+            return new.where(_boxes.c.platform.in_(sorted(platforms))).group_by(_boxes.c.platform)
+
+        waiting = union_all(of_kind(_IN_CONVERSATION), of_kind(_FOR_PERSON)).subquery()
+        query = select(waiting.c.platform, func.min(waiting.c.at).label("at")).group_by(
+            waiting.c.platform
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return {row.platform: row.at for row in rows}
 
     async def advance(self, mailbox: Mailbox, position: int, due: datetime) -> None:
         """Everything up to `position` is posted; it may be claimed again from `due` on."""

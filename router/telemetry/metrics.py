@@ -58,6 +58,11 @@ DIRECTORY_PROBLEMS = Gauge(
 EXPIRY_REFUSED = Gauge(
     "router_expiry_refused", "1 while too much would expire at once, and so nothing does."
 )
+UNPOSTED = Gauge(
+    "router_unposted_age_seconds",
+    "How long the oldest of what is to be posted on a chat platform has waited; 0 for none.",
+    ("platform",),
+)
 STREAMS = Gauge("router_event_streams", "Readers of server-sent events.")
 CONVERSATIONS = Gauge("router_open_conversations", "Conversations that Temporal keeps open.")
 APPROVALS = Gauge("router_approvals_waiting", "Approvals that wait for a decision.")

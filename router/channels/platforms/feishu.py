@@ -34,6 +34,7 @@ from router.channels.base import (
     VERDICTS,
     DecisionRequest,
     Inbound,
+    NotAdmitted,
     Place,
     Post,
     Statement,
@@ -252,6 +253,8 @@ MOST_ANSWERED = 1024 * 1024
 
 _NO_TOKEN = frozenset({99991661, 99991663, 99991664, 99991668})
 """The token is missing, wrong or past its end: a new one may do."""
+_NO_RIGHT = frozenset({99991672})
+"""The app may not do this any more, whoever is written to."""
 _BUSY = frozenset({99991400, 11232, 230020})
 """Too many calls, by app or by chat."""
 
@@ -305,6 +308,9 @@ class _FeishuClient:
             self._good_until = 0.0
         if code in _BUSY:
             raise TooManyRequests("Feishu is busy", BUSY)
+        if code in _NO_TOKEN | _NO_RIGHT:
+            remedy = "give the app of ROUTER_FEISHU_APP_ID its rights again"
+            raise NotAdmitted(f"Feishu answers {code}: {said}; {remedy} (docs/channels.md)")
         if code != 0:
             raise Undeliverable(f"Feishu answers {code}: {said}; see docs/channels.md")
 
@@ -313,7 +319,10 @@ class _FeishuClient:
             path = "/auth/v3/tenant_access_token/internal"
             answer = await self._answer(path, {}, self._app, {})
             if answer.get("code") != 0:
-                raise Unavailable(f"Feishu won't have the app: {answer.get('msg')}; see its id")
+                raise NotAdmitted(
+                    f"Feishu won't have the app: {answer.get('msg')}; set ROUTER_FEISHU_APP_ID and "
+                    "ROUTER_FEISHU_APP_SECRET to what the app has"
+                )
             self._token = str(answer["tenant_access_token"])
             self._good_until = time.monotonic() + float(answer.get("expire", 0)) - EARLY
         return self._token

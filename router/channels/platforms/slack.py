@@ -26,6 +26,7 @@ from router.channels.base import (
     VERDICTS,
     DecisionRequest,
     Inbound,
+    NotAdmitted,
     Place,
     Post,
     Statement,
@@ -240,6 +241,13 @@ _PASSING = frozenset(
     {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited"}
 )
 """Errors after which the same call may succeed."""
+_NOT_ADMITTED = frozenset(
+    {
+        *("invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"),
+        *("missing_scope", "not_allowed_token_type", "org_login_required", "access_denied"),
+    }
+)
+"""Errors of the token, not of what is posted: https://api.slack.com/methods/chat.postMessage."""
 
 
 class _SlackClient:
@@ -282,7 +290,7 @@ class _SlackClient:
         if not self._ours:
             try:
                 answer: Any = await self._call(self._web.auth_test)
-            except Undeliverable as error:
+            except (Undeliverable, NotAdmitted) as error:
                 log.warning("whose ROUTER_SLACK_BOT_TOKEN is isn't known: %s", error)
                 answer = {}
             found = (answer.get("team_id"), answer.get("enterprise_id"))
@@ -321,6 +329,9 @@ def _refusal(error: "SlackApiError") -> Exception:
         return TooManyRequests("Slack is busy", int(wait) if wait.isdigit() else BUSY)
     if code >= 500 or said in _PASSING:  # noqa: PLR2004
         return Unavailable(f"Slack answers {code}: {said}")
+    if said in _NOT_ADMITTED:
+        remedy = "set ROUTER_SLACK_BOT_TOKEN to one that it takes, with the scopes it wants"
+        return NotAdmitted(f"Slack answers {said}: {remedy} (docs/channels.md)")
     return Undeliverable(f"Slack answers {said}; see docs/channels.md for the scopes it wants")
 
 

@@ -1,10 +1,12 @@
 """Checks of what runs elsewhere: the database, Temporal, MCP servers, and models."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
 
+from router.channels.registry import configured
 from router.cli.options import absent_database
 from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
@@ -18,6 +20,7 @@ from router.runtime.composition import SERVERS
 from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
 from router.runtime.upkeep import check_keys
 from router.settings import ModelAccess, Settings
+from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
 from router.store.identity import KeySeals
 from router.store.store import Store
@@ -29,6 +32,7 @@ from router.tool.mcp.tools import ServerOffer
 from router.tool.signature import SourceLine
 
 SECONDS = 5.0
+POSTED_WITHIN = timedelta(minutes=1)
 MCP_SECONDS = 30.0
 """A package runner fetches a server before it starts it."""
 
@@ -55,6 +59,28 @@ async def database(settings: Settings) -> str:
             "need the newer version"
         )
     return f"{database}, up to date"
+
+
+async def chat_platforms(settings: Settings) -> str:
+    """What is to be posted on each chat platform that is set is posted."""
+    names = [platform.name for platform, _ in configured(settings)]
+    if not names or absent_database(settings):
+        return ", ".join(names) or "none is set"
+    database, now = Database(settings.database_url), datetime.now(UTC)
+    try:
+        oldest = await Mailboxes(database).oldest(names)
+    finally:
+        await database.dispose()
+    late = {name: now - at for name, at in oldest.items() if now - at > POSTED_WITHIN}
+    if late:
+        raise Unavailable(
+            "; ".join(
+                f"something has waited {age.total_seconds():.0f} s to be posted on {name}: the log "
+                "of `serve` says why, and it is posted once that is mended"
+                for name, age in late.items()
+            )
+        )
+    return f"{', '.join(names)}: everything is posted"
 
 
 async def payload_keys(settings: Settings) -> str:

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock, Mock
@@ -453,6 +453,41 @@ async def test_who_lost_an_account_reads_no_more(
     assert "raise" not in str(slack.posts)
     cards = {post["channel"] for post in slack.posts if "请审批" in post["text"]}
     assert cards == ({"UALICE"} if "UALICE" in people else set())
+
+
+async def test_what_is_said_while_slack_doesn_t_admit_the_bot_is_posted_afterwards_once(
+    services: Services,
+    slack: Slack,
+    store: Store,
+    unique: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("router.channels.outbox.SELDOM", timedelta(seconds=0.2))
+    file = tmp_path / "people.yaml"
+    file.write_text(PEOPLE.format(alice="slack: UALICE", bob="", gina=""))
+    directory = LiveDirectory.load(DirectoryFile(file))
+    settings = services.settings.having(slack.settings)
+    app = create_app(replace(services, settings=settings, directory=directory))
+    async with served(app) as address, AsyncClient(base_url=address) as router:
+        await slack.says(router, "UALICE", "hello", channel=unique)
+        alice = directory.by_account("slack", "UALICE")
+        assert alice is not None
+        talk = thread_id(alice, "slack", unique)
+        slack.token = "of another installation"
+        await told(store, talk, unique, "first")
+        await told(store, talk, unique, "second")
+        async with asyncio.timeout(10):
+            while "set ROUTER_SLACK_BOT_TOKEN" not in caplog.text:  # noqa: ASYNC110 - the outbox's
+                await asyncio.sleep(0.05)
+        oldest = await store.mailboxes.oldest(["slack", "feishu"])
+        assert oldest.keys() == {"slack"}
+        slack.token = Slack.token
+        await slack.posted("second")
+    news = [post["text"] for post in slack.posts if post["text"] in ("first", "second")]
+    assert news == ["first", "second"]
+    assert await store.mailboxes.oldest(["slack"]) == {}
 
 
 async def told(store: Store, conversation: str, unique: str, text: str) -> None:

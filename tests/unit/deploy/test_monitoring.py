@@ -88,6 +88,7 @@ PINNED = 'router_stranded_tasks{build="1.0"}'
 LOST = 'router_lost_runs{kind="lost"}'
 AGE, FAULTS = "router_directory_age_seconds", "router_directory_problems"
 EXPIRY = "router_expiry_refused"
+SILENT = 'router_unposted_age_seconds{platform="slack"}'
 OLDEST, BACKLOG = "router_oldest_approval_age_seconds", "router_backlog_age_seconds"
 
 
@@ -122,6 +123,9 @@ CASES = [
     Case("RouterDirectoryOld", 90, {AGE: "0+60x100"}, {AGE: "60x100"}, value="5400"),
     Case("RouterDirectoryFaulty", 10, {FAULTS: "2x20"}, {FAULTS: "0x20"}, value="2"),
     Case("RouterExpiryRefused", 10, {EXPIRY: "1x20"}, {EXPIRY: "0x20"}),
+    Case(
+        "RouterChatSilent", 10, {SILENT: "300x20"}, {SILENT: "60x20"}, {"platform": "slack"}, "300"
+    ),
     Case(
         "RouterRefusesRequests", 12, {REFUSED: "0+120x20"}, {REFUSED: "0+30x20"}, {"limit": "user"}
     ),
