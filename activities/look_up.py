@@ -177,7 +177,10 @@ class LookUps:
     async def stand_ins(
         self, tenant: str, people: JsonValue, requester: JsonValue, at: JsonValue
     ) -> JsonValue:
-        """Who is asked in place of each; whoever has no stand-in that may decide stays asked."""
+        """Who is asked in place of each; whoever has no stand-in that may decide stays asked.
+
+        Null of whoever isn't in the directory any more: they aren't asked.
+        """
         asked, moment, asking = _users(people), _moment(at, "at"), _user(requester)
         return [await self._stand_in(tenant, one, asking, moment) for one in asked]
 
@@ -186,9 +189,13 @@ class LookUps:
         holders = await self._directory.holding(tenant, text(role, "role"))
         return [holder.id for holder in holders]
 
-    async def _stand_in(self, tenant: str, person: str, requester: str, now: datetime) -> str:
+    async def _stand_in(
+        self, tenant: str, person: str, requester: str, now: datetime
+    ) -> str | None:
         current, passed = await self._directory.find(tenant, person), {person, requester}
-        if current is None or not current.away_at(now):
+        if current is None:
+            return None
+        if not current.away_at(now):
             return person
         for _ in range(MOST_STAND_INS):
             if current is None or current.delegate is None:

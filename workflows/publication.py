@@ -136,6 +136,7 @@ def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.A
             digest=approval.digest,
             since=asked.since,
             due=due,
+            expires=approval.due,
             active=asked.id in waiting,
             verdict=asked.verdict,
             comment=asked.comment,

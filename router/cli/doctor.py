@@ -38,6 +38,7 @@ CHECKS: Mapping[str, Check] = {
     "database": services.database,
     "payload keys": services.payload_keys,
     "chat platforms": services.chat_platforms,
+    "approvals": services.approvals,
     "temporal": services.temporal,
     "namespace": services.namespace,
     "search attributes": services.search_attributes,

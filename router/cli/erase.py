@@ -135,7 +135,7 @@ def _check(tenant: str, person: str, there: Holdings, executions: int, *, confir
     if there.awaited:
         raise Conflict(
             f"requests of others wait for {person}'s decision ({', '.join(there.awaited)}): "
-            "have an operator reassign them first"
+            f"hand them over first, with `intent-router runs reassign --from {person} --to …`"
         )
     if there.on_hold:
         raise Conflict(

@@ -7,12 +7,15 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Annotated, Any
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from router.cli.options import LOCAL_API, echo_aligned
-from router.cli.rest import Rest
+from router.cli.rest import Rest, RestRefused
+from router.domain.errors import RouterError
+from router.domain.records import EXPIRING
 
 User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
 Url = Annotated[str, typer.Option(help="Where the REST API is.")]
@@ -27,6 +30,7 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 
 OPERATOR = "olga"
 Row = tuple[str, ...]
+T = TypeVar("T")
 
 app = typer.Typer(help="Find anybody's runs and put them right, as an operator.")
 
@@ -42,6 +46,9 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
     ] = None,
     since: Since = None,
     quiet_since: Annotated[str | None, typer.Option(help="Unchanged since this moment.")] = None,
+    expiring: Annotated[
+        bool, typer.Option("--expiring", help="Waiting for an approval that expires in a day.")
+    ] = False,
     limit: Limit = 50,
     as_json: AsJson = False,
     user: User = OPERATOR,
@@ -51,6 +58,7 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
     """List everyone's runs, newest first."""
     query: dict[str, Any] = {"status": status, "flow": flow, "requester": requester}
     query |= {"waiting_for": waiting_for, "since": since, "quiet_since": quiet_since}
+    query |= {"expires_before": (datetime.now(UTC) + EXPIRING).isoformat() if expiring else None}
     query |= {"held": None if held is None else str(held).lower(), "all": "true", "limit": limit}
     runs = _got(url, token or user, "/v1/flow-runs", query)["items"]
     rows = []
@@ -86,18 +94,60 @@ def terminate(
 
 
 @app.command()
-def reassign(
-    run: RunId,
-    instead_of: Annotated[str, typer.Option(help="Whom it waits for: a user id.")],
+def reassign(  # noqa: PLR0913, PLR0917 - one run's, or everything of one person
+    instead_of: Annotated[
+        str, typer.Option("--instead-of", "--from", help="Whom it waits for: a user id.")
+    ],
     to: Annotated[str, typer.Option(help="Who is to decide: a user id.")],
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="The run's id; none: all that wait.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do so in all of them.")] = False,
     reason: Reason = None,
     user: User = OPERATOR,
     url: Url = LOCAL_API,
     token: Token = None,
 ) -> None:
-    """Have somebody else decide."""
+    """Have somebody else decide: in one run, or in all that wait for that person."""
     body = {"instead_of": instead_of, "to": to, "comment": reason}
-    _operate(url, token or user, run, "reassign", body)
+    if run is not None:
+        _operate(url, token or user, run, "reassign", body)
+        return
+    came = asyncio.run(_asked(url, token or user, lambda rest: _handed_over(rest, body, yes=yes)))
+    _echo([], came, as_json=False)
+    refused = sum(said.startswith(REFUSED) for *_, said in came)
+    if refused:
+        raise RouterError(f"{refused} of {len(came)} still wait for {instead_of}")
+    if came and not yes:
+        typer.echo("nothing is changed yet: add --yes", err=True)
+
+
+REFUSED = "refused: "
+
+
+async def _handed_over(rest: Rest, body: dict[str, Any], *, yes: bool) -> list[Row]:
+    """Each run that waits for the person, and what came of handing it over."""
+    query = {"all": "true", "waiting_for": body["instead_of"], "limit": 200}
+    page = await rest.get("/v1/flow-runs", **query)
+    found = page["items"]
+    while page["next"]:
+        page = await rest.get("/v1/flow-runs", **query, after=page["next"])
+        found += page["items"]
+    rows = list[Row]()
+    for run in found:
+        said = (
+            await _reassigned(rest, run["id"], body) if yes else f"waits for {body['instead_of']}"
+        )
+        rows.append((run["id"], run["flow"], run["requester"], said))
+    return rows
+
+
+async def _reassigned(rest: Rest, run: str, body: dict[str, Any]) -> str:
+    try:
+        await rest.post(f"/v1/flow-runs/{run}/reassign", body)
+    except RestRefused as refused:
+        return f"{REFUSED}{refused}"
+    return f"waits for {body['to']}"
 
 
 @app.command()
@@ -137,7 +187,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each narrows the list
 def _echo(items: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False, indent=2))
-    elif items:
+    elif rows:
         echo_aligned(rows)
     else:
         typer.echo("nothing of the kind", err=True)
@@ -153,8 +203,6 @@ def _got(url: str, token: str, path: str, query: dict[str, Any]) -> dict[str, An
     return asyncio.run(_asked(url, token, lambda rest: rest.get(path, **query)))
 
 
-async def _asked(
-    url: str, token: str, question: Callable[[Rest], Awaitable[dict[str, Any]]]
-) -> dict[str, Any]:
+async def _asked(url: str, token: str, question: Callable[[Rest], Awaitable[T]]) -> T:
     async with aclosing(Rest(url, token)) as rest:
         return await question(rest)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -150,6 +150,10 @@ def is_lost(run: RunRecord) -> bool:
     return run.status not in ENDED and bool(run.history) and run.history[-1].event == LOST
 
 
+RELEASES = frozenset({"retried", "looked", "reassigned", "approve", "delegate", "add"})
+"""The first words of lines after which what a run was held for is seen anew."""
+
+
 def is_held(status: FlowStatus, history: Sequence[HistoryLine]) -> bool:
     """True where a run waits for an operator: its last trouble isn't retried or left behind."""
     if status in ENDED:
@@ -157,7 +161,7 @@ def is_held(status: FlowStatus, history: Sequence[HistoryLine]) -> bool:
     for line in reversed(history):
         if line.event in {"held", LOST}:
             return line.state == history[-1].state
-        if line.event == "retried":
+        if line.event.partition(" ")[0] in RELEASES:
             return False
     return False
 
@@ -170,6 +174,8 @@ class RunFilter(Record):
     held: bool | None = None
     since: datetime | None = None
     quiet_since: datetime | None = None
+    expires_before: datetime | None = None
+    """An approval that it waits for expires before then."""
 
 
 EVERY_RUN = RunFilter()
@@ -215,6 +221,20 @@ class Waiting(Record):
 
     count: int
     since: datetime | None
+    expiring: int = 0
+    """How many of them expire within `EXPIRING`."""
+
+
+EXPIRING = timedelta(days=1)
+"""Approvals that expire within that are listed as about to."""
+
+
+class Orphaned(Record):
+    """How many approvals wait for somebody who isn't in the directory."""
+
+    tenant: str
+    person: str
+    count: int
 
 
 class ApprovalRecord(Record):
@@ -233,6 +253,9 @@ class ApprovalRecord(Record):
     digest: str
     since: datetime
     due: datetime | None = None
+    """Until when they may decide: before it goes to somebody else, or expires."""
+    expires: datetime | None = None
+    """When nobody may decide any more."""
     active: bool = True
     """True while this person's decision is what the run waits for."""
     verdict: str | None = None

@@ -31,6 +31,7 @@ from router.api.routes import codec, page, people
 from router.channels.registry import mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
+from router.domain.principals import Directory
 from router.gateway.builds import stranded
 from router.gateway.lost_runs import FEW, counts, misfits, note_lost
 from router.runtime.composition import Parts
@@ -41,8 +42,10 @@ from router.store.store import Store
 from router.telemetry.metrics import (
     APPROVALS,
     CONVERSATIONS,
+    EXPIRING_APPROVALS,
     LOST_RUNS,
     OLDEST_APPROVAL,
+    ORPHANED_APPROVALS,
     STRANDED,
 )
 
@@ -53,14 +56,16 @@ COUNTING_PATIENCE = timedelta(seconds=5)
 _log = logging.getLogger(__name__)
 
 
-async def keep_counting(temporal: Client, store: Store, settings: Settings) -> None:
+async def keep_counting(services: Services) -> None:
     """Count until cancelled. All API processes count the same: dashboards take the highest."""
+    temporal, store, settings = services.temporal, services.store, services.settings
     for round_ in itertools.count():
         try:
             await count(temporal, store.runs)
             # Temporal bears few questions about builds.
             if round_ % 4 == 0:
                 await count_stranded(temporal, settings)
+            await count_orphaned(store.runs, services.directory)
             if round_ and round_ % 4 == 0:
                 await look_for_lost_runs(temporal, store, settings)
         except (RouterError, RPCError) as error:
@@ -73,10 +78,16 @@ async def count(temporal: Client, runs: Runs) -> None:
     waiting = await runs.waiting()
     oldest = (datetime.now(UTC) - waiting.since).total_seconds() if waiting.since else 0.0
     APPROVALS.set(waiting.count)
+    EXPIRING_APPROVALS.set(waiting.expiring)
     OLDEST_APPROVAL.set(max(0.0, oldest))
     running = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
     found = await temporal.count_workflows(running, rpc_timeout=COUNTING_PATIENCE)
     CONVERSATIONS.set(found.count)
+
+
+async def count_orphaned(runs: Runs, directory: Directory) -> None:
+    """Count the approvals that wait for somebody who isn't in the directory."""
+    ORPHANED_APPROVALS.set(sum(one.count for one in await runs.orphaned(directory)))
 
 
 async def count_stranded(temporal: Client, settings: Settings) -> None:
@@ -133,10 +144,7 @@ def create_app(services: Services) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        counting = asyncio.create_task(
-            keep_counting(services.temporal, services.store, services.settings),
-            name="counting for the metrics",
-        )
+        counting = asyncio.create_task(keep_counting(services), name="counting for the metrics")
         async with platforms.at_work():
             yield
         counting.cancel()

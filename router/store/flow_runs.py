@@ -19,11 +19,14 @@ from sqlalchemy import (
 
 from router.domain import progress
 from router.domain.messages import ENDED, FlowStatus
+from router.domain.principals import Directory
 from router.domain.records import (
     EVERY_RUN,
+    EXPIRING,
     Amendment,
     ApprovalRecord,
     LogEntry,
+    Orphaned,
     RunFilter,
     RunHead,
     RunRecord,
@@ -249,10 +252,15 @@ class Runs:
         return await page(self._database, ApprovalRecord, theirs, _approvals.c.since, before, limit)
 
     async def waiting(self) -> Waiting:
-        """How many approvals anybody is waited for with, and since when."""
-        query = select(func.count(), func.min(_approvals.c.since)).where(*_AWAITED)
-        count, since = await self._database.read(lambda c: c.execute(query).one())
-        return Waiting(count=count, since=since)
+        """How many approvals anybody is waited for with, since when, and how many expire soon."""
+        expiring = func.count().filter(_approvals.c.expires < datetime.now(UTC) + EXPIRING)
+        query = select(func.count(), func.min(_approvals.c.since), expiring).where(*_AWAITED)
+        count, since, soon = await self._database.read(lambda c: c.execute(query).one())
+        return Waiting(count=count, since=since, expiring=soon)
+
+    async def orphaned(self, directory: Directory) -> list[Orphaned]:
+        """Whom approvals wait for who aren't in the directory."""
+        return await orphaned(self._database, directory)
 
     async def awaited(self, tenant: str, runs: Sequence[str]) -> list[ApprovalRecord]:
         """The decisions that these runs, by public id, wait for; the longest awaited first."""
@@ -264,6 +272,14 @@ class Runs:
         """The approval, decided or not."""
         query = select(_approvals).filter_by(tenant=tenant, id=approval)
         return await record(self._database, ApprovalRecord, query)
+
+
+async def orphaned(database: Database, directory: Directory) -> list[Orphaned]:
+    """Whom approvals wait for who aren't in the directory, by tenant and id."""
+    whose = (_approvals.c.tenant, _approvals.c.person)
+    query = select(*whose, func.count().label("count")).where(*_AWAITED)
+    waited_for = await records(database, Orphaned, query.group_by(*whose).order_by(*whose))
+    return [one for one in waited_for if await directory.find(one.tenant, one.person) is None]
 
 
 def _lock(tenant: str, run: str) -> str:
@@ -292,12 +308,15 @@ def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
 
 def _narrowing(wanted: RunFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
+    here = (_approvals.c.tenant == _runs.c.tenant, _approvals.c.run == _runs.c.id)
     if wanted.person is not None:
         conditions.append(_runs.c.requester == wanted.person)
     if wanted.waiting_for is not None:
-        here = (_approvals.c.tenant == _runs.c.tenant, _approvals.c.run == _runs.c.id)
         asked = exists().where(*here, _approvals.c.person == wanted.waiting_for, *_AWAITED)
         conditions.append(asked)
+    if wanted.expires_before is not None:
+        soon = _approvals.c.expires < wanted.expires_before
+        conditions.append(exists().where(*here, soon, *_AWAITED))
     if wanted.held is not None:
         conditions.append(_runs.c.held.is_(wanted.held))
     if wanted.since is not None:

@@ -176,6 +176,7 @@ approvals = Table(
     required("active", Boolean),
     optional("verdict"),
     optional("comment"),
+    optional("expires", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
     ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
 )

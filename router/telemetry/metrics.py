@@ -69,6 +69,10 @@ APPROVALS = Gauge("router_approvals_waiting", "Approvals that wait for a decisio
 OLDEST_APPROVAL = Gauge(
     "router_oldest_approval_age_seconds", "How long the oldest of them has waited; 0 for none."
 )
+EXPIRING_APPROVALS = Gauge("router_approvals_expiring", "Those of them that expire within a day.")
+ORPHANED_APPROVALS = Gauge(
+    "router_approvals_orphaned", "Those that wait for somebody who isn't in the directory."
+)
 FLOW_STEPS = Counter(
     "router_flow_steps",
     "Steps of flow runs, by where they led; an end is a status.",

@@ -47,6 +47,8 @@ const EVENTS = {
   reminded: { zh: "提醒审批人", en: "Approvers reminded" },
   nudged: { zh: "催办", en: "Reminded by the requester" },
   escalated: { zh: "升级给上级", en: "Escalated" },
+  "approver left": { zh: "审批人已离开", en: "Approver left" },
+  "looked again": { zh: "重新查找审批人", en: "Looked for approvers again" },
   "stands in": { zh: "代为审批", en: "Stands in" },
   "agreement carried over": { zh: "已同意过同样内容", en: "Agreed to the same before" },
   arrived: { zh: "收到通知", en: "Heard from outside" },

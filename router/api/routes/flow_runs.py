@@ -45,9 +45,17 @@ async def _run_filter(
     held: Annotated[bool | None, Query(description="Whether it waits for an operator.")] = None,
     since: Annotated[Since | None, Query(description="Begun then or later.")] = None,
     quiet_since: Annotated[Since | None, Query(description="Unchanged since then.")] = None,
+    expires_before: Annotated[
+        Since | None, Query(description="Waits for an approval that expires before then.")
+    ] = None,
 ) -> RunFilter:
     return RunFilter(
-        person=requester, waiting_for=waiting_for, held=held, since=since, quiet_since=quiet_since
+        person=requester,
+        waiting_for=waiting_for,
+        held=held,
+        since=since,
+        quiet_since=quiet_since,
+        expires_before=expires_before,
     )
 
 

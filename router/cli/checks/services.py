@@ -10,7 +10,9 @@ from router.channels.registry import configured
 from router.cli.options import absent_database
 from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
+from router.directory.sources import people_of
 from router.domain.errors import MisconfiguredError, Unavailable
+from router.domain.records import Orphaned
 from router.gateway.builds import is_polled, stranded
 from router.gateway.lost_runs import REMEDY, misfits
 from router.llm.client import ChatModel
@@ -22,6 +24,7 @@ from router.runtime.upkeep import check_keys
 from router.settings import ModelAccess, Settings
 from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
+from router.store.flow_runs import orphaned
 from router.store.identity import KeySeals
 from router.store.store import Store
 from router.store.tables import ROUTER
@@ -94,6 +97,28 @@ async def payload_keys(settings: Settings) -> str:
     finally:
         await database.dispose()
     return ids
+
+
+async def approvals(settings: Settings) -> str:
+    """Whoever an approval waits for is somebody in the directory."""
+    if absent_database(settings):
+        return "none yet"
+    database, people = Database(settings.database_url), people_of(settings)
+    try:
+        found = await orphaned(database, people)
+    finally:
+        await database.dispose()
+    if found:
+        raise MisconfiguredError("\n".join(map(_orphaned, found)))
+    return "they wait for people in the directory"
+
+
+def _orphaned(found: Orphaned) -> str:
+    return (
+        f"{found.person} of {found.tenant} isn't in the directory, and approvals wait for them "
+        f"({found.count}): have somebody else decide with `intent-router runs reassign --from "
+        f"{found.person} --to …`"
+    )
 
 
 async def temporal(settings: Settings) -> str:

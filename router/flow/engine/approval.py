@@ -13,11 +13,19 @@ from pydantic import JsonValue
 from router.domain.locale import LOCALES, Localised
 from router.domain.visible_text import one_line
 from router.flow.definition import Approve
-from router.flow.engine import decisions
+from router.flow.engine import decisions, incidents
 from router.flow.engine.context import StepContext, canonical, in_both_languages
-from router.flow.engine.decisions import Via, assignee, tell, tell_those_awaited
+from router.flow.engine.decisions import Approver, assignee, tell, tell_those_awaited
 from router.flow.engine.events import Agreed, Decided
-from router.flow.engine.run import Agreement, Approval, Assignee, Ending, Escalating, Opening
+from router.flow.engine.run import (
+    Agreement,
+    Approval,
+    Assignee,
+    Ending,
+    Opening,
+    Reviewing,
+    ReviewReason,
+)
 from router.flow.language import templates
 
 CARRIED_OVER = "agreement carried over"
@@ -223,45 +231,94 @@ def _summary(context: StepContext) -> tuple[dict[str, Localised], dict[str, Loca
     return summary, labels
 
 
-def remind(context: StepContext, reason: str, by: str | None = None) -> None:
-    """Remind those who are waited for; the reminder of the clock sets itself anew."""
+def remind(context: StepContext, reason: ReviewReason, by: str | None = None) -> None:
+    """Remind those who are waited for and still there; the clock's reminder sets itself anew."""
     context.note(reason, by)
-    tell_those_awaited(context, reason)
     if reason == "reminded":
         decisions.set_anew(context, ["remind"])
+    decisions.look_again(context, reason)
 
 
-def escalate(context: StepContext, pending: Escalating) -> bool:
-    """Ask, in place of those who didn't answer, whoever the file names for that."""
-    run = context.run
-    approval, to = run.approval, _asked_for(context).escalate_to
-    if approval is None or to is None:
+LEFT = "approver left"
+
+
+def review(context: StepContext, pending: Reviewing) -> bool:
+    """Ask others in place of those who are gone, or didn't answer, and tell who is waited for.
+
+    Everything is looked up before anything is changed, as it is where an approval is opened.
+    """
+    run, ask, approval = context.run, _asked_for(context), context.run.approval
+    if approval is None:
         run.pending = pending.then
         return True
-    late = approval.waiting_for()
-    targets = []
-    for one in late:
-        # In place of a stand-in, those above whom they stand in for.
-        above = context.evaluate(to, approver=one.stands_in or one.person)
-        targets.append(decisions.present(context, decisions.others(context, [above])))
+    waiting = approval.waiting_for()
+    gone = decisions.gone(context, waiting)
+    late = [one for one in waiting if one not in gone]
+    above = [_above(context, ask, one) for one in late] if pending.reason == "escalated" else []
+    places = _by_place(gone)
+    instead = [decisions.instead_of(context, ask, approval, those) for those in places]
     run.pending = pending.then
-    for one, instead in zip(late, targets, strict=True):
+    for one, targets in zip(late, above, strict=False):
         asked = {a.person for a in approval.assignees}
-        if new := [target for target in instead if target.person not in asked]:
-            one.verdict, one.at = "escalated", context.now
-            via: Via = "added" if one.via == "added" else "escalated"
-            asked_now = [assignee(context, target, via) for target in new]
-            place = approval.assignees.index(one) + 1
-            approval.assignees[place:place] = asked_now
-            approval.pass_on(one, asked_now[-1])
-    context.note("escalated", comment=", ".join(a.person for a in approval.waiting_for()))
-    tell_those_awaited(context, "escalated")
+        if new := [target for target in targets if target.person not in asked]:
+            decisions.replace(context, approval, [one], new, "escalated")
+    left, anew = list[Assignee](), list[Assignee]()
+    for those, found in zip(places, instead, strict=True):
+        if found is None:
+            left += those
+        else:
+            anew += _ask_instead(context, approval, those, found)
+    _tell_of_review(context, pending.reason, left, anew)
     return True
+
+
+def _above(context: StepContext, ask: Approve, one: Assignee) -> list[Approver]:
+    # In place of a stand-in, those above whom they stand in for.
+    return decisions.named(context, [ask.escalate_to], approver=one.stands_in or one.person)
+
+
+def _by_place(gone: Iterable[Assignee]) -> list[list[Assignee]]:
+    """Those whom the same expression named together: who is asked now is asked for all of them."""
+    places: dict[tuple[str, bool], list[Assignee]] = {}
+    for one in gone:
+        places.setdefault((one.source, one.via == "added"), []).append(one)
+    return list(places.values())
+
+
+def _ask_instead(
+    context: StepContext, approval: Approval, gone: list[Assignee], found: list[Approver]
+) -> list[Assignee]:
+    asked = {a.person for a in approval.assignees if a.open} if gone[0].via != "added" else ()
+    new = [one for one in found if one.person not in asked]
+    names = (", ".join(one.person for one in people) for people in (gone, found) if people)
+    context.note(LEFT, comment=" ▸ ".join(names))
+    return decisions.replace(context, approval, gone, new, "asked")
+
+
+def _tell_of_review(
+    context: StepContext, reason: ReviewReason | None, left: list[Assignee], anew: list[Assignee]
+) -> None:
+    """Tell those who are there; the run is held for whoever is gone with nobody in their place."""
+    awaited = context.run.approval.waiting_for() if context.run.approval else []
+    new = [one.person for one in awaited if one in anew]
+    others = [one.person for one in awaited if one not in anew and one not in left]
+    if reason == "escalated" and others:
+        context.note(reason, comment=", ".join(others))
+    if reason is not None:
+        tell(context, others, reason)
+    tell(context, new, "asked")
+    if anew:
+        decisions.set_anew(context, decisions.FOR_EACH_TURN)
+    if left:
+        names = ", ".join(one.person for one in left)
+        why = f"gone from the directory, with nobody named instead: {names}; have it reassigned"
+        incidents.hold(context, "permanent", why)
 
 
 def expire(context: StepContext) -> None:
     """Nobody decided in time: take the way that the file has for that, or end."""
     context.note("expired")
+    context.run.tasks = {}
     if "expired" in context.state.exits():
         context.leave("expired")
     else:

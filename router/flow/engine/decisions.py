@@ -6,7 +6,7 @@ later step, whose `now` is another.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -23,9 +23,10 @@ from router.flow.engine.run import (
     Agreement,
     Approval,
     Assignee,
-    Escalating,
     Opening,
     Rescheduling,
+    Reviewing,
+    ReviewReason,
     TimerName,
 )
 
@@ -34,18 +35,30 @@ Via = Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"
 
 @dataclass(frozen=True)
 class Approver:
-    """Somebody to be asked; `stands_in` is who is away, where it is for someone else."""
+    """Somebody to be asked, by which expression; `stands_in` is who is away, where one is."""
 
     person: str
     stands_in: str | None = None
+    source: str = ""
 
 
 def to_ask(context: StepContext, ask: Approve) -> list[Approver]:
     """Those whom the file asks, else those it asks otherwise; perhaps nobody."""
-    people = others(context, (context.evaluate(by) for by in ask.by))
-    if not people and ask.otherwise:
-        people = others(context, [context.evaluate(ask.otherwise)])
-    return present(context, people)
+    return named(context, ask.by) or named(context, [ask.otherwise])
+
+
+def named(context: StepContext, sources: Iterable[str | None], **more: JsonValue) -> list[Approver]:
+    """Those whom these expressions name and who are there, or whoever stands in for them."""
+    found: dict[str, str] = {}
+    for source in filter(None, sources):
+        for person in others(context, [context.evaluate(source, **more)]):
+            found.setdefault(person, source)
+    asked: dict[str, Approver] = {}
+    for (person, source), other in zip(found.items(), _stand_ins(context, [*found]), strict=True):
+        if other is not None:
+            one = person if other in ("", context.run.requester.id) else other
+            asked.setdefault(one, Approver(one, person if one != person else None, source))
+    return list(asked.values())
 
 
 def others(context: StepContext, answers: Iterable[JsonValue]) -> list[str]:
@@ -55,19 +68,67 @@ def others(context: StepContext, answers: Iterable[JsonValue]) -> list[str]:
     return [person for person in people if person and person != context.run.requester.id]
 
 
-def present(context: StepContext, people: list[str]) -> list[Approver]:
-    """These people, or whoever stands in for those of them who are away; nobody twice."""
+def _stand_ins(context: StepContext, people: Sequence[str]) -> list[str | None]:
+    """Who is asked in place of each, perhaps themselves; None of whoever is gone."""
     if not people:
         return []
     requester, pending = context.run.requester.id, context.run.pending
-    since = pending.since if isinstance(pending, Opening | Escalating) else context.now
+    since = pending.since if isinstance(pending, Opening | Reviewing) else context.now
     answer = context.look_up("stand_ins", list(people), requester, since.isoformat())
     instead = answer if isinstance(answer, list) and len(answer) == len(people) else people
-    asked: dict[str, Approver] = {}
-    for person, other in zip(people, instead, strict=True):
-        found = other if isinstance(other, str) and other not in ("", requester) else person
-        asked.setdefault(found, Approver(found, person if found != person else None))
-    return list(asked.values())
+    return [None if one is None else str(one) for one in instead]
+
+
+def gone(context: StepContext, people: Sequence[Assignee]) -> list[Assignee]:
+    """Those who aren't in the directory any more."""
+    answers = _stand_ins(context, [one.person for one in people])
+    return [one for one, other in zip(people, answers, strict=True) if other is None]
+
+
+def instead_of(
+    context: StepContext, ask: Approve, approval: Approval, left: Sequence[Assignee]
+) -> list[Approver] | None:
+    """Who is asked in place of these, who are gone and had the same place; None for nobody.
+
+    Nobody is needed (an empty list) where others are waited for who do as well.
+    """
+    first = left[0]
+    standing = [a for a in approval.assignees if a.open and a not in left]
+    asked = {a.person for a in approval.assignees if a.open or a.verdict == "approve"}
+    known = first.stands_in or first.person
+    for sources in ([first.source] if first.source else ask.by), [ask.otherwise], [ask.escalate_to]:
+        found = named(context, sources, approver=known)
+        if new := [one for one in found if one.person not in asked]:
+            return new
+        if first.via != "added" and any(_does_as_well(approval, one, first) for one in standing):
+            return []
+    return None
+
+
+def _does_as_well(approval: Approval, one: Assignee, other: Assignee) -> bool:
+    same = approval.mode == "any" or bool(one.source and one.source == other.source)
+    return one.via != "added" and same
+
+
+def replace(
+    context: StepContext,
+    approval: Approval,
+    before: Sequence[Assignee],
+    new: Sequence[Approver],
+    via: Via,
+) -> list[Assignee]:
+    """Ask these in place of those who don't decide any more; nobody where others do as well."""
+    first, last = before[0], before[-1]
+    asked = [assignee(context, one, "added" if first.via == "added" else via) for one in new]
+    place = approval.assignees.index(last) + 1
+    for one in asked:
+        one.source = first.source
+    approval.assignees[place:place] = asked
+    for one in before:
+        one.verdict, one.at = "escalated", context.now
+        if asked:
+            approval.pass_on(one, asked[-1])
+    return asked
 
 
 def copied(context: StepContext, ask: Approve, asked: list[Approver]) -> list[str]:
@@ -86,7 +147,9 @@ def assignee(context: StepContext, asked: Approver, via: Via = "asked") -> Assig
     id_ = hashlib.sha256(f"{place}/{asked.person}/{taken}".encode()).hexdigest()[:20]
     person, away = asked.person, asked.stands_in
     via = "stands_in" if via == "asked" and away else via
-    return Assignee(id=id_, person=person, since=context.now, via=via, stands_in=away)
+    return Assignee(
+        id=id_, person=person, since=context.now, via=via, stands_in=away, source=asked.source
+    )
 
 
 def tell_those_awaited(context: StepContext, reason: str) -> None:
@@ -145,20 +208,28 @@ def set_anew(context: StepContext, timers: list[TimerName]) -> None:
         for name, due in moments(context, ask, "", context.now, timers).items():
             context.set_timer(name, due)
     elif not run.departs:
-        passed_up = run.pending if isinstance(run.pending, Escalating) else None
-        waiting = passed_up.then if passed_up else run.pending
+        reviewing = run.pending if isinstance(run.pending, Reviewing) else None
+        waiting = reviewing.then if reviewing else run.pending
         earlier = waiting.timers if isinstance(waiting, Rescheduling) else []
         both = list(dict.fromkeys([*earlier, *timers]))
         then = Rescheduling(timers=both, since=context.now)
-        run.pending = passed_up.model_copy(update={"then": then}) if passed_up else then
+        run.pending = reviewing.model_copy(update={"then": then}) if reviewing else then
 
 
-def pass_up(context: StepContext) -> None:
-    """Have the approval go to somebody else, unless the run goes on from it already."""
-    run = context.run
-    if not run.departs:
-        then = run.pending if isinstance(run.pending, Rescheduling) else None
-        run.pending = Escalating(since=context.now, then=then)
+def look_again(context: StepContext, reason: ReviewReason | None = None) -> None:
+    """Have the directory asked anew who of those waited for is gone, and the others told."""
+    run, before = context.run, context.run.pending
+    if run.approval is None or run.departs:
+        return
+    if run.held is not None:
+        context.note("looked again")
+        run.held = None
+    then = before if isinstance(before, Rescheduling) else None
+    if isinstance(before, Reviewing):
+        then = before.then
+        reason = "escalated" if before.reason == "escalated" else reason or before.reason
+    run.known = {}
+    run.pending = Reviewing(since=context.now, reason=reason, then=then)
 
 
 def reschedule(context: StepContext, pending: Rescheduling) -> bool:
@@ -251,10 +322,17 @@ def _unusable(context: StepContext, approval: Approval, decided: Decided) -> Con
 
 
 def decide(context: StepContext, decided: Decided) -> None:
-    """Take a decision that `refusal` has nothing against."""
-    approval = context.run.approval
+    """Take a decision that `refusal` has nothing against; what it was held for is seen anew."""
+    run, approval = context.run, context.run.approval
     if approval is None:
         return
+    held, run.held = run.held, None
+    _take(context, approval, decided)
+    if held is not None:
+        look_again(context)
+
+
+def _take(context: StepContext, approval: Approval, decided: Decided) -> None:
     mine = next(a for a in approval.assignees if a.id == decided.approval)
     known = [a.id for a in approval.waiting_for()]
     verdict = " ".join(filter(None, (decided.verdict, decided.position)))
@@ -267,9 +345,8 @@ def decide(context: StepContext, decided: Decided) -> None:
         return
     mine.verdict, mine.comment, mine.at = decided.verdict, decided.comment, context.now
     if decided.verdict == "delegate" and decided.to:
-        other = assignee(
-            context, Approver(decided.to), "added" if mine.via == "added" else "delegated"
-        )
+        via: Via = "added" if mine.via == "added" else "delegated"
+        other = assignee(context, Approver(decided.to, source=mine.source), via)
         approval.assignees.insert(approval.assignees.index(mine) + 1, other)
         approval.pass_on(mine, other)
         set_anew(context, FOR_EACH_TURN)
@@ -331,7 +408,8 @@ def settle(context: StepContext, decided: Decided) -> None:
     run, by, comment = context.run, decided.by or "", decided.comment or ""
     name, verdict = one_line(decided.name or by), decided.verdict
     run.results["decision"] = {"by": by, "name": name, "verdict": verdict, "comment": comment}
-    run.timers = {}
+    # Whatever is looked up for the approval isn't needed any more.
+    run.timers, run.tasks = {}, {}
     tell(context, run.approval.cc if run.approval else [], "decided")
     if verdict == "return":
         zh, en = "审批人退回了申请，请修改后再提交。", "The approver sent it back for changes."

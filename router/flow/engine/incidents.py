@@ -78,6 +78,7 @@ def retry(context: StepContext, event: Retried) -> None:
     run.again += run.held in WITHOUT_EFFECT
     run.held, run.tries = None, 0
     run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
+    decisions.look_again(context)
 
 
 def retry_refusal(run: Run) -> RouterError | None:

@@ -30,10 +30,10 @@ from router.flow.engine.events import AnyEvent, Effect
 from router.flow.engine.run import (
     Done,
     Ending,
-    Escalating,
     GoingBack,
     Leaving,
     Rescheduling,
+    Reviewing,
     Run,
     Task,
 )
@@ -228,7 +228,6 @@ def _cancelled(context: StepContext, event: events.Cancelled) -> None:
 
 def _decided(context: StepContext, event: events.Decided) -> None:
     if decisions.refusal(context, event) is None:
-        context.run.held = None
         decisions.decide(context, event)
 
 
@@ -251,7 +250,7 @@ def _fired(context: StepContext, event: events.Fired) -> None:
         case "remind":
             approval.remind(context, "reminded")
         case "escalate":
-            decisions.pass_up(context)
+            decisions.look_again(context, "escalated")
         case "expire":
             approval.expire(context)
         case _:
@@ -352,8 +351,8 @@ def _move(context: StepContext) -> bool:
             return compensation.unwind(context)
         case Leaving() as leaving:
             return leave(context, leaving)
-        case Escalating() as escalating:
-            return approval.escalate(context, escalating)
+        case Reviewing() as reviewing:
+            return approval.review(context, reviewing)
         case Rescheduling() as rescheduling:
             return decisions.reschedule(context, rescheduling)
     return context.state.execute(context)

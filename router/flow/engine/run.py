@@ -195,6 +195,8 @@ class Assignee(BaseModel):
     via: Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"] = "asked"
     stands_in: str | None = None
     """Who is away, and in whose place this person was asked."""
+    source: str = ""
+    """The expression that names who is asked in this place; empty where a person named them."""
     behind: str | None = None
     """The assignee who has to agree before it is this person's turn."""
     implied: bool = False
@@ -301,16 +303,23 @@ class Rescheduling(BaseModel, frozen=True):
     since: datetime
 
 
-class Escalating(BaseModel, frozen=True):
-    """An approval is passed up, as things were at `since`; `then` is what waits for that."""
+ReviewReason = Literal["reminded", "nudged", "escalated"]
 
-    kind: Literal["escalating"] = "escalating"
+
+class Reviewing(BaseModel, frozen=True):
+    """It is looked who of those waited for is gone, as things were at `since`.
+
+    The others are told, where there is a `reason` to; `then` is what waits for that.
+    """
+
+    kind: Literal["reviewing"] = "reviewing"
     since: datetime
+    reason: ReviewReason | None = None
     then: Rescheduling | None = None
 
 
 Pending = Annotated[
-    Leaving | GoingBack | Ending | Opening | Rescheduling | Escalating, Field(discriminator="kind")
+    Leaving | GoingBack | Ending | Opening | Rescheduling | Reviewing, Field(discriminator="kind")
 ]
 
 

@@ -138,7 +138,8 @@ _OWN: dict[str, tuple[tuple[str, ...], str]] = {
         ("people", "requester", "at"),
         (
             "who is asked in place of each of these people at that moment, in their order: the "
-            "person, or whoever stands in for one who is away, and never the requester"
+            "person, or whoever stands in for one who is away, and never the requester; null of "
+            "whoever is gone"
         ),
     ),
     "working_time": (

@@ -103,12 +103,14 @@ class TestRuns:
             {"held": "true", "requester": "alice"},
             {"waiting_for": "bob", "since": "2020-01-01T00:00:00Z"},
             {"quiet_since": "2999-01-01T00:00:00Z"},
+            {"expires_before": "2999-01-01T00:00:00Z"},
         ):
             query = {"all": "true", "limit": "200", "flow": run.flow, "status": run.status}
             found = (await olga.get("/v1/flow-runs", params=query | narrowed)).json()["items"]
             (one,) = (each for each in found if each["id"] == run.id)
             assert (one["held"], one["waiting_for"]) == (True, ["bob"])
-        for narrowed in ({"held": "false"}, {"waiting_for": "carol"}, {"requester": "bob"}):
+        before = {"expires_before": "2020-01-01T00:00:00Z"}
+        for narrowed in ({"held": "false"}, {"waiting_for": "carol"}, {"requester": "bob"}, before):
             found = (await olga.get("/v1/flow-runs?all=true", params=narrowed)).json()["items"]
             assert run.id not in [each["id"] for each in found]
         assert (await caller("alice").get(f"/v1/flow-runs/{run.id}")).json()["waiting_for"] == []

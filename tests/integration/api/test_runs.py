@@ -57,6 +57,7 @@ def approval_record(run: RunRecord, person: str = "bob", **more: Any) -> Approva
         "digest": "d1",
         "since": datetime.now(UTC),
         "due": datetime.now(UTC) + timedelta(days=3),
+        "expires": datetime.now(UTC) + timedelta(days=14),
     }
     return ApprovalRecord.model_validate(whole | more)
 

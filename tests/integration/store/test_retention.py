@@ -8,7 +8,9 @@ import pytest
 from sqlalchemy import Connection, Row, delete, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from router.domain.errors import Conflict
+from router.cli.checks import services
+from router.directory.sources import people_of
+from router.domain.errors import Conflict, MisconfiguredError
 from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.domain.records import (
@@ -25,10 +27,13 @@ from router.domain.records import (
     RunRecord,
     is_held,
 )
+from router.runtime.server import count_orphaned
+from router.settings import Settings
 from router.store import tables
 from router.store.database import Database
 from router.store.retention import LegalHold, PersonErasure
 from router.store.store import Store
+from router.telemetry.metrics import ORPHANED_APPROVALS
 from tests.integration.store import test_store
 
 NOW = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
@@ -68,6 +73,7 @@ def approval(of: RunRecord, person: str, verdict: str | None = "approve") -> App
         labels={"reason": Localised(zh="事由", en="Reason")},
         verdict=verdict,
         comment=COMMENT if verdict else None,
+        expires=NOW + timedelta(days=1),
     )
 
 
@@ -361,6 +367,9 @@ def line(event: str, state: str = "record") -> HistoryLine:
         ("waiting", [line("held"), line("nudged")], True),
         ("waiting", [line("held"), line("retried")], False),
         ("waiting", [line("held"), line("retried"), line("held")], True),
+        ("waiting_approval", [line("held"), line("looked again"), line("reminded")], False),
+        ("waiting_approval", [line("held"), line("reassigned"), line("delegate")], False),
+        ("waiting_approval", [line("held"), line("add before")], False),
         ("waiting_approval", [line("held", "manager"), line("began", "record")], False),
         ("failed", [line("held")], False),
         ("waiting", [line("began")], False),
@@ -389,6 +398,8 @@ async def narrowed_to(store: Store, narrowed: RunFilter) -> set[str]:
         (RunFilter(since=NOW + timedelta(hours=1)), {"r2"}),
         (RunFilter(quiet_since=NOW + timedelta(hours=1)), {"r1"}),
         (RunFilter(held=False), {"r1", "r2"}),
+        (RunFilter(expires_before=NOW + timedelta(days=2)), {"r1"}),
+        (RunFilter(expires_before=NOW), set()),
     ],
 )
 async def test_runs_are_narrowed(store: Store, narrowed: RunFilter, expected: set[str]) -> None:
@@ -397,3 +408,23 @@ async def test_runs_are_narrowed(store: Store, narrowed: RunFilter, expected: se
     await store.runs.publish(first, [approval(first, "bob", None)])
     await store.runs.publish(second, [approval(second, "carol", "approve")])
     assert await narrowed_to(store, narrowed) == expected
+
+
+async def test_approvals_of_who_left_are_counted_and_doctor_names_them(
+    store: Store, database_url: str, tmp_path: Path
+) -> None:
+    for name, verdict in (("r1", None), ("r2", "approve"), ("r3", None)):
+        record = run(name, "alice", "waiting_approval")
+        soon = {"person": "bob", "expires": datetime.now(UTC) + timedelta(hours=len(name) * 10)}
+        asked = approval(record, "bob", verdict).model_copy(update=soon)
+        await store.runs.publish(record, [asked])
+    people = tmp_path / "people.yaml"
+    settings = Settings(database_url=database_url, data=tmp_path, directory=people)
+    people.write_text("users:\n- {id: bob, name: Bob}\n")
+    assert await services.approvals(settings) == "they wait for people in the directory"
+    people.write_text("users:\n- {id: carol, name: Carol}\n")
+    with pytest.raises(MisconfiguredError, match=r"bob of default.*\(2\).*reassign --from bob"):
+        await services.approvals(settings)
+    await count_orphaned(store.runs, people_of(settings))
+    assert ORPHANED_APPROVALS._value.get() == 2
+    assert (await store.runs.waiting()).expiring == 2

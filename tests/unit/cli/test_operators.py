@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import jwt
 import pytest
@@ -74,6 +75,48 @@ def test_a_run_is_put_right(
     (asked,) = api.requests
     assert (asked.target, json.loads(asked.body)) == (f"/v1/flow-runs/r1/{path}", body)
     assert asked.headers["authorization"] == "Bearer t0ken"
+
+
+def test_runs_whose_approval_is_about_to_expire_are_listed(run: Run, api: Api) -> None:
+    api.answers["/v1/flow-runs"] = {"items": [RUN], "next": None}
+    assert run.printed("runs", "list", "--expiring", "--url", api.origin).startswith("r1 ")
+    ((_, query),) = [target.split("?") for target in api.targets]
+    expires = datetime.fromisoformat(parse_qs(query)["expires_before"][0])
+    assert timedelta(hours=23) < expires - datetime.now(UTC) <= timedelta(days=1)
+
+
+WAITING = ["r1", "r2"]
+ALL_OF_BOBS = ("runs", "reassign", "--from", "bob", "--to", "carol")
+
+
+@pytest.fixture
+def bobs(api: Api) -> Api:
+    """Two runs wait for bob; the second is the operator's own."""
+    rows = [RUN | {"id": id_} for id_ in WAITING]
+    api.answers["/v1/flow-runs"] = {"items": rows, "next": None}
+    api.answers["/v1/flow-runs/r1/reassign"] = {"id": "r1", "status": "waiting_approval"}
+    return api
+
+
+def test_what_is_handed_over_is_said_and_nothing_done_without_a_word(run: Run, bobs: Api) -> None:
+    outcome = run(*ALL_OF_BOBS, "--url", bobs.origin)
+    rows = [f"{id_}  leave_request  alice  waits for bob" for id_ in WAITING]
+    assert (outcome.status, outcome.out.splitlines()) == (0, rows)
+    assert outcome.err == "nothing is changed yet: add --yes\n"
+    assert bobs.targets == ["/v1/flow-runs?all=true&waiting_for=bob&limit=200"]
+
+
+def test_everything_that_waits_for_somebody_is_handed_over_but_what_is_refused(
+    run: Run, bobs: Api
+) -> None:
+    outcome = run(*ALL_OF_BOBS, "--yes", "--reason", "bob left", "--url", bobs.origin)
+    assert outcome.out.splitlines() == [
+        "r1  leave_request  alice  waits for carol",
+        "r2  leave_request  alice  refused: There is nothing of the kind here.",
+    ]
+    assert (outcome.status, outcome.first_line) == (1, "error: 1 of 2 still wait for bob")
+    body = {"instead_of": "bob", "to": "carol", "comment": "bob left"}
+    assert [json.loads(each.body) for each in bobs.requests[1:]] == [body, body]
 
 
 def test_why_a_turn_went_where_it_did_is_json(run: Run, api: Api) -> None:

@@ -89,6 +89,7 @@ LOST = 'router_lost_runs{kind="lost"}'
 AGE, FAULTS = "router_directory_age_seconds", "router_directory_problems"
 EXPIRY = "router_expiry_refused"
 SILENT = 'router_unposted_age_seconds{platform="slack"}'
+EXPIRING, ORPHANED = "router_approvals_expiring", "router_approvals_orphaned"
 OLDEST, BACKLOG = "router_oldest_approval_age_seconds", "router_backlog_age_seconds"
 
 
@@ -152,7 +153,9 @@ CASES = [
         {ASIDE: "0x10"},
         {"activity": "understand"},
     ),
-    Case("RouterApprovalForgotten", 90, {OLDEST: "2592060+60x120"}, {OLDEST: "0+60x120"}),
+    Case("RouterApprovalForgotten", 90, {OLDEST: "604860+60x120"}, {OLDEST: "0+60x120"}),
+    Case("RouterApprovalsExpire", 30, {EXPIRING: "2x40"}, {EXPIRING: "0x40"}, value="2"),
+    Case("RouterApprovalsOrphaned", 60, {ORPHANED: "3x80"}, {ORPHANED: "0x80"}, value="3"),
     Case(
         "RouterFlowsFail", 30, {STEPS: "0+1x10 10x60"}, {STEPS: "0x60"}, {"flow": "leave_request"}
     ),

@@ -192,18 +192,23 @@ class World:
         self.claimed: set[str] = set()
         self.away: dict[str, str] = {}
         """Who stands in for whom."""
+        self.left: set[str] = set()
+        """Who isn't in the directory any more."""
         self.spans: list[tuple[str, str, JsonValue]] = []
         self.lookups: dict[str, Callable[..., JsonValue]] = {
             "manager": lambda p: MANAGERS.get(p["id"] if isinstance(p, dict) else p),
             "names": lambda people: [str(person).capitalize() for person in people],
             "role": lambda _: ["dave"],
-            "stand_ins": lambda people, *_: [self.away.get(person, person) for person in people],
+            "stand_ins": self._stand_ins,
             "working_time": self._working_time,
             "workdays": lambda start, end, *_: float(int(end[-2:]) - int(start[-2:]) + 1),
             "last_workday": lambda start, d: f"{start[:-2]}{int(start[-2:]) + d['days'] - 1:02d}",
             "claimed": lambda invoice: invoice in self.claimed,
         }
         self.results: dict[str, JsonValue] = {}
+
+    def _stand_ins(self, people: list[str], *_: JsonValue) -> list[JsonValue]:
+        return [None if one in self.left else self.away.get(one, one) for one in people]
 
     def _working_time(self, who: str, start: str, duration: dict[str, float]) -> str:
         """Ten times as long as on the clock."""

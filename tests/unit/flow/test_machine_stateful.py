@@ -65,7 +65,7 @@ ANSWERS: dict[str, list[Any]] = {
     "manager": ["bob", "a", "carol", "alice", None],
     "names": [["Bob"], None],
     "role": [["dave"], ["dave", "erin"], ["alice"], []],
-    "stand_ins": [None, ["gina"], ["alice"]],
+    "stand_ins": [None, ["gina"], ["alice"], [None], [None, "dave"]],
     "working_time": ["2026-11-20T10:00:00+08:00", "2026-11-18T10:00:00+08:00"],
     "workdays": [2.0, 0.5],
     "last_workday": ["2026-11-24", "2026-11-01", None],
@@ -188,7 +188,7 @@ class FlowRuns(RuleBasedStateMachine):
             self.answers_what_is_asked(0 if "." not in (run.asked or "") else which)
         elif run.status == "confirming":
             self.confirms_or_declines(True, {})
-        elif run.approval is not None:
+        elif run.approval is not None and run.approval.waiting_for():
             one = of(run.approval.waiting_for(), which)
             self.life.take(events.Decided(by=one.person, approval=one.id, verdict="approve"))
         elif run.held is not None or run.owes == "operator":

@@ -1,4 +1,4 @@
-"""What guards the house: legal holds, a seal of each key, and a row that is written to be seen."""
+"""What guards the house: legal holds, key seals, a row that is written to be seen, expiries."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -28,6 +28,7 @@ def upgrade() -> None:
         sa.Column("first_seen", _MOMENT, nullable=False),
         sa.PrimaryKeyConstraint("key_id"),
     )
+    op.add_column("approvals", sa.Column("expires", _MOMENT, nullable=True))
     op.create_table(
         "health_checks",
         *_texts("name"),
@@ -38,5 +39,6 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_table("health_checks")
+    op.drop_column("approvals", "expires")
     op.drop_table("key_seals")
     op.drop_table("legal_holds")
