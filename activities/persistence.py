@@ -6,6 +6,7 @@ from activities.execution import temporal_failures
 from router.contracts import activities
 from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
 from router.contracts.conversation import ConversationState
+from router.gateway.lost_runs import publish
 from router.store.store import Store
 from router.telemetry.metrics import FLOW_STEPS
 
@@ -46,9 +47,5 @@ class Records:
     async def publish(self, news: Publish) -> None:
         """Make a run, its approvals and the news of them known, all at once."""
         with temporal_failures():
-            if news.run.remedy is not None and news.definition is not None:
-                await self._store.runs.keep_definition(news.run.remedy.definition, news.definition)
-            await self._store.runs.publish(news.run, news.approvals, news.entries)
-            if news.amends is not None:
-                await self._store.runs.amend(news.amends)
+            await publish(self._store.runs, news)
         FLOW_STEPS.labels(news.run.flow, news.run.state, news.run.status).inc()

@@ -14,6 +14,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
+    from router.contracts import activities
     from router.contracts import flow as contract
     from router.contracts.failures import to_failure
     from router.contracts.start_options import ASSIGNEE, FLOW_STATE, FLOW_STATUS
@@ -150,6 +151,12 @@ class FlowWorkflow:
     def view(self) -> FlowView:
         """The run as its requester sees it."""
         return question.view(self._definition, self._run)
+
+    @workflow.query(name=activities.PROJECTION)
+    def projection(self) -> activities.Projection:
+        """The run as it is published, for a database that has lost it or never had it."""
+        told = publication.of(self._whole, self._run, self._created_at, [], self._tools)
+        return activities.Projection(published=told, done=self._run.done)
 
     @workflow.query(name=contract.DEFINITION)
     def definition(self) -> FlowDefinition:

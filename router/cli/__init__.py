@@ -40,6 +40,10 @@ COMMANDS = {
         "Keep what is a person's, or a run's, from expiring and erasing.",
     ),
     "expire": ("retention:expire", "Delete what is older than ROUTER_RETENTION_DAYS."),
+    "reconcile": (
+        "reconcile:reconcile",
+        "Compare runs with their workflows, and put right what doesn't fit.",
+    ),
     "runs": ("runs:app", "Find anybody's runs and put them right, as an operator."),
     "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
 }

@@ -5,11 +5,11 @@ A command notes in the audit trail what it does before it does it: there is no t
 
 import os
 import pwd
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import typer
@@ -21,10 +21,15 @@ from router.domain.errors import NotFound
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import SHELL, Act, AuditEntry
 from router.domain.visible_text import inline, isolated
+from router.runtime.data_folder import made
 from router.settings import Settings
 from router.store.audit import AuditTrail
+from router.store.database import Database
+from router.store.store import Store
+from router.store.tables import ROUTER
 
 LOCAL_API = "http://127.0.0.1:8000"
+Found = TypeVar("Found")
 DataFolder = Annotated[
     Path | None, typer.Option(help="The data folder of `dev`.", show_default=".data")
 ]
@@ -101,3 +106,16 @@ def moment(written: str | None, timezone: str) -> datetime:
             f"--now {written!r} is no ISO 8601 time: write it like 2026-11-18T10:00+08:00"
         ) from None
     return given.replace(tzinfo=zone) if given.tzinfo is None else given.astimezone(zone)
+
+
+async def with_store(settings: Settings, work: Callable[[Store], Awaitable[Found]]) -> Found:
+    """What the work comes to with the store of these settings, its tables up to date."""
+    made(settings.data)
+    database = Database(settings.database_url)
+    store = Store(database)
+    try:
+        await database.migrate(ROUTER)
+        return await work(store)
+    finally:
+        await store.aclose()
+        await database.dispose()

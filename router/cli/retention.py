@@ -1,27 +1,28 @@
 """`intent-router legal-hold …` and `intent-router expire`: what is kept, and what goes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-from router.cli.options import DataFolder, echo_aligned, noted, settings_in, shell_account
+from router.cli.options import (
+    DataFolder,
+    echo_aligned,
+    noted,
+    settings_in,
+    shell_account,
+    with_store,
+)
 from router.domain.errors import MisconfiguredError, NotFound
-from router.runtime.data_folder import made
-from router.settings import Settings
-from router.store.database import Database
 from router.store.retention import LegalHold
 from router.store.store import Store
-from router.store.tables import ROUTER
 
 legal_hold = typer.Typer(help="Keep what is a person's, or a run's, from expiring and erasing.")
 
 User = Annotated[str | None, typer.Option(help="Whose: a user id.")]
 Run = Annotated[str | None, typer.Option(help="Of which run: its id.")]
 Tenant = Annotated[str, typer.Option(help="The tenant that they are of.")]
-Found = TypeVar("Found")
 
 
 @legal_hold.command()
@@ -42,7 +43,7 @@ def place(
         await noted(store.trail, tenant, "legal_hold.place", subject, reason)
         await store.legal_holds.place(tenant, hold)
 
-    asyncio.run(_with_store(settings_in(data), placed))
+    asyncio.run(with_store(settings_in(data), placed))
     typer.echo(f"kept until it is released: {kind} {subject}")
 
 
@@ -61,14 +62,14 @@ def release(
                 "`intent-router legal-hold list` has those that there are"
             )
 
-    asyncio.run(_with_store(settings_in(data), released))
+    asyncio.run(with_store(settings_in(data), released))
     typer.echo(f"released: {kind} {subject}")
 
 
 @legal_hold.command("list")
 def list_holds(tenant: Tenant = "default", data: DataFolder = None) -> None:
     """List what is kept, by whom and why, newest first."""
-    listed = _with_store(settings_in(data), lambda store: store.legal_holds.listed(tenant))
+    listed = with_store(settings_in(data), lambda store: store.legal_holds.listed(tenant))
     holds = asyncio.run(listed)
     if not holds:
         typer.echo("nothing is on hold", err=True)
@@ -99,7 +100,7 @@ def expire(
             await noted(store.trail, "default", "conversations.expire", detail=f"{days} days")
         return await store.retention.expire(days, confirmed=yes)
 
-    typer.echo(f"{asyncio.run(_with_store(settings, expired))} conversations have expired")
+    typer.echo(f"{asyncio.run(with_store(settings, expired))} conversations have expired")
 
 
 def _of(user: str | None, run: str | None) -> tuple[Any, str]:
@@ -109,15 +110,3 @@ def _of(user: str | None, run: str | None) -> tuple[Any, str]:
     if run is not None and user is None:
         return "run", run
     raise typer.BadParameter("give either --user or --run: whose, or of which run")
-
-
-async def _with_store(settings: Settings, work: Callable[[Store], Awaitable[Found]]) -> Found:
-    made(settings.data)
-    database = Database(settings.database_url)
-    store = Store(database)
-    try:
-        await database.migrate(ROUTER)
-        return await work(store)
-    finally:
-        await store.aclose()
-        await database.dispose()

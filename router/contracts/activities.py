@@ -16,6 +16,7 @@ from router.domain.locale import Locale
 from router.domain.messages import Message, Route, SpokenLine, Usage
 from router.domain.principals import Principal
 from router.domain.records import Amendment, ApprovalRecord, LogEntry, RecordedTurn, RunRecord
+from router.flow.engine.run import Done
 from router.flow.paused import Situation
 from router.llm.types import Message as ChatMessage
 from router.routing.planner import Planned, Reflected
@@ -261,6 +262,17 @@ class Publish(Payload):
     """What this says of another run: the one that it takes back."""
     definition: str | None = None
     """With a run that can be taken back: the definition that its remedy names, as JSON."""
+
+
+PROJECTION = "projection"
+"""The query of a run for what it would publish now."""
+
+
+class Projection(Payload):
+    """What a run would publish now, and the calls that it made and could undo."""
+
+    published: Publish
+    done: list[Done] = []
 
 
 class Notify(Payload):

@@ -10,10 +10,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeVar
 
-from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.client import (
+    Client,
+    WorkflowExecution,
+    WorkflowExecutionStatus,
+    WorkflowQueryFailedError,
+)
 from temporalio.service import RPCError, RPCStatusCode
 
+from router.contracts.activities import PROJECTION, Projection, Publish
 from router.contracts.flow import WORKFLOW
+from router.domain.errors import Unavailable
 from router.domain.locale import Localised
 from router.domain.messages import ENDED, TextReply
 from router.domain.records import (
@@ -26,7 +33,7 @@ from router.domain.records import (
     RunRecord,
     is_lost,
 )
-from router.gateway.retries import RPC_TIMEOUT
+from router.gateway.retries import RPC_TIMEOUT, own_errors
 from router.store.flow_runs import Runs
 from router.store.store import Store
 
@@ -169,6 +176,38 @@ def unknown(workflow_id: str, why: str) -> Misfit:
 
 def _misfit(kind: Kind, head: RunHead, why: str) -> Misfit:
     return Misfit(kind, head.tenant, head.id, head.workflow_id, why, head)
+
+
+async def projection_of(client: Client, workflow_id: str) -> Projection:
+    """What the run would publish now, also of one that has ended; it takes a worker to say.
+
+    Raises `Unavailable` where none answers, or one of a release that knows no such question.
+    """
+    try:
+        with own_errors():
+            told: Projection = await client.get_workflow_handle(workflow_id).query(
+                PROJECTION, result_type=Projection, rpc_timeout=RPC_TIMEOUT
+            )
+    except WorkflowQueryFailedError as error:
+        raise Unavailable(f"its worker can't say where it stands: {error}") from error
+    return told
+
+
+def compared(row: RunRecord, told: RunRecord) -> Kind | None:
+    """How a row that goes on stands to what its workflow told; None where they fit."""
+    if row.events > told.events:
+        return "ahead"
+    shown = [(each.status, each.state, len(each.history)) for each in (row, told)]
+    return "behind" if shown[0] != shown[1] else None
+
+
+async def publish(runs: Runs, told: Publish, *, anew: bool = False) -> None:
+    """Have lists show a run as its workflow told; with `anew` whatever they showed before."""
+    if told.run.remedy is not None and told.definition is not None:
+        await runs.keep_definition(told.run.remedy.definition, told.definition)
+    await runs.publish(told.run, told.approvals, told.entries, anew=anew)
+    if told.amends is not None:
+        await runs.amend(told.amends)
 
 
 def lost(run: RunRecord, why: str, at: datetime) -> RunRecord | None:

@@ -58,6 +58,7 @@ class Runs:
         self._database = database
         self._appending = LogAppender(database, live)
         run = database.insert(_runs)
+        self._replace_run = upsert(run, _runs)
         self._keep_run = upsert(run, _runs, where=_runs.c.events <= run.excluded.events)
         self._keep_approvals = upsert(database.insert(_approvals), _approvals)
         self._close_others = (
@@ -72,9 +73,16 @@ class Runs:
         )
 
     async def publish(
-        self, run: RunRecord, approvals: Sequence[ApprovalRecord], entries: Sequence[LogEntry] = ()
+        self,
+        run: RunRecord,
+        approvals: Sequence[ApprovalRecord],
+        entries: Sequence[LogEntry] = (),
+        *,
+        anew: bool = False,
     ) -> None:
         """Keep the run and its approvals unless something newer (`events`) is kept already.
+
+        With `anew` even then: its workflow is from before that, and goes on from there.
 
         `approvals` is all of them: others of this run stay on record but wait for nobody. In the
         same transaction `entries` go to the event log, and the news that the change itself is.
@@ -91,18 +99,25 @@ class Runs:
                 _log.warning("%s, which has ended, isn't opened again", run.workflow_id)
                 return []
             change = self._change(connection, before, run, approvals)
-            noted = [*entries, *change] if self._keep(connection, run, approvals) else [*entries]
+            kept = self._keep(connection, run, approvals, anew=anew)
+            noted = [*entries, *change] if kept else [*entries]
             self._appending.within(connection, run.tenant, noted)
             return noted
 
         await self._appending.tell(run.tenant, await self._database.write(publish))
 
     def _keep(
-        self, connection: Connection, run: RunRecord, approvals: Sequence[ApprovalRecord]
+        self,
+        connection: Connection,
+        run: RunRecord,
+        approvals: Sequence[ApprovalRecord],
+        *,
+        anew: bool,
     ) -> bool:
         """False where something newer is kept already."""
         row = to_row(run, held=is_held(run.status, run.history))
-        if not connection.execute(self._keep_run, row).rowcount:
+        keep = self._replace_run if anew else self._keep_run
+        if not connection.execute(keep, row).rowcount:
             return False
         if approvals:
             connection.execute(self._keep_approvals, [to_row(asked) for asked in approvals])

@@ -9,7 +9,7 @@ from router.domain.errors import DuplicateKey
 from router.domain.records import EffectRecord
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import from_row, record
+from router.store.tables import from_row, record, records
 
 _keys = tables.keys
 
@@ -72,6 +72,12 @@ class EffectsLedger(Aggregate):
         """What is known of the call with this key; None where it was never begun."""
         kept = select(_effects).where(_effects.c.key == key)
         return await record(self._database, EffectRecord, kept)
+
+    async def of_run(self, workflow_id: str) -> list[EffectRecord]:
+        """What is known of the calls of a flow's run."""
+        theirs = _effects.c.key.startswith(f"{workflow_id}:", autoescape=True)
+        query = select(_effects).where(theirs).order_by(_effects.c.begun_at)
+        return await records(self._database, EffectRecord, query)
 
     async def finish(self, key: str, result: JsonValue) -> None:
         """Note what the call came to. What is noted already stays."""

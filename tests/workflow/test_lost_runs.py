@@ -1,36 +1,79 @@
 """Runs whose workflow is gone, or whose row and workflow are of different moments."""
 
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient
-from temporalio.client import Client
+from sqlalchemy import delete
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
+from activities.people.people import human_resources
+from activities.people.records import Owner
 from router.cli.checks import services
-from router.domain.errors import MisconfiguredError
+from router.cli.reconcile import Case, reconciled
+from router.cli.reconcile import reconcile as command
+from router.domain.errors import Forbidden, MisconfiguredError
 from router.domain.principals import DEFAULT_TENANT
-from router.domain.records import AuditFilter, RunRecord
-from router.gateway import lost_runs
-from router.gateway.lost_runs import Misfit, misfits
+from router.domain.records import ApprovalRecord, AuditFilter, RunRecord
+from router.flow.engine.events import Nudged
+from router.gateway import lost_runs, run_updates
+from router.gateway.lost_runs import Misfit, misfits, note_lost, place_of
 from router.runtime import server
 from router.runtime.composition import Parts
+from router.runtime.upkeep import at_work
+from router.runtime.worker import build_worker
+from router.settings import Settings
+from router.store import tables
 from router.store.retention import PersonErasure
-from tests.workflow.desk import QUEUE, Talk, person, run_of
+from tests.workflow.desk import Talk, becomes, person, run_of
+from tests.workflow.test_streaming import served
+
+QUEUE = "lost-runs"
+
+
+@pytest.fixture(scope="module")
+async def house(
+    real_client: Client, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Parts]:
+    """A house of its own: whatever other tests leave under way has no workflow here."""
+    async with at_work(Settings.load(data=tmp_path_factory.mktemp("lost"))) as parts:
+        alice = Owner(tenant=DEFAULT_TENANT, person="alice")
+        people = await parts.dependencies.resolve(human_resources)
+        await people.leave.entitle(alice, "annual", 2026, Decimal(365))
+        async with build_worker(real_client, parts, QUEUE):
+            yield parts
 
 
 @pytest.fixture
-async def talk(real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch) -> Talk:
-    """A conversation of alice's, in a house where two minutes are over at once."""
+async def talk(real_client: Client, house: Parts, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    """A conversation of alice's, where two minutes are over at once."""
     monkeypatch.setattr(lost_runs, "QUIET", timedelta())
-    return await Talk(real_client, parts, await person(parts, "alice")).open()
+    return await Talk(real_client, house, await person(house, "alice"), queue=QUEUE).open()
+
+
+@pytest.fixture
+async def api(house: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
+    async with served(house, real_client, QUEUE) as client:
+        yield client
 
 
 async def look(talk: Talk) -> None:
     """What the API does once a minute."""
     settings = talk.parts.settings.model_copy(update={"task_queue": QUEUE})
     await server.look_for_lost_runs(talk.client, talk.parts.store, settings)
+
+
+def settings_of(talk: Talk) -> Settings:
+    address = talk.client.service_client.config.target_host
+    here = {"task_queue": QUEUE, "temporal_address": address}
+    return talk.parts.settings.model_copy(update=here)
 
 
 async def found(talk: Talk, run: str) -> list[Misfit]:
@@ -43,7 +86,16 @@ async def terminated(talk: Talk) -> RunRecord:
     run = await run_of(talk.parts, await talk.waiting_leave())
     assert not await found(talk, run.id)
     await talk.client.get_workflow_handle(run.workflow_id).terminate("by hand")
+    await listed(talk, run, "Terminated")
     return run
+
+
+async def listed(talk: Talk, run: RunRecord, status: str) -> None:
+    """Return once Temporal's lists, which lag, have it so."""
+    query = f"WorkflowId = '{run.workflow_id}' AND ExecutionStatus = '{status}'"
+    async with asyncio.timeout(20):
+        while not (await talk.client.count_workflows(query)).count:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
 
 async def decided(api: AsyncClient, approval: str) -> tuple[int, str]:
@@ -96,13 +148,9 @@ async def test_what_was_lost_no_longer_keeps_its_approver_from_being_erased(talk
 
 async def test_doctor_names_the_lost_run_and_what_to_do(talk: Talk) -> None:
     run = await terminated(talk)
-    address = talk.client.service_client.config.target_host
-    settings = talk.parts.settings.model_copy(
-        update={"task_queue": QUEUE, "temporal_address": address}
-    )
     named = rf"lost: run {run.id} .*, of alice\): its workflow was terminated"
     with pytest.raises(MisconfiguredError, match=named) as raised:
-        await services.runs(settings)
+        await services.runs(settings_of(talk))
     assert "intent-router reconcile" in str(raised.value)
 
 
@@ -127,3 +175,141 @@ async def test_many_at_once_are_left_to_an_operator(
     run = await terminated(talk)
     await look(talk)
     assert (await run_of(talk.parts, run.id)).status == "waiting_approval"
+
+
+async def reconcile(talk: Talk, run: str, *, confirmed: bool) -> Case | None:
+    """What the command finds of one run; whatever tests left besides it mends as well."""
+    cases = await reconciled(settings_of(talk), None, confirmed=confirmed)
+    return next((case for case in cases if case.misfit.run == run), None)
+
+
+async def set_back(talk: Talk, to: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
+    """Have the database be as it was: with an older row, and without what came after."""
+    database = talk.parts.store.runs._database
+    gone = [delete(table).filter_by(run=to.id) for table in (tables.approvals, tables.run_files)]
+    gone += [
+        delete(tables.runs).filter_by(id=to.id),
+        delete(tables.effects).where(tables.effects.c.key.startswith(to.workflow_id)),
+    ]
+    await database.write(lambda connection: [connection.execute(each) for each in gone])
+    if approvals:
+        await talk.parts.store.runs.publish(to, approvals)
+
+
+class TestReconcile:
+    async def test_the_command_says_what_it_would_do_and_refuses_until_it_may(
+        self,
+        talk: Talk,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        run = await terminated(talk)
+        settings = settings_of(talk)
+        monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", settings.temporal_address)
+        monkeypatch.setenv("ROUTER_TASK_QUEUE", QUEUE)
+
+        async def typed(**options: Any) -> str:
+            await asyncio.to_thread(command, data=settings.data, **options)
+            return capsys.readouterr().out
+
+        with pytest.raises(Forbidden, match="nothing was done about it: add --yes"):
+            await typed()
+        told = capsys.readouterr().out
+        assert f"{run.workflow_id}  its workflow was terminated  end it as failed" in told
+        rows = json.loads(await typed(yes=True, as_json=True))
+        (row,) = [each for each in rows if each["flow_run"] == run.id]
+        assert (row["kind"], row["failed"]) == ("lost", None)
+        assert await typed() == "the database and Temporal agree on every run\n"
+
+    async def test_a_lost_run_is_closed_only_when_told_to_and_its_people_hear_of_it(
+        self, talk: Talk
+    ) -> None:
+        run = await terminated(talk)
+        case = await reconcile(talk, run.id, confirmed=False)
+        assert case is not None
+        assert (case.misfit.kind, case.failed) == ("lost", "")
+        assert await run_of(talk.parts, run.id) == run
+        assert await reconcile(talk, run.id, confirmed=True)
+        now = await run_of(talk.parts, run.id)
+        assert (now.status, [line.event for line in now.history][-2:]) == (
+            "failed",
+            ["lost", "failed"],
+        )
+        assert [d["reason"] for d in await news_of(talk, "bob", run.id)][-1] == "lost"
+        assert [d.get("status") for d in await news_of(talk, "alice", run.id)][-1] == "failed"
+        assert any("请重新提交" in line for line in await talk.texts())
+        lines, _ = await talk.parts.store.trail.listed(
+            DEFAULT_TENANT, AuditFilter(subject=run.id), None, 9
+        )
+        assert [line.act for line in lines] == ["run.reconcile"]
+        assert await reconcile(talk, run.id, confirmed=True) is None
+
+    async def test_a_workflow_of_a_run_that_has_ended_is_ended_and_what_was_done_stays(
+        self, talk: Talk
+    ) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        ended = run.model_copy(update={"status": "completed", "events": run.events + 3})
+        await talk.parts.store.runs.publish(ended, [])
+        (misfit,) = await found(talk, run.id)
+        assert misfit.kind == "ended"
+        # Temporal's older half goes on, and comes past where the row was.
+        for _ in range(4):
+            await run_updates.tell(talk.client, run, talk.person, Nudged(by="alice"), uuid4().hex)
+        assert (await run_of(talk.parts, run.id)).status == "completed"
+        assert await reconcile(talk, run.id, confirmed=True)
+        described = await talk.client.get_workflow_handle(run.workflow_id).describe()
+        assert described.status is WorkflowExecutionStatus.TERMINATED
+        assert (await run_of(talk.parts, run.id)).status == "completed"
+        await listed(talk, run, "Terminated")
+        assert await reconcile(talk, run.id, confirmed=False) is None
+
+    @pytest.mark.parametrize("row", ["older", "none"])
+    async def test_an_older_database_gets_what_has_completed_and_is_told_what_it_lost(
+        self, talk: Talk, row: str
+    ) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        asked = await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
+        await talk.approver("bob").decide(run.id, "approve")
+        done = await becomes(talk.parts, run.id, lambda each: each.status == "completed")
+        await listed(talk, run, "Completed")
+        await set_back(talk, run, asked if row == "older" else [])
+        case = await reconcile(talk, run.id, confirmed=False)
+        assert case is not None
+        assert case.misfit.kind == "behind"
+        assert ["record_leave" in each for each in case.look_at] == [True]
+        assert await reconcile(talk, run.id, confirmed=True)
+        now = await run_of(talk.parts, run.id)
+        assert (now.status, now.history, now.remedy) == ("completed", done.history, done.remedy)
+        assert not await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
+        assert await reconcile(talk, run.id, confirmed=False) is None
+
+    async def test_a_run_that_the_database_lost_goes_on_and_can_be_decided(
+        self, talk: Talk
+    ) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        await set_back(talk, run, [])
+        assert [misfit.kind for misfit in await found(talk, run.id)] == ["behind"]
+        assert await reconcile(talk, run.id, confirmed=True)
+        await talk.approver("bob").decide(run.id, "approve")
+        await becomes(talk.parts, run.id, lambda each: each.status == "completed")
+
+    async def test_an_older_workflow_has_its_run_set_back_and_people_asked_again(
+        self, talk: Talk
+    ) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        further = run.model_copy(update={"state": "director", "events": run.events + 2})
+        await talk.parts.store.runs.publish(further, [])
+        case = await reconcile(talk, run.id, confirmed=True)
+        assert case is not None
+        assert case.misfit.kind == "ahead"
+        assert (await run_of(talk.parts, run.id)).state == run.state
+        await talk.approver("bob").decide(run.id, "approve")
+        await becomes(talk.parts, run.id, lambda each: each.status == "completed")
+
+    async def test_what_was_found_lost_by_mistake_is_published_anew(self, talk: Talk) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        await note_lost(talk.parts.store, Misfit("lost", *place_of(run.workflow_id), "", "gone"))
+        assert (await run_of(talk.parts, run.id)).status == "waiting"
+        assert await reconcile(talk, run.id, confirmed=True)
+        assert (await run_of(talk.parts, run.id)).status == "waiting_approval"
+        assert await talk.approver("bob").waiting(run.id)

@@ -29,11 +29,11 @@ class SlowHouse:
         self.found += self._publishing.is_set()
         return await self._find(tenant, user)
 
-    async def publish(self, run: RunRecord, *more: Any) -> None:
+    async def publish(self, run: RunRecord, *more: Any, **how: Any) -> None:
         if run.status == "running" and not self._publishing.is_set():
             self._publishing.set()
             await self._approvers_are_known()
-        await self._publish(run, *more)
+        await self._publish(run, *more, **how)
 
     async def _approvers_are_known(self) -> None:
         known = 0
