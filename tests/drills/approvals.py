@@ -1,0 +1,47 @@
+"""Approvals: who decides has left, and nobody is named in their place."""
+
+from tests.drills.desk import DAYS, PEOPLE, Desk, Stopwatch, drill
+
+BOB = "  - {id: bob, name: Bob, locale: en, manager: carol}\n"
+
+
+@drill("An approver who left")
+async def left(desk: Desk, watch: Stopwatch) -> None:
+    """Requests wait for bob, who is taken out of the directory; carol takes them over."""
+    api, _ = await desk.opened()
+    alice, frank, carol = (desk.person(user) for user in ("alice", "frank", "carol"))
+    before, runs = await alice.balance(), [await alice.hands_in(), await frank.hands_in()]
+    token = (await desk.command("token", "--user", "olga"))[1].strip()
+    watch.breaks()
+    desk.people.write_text(PEOPLE.replace(BOB, ""), "utf-8")
+
+    async def counted() -> bool:
+        return await api.metric("router_approvals_orphaned") == len(runs)
+
+    async def named() -> bool:
+        return await desk.doctor("bob of default isn't in the directory")
+
+    async def held() -> bool:
+        found = await desk.person("olga").get("/flow-runs?all=true&held=true")
+        return "nobody named instead: bob" in str(found)
+
+    await watch.noticed("doctor", named)
+    await watch.noticed("alert RouterApprovalsOrphaned", counted)
+    # What the next reminder does, a day from now, the requester's does at once.
+    (await alice.http.post(f"/flow-runs/{runs[0]}/nudge")).raise_for_status()
+    await watch.noticed("runs list --held", held)
+    words = ("runs", "reassign", "--from", "bob", "--to", "carol", "--url", desk.ports.api_url)
+    status, said = await desk.command(*words, ROUTER_TOKEN=token)
+    assert (status, "nothing is changed yet" in said, await carol.inbox()) == (0, True, [])
+    since = watch.mending()
+    status, said = await desk.command(*words, "--yes", ROUTER_TOKEN=token)
+    assert (status, said.count("waits for carol")) == (0, len(runs)), said
+    for run in runs:
+        assert (await carol.decides(run)).is_success
+
+    async def completed() -> bool:
+        both = [await alice.sees(runs[0], "completed"), await frank.sees(runs[1], "completed")]
+        return all(both) and not await held()
+
+    await watch.right(since, "intent-router runs reassign --from", completed)
+    assert await alice.balance() == before - DAYS
