@@ -45,6 +45,7 @@ CHECKS: Mapping[str, Check] = {
     "task queues": services.task_queues,
     "worker version": services.worker_version,
     "worker builds": services.worker_builds,
+    "two halves": services.two_halves,
     "runs": services.runs,
 }
 

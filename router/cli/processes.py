@@ -15,12 +15,14 @@ from temporalio.service import RPCError
 from router.channels.platforms import PREFIXES
 from router.channels.registry import configured
 from router.domain.errors import MisconfiguredError
+from router.gateway.generations import check_halves
 from router.runtime import process
+from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
 from router.runtime.process import ProcessTelemetry, observed, settle, until_told_to_stop
 from router.runtime.server import Ports, api_server, listening
-from router.runtime.temporal import check_namespace, connect, register
+from router.runtime.temporal import check_namespace, connect, register, temporal_says
 from router.runtime.upkeep import at_work
 from router.runtime.worker import KINDS, Kind, build_workers
 from router.secrecy.redaction import redact_logs
@@ -44,7 +46,7 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
         ) from None
     with opened:
         async with _seen(settings, "intent-router-api") as seen, at_work(settings) as parts:
-            client = await _connected(settings, seen)
+            client = await _connected(settings, seen, parts)
             server = api_server(parts, client, settings.shutdown_seconds)
             grace = settings.shutdown_seconds + CLOSING
             serving = process.running("the API", server.serve([opened]), grace, stop=server.stop)
@@ -62,7 +64,7 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
         under_way = seen.closing.enter_context(registered(settings.data))
         seen.circuits_of(parts.chains)
-        client = await _connected(settings, seen)
+        client = await _connected(settings, seen, parts)
         try:
             await register(client)
         except RPCError as error:
@@ -79,9 +81,11 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         await asyncio.gather(*(worker.run() for worker in workers.values()))
 
 
-async def _connected(settings: Settings, seen: ProcessTelemetry) -> Client:
+async def _connected(settings: Settings, seen: ProcessTelemetry, parts: Parts) -> Client:
     client = await connect(settings, seen.plugins, seen.runtime)
     await check_namespace(client)
+    with temporal_says():
+        await check_halves(client, parts.store.houses, settings.task_queue)
     return client
 
 

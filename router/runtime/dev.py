@@ -18,11 +18,12 @@ from temporalio.client import Client
 
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import Unavailable
+from router.gateway.generations import check_halves
 from router.runtime import process, temporal_server
 from router.runtime.data_folder import DataFolder, claimed, page_token
 from router.runtime.process import ProcessTelemetry, settle, until_told_to_stop
 from router.runtime.server import Ports, api_server, opened
-from router.runtime.temporal import connect
+from router.runtime.temporal import connect, temporal_says
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_workers
 from router.settings import Settings
@@ -120,6 +121,8 @@ async def worker_and_api(
     """Run both beside the Temporal server; gives all three tasks."""
     async with at_work(settings, editing=True) as parts:
         client = await process.unless_one_ends([server], temporal(settings, seen))
+        with temporal_says():
+            await check_halves(client, parts.store.houses, settings.task_queue)
         seen.circuits_of(parts.chains)
         register = seen.closing.enter_context(registered(settings.data))
         workers = build_workers(client, parts, register=register).values()

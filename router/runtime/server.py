@@ -33,6 +33,7 @@ from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.principals import Directory
 from router.gateway.builds import stranded
+from router.gateway.generations import advance
 from router.gateway.lost_runs import FEW, counts, misfits, note_lost
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
@@ -40,6 +41,7 @@ from router.settings import Settings
 from router.store.flow_runs import Runs
 from router.store.store import Store
 from router.telemetry.metrics import (
+    APART,
     APPROVALS,
     CONVERSATIONS,
     EXPIRING_APPROVALS,
@@ -67,6 +69,10 @@ async def keep_counting(services: Services) -> None:
                 await count_stranded(temporal, settings)
             await count_orphaned(store.runs, services.directory)
             if round_ and round_ % 4 == 0:
+                found = await advance(temporal, store.houses, settings.task_queue)
+                APART.set(bool(found.trouble))
+                if found.trouble:
+                    _log.error("%s", found.trouble)
                 await look_for_lost_runs(temporal, store, settings)
         except (RouterError, RPCError) as error:
             _log.warning("what is open can't be counted right now: %s", error)

@@ -1,8 +1,11 @@
-"""What a database knows of its house: the keys of its workflows, and that rows can be written."""
+"""What a database knows of its house: which it is, its keys, and that rows can be written."""
 
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Self
+from uuid import uuid4
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from router.store import tables
 from router.store.database import Aggregate
@@ -10,6 +13,57 @@ from router.store.tables import upsert
 
 _seals = tables.key_seals
 _checks = tables.health_checks
+_houses = tables.houses
+_ONLY = "house"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """Which house, and how often both of its stores were counted on together."""
+
+    house: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.house} {self.number}"
+
+    @classmethod
+    def read(cls, written: str) -> Self | None:
+        """As `str` wrote it; None for anything else."""
+        house, _, number = written.partition(" ")
+        return cls(house, int(number)) if house and number.isascii() and number.isdigit() else None
+
+
+class Houses(Aggregate):
+    """The one house whose database this is."""
+
+    async def known(self) -> Generation:
+        """Its id, which is made when it is first asked for, and its generation."""
+        now = datetime.now(UTC)
+        row = {"name": _ONLY, "id": uuid4().hex, "generation": 0, "advanced_at": now}
+        known = select(_houses.c.id, _houses.c.generation)
+
+        def work(connection: Connection) -> Generation:
+            connection.execute(self._database.insert_new(_houses), row)
+            return Generation(*connection.execute(known).one())
+
+        found = await self._database.read(lambda c: c.execute(known).one_or_none())
+        return Generation(*found) if found else await self._database.write(work)
+
+    async def advanced(self, from_: Generation, every: timedelta) -> Generation | None:
+        """The next generation; None where another process has advanced it within `every`."""
+        now = datetime.now(UTC)
+        due = (_houses.c.generation == from_.number, _houses.c.advanced_at <= now - every)
+        change = update(_houses).where(*due).values(generation=from_.number + 1, advanced_at=now)
+        changed = await self._database.write(lambda c: c.execute(change).rowcount)
+        return replace(from_, number=from_.number + 1) if changed else None
+
+    async def set(self, number: int) -> Generation:
+        """Have this generation from now on."""
+        known, now = await self.known(), datetime.now(UTC)
+        change = update(_houses).values(generation=number, advanced_at=now)
+        await self._database.write(lambda c: c.execute(change))
+        return replace(known, number=number)
 
 
 class KeySeals(Aggregate):

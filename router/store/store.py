@@ -10,7 +10,7 @@ from router.store.database import Database
 from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
-from router.store.identity import HealthChecks, KeySeals
+from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
@@ -38,6 +38,7 @@ class Store:
         self.files = Files(database)
         self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
+        self.houses = Houses(database)
         self.retention = Retention(database)
         self.legal_holds = LegalHolds(database)
         self.mailboxes = Mailboxes(database)

@@ -336,6 +336,16 @@ health_checks = Table(
     PrimaryKeyConstraint("name"),
 )
 
+# One row: which house this is, and how often it has been counted on.
+houses = Table(
+    "houses",
+    metadata,
+    *texts("name", "id"),
+    required("generation", BigInteger),
+    required("advanced_at", MomentType),
+    PrimaryKeyConstraint("name"),
+)
+
 # What retention and erasing leave alone until somebody says that they may.
 legal_holds = Table(
     "legal_holds",

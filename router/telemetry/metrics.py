@@ -58,6 +58,10 @@ DIRECTORY_PROBLEMS = Gauge(
 EXPIRY_REFUSED = Gauge(
     "router_expiry_refused", "1 while too much would expire at once, and so nothing does."
 )
+APART = Gauge(
+    "router_halves_apart",
+    "1 while the database and Temporal aren't of one moment, or house.",
+)
 UNPOSTED = Gauge(
     "router_unposted_age_seconds",
     "How long the oldest of what is to be posted on a chat platform has waited; 0 for none.",

@@ -15,10 +15,10 @@ from temporalio.service import RPCError
 from router.api.dependencies import AppState, Services
 from router.domain.errors import RouterError, Unavailable
 from router.gateway.builds import is_polled, waiting_seconds
+from router.gateway.generations import halves
 from router.llm.servers import ModelAddress, ModelHealth
 from router.secrecy.redaction import bare_addresses
 from router.settings import Settings
-from router.store.identity import HealthChecks
 
 PATIENCE = 2.0
 MEBIBYTE = 2**20
@@ -92,13 +92,21 @@ class Probe:
         return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
 
     async def _database(self) -> ReadinessCheck:
-        check = await _checked(_written(self._services.store.health_checks))
+        check = await _checked(self._written())
         folder = self._services.settings.data
         free = shutil.disk_usage(folder if folder.exists() else ".").free
         if check.status == "ready" and free < LITTLE:
             detail = f"answers, but {free // MEBIBYTE} MiB are left where ROUTER_DATA is: make room"
             return ReadinessCheck(status="degraded", detail=detail)
         return check
+
+    async def _written(self) -> str:
+        services = self._services
+        await services.store.health_checks.write("readyz")
+        queue = services.settings.task_queue
+        if trouble := (await halves(services.temporal, services.store.houses, queue)).trouble:
+            raise Unavailable(trouble)
+        return "takes rows"
 
     async def _llm(self) -> ReadinessCheck:
         models = self._services.settings.models
@@ -143,11 +151,6 @@ async def _worker(client: Client, settings: Settings) -> str:
             f"work waits for {waited:.0f} s: workers are too few, or stopped in the middle"
         )
     return f"polls {', '.join(map(repr, queues))}"
-
-
-async def _written(checks: HealthChecks) -> str:
-    await checks.write("readyz")
-    return "takes rows"
 
 
 router = APIRouter(tags=["health"])

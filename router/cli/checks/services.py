@@ -14,6 +14,7 @@ from router.directory.sources import people_of
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.records import Orphaned
 from router.gateway.builds import is_polled, stranded
+from router.gateway.generations import halves
 from router.gateway.lost_runs import REMEDY, misfits
 from router.llm.client import ChatModel
 from router.llm.servers import ServerMemory
@@ -25,7 +26,7 @@ from router.settings import ModelAccess, Settings
 from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
 from router.store.flow_runs import orphaned
-from router.store.identity import KeySeals
+from router.store.identity import Houses, KeySeals
 from router.store.store import Store
 from router.store.tables import ROUTER
 from router.tool.kinds.mcp_servers import servers_of
@@ -183,6 +184,21 @@ async def runs(settings: Settings) -> str:
     if found:
         raise MisconfiguredError("\n".join([*map(str, found), REMEDY]))
     return "the database and Temporal agree on what goes on"
+
+
+async def two_halves(settings: Settings) -> str:
+    """The database and Temporal are of one house, and of one moment."""
+    if absent := absent_database(settings):
+        return f"{absent} will be made by the first start"
+    client, database = await _client(settings), Database(settings.database_url)
+    try:
+        with temporal_says():
+            found = await halves(client, Houses(database), settings.task_queue)
+    finally:
+        await database.dispose()
+    if found.trouble:
+        raise MisconfiguredError(found.trouble)
+    return "the database and Temporal are of one moment"
 
 
 async def worker_version(settings: Settings) -> str:

@@ -87,6 +87,7 @@ RETRIED = 'router_activity_retries_total{activity="call_tool"}'
 PINNED = 'router_stranded_tasks{build="1.0"}'
 LOST = 'router_lost_runs{kind="lost"}'
 AGE, FAULTS = "router_directory_age_seconds", "router_directory_problems"
+APART = "router_halves_apart"
 EXPIRY = "router_expiry_refused"
 SILENT = 'router_unposted_age_seconds{platform="slack"}'
 EXPIRING, ORPHANED = "router_approvals_expiring", "router_approvals_orphaned"
@@ -123,6 +124,7 @@ CASES = [
     Case("RouterRunsLost", 10, {LOST: "2x20"}, {LOST: "0x20"}, {"kind": "lost"}, value="2"),
     Case("RouterDirectoryOld", 90, {AGE: "0+60x100"}, {AGE: "60x100"}, value="5400"),
     Case("RouterDirectoryFaulty", 10, {FAULTS: "2x20"}, {FAULTS: "0x20"}, value="2"),
+    Case("RouterHalvesApart", 10, {APART: "1x20"}, {APART: "0x20"}),
     Case("RouterExpiryRefused", 10, {EXPIRY: "1x20"}, {EXPIRY: "0x20"}),
     Case(
         "RouterChatSilent", 10, {SILENT: "300x20"}, {SILENT: "60x20"}, {"platform": "slack"}, "300"

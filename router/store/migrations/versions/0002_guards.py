@@ -1,4 +1,4 @@
-"""What guards the house: legal holds, key seals, a row that is written to be seen, expiries."""
+"""What guards the house: its id, holds, key seals, a row to be written, and expiries."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -35,9 +35,17 @@ def upgrade() -> None:
         sa.Column("at", _MOMENT, nullable=False),
         sa.PrimaryKeyConstraint("name"),
     )
+    op.create_table(
+        "houses",
+        *_texts("name", "id"),
+        sa.Column("generation", sa.BigInteger, nullable=False),
+        sa.Column("advanced_at", _MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("houses")
     op.drop_table("health_checks")
     op.drop_column("approvals", "expires")
     op.drop_table("key_seals")
