@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
 from router.directory.sources import LiveDirectory
@@ -26,6 +26,8 @@ _flow_log = logging.getLogger("router.flows")
 SKILL_FILES_KEPT = timedelta(days=30)
 """Beyond the last day on which they were a loaded skill's: for runs that began with them."""
 TIDIED_EVERY = timedelta(days=1)
+TRIED_AGAIN = timedelta(minutes=1)
+"""After the database was away: a process that has just started finds it so, and a day is long."""
 
 
 @runtime_checkable
@@ -149,7 +151,7 @@ async def _skill_files_tidied(parts: Parts) -> None:
     while True:
         in_use = {file.digest for skill in parts.offered.skills for file in skill.files}
         try:
-            await parts.store.skill_files.tidy(in_use, datetime.now(UTC) - SKILL_FILES_KEPT)
+            await parts.store.skill_files.tidy(in_use, SKILL_FILES_KEPT)
         except RouterError as error:
             _skill_log.warning("old files of skills aren't forgotten yet: %s", error)
         await asyncio.sleep(TIDIED_EVERY.total_seconds())
@@ -157,6 +159,7 @@ async def _skill_files_tidied(parts: Parts) -> None:
 
 async def _expired(parts: Parts) -> None:
     while (days := parts.settings.retention_days) is not None:
+        wait = TIDIED_EVERY
         try:
             gone = await parts.store.retention.expire(days)
             _store_log.info("%s conversations have expired", gone)
@@ -165,9 +168,10 @@ async def _expired(parts: Parts) -> None:
             _store_log.error("nothing expires: %s", error)
         except RouterError as error:
             _store_log.warning("nothing expires yet: %s", error)
+            wait = TRIED_AGAIN
         else:
             EXPIRY_REFUSED.set(0)
-        await asyncio.sleep(TIDIED_EVERY.total_seconds())
+        await asyncio.sleep(wait.total_seconds())
 
 
 async def _relearnt(parts: Parts) -> None:

@@ -12,7 +12,7 @@ from router.domain.locale import Localised
 from router.domain.records import FileRecord
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import from_row, record, to_row
+from router.store.tables import from_row, moment_there, record, to_row
 
 A_DAY = timedelta(days=1)
 _files = tables.files
@@ -70,9 +70,10 @@ class SkillFiles(Aggregate):
         """Keep what isn't kept yet; all of it counts as in use today."""
         if not contents:
             return
-        now, digests = datetime.now(UTC), contents.keys()
+        digests = contents.keys()
 
         def work(connection: Connection) -> None:
+            now = moment_there(connection)
             connection.execute(update(_skill_files).where(_among(digests)).values(used_at=now))
             known = connection.scalars(select(_skill_files.c.digest).where(_among(digests)))
             # Several workers start at once and read the same folder: whoever is first writes.
@@ -88,14 +89,14 @@ class SkillFiles(Aggregate):
         rows = await self._database.read(lambda c: c.execute(query).all())
         return {row.digest: row.content for row in rows}
 
-    async def tidy(self, in_use: Collection[str], unused_since: datetime) -> int:
-        """Forget what was last in use before then, and isn't `in_use` today; how many that were."""
-        used = update(_skill_files).where(_among(in_use)).values(used_at=datetime.now(UTC))
-        unused = delete(_skill_files).where(_skill_files.c.used_at < unused_since)
+    async def tidy(self, in_use: Collection[str], kept: timedelta) -> int:
+        """Forget what was last in use so long ago, and isn't `in_use` today; how many that were."""
+        used, old = _among(in_use), _skill_files.c.used_at
 
         def work(connection: Connection) -> int:
-            connection.execute(used)
-            return connection.execute(unused).rowcount
+            now = moment_there(connection)
+            connection.execute(update(_skill_files).where(used).values(used_at=now))
+            return connection.execute(delete(_skill_files).where(~used, old < now - kept)).rowcount
 
         return await self._database.write(work)
 

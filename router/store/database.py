@@ -360,7 +360,7 @@ class Database:
     def _unavailable(self, cause: BaseException) -> Unavailable:
         said = str(cause).strip() or type(cause).__name__
         remedy = _REMEDIES.get(
-            getattr(cause, "sqlite_errorcode", 0) & _PRIMARY,
+            getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorcode", 0) & _PRIMARY,
             "see that it runs and that ROUTER_DATABASE_URL names it",
         )
         told = f"the database {self} can't be used right now: {said}; {remedy}"
@@ -384,14 +384,16 @@ _WRITABLE = (
     "let this user write to the file and its folder, or choose another "
     "with --data or ROUTER_DATABASE_URL"
 )
-_REMEDIES = {
+_REMEDIES: dict[int | str, str] = {
+    "25006": "have it take writes again, or name the primary with ROUTER_DATABASE_URL",
+    "53100": "its disk is full: make room there",
     sqlite3.SQLITE_BUSY: "another program has held it for ten seconds: let that end, or stop it",
     sqlite3.SQLITE_READONLY: _WRITABLE,
     sqlite3.SQLITE_CANTOPEN: _WRITABLE,
     sqlite3.SQLITE_FULL: "its disk is full: make room there, or choose another with --data",
     sqlite3.SQLITE_NOTADB: "move that file away, or name another with ROUTER_DATABASE_URL",
 }
-"""What to do about trouble with a SQLite file, by its kind."""
+"""What to do about trouble, by the SQLSTATE of PostgreSQL or the primary code of SQLite."""
 
 
 def _parse(url: str) -> URL:

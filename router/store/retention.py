@@ -24,7 +24,6 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    type_coerce,
     update,
 )
 
@@ -33,7 +32,7 @@ from router.domain.messages import ENDED
 from router.domain.records import Record
 from router.store import tables
 from router.store.database import Aggregate, Database
-from router.store.tables import records, to_row, upsert
+from router.store.tables import moment_there, records, to_row, upsert
 
 _conversations = tables.conversations
 _log = tables.log
@@ -112,6 +111,10 @@ def _of_held_conversation(table: Table, column: str) -> ColumnElement[bool]:
 class Retention(Aggregate):
     """What makes the house forget."""
 
+    async def check(self, days: int) -> None:
+        """Return where no more is due than goes at once as a rule; `Conflict` says what would."""
+        await self._database.read(lambda connection: _check_share(connection, days))
+
     async def expire(self, days: int, *, confirmed: bool = False) -> int:
         """Delete what nothing has happened to for so long; how many conversations that were.
 
@@ -122,9 +125,9 @@ class Retention(Aggregate):
             Conflict: more would go at once than goes in three days as a rule, and more than a
                 tenth; nothing has gone. A clock or the setting is wrong, or it is `confirmed`.
         """
-        before = await self._database.read(_now) - timedelta(days=days)
         if not confirmed:
-            await self._database.read(lambda c: _check_share(c, before, days))
+            await self.check(days)
+        before = await self._database.read(moment_there) - timedelta(days=days)
         gone = 0
         while some := await self._database.write(lambda c: _silent_ones(c, before)):
             gone += some
@@ -132,14 +135,9 @@ class Retention(Aggregate):
         return gone
 
 
-def _now(connection: Connection) -> datetime:
-    return connection.scalar(select(type_coerce(func.now(), tables.MomentType))) or datetime.now(
-        UTC
-    )
-
-
-def _check_share(connection: Connection, before: datetime, days: int) -> None:
+def _check_share(connection: Connection, days: int) -> None:
     """Refuse what no day does, where things come and go evenly: a day's share is 1 / (days + 1)."""
+    before = moment_there(connection) - timedelta(days=days)
     most = max(_SHARE, 3 / (days + 1))
     own_age = {tables.files: "at"} | {table: moment for table, moment, _ in _AGED}
     for table in (_conversations, *own_age):

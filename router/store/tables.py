@@ -16,6 +16,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ColumnElement,
+    Connection,
     Date,
     DateTime,
     Dialect,
@@ -32,9 +33,12 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
     false,
+    func,
     literal,
+    select,
     text,
     tuple_,
+    type_coerce,
 )
 
 from router.domain.errors import FieldProblem, InvalidInput
@@ -61,6 +65,11 @@ class MomentType(TypeDecorator[datetime]):
         """From the database, in UTC."""
         del dialect
         return None if value is None else value.replace(tzinfo=value.tzinfo or UTC)
+
+
+def moment_there(connection: Connection) -> datetime:
+    """Now by the database's clock, which is one for all processes; a machine's may be wrong."""
+    return connection.scalars(select(type_coerce(func.now(), MomentType))).one()
 
 
 def required(name: str, kind: Any = Text) -> Column[Any]:

@@ -26,9 +26,10 @@ from router.settings import ModelAccess, Settings
 from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
 from router.store.flow_runs import orphaned
-from router.store.identity import Houses, KeySeals
+from router.store.identity import HealthChecks, Houses, KeySeals
+from router.store.retention import Retention
 from router.store.store import Store
-from router.store.tables import ROUTER
+from router.store.tables import ROUTER, moment_there
 from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry
@@ -36,19 +37,22 @@ from router.tool.mcp.tools import ServerOffer
 from router.tool.signature import SourceLine
 
 SECONDS = 5.0
+CLOCKS_APART = 60.0
 POSTED_WITHIN = timedelta(minutes=1)
 MCP_SECONDS = 30.0
 """A package runner fetches a server before it starts it."""
 
 
 async def database(settings: Settings) -> str:
-    """The database answers, and its tables are those of this version."""
+    """The database answers and takes rows, and its tables are those of this version."""
     if absent := absent_database(settings):
         return f"{absent} will be made by the first start"
     database = Database(settings.database_url)
     try:
         async with asyncio.timeout(SECONDS):
             current = await database.read(lambda connection: is_usable(connection, ROUTER))
+            if current:
+                await HealthChecks(database).write("doctor")
     except TimeoutError:
         raise Unavailable(
             f"the database {database} doesn't answer: see that it runs and that "
@@ -63,6 +67,36 @@ async def database(settings: Settings) -> str:
             "need the newer version"
         )
     return f"{database}, up to date"
+
+
+async def clock(settings: Settings) -> str:
+    """This machine's clock is that of the database, or nearly."""
+    if absent_database(settings):
+        return "nothing to compare it with"
+    database = Database(settings.database_url)
+    try:
+        apart = (datetime.now(UTC) - await database.read(moment_there)).total_seconds()
+    finally:
+        await database.dispose()
+    if abs(apart) > CLOCKS_APART:
+        raise MisconfiguredError(
+            f"this machine's clock is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'} "
+            "the database's: set it by a time server, and start what runs here again"
+        )
+    return "as the database's"
+
+
+async def retention(settings: Settings) -> str:
+    """No more would expire at once than goes as a rule."""
+    days = settings.retention_days
+    if days is None or absent_database(settings):
+        return "nothing expires" if days is None else f"after {days} days"
+    database = Database(settings.database_url)
+    try:
+        await Retention(database).check(days)
+    finally:
+        await database.dispose()
+    return f"after {days} days"
 
 
 async def chat_platforms(settings: Settings) -> str:

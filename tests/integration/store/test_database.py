@@ -123,6 +123,18 @@ async def test_tables_that_a_newer_version_changed_are_refused(database: Databas
         await database.migrate(ROUTER)
 
 
+async def test_a_postgres_that_only_reads_has_a_remedy(postgres: str) -> None:
+    database = Database(f"{postgres}/postgres")
+
+    def written(connection: Connection) -> None:
+        connection.execute(text("SET TRANSACTION READ ONLY"))
+        connection.execute(text("CREATE TABLE t (a integer)"))
+
+    with pytest.raises(Unavailable, match="read-only transaction; have it take writes again"):
+        await database.write(written)
+    await database.dispose()
+
+
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [

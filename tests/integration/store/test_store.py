@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -410,7 +410,7 @@ def test_an_end_that_is_told_again_with_a_later_line_is_noted_once() -> None:
 
 
 A, B = {"a" * 64: b"one"}, {"b" * 64: b"\x00\xff"}
-PAST, FUTURE = (datetime.now(UTC) + timedelta(days=days) for days in (-30, 1))
+MONTH = timedelta(days=30)
 
 
 @pytest.fixture
@@ -433,11 +433,10 @@ async def test_several_workers_may_keep_the_same_at_once(files: SkillFiles) -> N
 
 async def test_only_what_is_out_of_use_for_so_long_is_forgotten(files: SkillFiles) -> None:
     await files.keep(A | B)
-    between = datetime.now(UTC)
     every: dict[str, bytes] = A | B
-    for in_use, since, left in (([], PAST, every), (list(A), between, A), ([], FUTURE, {})):
+    for in_use, kept, left in (([], MONTH, every), (list(A), -MONTH, A), ([], -MONTH, {})):
         before = await files.find(every)
-        assert await files.tidy(in_use, since) == len(before) - len(left)
+        assert await files.tidy(in_use, kept) == len(before) - len(left)
         assert await files.find(every) == left
 
 

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -14,9 +15,13 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from router.cli import COMMANDS
 from router.cli.checks import configuration, services
 from router.cli.doctor import CHECKS, Diagnosis, examine
-from router.domain.errors import MisconfiguredError, RouterError, Unavailable
+from router.domain.errors import Conflict, MisconfiguredError, RouterError, Unavailable
+from router.domain.records import ConversationRecord
 from router.runtime.server import LOOPBACK
 from router.settings import PREFIX, Settings
+from router.store.database import Database
+from router.store.store import Store
+from router.store.tables import ROUTER
 from tests.fakes.model_server import ModelServer, calls, refuses, says
 from tests.fakes.oidc_provider import Served, jwk, serving
 from tests.unit.cli.conftest import Run
@@ -142,6 +147,28 @@ async def test_a_database_yet_to_be_made_is_fine_an_old_one_or_one_that_is_down_
     settings = Settings(database_url="postgresql+asyncpg://nobody@127.0.0.1:1/none")
     with pytest.raises(Unavailable, match="ROUTER_DATABASE_URL"):
         await services.database(settings)
+
+
+async def test_a_clock_and_a_retention_that_the_database_says_are_wrong_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data=tmp_path, retention_days=30)
+    assert await services.clock(settings) == "nothing to compare it with"
+    database = Database(settings.database_url)
+    store = Store(database)
+    await database.migrate(ROUTER)
+    assert await services.clock(settings) == "as the database's"
+    assert await services.retention(settings) == "after 30 days"
+    for number in range(25):
+        about = {"id": f"c{number}", "tenant": "default", "owner": "alice", "locale": "zh"}
+        record = {**about, "created_at": datetime(2020, 1, 1, tzinfo=UTC)}
+        await store.conversations.create(ConversationRecord.model_validate(record))
+    with pytest.raises(Conflict, match="25 of 25 rows of conversations are older than 30 days"):
+        await services.retention(settings)
+    monkeypatch.setattr(services, "CLOCKS_APART", -1.0)
+    with pytest.raises(MisconfiguredError, match="set it by a time server"):
+        await services.clock(settings)
+    await database.dispose()
 
 
 LENT = {
