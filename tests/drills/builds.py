@@ -1,10 +1,17 @@
 """Builds of the worker: one that runs are pinned to is stopped; the release before is put back."""
 
 import asyncio
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from tests.drills.desk import DAYS, Desk, Stopwatch, drill, until
+from tests.drills.desk import BALANCE, DAYS, Desk, Program, Stopwatch, drill, until
 
+ROOT = Path(__file__).parents[2]
 DEPLOYMENT = ("--deployment-name", "intent-router")
 
 
@@ -34,7 +41,7 @@ async def stopped_build(desk: Desk, watch: Stopwatch) -> None:
     await old.stopped()
     deciding = asyncio.create_task(bob.decides(run))
     for _ in range(10):
-        assert (await frank.says("how many days of annual leave do I have left"))["replies"]
+        assert (await frank.says(BALANCE))["replies"]
 
     async def stranded() -> bool:
         return await api.metric("router_stranded_tasks") > 0
@@ -50,3 +57,103 @@ async def stopped_build(desk: Desk, watch: Stopwatch) -> None:
     )
     await deciding
     assert await alice.balance() == before - DAYS
+
+
+RELEASE_BEFORE = (
+    "Keep with the tables the lowest revision that can work with them, so that a program goes back"
+)
+"""Its commit is the release before: its newest revision is 0001, and the tree's isn't."""
+
+
+async def git(*words: str) -> str:
+    """What git says of this tree; `AssertionError` where there is no git, or it refuses."""
+    assert shutil.which("git"), "there is no git here, and so no release before: install it"
+    ended = await asyncio.to_thread(
+        subprocess.run, ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, f"git {words[0]}: {ended.stderr}"
+    return ended.stdout.strip()
+
+
+@asynccontextmanager
+async def release_before(folder: Path) -> AsyncIterator[Path]:
+    """The tree of the release before, until the block ends."""
+    commit = await git("log", "--format=%H", "--fixed-strings", f"--grep={RELEASE_BEFORE}")
+    assert commit, f"no commit here says {RELEASE_BEFORE!r}: fetch the whole history"
+    tree = folder / "before"
+    await git("worktree", "add", "--detach", str(tree), commit.splitlines()[-1])
+    try:
+        yield tree
+    finally:
+        await git("worktree", "remove", "--force", str(tree))
+
+
+@drill("A release is taken back")
+async def release_taken_back(desk: Desk, watch: Stopwatch) -> None:
+    """Its tables are newer than what the release before knows, which starts on them, and works."""
+    await desk.temporal_up()
+    async with release_before(desk.folder) as tree:
+        await taken_back(desk, watch, tree)
+
+
+@dataclass
+class Rollout:
+    """1.0 is the release before, in a tree of its own, and 1.1 is this one."""
+
+    desk: Desk
+    before: Path
+    api: Program | None = None
+
+    @property
+    def first(self) -> dict[str, str]:
+        """What its processes are told."""
+        return {"ROUTER_WORKER_VERSION": "1.0", "PYTHONPATH": str(self.before)}
+
+    async def old_worker(self) -> Program:
+        """A worker of the release before, at work."""
+        worker = await self.desk.start("worker", cwd=self.before, given=self.first)
+        await until("the old worker is at work", partial(worker.says, "polls task queue"))
+        return worker
+
+    async def to(self, build: str) -> None:
+        """Have new runs begin on this build, and its `serve` in the other's place."""
+        await made_current(self.desk, build)
+        if self.api is not None:
+            await self.api.stopped()
+        serve = ("serve", "--port", str(self.desk.ports.api))
+        cwd, given = (self.before, self.first) if build == "1.0" else (None, {})
+        self.api = await self.desk.start(*serve, cwd=cwd, given=given)
+        await self.desk.ready()
+
+
+async def taken_back(desk: Desk, watch: Stopwatch, tree: Path) -> None:
+    """A run begun by each ends while the other is there: before, meanwhile, and afterwards."""
+    rollout = Rollout(desk, tree)
+    old = await rollout.old_worker()
+    await rollout.to("1.0")
+    assert await revision(desk) == "0001"
+    alice, bob, carol, erin, frank = map(desk.person, ("alice", "bob", "carol", "erin", "frank"))
+    had, before = await alice.balance(), await alice.hands_in()
+    await desk.worker(ROUTER_WORKER_VERSION="1.1")
+    await rollout.to("1.1")
+    assert await revision(desk) > "0001"
+    await old.stopped(kill=True)
+    watch.breaks()
+    await rollout.old_worker()
+    told = partial(desk.doctor, "nothing new runs on 1.0", cwd=tree, **rollout.first)
+    await watch.noticed("doctor of 1.0", told)
+    await alice.takes_leave(before, bob, had)
+    had, meanwhile = await frank.balance(), await frank.hands_in()
+    since = watch.mending()
+    await rollout.to("1.0")
+    await watch.right(since, "set-current-version, the old image", desk.is_ready)
+    await frank.takes_leave(meanwhile, bob, had)
+    had, afterwards = await erin.balance(), await erin.hands_in()
+    await rollout.to("1.1")
+    await erin.takes_leave(afterwards, carol, had)
+
+
+async def revision(desk: Desk) -> str:
+    """Which revision the tables have."""
+    (row,) = await desk.query("SELECT version_num FROM alembic_version_router")
+    return str(row["version_num"])

@@ -16,6 +16,7 @@ from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -44,6 +45,7 @@ users:
 """
 KEYS = f"k1:{base64.b64encode(b'k' * 32).decode()}"
 REQUEST = "I want to take annual leave from next Monday to Tuesday, family visit"
+BALANCE = "how many days of annual leave do I have left"
 DAYS = 2
 PATIENCE = 600.0
 """Seconds after which a drill has failed: nobody said anything, or nothing helped."""
@@ -104,12 +106,20 @@ class Program:
         """All that it logged."""
         return self.log.read_text("utf-8", "replace")
 
+    async def says(self, words: str) -> bool:
+        """True once this stands in its log."""
+        return words in self.said
+
     async def metric(self, name: str) -> float:
         """The greatest value of a metric by this name; 0 where there is none."""
         async with httpx.AsyncClient() as client:
             text = (await client.get(self.metrics)).text
         lines = (line for line in text.splitlines() if line.startswith((f"{name} ", f"{name}{{")))
         return max((float(line.rpartition(" ")[2]) for line in lines), default=0.0)
+
+    async def shows(self, name: str, value: float) -> bool:
+        """True once the metric has come to this."""
+        return await self.metric(name) == value
 
     async def stopped(self, *, kill: bool = False) -> int:
         """Its exit status, after it was told to end."""
@@ -212,22 +222,32 @@ class Desk:
             answer = await client.get(f"{self.ports.api_url}/readyz")
         return answer.status_code, dict(answer.json())
 
-    async def command(self, *words: str, **more: str) -> tuple[int, str]:
+    async def command(
+        self, *words: str, program: Sequence[str] = PROGRAM, cwd: Path | None = None, **more: str
+    ) -> tuple[int, str]:
         """A command of `intent-router` as an operator types it: its status, and what it said."""
         ended = await asyncio.to_thread(
             subprocess.run,
-            [*PROGRAM, *words],
+            [*program, *words],
             env={**os.environ, **self.environment, "ROUTER_LOG_FORMAT": "text", **more},
             capture_output=True,
             text=True,
             timeout=PATIENCE,
             check=False,
+            cwd=cwd,
         )
         return ended.returncode, ended.stdout + ended.stderr
 
-    async def doctor(self, says: str, **more: str) -> bool:
+    async def doctor(self, says: str, **how: Any) -> bool:
         """True once `doctor` says this."""
-        return says in (await self.command("doctor", **more))[1]
+        return says in (await self.command("doctor", **how))[1]
+
+    async def operator(self, *words: str) -> str:
+        """What a command says that asks the API, as somebody who may ask it for others."""
+        token = mint(Settings.load(auth="jwt", jwt_secret=SECRET), "olga", 3600, "default")
+        status, said = await self.command(*words, "--url", self.ports.api_url, ROUTER_TOKEN=token)
+        assert status == 0, said
+        return said
 
     async def temporal(self, *words: str) -> str:
         """A command of Temporal's own."""
@@ -296,9 +316,13 @@ class Person:
         if conversation is None:
             made = await self.http.post("/conversations", json={})
             conversation = made.raise_for_status().json()["id"]
-        path = f"/conversations/{conversation}/messages"
-        answer = await self.http.post(path, json={"text": text})
+        answer = await self.sends(conversation, text)
         return {**answer.raise_for_status().json(), "conversation": conversation}
+
+    async def sends(self, conversation: str, text: str, **more: str) -> httpx.Response:
+        """What is answered to this, whatever it is."""
+        path = f"/conversations/{conversation}/messages"
+        return await self.http.post(path, json={"text": text, **more})
 
     async def hands_in(self) -> str:
         """A leave request that waits for its approver; the run."""
@@ -309,7 +333,7 @@ class Person:
 
     async def balance(self) -> float:
         """Days of annual leave that are left."""
-        turn = await self.says("how many days of annual leave do I have left")
+        turn = await self.says(BALANCE)
         (text,) = (reply["text"] for reply in turn["replies"])
         return float(re.findall(r"^days: ([0-9.]+)$", text, re.MULTILINE)[0])
 
@@ -327,6 +351,12 @@ class Person:
     async def sees(self, run: str, status: str) -> bool:
         """True once the run has this status."""
         return bool((await self.run(run))["status"] == status)
+
+    async def takes_leave(self, run: str, approver: "Person", before: float) -> None:
+        """What waited over the bad day is approved now, and takes its days once."""
+        assert (await approver.decides(run)).status_code == 200
+        await until("the leave is recorded", partial(self.sees, run, "completed"))
+        assert await self.balance() == before - DAYS
 
 
 @asynccontextmanager

@@ -38,6 +38,16 @@ def test_every_function_of_expressions_is_described(name: str) -> None:
     assert f"`{name}(" in FLOWS
 
 
+def test_every_drill_has_its_section_and_every_section_its_drill() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text().split("\n## Drills\n")[1].split("\n## ")[0]
+    modules = (path.read_text() for path in (ROOT / "tests" / "drills").glob("*.py"))
+    drills = set(re.findall(r'^@drill\("(.+)"\)', "\n".join(modules), re.MULTILINE))
+    sections = page.split("\n### ")[1:]
+    assert {each.partition("\n")[0] for each in sections} == drills
+    parts = ("**You see**", "**Why**", "**Type**")
+    assert [each for each in sections if any(part not in each for part in parts)] == []
+
+
 RISKS = [*(f"LLM{n:02}" for n in range(1, 11)), *(f"ASI{n:02}" for n in range(1, 11))]
 COLUMNS = ["risk", "control", "in", "proven by", "left to the operator"]
 _NAMED = re.compile(r"`([^`]+)`")
