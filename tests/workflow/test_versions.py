@@ -164,7 +164,7 @@ async def made_current(client: Client, build: str, *, polled: bool = True) -> No
         identity="tests",
         allow_no_pollers=not polled,
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not await _accepted(client, request):  # noqa: ASYNC110
             await asyncio.sleep(BETWEEN)
 
