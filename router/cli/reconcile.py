@@ -6,8 +6,8 @@ those that nobody can vouch for any more are listed.
 
 import asyncio
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -27,6 +27,7 @@ from router.contracts.flow import WORKFLOW
 from router.domain.errors import Forbidden, RouterError, Unavailable
 from router.domain.records import RunHead, RunRecord
 from router.gateway.builds import is_polled
+from router.gateway.generations import agree, halves
 from router.gateway.lost_runs import (
     Kind,
     Misfit,
@@ -41,6 +42,8 @@ from router.gateway.lost_runs import (
 )
 from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors
 from router.runtime.temporal import check_namespace, connect
+from router.runtime.upkeep import at_work
+from router.runtime.worker import build_workers
 from router.settings import Settings
 from router.store.store import Store
 
@@ -55,6 +58,9 @@ meanwhile."""
 _ORDER: tuple[Kind, ...] = ("ended", "behind", "ahead", "lost")
 PUBLISHED_WITHIN = 1.0
 """Seconds, where the database is well."""
+_SILENT: frozenset[Kind] = frozenset({"ended", "lost"})
+"""What is put right without a word from the run."""
+_NO_WORKER = "no worker polls {}: runs that go on weren't asked where they stand"
 _EVERYTHING = 10**9
 _COMPLETED = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Completed'"
 
@@ -84,25 +90,24 @@ class Case:
         }
 
 
-async def examined(client: Client, store: Store, queue: str, tenant: str | None) -> list[Case]:
+async def examined(
+    client: Client, store: Store, queue: str, tenant: str | None, *, asking: bool
+) -> list[Case]:
     """Every run that doesn't fit, those to be dealt with first before the others.
 
-    Raises `Unavailable` where Temporal or a worker doesn't answer: nothing is guessed.
+    Without `asking` no run is asked where it stands, which takes a worker. Raises `Unavailable`
+    where Temporal doesn't answer: nothing is guessed.
     """
     with own_errors():
-        if not await is_polled(client, queue):
-            raise Unavailable(
-                f"no worker polls {queue}: start `intent-router worker`, through which a run says "
-                "where it stands"
-            )
         found = await misfits(client, store.runs, queue, _EVERYTHING)
         found += await _forgotten(client, store, queue)
     known = {misfit.workflow_id for misfit in found}
-    going_on = [head for head in await store.runs.standings() if head.workflow_id not in known]
+    heads = await store.runs.standings() if asking else []
+    going_on = [head for head in heads if head.workflow_id not in known]
     cases = [Case(misfit) for misfit in found]
     cases += [c for c in await at_once(going_on, lambda h: _compared(client, store, h)) if c]
     wanted = [case for case in cases if tenant in {None, case.misfit.tenant}]
-    await at_once(wanted, lambda case: _completed(client, store, case))
+    await at_once(wanted, lambda case: _completed(client, store, case, asking=asking))
     return sorted(wanted, key=lambda case: _ORDER.index(case.misfit.kind))
 
 
@@ -144,14 +149,14 @@ async def _kind(store: Store, head: RunHead, there: RunRecord) -> Kind | None:
     return kind if row and row.events == head.events else None
 
 
-async def _completed(client: Client, store: Store, case: Case) -> None:
+async def _completed(client: Client, store: Store, case: Case, *, asking: bool) -> None:
     """The case with what its run says of itself, and with what somebody has to look at."""
     misfit = case.misfit
-    if misfit.kind in {"lost", "ended"}:
+    if misfit.kind in _SILENT:
         effects = await store.ledger.of_run(misfit.workflow_id)
         case.look_at = [f"{each.tool} ({each.key}) is {each.status}" for each in effects]
         return
-    if case.told is None and not case.failed:
+    if asking and case.told is None and not case.failed:
         try:
             case.told = await projection_of(client, misfit.workflow_id)
         except RouterError as error:
@@ -165,7 +170,7 @@ async def put_right(client: Client, store: Store, cases: Sequence[Case]) -> None
     """Do about each what its kind asks for; what fails says so in its case."""
     for case in cases:
         misfit = case.misfit
-        if case.failed:
+        if case.failed or (case.told is None and misfit.kind not in _SILENT):
             continue
         detail = f"{misfit.kind}: {misfit.why}"
         await noted(store.trail, misfit.tenant, "run.reconcile", misfit.run, detail)
@@ -188,15 +193,40 @@ async def _put_right(client: Client, store: Store, case: Case) -> None:
         await publish(store.runs, case.told.published, anew=misfit.kind == "ahead")
 
 
+@asynccontextmanager
+async def _worker(client: Client, settings: Settings) -> AsyncIterator[None]:
+    """A worker within this process: those of the house don't start while the halves are apart."""
+    async with at_work(settings) as parts, AsyncExitStack() as polling:
+        for worker in build_workers(client, parts).values():
+            await polling.enter_async_context(worker)
+        yield
+
+
 async def reconciled(settings: Settings, tenant: str | None, *, confirmed: bool) -> list[Case]:
     """What was found, and where it is confirmed, put right."""
 
     async def work(store: Store) -> list[Case]:
         client = await connect(settings)
         await check_namespace(client)
-        cases = await examined(client, store, settings.task_queue, tenant)
-        if confirmed:
-            await put_right(client, store, cases)
+        queue = settings.task_queue
+        with own_errors():
+            answered = await is_polled(client, queue)
+            apart = (await halves(client, store.houses, queue)).trouble
+        if apart:
+            typer.echo(apart, err=True)
+        cases = await examined(client, store, queue, tenant, asking=answered)
+        if not confirmed:
+            if not answered:
+                typer.echo(f"{_NO_WORKER.format(queue)}; --yes starts one for that", err=True)
+            return cases
+        await put_right(client, store, cases)
+        if not answered:
+            async with _worker(client, settings):
+                more = await examined(client, store, queue, tenant, asking=True)
+                await put_right(client, store, more)
+            cases = [case for case in cases if case.misfit.kind in _SILENT] + more
+        if tenant is None and not any(case.failed for case in cases):
+            await agree(client, store.houses, queue)
         return cases
 
     return await with_store(settings, work)
@@ -210,7 +240,7 @@ def reconcile(
 ) -> None:
     """Compare runs with their workflows, and put right what doesn't fit.
 
-    After a restore, or where `doctor` names lost runs. A worker has to be there.
+    After a restore, or where `doctor` names lost runs. Where no worker is there it is one itself.
     """
     cases = asyncio.run(reconciled(settings_in(data), tenant, confirmed=yes))
     if as_json:

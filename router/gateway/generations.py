@@ -94,7 +94,8 @@ async def advance(client: Client, houses: Houses, queue: str) -> Halves:
     found = await halves(client, houses, queue)
     # Where Temporal may not be written to, the database's doesn't go up either.
     if found.theirs is not None and not found.trouble:
-        after = await houses.advanced(found.ours, EVERY)
+        late = found.theirs.number < found.ours.number
+        after = found.ours if late else await houses.advanced(found.ours, EVERY)
         if after is not None:
             await _note(client, queue, after)
     return found

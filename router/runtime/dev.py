@@ -6,6 +6,7 @@ ends with status 1: its state is on disk, and starting again is safer than half 
 """
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator
@@ -18,7 +19,7 @@ from temporalio.client import Client
 
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import Unavailable
-from router.gateway.generations import check_halves
+from router.gateway.generations import agree, halves
 from router.runtime import process, temporal_server
 from router.runtime.data_folder import DataFolder, claimed, page_token
 from router.runtime.process import ProcessTelemetry, settle, until_told_to_stop
@@ -27,7 +28,10 @@ from router.runtime.temporal import connect, temporal_says
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_workers
 from router.settings import Settings
+from router.store.identity import Houses
 from router.telemetry.crashes import registered
+
+_log = logging.getLogger(__name__)
 
 PATIENCE = 60.0
 """Seconds, for a slow machine or a large migration; what has failed is noticed at once."""
@@ -114,6 +118,17 @@ WORKER_GRACE = 3.0
 """Seconds. With the four that Temporal has they stay under the ten in which all is gone."""
 
 
+async def _made_one(client: Client, houses: Houses, queue: str) -> None:
+    """Have both halves agree, whatever became of one: it is but somebody's own machine."""
+    with temporal_says():
+        if (await halves(client, houses, queue)).trouble:
+            _log.warning(
+                "temporal.db and router.db in the data folder aren't of one moment (was one "
+                "deleted?): requests under way may be lost; `intent-router reconcile` names them"
+            )
+        await agree(client, houses, queue)
+
+
 @asynccontextmanager
 async def worker_and_api(
     settings: Settings, server: process.Task, listening: socket.socket, seen: ProcessTelemetry
@@ -121,8 +136,7 @@ async def worker_and_api(
     """Run both beside the Temporal server; gives all three tasks."""
     async with at_work(settings, editing=True) as parts:
         client = await process.unless_one_ends([server], temporal(settings, seen))
-        with temporal_says():
-            await check_halves(client, parts.store.houses, settings.task_queue)
+        await _made_one(client, parts.store.houses, settings.task_queue)
         seen.circuits_of(parts.chains)
         register = seen.closing.enter_context(registered(settings.data))
         workers = build_workers(client, parts, register=register).values()

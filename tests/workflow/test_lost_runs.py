@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +17,7 @@ from temporalio.service import RPCError
 
 from activities.people.people import human_resources
 from activities.people.records import Owner
+from router.cli import processes
 from router.cli.checks import services
 from router.cli.reconcile import Case, reconciled
 from router.cli.reconcile import reconcile as command
@@ -24,8 +26,9 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import ApprovalRecord, AuditFilter, RunRecord
 from router.flow.engine.events import Nudged
 from router.gateway import lost_runs, run_updates
+from router.gateway.generations import agree, check_halves
 from router.gateway.lost_runs import Misfit, misfits, note_lost, place_of
-from router.runtime import server
+from router.runtime import dev, server
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
@@ -313,3 +316,42 @@ class TestReconcile:
         assert await reconcile(talk, run.id, confirmed=True)
         assert (await run_of(talk.parts, run.id)).status == "waiting_approval"
         assert await talk.approver("bob").waiting(run.id)
+
+    async def test_reconciling_is_its_own_worker_where_none_dares_to_start(
+        self, real_client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lost_runs, "QUIET", timedelta())
+        monkeypatch.setattr("router.cli.reconcile.is_polled", nobody)
+        address = real_client.service_client.config.target_host
+        given = Settings.load(data=tmp_path, temporal_address=address, task_queue="alone")
+        async with at_work(given) as parts:
+            async with build_worker(real_client, parts, "alone"):
+                talk = Talk(real_client, parts, await person(parts, "alice"), queue="alone")
+                run = await run_of(parts, await (await talk.open()).waiting_leave())
+                further = run.model_copy(update={"state": "director", "events": run.events + 2})
+                await parts.store.runs.publish(further, [])
+            houses = parts.store.houses
+            await agree(real_client, houses, "alone")
+            await houses.set((await houses.known()).number + 30)
+            with pytest.raises(MisconfiguredError, match="Temporal is older"):
+                await processes.work(given)
+            assert await reconciled(given, None, confirmed=False) == []
+            (case,) = await reconciled(given, None, confirmed=True)
+            assert (case.misfit.kind, case.failed) == ("ahead", "")
+            assert (await run_of(parts, run.id)).state == run.state
+            await check_halves(real_client, houses, "alone")
+
+
+async def nobody(*_: object) -> bool:
+    return False
+
+
+async def test_dev_says_in_a_line_that_a_file_is_older_and_goes_on(
+    talk: Talk, caplog: pytest.LogCaptureFixture
+) -> None:
+    houses = talk.parts.store.houses
+    await agree(talk.client, houses, "dev")
+    await houses.set((await houses.known()).number + 9)
+    await dev._made_one(talk.client, houses, "dev")
+    assert "aren't of one moment" in caplog.records[-1].message
+    await check_halves(talk.client, houses, "dev")

@@ -73,6 +73,24 @@ async def test_both_go_up_together_and_one_that_falls_behind_is_refused(
     assert (await houses.known()).number == 4
 
 
+@pytest.mark.usefixtures("at_once")
+async def test_what_temporal_didnt_take_is_noted_before_anybody_counts_on(
+    temporal: Client, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    houses = Houses(database)
+    await check_halves(temporal, houses, "desk")
+
+    async def refused(*_: object) -> None: ...
+
+    with monkeypatch.context() as patched:
+        patched.setattr(generations, "_note", refused)
+        for _ in range(3):
+            await advance(temporal, houses, "desk")
+    found = await advance(temporal, houses, "desk")
+    assert (found.trouble, found.ours.number) == ("", 1)
+    assert (await halves(temporal, houses, "desk")).theirs == found.ours
+
+
 async def test_one_process_counts_on_within_a_minute(temporal: Client, database: Database) -> None:
     houses = Houses(database)
     await check_halves(temporal, houses, "desk")
