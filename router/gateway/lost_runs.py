@@ -87,7 +87,8 @@ async def misfits(client: Client, runs: Runs, queue: str, most: int = MOST) -> l
     heads = {head.workflow_id: head for head in await runs.standings()}
     listed = {each.id: each async for each in client.list_workflows(_RUNNING)}
     old = datetime.now(UTC) - QUIET
-    silent = [head for head in heads.values() if head.updated_at < old]
+    # That it was found lost is no word from its workflow.
+    silent = [head for head in heads.values() if head.updated_at < old or head.held]
     absent = [head for head in silent if head.workflow_id not in listed][:most]
     back = [head for head in silent if head.held and head.workflow_id in listed]
     others = [each for each in listed.values() if each.id not in heads and each.start_time < old]

@@ -116,7 +116,7 @@ async def news_of(talk: Talk, who: str, run: str) -> list[dict[str, Any]]:
 
 
 async def test_a_run_whose_workflow_was_ended_is_noticed_and_both_people_are_told_once(
-    talk: Talk, api: AsyncClient
+    talk: Talk, api: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await terminated(talk)
     store = talk.parts.store
@@ -124,6 +124,8 @@ async def test_a_run_whose_workflow_was_ended_is_noticed_and_both_people_are_tol
     status, said = await decided(api, approval.id)
     assert (status, "中断" in said) == (409, True)
     await look(talk)
+    monkeypatch.setattr(lost_runs, "QUIET", timedelta(hours=1))
+    assert [misfit.kind for misfit in await found(talk, run.id)] == ["lost"]
     now = await run_of(talk.parts, run.id)
     assert (now.status, now.history[-1].event, now.state) == ("waiting", "lost", run.state)
     assert not await store.runs.awaited(DEFAULT_TENANT, [run.id])
