@@ -11,6 +11,7 @@ export function flowCard(page) {
   const view = element("details", { class: "flow-card", hidden: true, ontoggle: () => view.open && fill() });
   let run = null;
   let wanted = null;
+  let shown = ""; // what the open card was drawn from
 
   // The last run that was begun in this conversation, as it stands now; none for no conversation.
   async function show(conversation) {
@@ -23,11 +24,12 @@ export function flowCard(page) {
     run = found ?? null;
     view.hidden = !run;
     if (other) view.open = false;
-    if (run) draw();
     if (run && view.open) await fill();
+    else if (run) draw();
   }
 
-  function draw(parts = []) {
+  function draw(parts = [], from = "") {
+    shown = from;
     const title = element("summary", {}, element("strong", {}, run.title), chip(run.status));
     view.replaceChildren(title, ...parts);
   }
@@ -36,9 +38,11 @@ export function flowCard(page) {
   async function fill() {
     const asked = run.id;
     const whole = await page.trying(() => get(`/v1/flow-runs/${encodeURIComponent(asked)}`));
-    if (!whole || asked !== run?.id) return;
+    // Drawn anew only for news: somebody may be about to press a button of it.
+    const said = JSON.stringify([whole, run.status]);
+    if (!whole || asked !== run?.id || said === shown) return;
     const picture = view.querySelector("details[open]") ?? diagram(whole, page);
-    draw([known(whole), filesOf(whole, page), picture, actions(whole)].filter(Boolean));
+    draw([known(whole), filesOf(whole, page), picture, actions(whole)].filter(Boolean), said);
   }
 
   function actions(whole) {
