@@ -14,7 +14,7 @@ class Caller:
     def __init__(self, port: int, user: str = "") -> None:
         self._port = port
         self._head = (
-            f"Host: bench\r\nAuthorization: Bearer {user}\r\n" if user else "Host: bench\r\n"
+            f"Host: 127.0.0.1\r\nAuthorization: Bearer {user}\r\n" if user else "Host: bench\r\n"
         )
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 

@@ -46,7 +46,7 @@ async def read(port: int, readers: int, events: int) -> None:
     async def one() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         path = f"/v1/conversations/{CONVERSATION}/events"
-        head = f"GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer alice\r\n\r\n"
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer alice\r\n\r\n"
         writer.write(head.encode())
         await reader.readuntil(b"event: ping")
         ready.release()

@@ -15,7 +15,7 @@ import httpx
 from tests.e2e.chaos.model import ADJUSTED
 from tests.e2e.storm.requests import Desk, until
 
-ANY = "http://any"
+ANY = "http://127.0.0.1"
 """The address of whichever it is; what comes next may go to another."""
 
 
