@@ -49,18 +49,13 @@ def main(wanted: list[str]) -> int:
         if module.name != "__main__":
             import_module(f"tests.drills.{module.name}")
     chosen = [h for h in DRILLS if not wanted or any(w.lower() in h.lower() for w in wanted)]
-    rows, failed = [], 0
+    failed = 0
+    heads = "what went wrong", "noticed by, after", "mended by", "after"
+    print(f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|", sep="\n", flush=True)
     for heading in chosen:
-        print(f"{heading} …", file=sys.stderr, flush=True)
         watch = asyncio.run(ran(heading))
         failed += watch is None
-        rows.append(line(heading, watch))
-    print(
-        "| what went wrong | noticed by, after | mended by | after |",
-        "| --- | --- | --- | --- |",
-        sep="\n",
-    )
-    print(*rows, sep="\n")
+        print(line(heading, watch), flush=True)
     return min(failed, 1)
 
 
