@@ -4,6 +4,7 @@ What a command does is imported when it runs, so that `--help` stays quick. Exit
 fine; 1 the thing checked or asked for is wrong or refused; 2 usage. Errors go to stderr.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -103,6 +104,9 @@ app.callback()(_intent_router)
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit with its status."""
+    # Read when numpy is loaded. With several, a product was seen that waits for ever for a thread
+    # that had gone, keeps a core meanwhile, and the process from ending; ours are small.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     words = list(sys.argv[1:] if arguments is None else arguments)
     status = _status(words or ["--help"])
     sys.exit(status if words else USAGE)

@@ -305,6 +305,26 @@ async def test_a_sandbox_is_tried_out_where_one_is_asked_for(
         await configuration.skill_sandbox(Settings(skill_sandbox="bwrap"))
 
 
+MULTIPLIED = """
+import os
+from router.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    import numpy
+    many = numpy.ones((900, 900))
+    many @ many
+    print("threads:", len(os.listdir("/proc/self/task")))
+"""
+
+
+def test_no_thread_is_waited_for_that_multiplies() -> None:
+    unset = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    line = [sys.executable, "-c", MULTIPLIED]
+    done = subprocess.run(line, capture_output=True, check=True, env=unset)
+    assert done.stdout.endswith(b"threads: 1\n")
+
+
 def test_help_is_there_at_once() -> None:
     before, words = os.times(), [sys.executable, "-m", "router", "--help"]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
