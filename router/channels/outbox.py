@@ -156,6 +156,7 @@ AGAIN = timedelta(seconds=5)
 SELDOM = timedelta(seconds=30)
 """After one didn't take us: that wants a person."""
 COUNTED_EVERY = timedelta(seconds=15)
+_NEVER = datetime.min.replace(tzinfo=UTC)
 AT_ONCE = 50
 ASKING = frozenset({"asked", "reminded", "nudged", "escalated", "delegated", "added"})
 """Reasons for which a decision is wanted."""
@@ -165,14 +166,14 @@ log = logging.getLogger(__name__)
 REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outbox:
     """Brings what is new to each platform, one post at a time within a mailbox."""
 
     _services: Services
     _platforms: Mapping[str, Outbound]
     _nudged: asyncio.Event = field(default_factory=asyncio.Event)
-    _counted: list[datetime] = field(default_factory=list)
+    _counted: datetime = _NEVER
 
     def nudge(self) -> None:
         """There is something new: don't wait for the next look."""
@@ -226,9 +227,9 @@ class Outbox:
 
     async def _count(self, now: datetime) -> None:
         """Tell from time to time how long something has waited to be posted, on each platform."""
-        if self._counted and now - self._counted[-1] < COUNTED_EVERY:
+        if now - self._counted < COUNTED_EVERY:
             return
-        self._counted[:] = [now]
+        self._counted = now
         oldest = await self._services.store.mailboxes.oldest(self._platforms.keys())
         for platform in self._platforms:
             waited = (now - oldest.get(platform, now)).total_seconds()

@@ -69,10 +69,7 @@ async def keep_counting(services: Services) -> None:
                 await count_stranded(temporal, settings)
             await count_orphaned(store.runs, services.directory)
             if round_ and round_ % 4 == 0:
-                found = await advance(temporal, store.houses, settings.task_queue)
-                APART.set(bool(found.trouble))
-                if found.trouble:
-                    _log.error("%s", found.trouble)
+                await keep_generation(temporal, store, settings)
                 await look_for_lost_runs(temporal, store, settings)
         except (RouterError, RPCError) as error:
             _log.warning("what is open can't be counted right now: %s", error)
@@ -103,6 +100,14 @@ async def count_stranded(temporal: Client, settings: Settings) -> None:
     for build in builds:
         _log.error("%s", build)
         STRANDED.labels(build.build).set(build.tasks)
+
+
+async def keep_generation(temporal: Client, store: Store, settings: Settings) -> None:
+    """Count on in both halves of the house, or say that they aren't of one moment."""
+    found = await advance(temporal, store.houses, settings.task_queue)
+    APART.set(bool(found.trouble))
+    if found.trouble:
+        _log.error("%s", found.trouble)
 
 
 async def look_for_lost_runs(temporal: Client, store: Store, settings: Settings) -> None:

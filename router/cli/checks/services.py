@@ -1,6 +1,8 @@
 """Checks of what runs elsewhere: the database, Temporal, MCP servers, and models."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
@@ -43,6 +45,16 @@ MCP_SECONDS = 30.0
 """A package runner fetches a server before it starts it."""
 
 
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Database]:
+    """The settings' database, let go of on leaving."""
+    database = Database(settings.database_url)
+    try:
+        yield database
+    finally:
+        await database.dispose()
+
+
 async def database(settings: Settings) -> str:
     """The database answers and takes rows, and its tables are those of this version."""
     if absent := absent_database(settings):
@@ -73,11 +85,8 @@ async def clock(settings: Settings) -> str:
     """This machine's clock is that of the database, or nearly."""
     if absent_database(settings):
         return "nothing to compare it with"
-    database = Database(settings.database_url)
-    try:
+    async with _opened(settings) as database:
         apart = (datetime.now(UTC) - await database.read(moment_there)).total_seconds()
-    finally:
-        await database.dispose()
     if abs(apart) > CLOCKS_APART:
         raise MisconfiguredError(
             f"this machine's clock is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'} "
@@ -91,11 +100,8 @@ async def retention(settings: Settings) -> str:
     days = settings.retention_days
     if days is None or absent_database(settings):
         return "nothing expires" if days is None else f"after {days} days"
-    database = Database(settings.database_url)
-    try:
+    async with _opened(settings) as database:
         await Retention(database).check(days)
-    finally:
-        await database.dispose()
     return f"after {days} days"
 
 
@@ -104,11 +110,9 @@ async def chat_platforms(settings: Settings) -> str:
     names = [platform.name for platform, _ in configured(settings)]
     if not names or absent_database(settings):
         return ", ".join(names) or "none is set"
-    database, now = Database(settings.database_url), datetime.now(UTC)
-    try:
+    now = datetime.now(UTC)
+    async with _opened(settings) as database:
         oldest = await Mailboxes(database).oldest(names)
-    finally:
-        await database.dispose()
     late = {name: now - at for name, at in oldest.items() if now - at > POSTED_WITHIN}
     if late:
         raise Unavailable(
@@ -126,11 +130,8 @@ async def payload_keys(settings: Settings) -> str:
     ids = ", ".join(settings.payload_keys.keys)
     if not ids or absent_database(settings):
         return ids or "none: what Temporal keeps isn't encrypted"
-    database = Database(settings.database_url)
-    try:
+    async with _opened(settings) as database:
         await check_keys(settings, KeySeals(database))
-    finally:
-        await database.dispose()
     return ids
 
 
@@ -138,11 +139,9 @@ async def approvals(settings: Settings) -> str:
     """Whoever an approval waits for is somebody in the directory."""
     if absent_database(settings):
         return "none yet"
-    database, people = Database(settings.database_url), people_of(settings)
-    try:
+    people = people_of(settings)
+    async with _opened(settings) as database:
         found = await orphaned(database, people)
-    finally:
-        await database.dispose()
     if found:
         raise MisconfiguredError("\n".join(map(_orphaned, found)))
     return "they wait for people in the directory"
@@ -209,12 +208,10 @@ async def runs(settings: Settings) -> str:
     """Every run that goes on by the database does so in Temporal, and no other."""
     if absent := absent_database(settings):
         return f"none: {absent} will be made by the first start"
-    client, database = await _client(settings), Database(settings.database_url)
-    try:
+    client = await _client(settings)
+    async with _opened(settings) as database:
         with temporal_says():
             found = await misfits(client, Store(database).runs, settings.task_queue)
-    finally:
-        await database.dispose()
     if found:
         raise MisconfiguredError("\n".join([*map(str, found), REMEDY]))
     return "the database and Temporal agree on what goes on"
@@ -224,12 +221,10 @@ async def two_halves(settings: Settings) -> str:
     """The database and Temporal are of one house, and of one moment."""
     if absent := absent_database(settings):
         return f"{absent} will be made by the first start"
-    client, database = await _client(settings), Database(settings.database_url)
-    try:
+    client = await _client(settings)
+    async with _opened(settings) as database:
         with temporal_says():
             found = await halves(client, Houses(database), settings.task_queue)
-    finally:
-        await database.dispose()
     if found.trouble:
         raise MisconfiguredError(found.trouble)
     return "the database and Temporal are of one moment"

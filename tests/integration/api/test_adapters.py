@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -419,20 +420,28 @@ LOST = {
 }
 
 
+@asynccontextmanager
+async def talking(
+    services: Services, slack: Slack, people: Path, channel: str
+) -> AsyncIterator[tuple[LiveDirectory, str]]:
+    """The API with these people, to whom Slack's alice has said something there; what it is in."""
+    directory = LiveDirectory.load(DirectoryFile(people))
+    settings = services.settings.having(slack.settings)
+    app = create_app(replace(services, settings=settings, directory=directory))
+    async with served(app) as address, AsyncClient(base_url=address) as router:
+        await slack.says(router, "UALICE", "hello", channel=channel)
+        alice = directory.by_account("slack", "UALICE")
+        assert alice is not None
+        yield directory, thread_id(alice, "slack", channel)
+
+
 @pytest.mark.parametrize("people", LOST.values(), ids=LOST)
 async def test_who_lost_an_account_reads_no_more(
     services: Services, slack: Slack, store: Store, unique: str, tmp_path: Path, people: str
 ) -> None:
     file = tmp_path / "people.yaml"
     file.write_text(PEOPLE.format(alice="slack: UALICE", bob="slack: UBOB", gina=""))
-    directory = LiveDirectory.load(DirectoryFile(file))
-    settings = services.settings.having(slack.settings)
-    app = create_app(replace(services, settings=settings, directory=directory))
-    async with served(app) as address, AsyncClient(base_url=address) as router:
-        await slack.says(router, "UALICE", "hello", channel=unique)
-        alice = directory.by_account("slack", "UALICE")
-        assert alice is not None
-        talk = thread_id(alice, "slack", unique)
+    async with talking(services, slack, file, unique) as (directory, talk):
         await told(store, talk, unique, "the first news")
         assert (await slack.posted("the first news"))["channel"] == unique
         file.write_text(people)
@@ -467,14 +476,7 @@ async def test_what_is_said_while_slack_doesn_t_admit_the_bot_is_posted_afterwar
     monkeypatch.setattr("router.channels.outbox.SELDOM", timedelta(seconds=0.2))
     file = tmp_path / "people.yaml"
     file.write_text(PEOPLE.format(alice="slack: UALICE", bob="", gina=""))
-    directory = LiveDirectory.load(DirectoryFile(file))
-    settings = services.settings.having(slack.settings)
-    app = create_app(replace(services, settings=settings, directory=directory))
-    async with served(app) as address, AsyncClient(base_url=address) as router:
-        await slack.says(router, "UALICE", "hello", channel=unique)
-        alice = directory.by_account("slack", "UALICE")
-        assert alice is not None
-        talk = thread_id(alice, "slack", unique)
+    async with talking(services, slack, file, unique) as (_, talk):
         slack.token = "of another installation"
         await told(store, talk, unique, "first")
         await told(store, talk, unique, "second")
