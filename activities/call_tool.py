@@ -1,6 +1,7 @@
 """The activity behind every tool: it runs under the tool's own name, so that it shows as that."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
@@ -14,6 +15,7 @@ from activities.execution import heartbeating, temporal_failures
 from activities.progress import ProgressPublisher
 from activities.tool_caller import ToolCaller
 from activities.writer import metered
+from router.contracts import failures
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.errors import (
@@ -83,7 +85,8 @@ class ToolActivity:
                 with metered(call.spent) as meter, executing(call, self._caller.registry) as told:
                     value = await self._watched(call)
                     told(value)
-                return LookupAnswer(value=value, usage=meter.usage)
+                attempts = activity.info().attempt
+                return LookupAnswer(value=value, usage=meter.usage, attempts=attempts)
 
     async def _watched(self, call: ToolCall) -> JsonValue:
         await self._telling.tool_started(call, activity.info().attempt)
@@ -101,9 +104,11 @@ class ToolActivity:
                 await self._telling.tool_finished(call, status, monotonic() - began)
             raise
         except RouterError as error:
-            await self._telling.tool_finished(call, _ended_by(error), monotonic() - began)
+            why = error.said.within(call.spoken)
+            await self._telling.tool_finished(call, _ended_by(error), monotonic() - began, why)
             raise
-        await self._telling.tool_finished(call, "done", monotonic() - began)
+        found = json.dumps(result, ensure_ascii=False)
+        await self._telling.tool_finished(call, "done", monotonic() - began, found)
         return result
 
     async def _tried(self, call: ToolCall, make: Callable[[ToolCall], Awaitable[Result]]) -> Result:
@@ -111,11 +116,31 @@ class ToolActivity:
             async with heartbeating():
                 return await make(call)
         except RETRYABLE as error:
-            tool, attempt = self._caller.registry[call.tool], activity.info().attempt
-            is_left = tool.retries is None or attempt <= tool.retries
-            if is_left and not _is_too_long(call, tool, error):
+            tool = self._caller.registry[call.tool]
+            if (failure := failed_for_good(call, tool, error, activity.info().attempt)) is None:
                 raise
-            raise _given_up(call, tool, error, attempt) from error
+            raise failure from error
+
+
+def failed_for_good(
+    call: ToolCall, tool: Tool, error: RouterError, attempt: int
+) -> RouterError | None:
+    """What the call has come to where this try was the last; None where another may help."""
+    is_left = tool.retries is None or attempt <= tool.retries
+    if is_left and not _is_too_long(call, tool, error):
+        return None
+    return _given_up(call, tool, error, attempt)
+
+
+FIRST_WAIT, LONGEST_PAUSE = 1.0, 100.0
+"""Seconds before the second try, twice as long before each after it; as Temporal has it."""
+
+
+def wait_before(attempt: int, error: RouterError) -> float:
+    """Seconds to wait before this try, after one that failed so, as a turn waits."""
+    wait = error.retry_after if isinstance(error, TransientToolError) else None
+    usual = min(FIRST_WAIT * 2 ** (attempt - 2), LONGEST_PAUSE)
+    return usual if wait is None else min(wait, failures.LONGEST_WAIT)
 
 
 def _is_too_long(call: ToolCall, tool: Tool, error: RouterError) -> bool:

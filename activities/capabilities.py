@@ -1,6 +1,6 @@
 """What can be done here, in one place for everything that decides, starts or calls it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -88,15 +88,23 @@ class Capabilities:
             *self.registry.capabilities(person),
         ]
 
-    def offer(self, person: Principal, names: Collection[str], active: FlowView | None) -> Offer:
-        """What a model may choose among for this person; a tool that writes comes as its form."""
-        tools = [tool for tool in self.registry.visible_to(person) if tool.name in names]
-        flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in names}
+    def offer(self, person: Principal, near: Mapping[str, str], active: FlowView | None) -> Offer:
+        """What a model may choose among for this person, of those of these names, in their order.
+
+        Each has what was once said to mean it, or nothing. A tool that writes comes as its form.
+        """
+        place = {name: number for number, name in enumerate(near)}
+        tools = {t.name: t for t in self.registry.visible_to(person) if t.name in near}
+        flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in near}
+        flows |= self._forms_of(tool for tool in tools.values() if tool.asks_first)
+        skills = {s.name: s for s in self.skills.visible_to(person) if s.name in near}
         return Offer(
-            flows=flows | self._forms_of(t for t in tools if t.asks_first),
-            skills={s.name: s for s in self.skills.visible_to(person) if s.name in names},
-            tools={t.name: t for t in tools if not t.asks_first},
+            flows={name: flows[name] for name in sorted(flows, key=place.__getitem__)},
+            skills={name: skills[name] for name in sorted(skills, key=place.__getitem__)},
+            tools={n: tools[n] for n in sorted(tools, key=place.__getitem__) if n not in flows},
             active=active,
+            examples={name: said for name, said in near.items() if said},
+            askable=frozenset(name for name, tool in tools.items() if self._form(tool) is not None),
         )
 
     def skills_of(self, names: Iterable[str]) -> dict[str, Skill]:
@@ -170,6 +178,7 @@ class Capabilities:
             writes=tool.writes,
             outward=tool.outward,
             title=tool.title,
+            defaults=tool.defaults,
         )
 
     def _form(self, tool: Tool) -> FlowDefinition | None:

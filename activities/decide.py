@@ -1,10 +1,15 @@
 """Deciding what no rule could: by a model or its fallbacks, or without where none answers."""
 
+import asyncio
+import json
 import logging
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
+from pydantic import JsonValue
 from temporalio import activity
 
 from activities import understand
@@ -12,21 +17,55 @@ from activities.capabilities import Capabilities
 from activities.models import ModelQuestions, Models, OnFailure, again_soon
 from activities.writer import within_means
 from router.contracts import activities
-from router.domain.commands import CallTool, Command, FillSlots, Misunderstood, RunSkill, StartFlow
-from router.domain.messages import Route, Usage
-from router.domain.principals import Capability
+from router.domain.commands import (
+    CallTool,
+    Clarify,
+    Command,
+    FillSlots,
+    HandOff,
+    Misunderstood,
+    ReplyText,
+    RunSkill,
+    StartFlow,
+)
+from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
+from router.domain.principals import Principal
+from router.entities.normalisation import normalise
+from router.entities.utterance import Utterance
+from router.flow.slot_types.slot import Slot, slot_at
 from router.llm.fallback import FallbackChain
-from router.llm.types import BudgetSpent, ModelRefused, ModelUnavailable
+from router.llm.types import BudgetSpent, ChatAnswer, ChatRequest, ModelRefused, ModelUnavailable
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
-from router.routing import decider, replies
-from router.routing.decider import RoutingQuestion
+from router.routing import addresses, decider, replies
+from router.routing.addresses import ungiven
+from router.routing.choice import ChoiceExplanation, Nearness, chosen
+from router.routing.decider import DecisionPolicy, RoutingQuestion
+from router.routing.faithfulness import Doubt, Evidence
 from router.routing.offer import Offer
-from router.routing.prompts import Prompts, shown
-from router.routing.replies import ADDRESSED, BUDGET_SPENT
-from router.understanding.grounding import changed, stated
+from router.routing.prompts import Prompts
+from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
+from router.telemetry.metrics import UNFAITHFUL
+from router.understanding import wishes
+from router.understanding.dialogue_acts import asks, refers
+from router.understanding.grounding import changed, grounded_call, is_figure, stated
+from router.understanding.triggers.classifier import Blocker
 
 logger = logging.getLogger(__name__)
+
+ANYBODY = Principal(id="", name="")
+"""Who may use what everybody may."""
+
+
+@dataclass
+class Retrieved:
+    """What is near a message."""
+
+    selections: list[Selection]
+    """To it with what it refers to, where it refers to something, and to it; then to what a model
+    searched for besides."""
+    parts: dict[str, Selection]
+    """To each of its clauses that anything is near to, by its words, where it has several."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +77,7 @@ class Decider:
     chain: FallbackChain | None
     prompts: Prompts
     models: Models = field(default_factory=Models)
+    policy: DecisionPolicy = field(default_factory=DecisionPolicy)
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -57,137 +97,393 @@ class Decider:
         self, given: activities.Decide, asking: ModelQuestions, on_failure: OnFailure
     ) -> activities.RoutingDecision:
         """The same, over all that there is here, whatever is left to spend."""
-        if self.chain is not None and (addressed := self._addressed(given)):
+        if self.chain is not None and not given.rounds and (addressed := self._addressed(given)):
             return addressed
-        found = await self._near(decider.words_of(given.message), given)
+        found = await self._found(given)
+        if self.chain is not None and (gone_on := self._gone_on(given, found)):
+            return gone_on
         notice, decision = "", None
+        answered = None if self.chain is None else True
         try:
             if self.chain is not None:
                 decision = await self._with_model(given, found, asking)
         except ModelUnavailable as error:
             on_failure(error)
+            notice, answered = MODEL_AWAY.within(given.situation.locale), False
         except ModelRefused:
             logger.exception("the model refuses to decide")
         except BudgetSpent as spent:
-            notice = BUDGET_SPENT[spent.scope].within(given.situation.locale)
+            notice, answered = BUDGET_SPENT[spent.scope].within(given.situation.locale), None
+        if given.rounds:
+            return await self._after_rounds(given, decision, found, asking)
         if decision is None:
-            return self._without_model(given, found, asking.usage, notice)
-        return self._decided(given, decision, found, asking.usage)
+            decided = self._without_model(given, found.selections[0], asking.usage, notice)
+        else:
+            decided = self._decided(given, decision, found, asking.usage)
+        return decided.changed(model_answered=answered)
+
+    async def _after_rounds(
+        self,
+        given: activities.Decide,
+        decision: decider.ModelDecision | None,
+        found: Retrieved,
+        asking: ModelQuestions,
+    ) -> activities.RoutingDecision:
+        """What comes after tools were called: other calls, or words that hold.
+
+        Else nothing, and what was found is said plainly: no model is asked for it once more.
+        """
+        first = next(iter(decision.commands), None) if decision else None
+        if decision and decision.answer and isinstance(first, ReplyText | None):
+            decision.commands = await self._in_words(given, decision.answer, asking)
+        if decision and decision.commands:
+            return self._decided(given, decision, found, asking.usage)
+        plainly = Route(kind="reply", by="fallback")
+        return activities.RoutingDecision(
+            route=plainly, commands=[], usage=asking.usage, plainly=True
+        )
+
+    async def _in_words(
+        self, given: activities.Decide, answer: ChatAnswer, asking: ModelQuestions
+    ) -> list[Command]:
+        """What the model says of what was found; nothing, where that doesn't hold."""
+        findings, locale = _found_in(given.rounds), given.situation.locale
+        said = next((str(c.arguments.get("text", "")) for c in answer.calls), answer.text)
+        worded = answer.model_copy(update={"text": said})
+        judged = replies.judged(worded, self._evidence(given))
+        if isinstance(judged, Doubt):
+            self._not_shown(answer.model, judged, findings)
+            await asking.take_back(replies.plain(findings, locale))
+            return []
+        return [ReplyText(text=replies.completed(judged, findings, locale))]
 
     @activity.defn(name=activities.PHRASE.name)
     async def phrase(self, given: activities.Phrase) -> activities.Phrased:
-        """What tools found, said by a model, or plainly where none answers."""
+        """What tools found, said by a model; plainly where none does, or its words don't hold."""
         plainly = await self.phrase_plainly(given)
-        if self.chain is None:
+        findings = _found(given)
+        if self.chain is None or all(error is not None for _, _, error in findings):
             return plainly
         prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
         asking = self.models.asking(self.chain, given.account)
-        findings = _found(given)
+        given_for = (given.text, findings, given.history, given.account.now)
+        # A tenth of a second where a result is long: that holds up nobody else.
+        found = await asyncio.to_thread(replies.evidence, *given_for)
+        question = replies.request(prompt, given.text, findings, given.history)
         try:
-            answer = await asking(replies.request(prompt, given.text, findings, given.history))
+            answer = await asking(question, lambda said: found.doubt(said) is None)
         except (ModelUnavailable, ModelRefused, BudgetSpent):
             return plainly
-        said = replies.with_links(shown(answer.text) or plainly.text, findings, given.locale)
-        return activities.Phrased(text=said, usage=asking.usage)
+        said = replies.judged(answer, found)
+        if isinstance(said, Doubt):
+            self._not_shown(answer.model, said, findings)
+            await asking.take_back(plainly.text)
+            return plainly.changed(usage=asking.usage)
+        whole = replies.completed(said, findings, given.locale)
+        return activities.Phrased(text=whole, usage=asking.usage)
 
     @activity.defn(name=activities.PHRASE_PLAINLY.name)
     async def phrase_plainly(self, given: activities.Phrase) -> activities.Phrased:
         """What tools found, in the words that they give themselves."""
         return activities.Phrased(text=replies.plain(_found(given), given.locale))
 
+    def _not_shown(self, model: str, doubt: Doubt, findings: Sequence[replies.Finding]) -> None:
+        # Its words may be anybody's: they aren't for the log.
+        about = ", ".join(tool for tool, _, _ in findings)
+        logger.warning("what %s said of %s isn't shown: %s", model, about, doubt.check)
+        UNFAITHFUL.labels(doubt.check).inc()
+
+    def _evidence(self, given: activities.Decide) -> Evidence:
+        findings, text = _found_in(given.rounds), decider.words_of(given.message)
+        return replies.evidence(text, findings, given.history, given.account.now)
+
+    def beginnings(self) -> list[ChatRequest]:
+        """What all questions that it asks begin with; everything, where everybody is told that."""
+        usable = self.capabilities.visible_to(ANYBODY) if self.policy.offer is None else ()
+        named = {one.name: "" for one in sorted(usable, key=lambda one: (one.kind, one.name))}
+        return decider.fixed_questions(
+            self.prompts, self.capabilities.offer(ANYBODY, named, active=None)
+        )
+
     def _addressed(self, given: activities.Decide) -> activities.RoutingDecision | None:
-        caller, named = given.account.caller, given.message.skill
+        caller, message = given.account.caller, given.message
+        pressed = str(message.action.value) if isinstance(message.action, ChooseAction) else None
+        named = message.skill or pressed
         usable = self.capabilities.skills.visible_to(caller)
         skill = next((one for one in usable if one.name == named), None)
         if skill is None:
             return None
         reason = ADDRESSED.within(given.situation.locale)
+        words = message.text or given.situation.offered_for
         tools = self.capabilities.tools_of(skill, caller)
         return activities.RoutingDecision(
             route=Route(kind="skill", target=skill.name, by="action", reason=reason),
-            commands=[RunSkill(skill=skill.name, request=given.message.text or "")],
+            commands=[RunSkill(skill=skill.name, request=words)],
             tools={each: self.capabilities.limits(each) for each in sorted(tools)},
             skills={skill.name: skill},
         )
 
+    async def _found(self, given: activities.Decide) -> Retrieved:
+        text = decider.words_of(given.message)
+        own = await self._near(text, given)
+        said = Utterance.of(text, given.situation.now)
+        clauses = wishes.clauses(said) if self.chain is not None else []
+        words = [said.normalised.as_typed(c.start, c.end) for c in clauses]
+        parts = {each: await self._near(each, given) for each in words}
+        near = {each: part for each, part in parts.items() if part.verdict != "none"}
+        before = next((line.text for line in reversed(given.history) if line.role == "user"), "")
+        if not before or not refers(normalise(text).text):
+            return Retrieved([own], near)
+        return Retrieved([await self._near(f"{before[:_BEFORE]}\n{text}", given), own], near)
+
+    def _gone_on(
+        self, given: activities.Decide, found: Retrieved
+    ) -> activities.RoutingDecision | None:
+        """The skill that has just answered, where the message is about that and nothing else."""
+        name, text = given.situation.answered, decider.words_of(given.message)
+        if not name or given.rounds or len(found.selections) == 1:
+            return None
+        own = found.selections[-1]
+        if own.verdict == "clear" or (own.verdict == "several" and own.candidates[0].name != name):
+            return None
+        skill = next((c for c in self._usable(given).skills.values() if c.name == name), None)
+        if skill is None:
+            return None
+        reason = GONE_ON.within(given.situation.locale)
+        return activities.RoutingDecision(
+            route=Route(kind="skill", target=name, by="slot", reason=reason),
+            commands=[RunSkill(skill=name, request=text)],
+        )
+
     async def _near(self, text: str, given: activities.Decide) -> Selection:
         usable = self.capabilities.visible_to(given.account.caller)
-        return await decider.find(self.index, usable, text, given.situation)
+        offer = self.policy.offer
+        return await decider.find(self.index, usable, text, given.situation, offer)
 
     async def _with_model(
-        self, given: activities.Decide, found: Selection, asking: ModelQuestions
+        self, given: activities.Decide, found: Retrieved, asking: ModelQuestions
     ) -> decider.ModelDecision | None:
-        async def widen(query: str) -> tuple[Offer, Sequence[Capability]]:
-            return self._offered(given, await self._near(query, given))
+        """The model's decision; what it searched for besides is found then too."""
 
-        offer, listed = self._offered(given, found)
+        async def widen(query: str) -> Offer:
+            found.selections.append(await self._near(query, given))
+            return self._offered(given, found.selections[-1:])
+
         question = RoutingQuestion(
             prompt=self.prompts.of("router", given.account.conversation, given.situation.locale),
             text=decider.words_of(given.message),
-            offer=offer,
-            capabilities=listed,
+            offer=self._offered(given, [found.selections[0], *found.parts.values()]),
+            usable=self._usable(given),
             history=given.history,
             situation=given.situation,
             earlier=given.earlier,
+            so_far=decider.called_so_far(map(_recalled, given.rounds)),
         )
-        return await decider.decide_with_model(question, asking, widen)
+        evidence = self._evidence(given) if given.rounds else None
+
+        by_itself = self._holds(given)
+
+        async def ask(request: ChatRequest) -> ChatAnswer:
+            if evidence is None:
+                return await asking(request, by_itself)
+            return await asking(request, lambda said: evidence.doubt(said) is None)
+
+        return await decider.decide_with_model(question, ask, widen)
+
+    def _usable(self, given: activities.Decide) -> Offer:
+        caller = given.account.caller
+        every = {one.name: "" for one in self.capabilities.visible_to(caller)}
+        return self.capabilities.offer(caller, every, given.situation.active)
 
     def _without_model(
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
     ) -> activities.RoutingDecision:
         text, usable = given.message.text or "", self.capabilities.visible_to(given.account.caller)
         greeted = understand.greeting(text, given.situation, usable)
-        route, commands = greeted or decider.decide_by_nearness(
-            given.message, given.situation, found
-        )
+        decide = decider.decide_beside if given.beside else decider.decide_by_nearness
+        route, commands = greeted or decide(given.message, given.situation, found)
         return activities.RoutingDecision(
             route=route, commands=commands, usage=usage, notice=notice, plainly=self.chain is None
         )
 
-    def _offered(
-        self, given: activities.Decide, found: Selection
-    ) -> tuple[Offer, list[Capability]]:
-        listed = decider.listed(found, self.capabilities.visible_to(given.account.caller))
-        names = {capability.name for capability in listed}
-        return self.capabilities.offer(given.account.caller, names, given.situation.active), listed
+    def _offered(self, given: activities.Decide, found: Sequence[Selection]) -> Offer:
+        caller = given.account.caller
+        listed = decider.listed(found, self.capabilities.visible_to(caller), self.policy)
+        return self.capabilities.offer(caller, listed, given.situation.active)
 
     def _decided(
         self,
         given: activities.Decide,
         decision: decider.ModelDecision,
-        found: Selection,
+        found: Retrieved,
         usage: Usage,
     ) -> activities.RoutingDecision:
-        active = given.situation.active.flow if given.situation.active else None
-        alone = sum(isinstance(command, StartFlow) for command in decision.commands) == 1
-        commands = [self._shaped(command, given, alone) for command in decision.commands]
-        reason = decider.reason_of(decision, given.situation.locale)
-        route, *others = [decider.route_of(c, active, reason) for c in commands]
+        situation = given.situation
+        active = situation.active.flow if situation.active else None
+        wished = [name for c in decision.commands if (name := chosen(c, active))]
+        near = self._nearness(given, found, len(wished))
+        kinds = Counter(map(type, decision.commands))
+        # What nobody said goes first: a call that lacks it becomes a form, and a form is doubted.
+        decision.commands = [
+            self._shaped(each, given, kinds[type(each)] == 1) for each in decision.commands
+        ]
+        commands, usable = decision.commands, self._usable(given)
+        if self.policy.checked:
+            commands = decider.checked(decision, near, active, usable, self._holds(given))
+            if given.beside:
+                own, words = decision.commands, decider.words_of(given.message)
+                commands = [
+                    c if c in own else decider.of_the_rest(c, words, situation.locale)
+                    for c in commands
+                ]
+            if rest := self._left(given, found, commands):
+                commands = [*commands, rest]
+        why = ChoiceExplanation(decision.model, decision.prompt, near)
+        asked_about = decider.doubted_in(decision.commands, near, active)
+        routes = [decider.explained(c, active, why, asked_about) for c in commands]
         skills = self.capabilities.skills_of(c.skill for c in commands if isinstance(c, RunSkill))
         called = {c.tool for c in commands if isinstance(c, CallTool)}
         for skill in skills.values():
             called |= set(self.capabilities.tools_of(skill, given.account.caller))
         return activities.RoutingDecision(
-            route=route.model_copy(update={"candidates": decider.shown(found)}),
-            others=others,
+            route=routes[0].model_copy(update={"candidates": decider.shown(found.selections[0])}),
+            others=routes[1:],
             commands=commands,
             usage=usage,
             tools={name: self.capabilities.limits(name) for name in sorted(called)},
             skills=skills,
+            steps=self.policy.steps,
         )
+
+    def _left(
+        self, given: activities.Decide, found: Retrieved, commands: Sequence[Command]
+    ) -> Clarify | None:
+        """What a clause wishes for that nothing was done for, to choose from; else None.
+
+        Not while the model sees what its calls find: it may call what is missing then.
+        """
+        if any(isinstance(c, Clarify | HandOff) for c in commands):
+            return None
+        calls = [c for c in commands if isinstance(c, CallTool)]
+        seen = any(not self.capabilities.limits(c.tool).return_direct for c in calls)
+        if seen and len(calls) == len(commands) and len(given.rounds) + 1 < self.policy.steps:
+            return None
+        done = {call.tool for made in given.rounds for call in made.calls}
+        done |= {name for c in commands if (name := chosen(c, None))}
+        return decider.left_undone(found.parts, done, given.situation.locale) if done else None
+
+    def _nearness(self, given: activities.Decide, found: Retrieved, wished: int) -> Nearness:
+        """What is near; in later rounds every tool is, for what they are called with was found."""
+        situation, in_play = given.situation, frozenset(given.situation.in_play)
+        unwanted, text = frozenset[str](), normalise(decider.words_of(given.message)).text
+        if any(each.stops(text) for each in _WANTS_NONE):
+            unwanted = frozenset(self.capabilities.catalog.flows)
+        return Nearness(
+            found.selections,
+            [*found.parts.values()],
+            in_play,
+            frozenset(self.capabilities.registry.names if given.rounds else ()),
+            max(1, wished),
+            unwanted,
+            situation.active.flow if situation.active and asks(text) else None,
+            _HOW_OR_WHAT.stops(text),
+            situation.locale,
+        )
+
+    def _holds(self, given: activities.Decide) -> Callable[[str], bool]:
+        """Whether what a model says by itself holds: it knows what was said and found before.
+
+        What it says of results was looked at with them.
+        """
+        if given.rounds:
+            return lambda _: True
+        before = [line.told for line in given.history]
+        known = Evidence([], [*before, decider.words_of(given.message)], given.account.now)
+        return lambda said: known.doubt(said, of_names=False) is None
 
     def _shaped(self, command: Command, given: activities.Decide, alone: bool) -> Command:
         now, active = given.situation.now, given.situation.active
         text = decider.words_of(given.message)
+        before = _said_before(given) if self.policy.grounded else None
         if active is not None and active.asking and _answers(command, active.flow):
-            values = changed(active, command.slots, text, now)
+            values = self._as_said(
+                active.fillable,
+                given,
+                lambda known: changed(active, command.slots, text, now, known or ()),
+            )
             return FillSlots(slots=values) if values else Misunderstood()
         if isinstance(command, StartFlow):
             slots = self.capabilities.slots(command.flow)
             # Of several flows rules can't tell which of them is to have what they read.
-            values = stated(slots, command.slots, text if alone else "", now)
+            own = _without_whole(command.slots, text) if before is not None else command.slots
+            said = text if alone else ""
+            values = self._as_said(slots, given, lambda known: stated(slots, own, said, now, known))
             return command.model_copy(update={"slots": values})
+        if isinstance(command, CallTool) and before is not None:
+            return self._grounded(command, given, [*before, *_found_before(given)], alone)
+        if isinstance(command, RunSkill):
+            request = self._unparroted({"request": command.request}, given, text)["request"]
+            return command.model_copy(update={"request": request})
         return command
+
+    def _as_said(
+        self,
+        slots: Mapping[str, Slot],
+        given: activities.Decide,
+        read: Callable[[Sequence[str] | None], dict[str, JsonValue]],
+    ) -> dict[str, JsonValue]:
+        """What a form is given: figures that a person said; of words and days also the desk's.
+
+        Neither has anything of a stranger's page or server, which the person hasn't read, nor an
+        address that no person gave: the form asks for those.
+        """
+        if not self.policy.grounded:
+            return read(None)
+        at_home = _found_before(given, lambda tool: not self.capabilities.limits(tool).outward)
+        people, known = _people_said(given), read([*_said_before(given), *at_home])
+        figures = read(people)
+        held = {n: figures.get(n) if is_figure(slot_at(slots, n)) else v for n, v in known.items()}
+        return {n: v for n, v in held.items() if v is not None and not ungiven({n: v}, people)}
+
+    def _unparroted(
+        self, arguments: Mapping[str, JsonValue], given: activities.Decide, text: str
+    ) -> dict[str, JsonValue]:
+        """The arguments, with the person's words where the model gave those of an example."""
+        usable = self.capabilities.visible_to(given.account.caller)
+        examples = {_bare(said) for one in usable for said in one.examples}
+        return {
+            name: text if isinstance(value, str) and _bare(value) in examples else value
+            for name, value in arguments.items()
+        }
+
+    def _grounded(
+        self, command: CallTool, given: activities.Decide, before: Sequence[str], alone: bool
+    ) -> Command:
+        """The call with what was said alone; its form, where that isn't enough to call it with.
+
+        An address that no person gave is asked about.
+        """
+        text, now = decider.words_of(given.message), given.situation.now
+        if foreign := ungiven(command.arguments, _people_said(given)):
+            return addresses.question(foreign, given.situation.locale)
+        form = self.capabilities.definition(command.tool)
+        if form is None:
+            return command
+        arguments = self._unparroted(command.arguments, given, text)
+        kept, dropped = grounded_call(form.slots, arguments, text, now, before, alone=alone)
+        if any(form.slots[name].required for name in dropped):
+            return StartFlow(flow=command.tool, slots=kept)
+        return command.model_copy(update={"arguments": kept})
+
+
+def _bare(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _without_whole(values: Mapping[str, JsonValue], text: str) -> dict[str, JsonValue]:
+    """The values but such as repeat the whole message: that is no reason for what it asks for."""
+    whole = _bare(text)
+    return {n: v for n, v in values.items() if not isinstance(v, str) or _bare(v) != whole}
 
 
 def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
@@ -195,6 +491,57 @@ def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
     if isinstance(command, StartFlow):
         return command.flow == active and bool(command.slots)
     return isinstance(command, FillSlots)
+
+
+_WANTS_NONE = (Blocker("change"), Blocker("negation"))
+"""Something is taken back, or isn't wanted: no flow is to begin."""
+_HOW_OR_WHAT = Blocker("how-or-what")
+_BEFORE = 400
+"""Characters of what was said before that a message which refers to it is searched with."""
+
+
+_HINT = re.compile(
+    r"(?:比如|例如|譬如|such as|for example|for instance|e\.g\.)[^。;；)）\n]*", re.IGNORECASE
+)
+"""What the desk gave as an example: nobody said it."""
+
+
+def _said_before(given: activities.Decide) -> list[str]:
+    """What a flow's values may come from besides the message: what was said, the latest last."""
+    lines = given.history
+    return [line.told if line.role == "user" else _HINT.sub("", line.told) for line in lines]
+
+
+def _found_before(
+    given: activities.Decide, by: Callable[[str], bool] = lambda _: True
+) -> list[str]:
+    """What values may come from besides: what was found in earlier rounds, by these tools."""
+    findings = (f for one in given.rounds for f in one.findings if f.error is None and by(f.tool))
+    return [json.dumps(each.result, ensure_ascii=False) for each in findings]
+
+
+def _people_said(given: activities.Decide) -> list[str]:
+    own = [line.text for line in given.history if line.role == "user"]
+    return [*own, given.situation.offered_for, decider.words_of(given.message)]
+
+
+def _recalled(made: activities.ToolRound) -> list[RecalledCall]:
+    """The calls of a round, each with what a model is told that it came to."""
+    return [
+        RecalledCall(
+            id=call.id,
+            name=call.tool,
+            arguments=call.arguments,
+            result=f"error: {f.error}" if f.error is not None else replies.told_of(f.result),
+        )
+        for call, f in zip(made.calls, made.findings, strict=True)
+        # Of what merely failed there is nothing to say, and it is told plainly.
+        if f.error is None or f.mendable
+    ]
+
+
+def _found_in(rounds: Sequence[activities.ToolRound]) -> list[replies.Finding]:
+    return [(f.tool, f.result, f.error) for f in activities.settled(rounds)]
 
 
 def _found(given: activities.Phrase) -> list[replies.Finding]:

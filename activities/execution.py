@@ -20,7 +20,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, 
 
 from router.contracts.activities import CLERICAL
 from router.contracts.failures import to_failure
-from router.domain.errors import RouterError, SetAside, TransientToolError
+from router.domain.errors import BrokenTool, RouterError, SetAside, ToolError, TransientToolError
 from router.domain.locale import Localised
 from router.telemetry import tracing
 from router.telemetry.crashes import ActivityRegister, Work
@@ -34,22 +34,50 @@ def temporal_failures() -> Iterator[None]:
     try:
         yield
     except RouterError as error:
-        raise to_failure(error) from error
+        attempt = activity.info().attempt if activity.in_activity() else 1
+        raise to_failure(error, attempt) from error
+
+
+_OF_CODE = (
+    *(TypeError, ValueError, LookupError, AttributeError, NameError, ArithmeticError),
+    *(AssertionError, ImportError, RuntimeError),
+)
+
+
+def is_of_code(error: BaseException) -> bool:
+    """Whether code raises it that is wrong: the next try would too.
+
+    What a library says of its own may be about the world, and so is what began with a socket or a
+    file.
+    """
+    if not isinstance(error, _OF_CODE) and type(error) is not Exception:
+        return False
+    before = error.__cause__ or error.__context__
+    return not isinstance(before, OSError) and (before is None or is_of_code(before))
 
 
 def unforeseen(
-    error: Exception, name: str, title: str, logger: "logging.Logger | logging.LoggerAdapter[Any]"
-) -> TransientToolError:
+    error: Exception,
+    name: str,
+    title: str,
+    logger: "logging.Logger | logging.LoggerAdapter[Any]",
+    *,
+    may_pass: bool = True,
+) -> ToolError:
     """What people are told of an error in a tool that no tool raises on purpose.
 
     Its own words may hold anything: they go to the log, under a reference that people are told in
-    their place. `title` is the tool's in Chinese. Another try may help.
+    their place. `title` is the tool's in Chinese. Where it `may_pass` another try may help.
     """
     reference = token_hex(4)
     logger.error("%s failed unexpectedly, reference %s", name, reference, exc_info=error)
-    zh = f"“{title}”意外出错，原因在日志里，编号 {reference}"
-    en = f"{name} failed unexpectedly; the log says why, under the reference {reference}"
-    return TransientToolError(Localised(zh=zh, en=en))
+    if may_pass:
+        zh = f"“{title}”意外出错，原因在日志里，编号 {reference}"
+        en = f"{name} failed unexpectedly; the log says why, under the reference {reference}"
+        return TransientToolError(Localised(zh=zh, en=en))
+    zh = f"“{title}”有程序错误，再试也没有用，请告诉管理员；原因在日志里，编号 {reference}"
+    en = f"{name} is broken, and trying again won't help: tell an administrator; the log says why, "
+    return BrokenTool(Localised(zh=zh, en=f"{en}under the reference {reference}"))
 
 
 EVERY = 0.5

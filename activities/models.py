@@ -11,7 +11,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.execution import heartbeating
-from activities.progress import ProgressPublisher, QuestionOutcome
+from activities.progress import ClauseByClause, Holds, ProgressPublisher, QuestionOutcome
 from router.contracts.activities import TOO_LONG, Account
 from router.domain.budgets import Budgets, Spent
 from router.domain.messages import Usage
@@ -27,15 +27,19 @@ from router.llm.types import (
     ModelUnavailable,
     NoModelAnswered,
     OnText,
+    TextDelta,
     TurnTimeOver,
 )
 from router.routing.decider import cost
 from router.store.spending import Spending
 
-ANSWER_SECONDS = 40.0
-"""For one question to all models together, where the turn has as much time left."""
+KEPT_BACK = 0.1
+"""The share of what is left of a turn that a step keeps for what comes after its questions: the
+words for what was found, or the plain answer where no model gave one."""
 TRIES = 2
 """Tries of an activity with models, before it is done without one."""
+SOONEST = 1.0
+"""Seconds until another try, where the server asks for no other wait."""
 LONGEST_WAIT = 5.0
 """Seconds; a server that wants to be left alone for longer is done without."""
 
@@ -87,32 +91,53 @@ class ModelQuestions:
 
     def __post_init__(self) -> None:
         self._asked = 0
-        self._ends = monotonic() + self.account.seconds - _since_scheduled()
+        self._ends = monotonic() + self.account.seconds * (1 - KEPT_BACK) - _since_scheduled()
 
-    async def __call__(self, request: ChatRequest) -> ChatAnswer:
-        """The first answer that a model gives; or `BudgetSpent`, `TurnTimeOver`, or the chain's."""
+    async def __call__(self, request: ChatRequest, holds: Holds | None = None) -> ChatAnswer:
+        """The first answer that a model gives; or `BudgetSpent`, `TurnTimeOver`, or the chain's.
+
+        Who watches is told no more of its text, clause by clause, than `holds`.
+        """
         if self.chain is None:
             raise NoModelAnswered(())
         tokens = estimated_prompt_tokens(request.messages, request.functions)
         self._check_turn(tokens)
-        left = min(ANSWER_SECONDS, self._ends - monotonic())
-        if left <= 0:
+        if self._ends <= monotonic():
             raise TurnTimeOver(f"{self.account.seconds:g} s of this turn are over")
         async with self._paying(tokens) as paid:
-            async with heartbeating(), self._watched() as answered, self._told() as on_text:
-                answer = (await self.chain.answer(request, left, on_text)).answer
+            async with heartbeating(), self._watched() as answered, self._told(holds) as on_text:
+                answer = await self._answered(self.chain, request, on_text)
                 answered.by(answer)
             paid(cost(answer))
         return answer
 
-    async def affords(self, calls: int) -> bool:
-        """True where no budget stands against so many questions, of whatever length."""
-        ahead = Usage(llm_calls=calls - 1)
+    async def _answered(
+        self, chain: FallbackChain, request: ChatRequest, on_text: OnText | None
+    ) -> ChatAnswer:
         try:
-            self._check_turn(1, ahead)
+            return (await chain.answer(request, self._ends - monotonic(), on_text)).answer
+        except NoModelAnswered as error:
+            is_over = self._ends - monotonic() < SOONEST
+            if not is_over or any(isinstance(f.error, ModelRefused) for f in error.failures):
+                raise
+            # Another try of the activity would only find that out, a second later.
+            said = f"{self.account.seconds:g} s of this turn are over: {error}"
+            raise TurnTimeOver(said) from error
+
+    async def take_back(self, instead: str) -> None:
+        """Tell those who watch that the answer begins anew, and is this."""
+        async with self._told() as on_text:
+            if on_text is not None:
+                await on_text(TextDelta(attempt=1, text=instead))
+
+    async def affords(self, calls: int, tokens: int = 1) -> bool:
+        """True where no budget stands against so many questions, of so many tokens each."""
+        ahead = Usage(llm_calls=calls - 1, prompt_tokens=(calls - 1) * tokens)
+        try:
+            self._check_turn(tokens, ahead)
             if self._daily is not None:
                 spent = await self._daily.of_day(*self._payer)
-                self._check_day(spent.with_ahead(ahead), 1)
+                self._check_day(spent.with_ahead(ahead), tokens)
         except BudgetSpent:
             return False
         return True
@@ -172,14 +197,19 @@ class ModelQuestions:
                 yield answered
 
     @asynccontextmanager
-    async def _told(self) -> AsyncIterator[OnText | None]:
+    async def _told(self, holds: Holds | None = None) -> AsyncIterator[OnText | None]:
         telling, about = self.models.telling, self.account
         if telling is None or not about.conversation or not self.models.aloud:
             yield None
         else:
             place = about.caller.tenant, about.conversation, about.message_id
             async with telling.of(*place) as tell:
-                yield tell
+                if holds is None:
+                    yield tell
+                else:
+                    clauses = ClauseByClause(tell, holds)
+                    yield clauses.add
+                    await clauses.end()
 
     def _thinking(self) -> Thinking:
         """This question among all others: the same id only where the same try asks it again."""
@@ -212,7 +242,7 @@ def giving_up() -> Iterator[None]:
 
 def again_soon(error: ModelUnavailable) -> None:
     """Have Temporal try again, after the wait that the server asks for, where that may help."""
-    wait = error.retry_after if error.retry_after is not None else 1.0
+    wait = error.retry_after if error.retry_after is not None else SOONEST
     hopeless = isinstance(error, TurnTimeOver) or (
         isinstance(error, NoModelAnswered) and not error.worth_retrying
     )

@@ -1,10 +1,11 @@
 """Telling whoever watches what an activity does, while it does it; no call waits for its rows."""
 
 import asyncio
+import json
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from pydantic import JsonValue
 
 from router.contracts.activities import ToolCall
 from router.domain.errors import Unavailable
-from router.domain.messages import Usage
+from router.domain.messages import PREVIEW, Usage
 from router.domain.progress import (
     Progress,
     ProgressPlace,
@@ -27,6 +28,8 @@ from router.domain.progress import (
 from router.domain.records import LogEntry
 from router.llm.types import ChatAnswer, OnText, TextDelta
 from router.routing.decider import cost
+from router.routing.excerpt import excerpt
+from router.secrecy.redaction import redact, redacted
 from router.store.event_log import EventLog
 from router.store.live import Live
 
@@ -149,13 +152,18 @@ class ProgressPublisher:
             took = round((time.monotonic() - began) * 1000)
             await tell(about.finished(_now(), took, answered.cost, answered.model))
 
+    async def planned(self, tenant: str, row: LogEntry) -> None:
+        """Tell that a step of a plan has begun or ended."""
+        self._keep(tenant, row)
+        await self._tell_of_row(tenant, row)
+
     async def tool_started(self, call: ToolCall, attempt: int = 1) -> None:
         """Tell that the tool is being called, if in a conversation.
 
         Who watches is told at the first attempt; the row is made at every one, after a crash too.
         """
         if (about := _called(call)) is not None:
-            row = about.started(_now())
+            row = about.started(_now(), _arguments(call))
             self._keep(call.caller.tenant, row)
             if attempt == 1:
                 await self._tell_of_row(call.caller.tenant, row)
@@ -167,11 +175,14 @@ class ProgressPublisher:
             about: dict[str, JsonValue] = {"id": call.call_id, "name": call.tool, "progress": text}
             await self._tell(place, "tool_started", about)
 
-    async def tool_finished(self, call: ToolCall, status: ToolStatus, seconds: float) -> None:
-        """Tell what became of the call, if in a conversation."""
+    async def tool_finished(
+        self, call: ToolCall, status: ToolStatus, seconds: float, result: str = ""
+    ) -> None:
+        """Tell what became of the call, if in a conversation: its result, or why it failed."""
         if (about := _called(call)) is None:
             return
-        row = about.finished(_now(), status, round(seconds * 1000))
+        shown = redact(result[:_LOOKED_AT])[:PREVIEW]
+        row = about.finished(_now(), status, round(seconds * 1000), shown)
         written = self._keep(call.caller.tenant, row, at_once=True)
         await self._tell_of_row(call.caller.tenant, row)
         if written is not None:
@@ -192,6 +203,46 @@ class ProgressPublisher:
         await self._live.tell(Progress(**where, type=kind, data=data))
 
 
+_CLAUSE_ENDS = "，。！？；：,.!?;:\n"
+
+Holds = Callable[[str], bool]
+"""Whether what a text comes to so far may be told."""
+
+
+class ClauseByClause:
+    """Passes a text on by whole clauses, as far as it holds: what was told can't be unsaid."""
+
+    def __init__(self, tell: OnText, holds: Holds) -> None:
+        self._tell = tell
+        self._holds = holds
+        self._attempt: int | None = None
+        self._text = ""
+        self._told = 0
+
+    async def add(self, delta: TextDelta) -> None:
+        """Take in what was written; one of another attempt begins the text anew."""
+        if delta.attempt != self._attempt:
+            self._attempt, self._text, self._told = delta.attempt, "", 0
+        self._text += delta.text
+        await self._pass_on(self._whole())
+
+    async def end(self) -> None:
+        """The text is whole: pass on the rest, if it holds."""
+        await self._pass_on(len(self._text))
+
+    async def _pass_on(self, end: int) -> None:
+        if self._attempt is not None and end > self._told and self._holds(self._text[:end]):
+            piece, self._told = self._text[self._told : end], end
+            await self._tell(TextDelta(attempt=self._attempt, text=piece))
+
+    def _whole(self) -> int:
+        """Where its last whole clause ends; a point before a figure ends none."""
+        for end in range(len(self._text) - 1, self._told, -1):
+            if self._text[end - 1] in _CLAUSE_ENDS and not self._text[end].isdigit():
+                return end
+        return self._told
+
+
 class QuestionOutcome:
     """What came of a question: nothing, until a model has answered."""
 
@@ -202,6 +253,15 @@ class QuestionOutcome:
     def by(self, answer: ChatAnswer) -> None:
         """Take the answer in."""
         self.cost, self.model = cost(answer), answer.model
+
+
+_LOOKED_AT = 4 * PREVIEW
+"""Characters of a result that are looked at for what is secret in them."""
+
+
+def _arguments(call: ToolCall) -> JsonValue:
+    shown: JsonValue = json.loads(excerpt(redacted(call.arguments), 2 * PREVIEW).text)
+    return shown
 
 
 def _called(call: ToolCall) -> ToolCallProgress | None:

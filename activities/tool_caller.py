@@ -1,6 +1,6 @@
 """The way of a call around the gate: rated, remembered, sent at most once, audited.
 
-    rate ▸ gate ▸ cache ▸ a free place ▸ ledger (writes) ▸ check ▸ the tool ▸ page ▸ audit
+    rate ▸ gate ▸ cache ▸ a free place ▸ ledger (writes) ▸ check ▸ circuit ▸ the tool ▸ page ▸ audit
 
 A refusal is audited like a call. Flows call on the authority of what was approved: no rate
 holds them up, and no page is made of what they save. A tool's form only shows what it gets.
@@ -11,25 +11,35 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import (
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from math import ceil
 from time import monotonic
 from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue, ValidationError
 from temporalio import activity
 
-from activities.execution import unforeseen
+from activities.execution import is_of_code, unforeseen
 from activities.progress import ProgressPublisher
 from activities.tool_results import Keeping, Page, Paging, carried, kept
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
+from router.domain.circuit import ANSWERED, FAILED, CallVerdict, CircuitBreaker, Clock
 from router.domain.errors import (
     AnswersNeeded,
     ArgumentsToolError,
+    BrokenTool,
+    OutOfReach,
     PermanentToolError,
     RouterError,
     ToolError,
@@ -88,6 +98,63 @@ class Places:
         zh = f"“{tool.title.zh}”正忙：已有 {most} 个调用在进行，{seconds} 秒内没有空出来"
         en = f"{tool.name} is busy: {most} calls are under way, and none ended in {seconds} s"
         return TransientToolError(Localised(zh=zh, en=en), retry_after=AGAIN)
+
+
+FAILURES_IN_A_ROW = 6
+"""Tries: more than the four of one call, which may fail for what it asks."""
+
+
+class ToolCircuits:
+    """A circuit breaker for each system that stands behind tools.
+
+    Where one is open, reads fail at once and are told when it is tried again. Writes go through,
+    as they have to come to something, and tell whether it is over.
+    """
+
+    def __init__(self, failures: int = FAILURES_IN_A_ROW, clock: Clock = monotonic) -> None:
+        self._failures = failures
+        self._clock = clock
+        self._breakers: dict[str, CircuitBreaker] = {}
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Each system's breaker, of those that were called: `closed`, `open` or `half-open`."""
+        return {system: breaker.state for system, breaker in self._breakers.items()}
+
+    def through(self, tool: Tool) -> AbstractContextManager[None]:
+        """What is within is a try of the tool; raises `OutOfReach` where none may be made."""
+        breaker = self._breakers.setdefault(tool.system, self._breaker())
+        if tool.writes:
+            return breaker.call() if breaker.admits else breaker.trial()
+        return _told_of(tool, breaker)
+
+    def _breaker(self) -> CircuitBreaker:
+        return CircuitBreaker(_judged, _Resting, failures=self._failures, clock=self._clock)
+
+
+class _Resting(Exception):
+    """The system is left alone for so many seconds."""
+
+
+@contextmanager
+def _told_of(tool: Tool, breaker: CircuitBreaker) -> Iterator[None]:
+    try:
+        with breaker.call():
+            yield
+    except _Resting as resting:
+        seconds = ceil(resting.args[0])
+        zh = f"“{tool.title.zh}”现在用不了：它接连出错，{seconds} 秒后再试"
+        en = f"{tool.name} isn't working just now: it failed again and again"
+        said = Localised(zh=zh, en=f"{en}, and is tried again in {seconds} s")
+        raise OutOfReach(said) from None
+
+
+def _judged(error: Exception) -> CallVerdict | None:
+    if isinstance(error, (*RETRYABLE, UnknownOutcome)):
+        return FAILED
+    # What is refused for its own sake was answered; a fault of the tool's code says nothing.
+    is_answer = isinstance(error, RouterError) and not isinstance(error, BrokenTool | OutOfReach)
+    return ANSWERED if is_answer else None
 
 
 class Remembered:
@@ -151,6 +218,7 @@ class ToolCaller:
         self._telling = telling
         self._remembered = Remembered()
         self._places = places or Places()
+        self.circuits = ToolCircuits()
 
     async def call(self, call: ToolCall, confirmed: bool = False) -> JsonValue:
         """What one try comes to.
@@ -203,7 +271,7 @@ class ToolCaller:
         page = Paging(self._results, call) if _is_read_by_a_person(call) else None
         async with self._places.taken(tool):
             result = await run_admitted(
-                tool, call, self._ledger, self._dependencies, page, self._telling
+                tool, call, self._ledger, self._dependencies, page, self._telling, self.circuits
             )
         self._remembered.keep(tool, call, result)
         return result, "done"
@@ -284,20 +352,22 @@ async def run_admitted(
     dependencies: Dependencies,
     page: Page | None = None,
     telling: ProgressPublisher | None = None,
+    circuits: ToolCircuits | None = None,
 ) -> JsonValue:
     """One try of a call that the gate has let through; a person's key is theirs alone.
 
-    Raises what `once` raises, and for the tool itself `TransientToolError` (it broke or took too
-    long) or whatever error of the house it raised. What is over 64 KiB is what `page` makes of it;
-    without, an `UnusableResult` for a read, and for a write a result that says that it is done.
+    Raises what `once` raises, and for the tool itself `BrokenTool`, `TransientToolError` (it took
+    too long) or whatever error of the house it raised. What is over 64 KiB is what `page` makes of
+    it; without, an `UnusableResult` for a read, and for a write a result that says that it is done.
     """
     own = with_own_keys(call)
 
     async def send() -> JsonValue:
         context = _context(own, telling, Keeping(tool, own.caller, dependencies))
-        async with _foreseen(tool, context):
-            answering = tool.call(call.arguments, context, dependencies)
-            return await kept(tool, answering, own.spoken)
+        with circuits.through(tool) if circuits else nullcontext():
+            async with _foreseen(tool, context):
+                answering = tool.call(call.arguments, context, dependencies)
+                return await kept(tool, answering, own.spoken)
 
     # What the check of a write that was begun before would find may be its own doing.
     if tool.check is not None and not (tool.writes and await ledger.find(own.key)):
@@ -308,7 +378,7 @@ async def run_admitted(
 
 @asynccontextmanager
 async def _foreseen(tool: Tool, context: ToolContext) -> AsyncIterator[None]:
-    """Within the tool's time; what no tool says on purpose is a `TransientToolError`."""
+    """Within the tool's time; what no tool says on purpose is what `unforeseen` makes of it."""
     seconds = tool.timeout.total_seconds()
     try:
         async with asyncio.timeout(seconds):
@@ -320,7 +390,9 @@ async def _foreseen(tool: Tool, context: ToolContext) -> AsyncIterator[None]:
         en = f"{tool.name} took longer than {seconds:g} s"
         raise TransientToolError(Localised(zh=zh, en=en)) from error
     except Exception as error:
-        raise unforeseen(error, tool.name, tool.title.zh, context.logger) from error
+        may_pass, name = not is_of_code(error), tool.name
+        failure = unforeseen(error, name, tool.title.zh, context.logger, may_pass=may_pass)
+        raise failure from error
 
 
 def with_own_keys(call: ToolCall) -> ToolCall:
@@ -400,6 +472,8 @@ async def _ended(ledger: EffectsLedger, tool: Tool, key: str, error: RouterError
     if isinstance(error, AnswersNeeded):
         await ledger.release(key)
         return error
+    if isinstance(error, BrokenTool):
+        return UnknownOutcome(_perhaps(tool, error.said))
     if not isinstance(error, RETRYABLE):
         failure = error if isinstance(error, ToolError) else PermanentToolError(error.said)
         await ledger.fail(key, f"{type(failure).__name__}: {failure.said.model_dump_json()}")

@@ -1,5 +1,6 @@
 """What every workflow does with Temporal: run activities, show itself, and drain before it ends."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -52,7 +53,8 @@ async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = 
         maximum_interval=timedelta(seconds=30),
         maximum_attempts=stub.attempts or 0,
     )
-    limits: dict[str, Any] = {"start_to_close_timeout": stub.timeout, "retry_policy": retry}
+    limits: dict[str, Any] = {"retry_policy": retry}
+    limits["start_to_close_timeout"] = _limit(stub.timeout, given)
     known: dict[str, Any] = {"result_type": stub.gives, "summary": summary, **limits}
     result: Out
     if stub.local:
@@ -62,9 +64,13 @@ async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = 
         except (ApplicationError, TimedOut) as error:
             raise _for_good(stub, error) from error
     else:
-        known["heartbeat_timeout"] = stub.heartbeat
+        known["heartbeat_timeout"] = _limit(stub.heartbeat, given)
         result = await workflow.execute_activity(stub.name, given, **known)
     return result
+
+
+def _limit(limit: timedelta | Callable[[In], timedelta] | None, given: In) -> timedelta | None:
+    return limit(given) if callable(limit) else limit
 
 
 def ends_turn(failure: FailureError) -> bool:

@@ -276,7 +276,8 @@ class ConversationWorkflow:
         digest = submission.message.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
         state = memory.with_turn(self._state, held).changed(heard_at=workflow.now())
-        self._state = memory.remembering(state, said, text_of(turn.replies), turn.route)
+        routes = turn.routes or [turn.route]
+        self._state = memory.remembering(state, said, text_of(turn.replies), routes)
         self._show(turn.route)
         return turn
 

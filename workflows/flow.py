@@ -260,7 +260,7 @@ class FlowWorkflow:
             self._publisher.note_end(self._run, task, tasks.status(event))
         self._under_way.pop(task.id, None)
         if task.may_change_something:
-            self._notifier.calls.append(tasks.shown(task, event))
+            self._notifier.calls.append(tasks.shown(task, event, limits))
         self._take(event)
 
     async def _have_run(self, task: Task) -> None:

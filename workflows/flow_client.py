@@ -15,6 +15,7 @@ from router.contracts import activities
 from router.contracts.conversation import News
 from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
 from router.domain import commands
+from router.domain.messages import Reply
 from router.flow.engine import events
 from router.flow.view import FlowView
 from router.understanding.route_reasons import WHICH_TO_RESUME
@@ -47,6 +48,15 @@ def event_of(command: commands.Command, active: FlowView, message: TurnContext) 
     if type(command) in plain:
         return plain[type(command)]
     raise TypeError(f"{command.type} isn't told to a flow")
+
+
+def _before_question(
+    replies: list[Reply], active: FlowView | None, said: list[Reply]
+) -> list[Reply]:
+    """The replies with this said before the active flow's question, which stays the last word."""
+    asked = active.replies if active else []
+    at = len(replies) - len(asked) if asked and replies[-len(asked) :] == asked else len(replies)
+    return [*replies[:at], *said, *replies[at:]]
 
 
 PATIENCE = timedelta(seconds=3)
@@ -87,8 +97,11 @@ class FlowClient:
     async def _start_later(self, flow: str, event: events.Began) -> None:
         outcome, message = self._outcome, self._message
         answer = await self._begin(flow, event)
+        outcome.tool_calls += answer.calls if answer else []
         if answer is None or not answer.view.asking:
-            outcome.replies += answer.replies if answer else [message.says(notices.FLOW_GONE)]
+            gone = message.says(notices.FLOW_GONE)
+            said: list[Reply] = list(answer.replies) if answer else [gone]
+            outcome.replies = _before_question(outcome.replies, outcome.state.active, said)
             return
         outcome.change(paused=[answer.view, *outcome.state.paused])
         outcome.replies.append(message.says(notices.later(answer.view.title)))

@@ -41,8 +41,12 @@ ANSWER_BYTES = 120_000
 """Answers carried into a new run, at most: with views and ids it stays under 256 KiB."""
 NEWS_OF = 50
 LINES = 12
-LINE_LENGTH = 800
-"""Of what was said, a model is told the last few lines, each cut at this many characters."""
+LINE_LENGTH, RESULT_OF_LINE = 4_000, 2_000
+"""Of what was said, a model is told the last few lines, each cut at so many characters; and of
+each call's result so much."""
+HISTORY_LENGTH = 9_000
+"""Characters of all of them: where there are more, the oldest are shortened first."""
+SHORT_LINE, SHORT_RESULT = 300, 120
 WAITING = 4
 RESULT_LENGTH = 6_000
 """Calls that a conversation waits for the front end to make, and characters of a result: as
@@ -71,18 +75,80 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
 
 
 def remembering(
-    state: ConversationState, said: str, answered: str, route: messages.Route
+    state: ConversationState, said: str, answered: str, routes: Sequence[messages.Route]
 ) -> ConversationState:
     """The state with one more exchange in what a model is told of the past."""
-    what = f"{route.kind} {route.target}" if route.target else route.kind
+    what = ", ".join(f"{r.kind} {r.target}" if r.target else r.kind for r in routes)
     gist = f"{' '.join(said.split())[:GIST_LENGTH]} ▸ {what}"
     lines = [
         *state.history,
-        messages.SpokenLine(role="user", text=said[:LINE_LENGTH]),
-        messages.SpokenLine(role="assistant", text=answered[:LINE_LENGTH]),
+        messages.SpokenLine(role="user", text=_cut(said, LINE_LENGTH)),
+        messages.SpokenLine(role="assistant", text=_cut(answered, LINE_LENGTH), calls=state.called),
     ]
     gists = [*state.gists, gist][-GISTS - LINES // 2 :]
-    return state.changed(history=lines[-LINES:], gists=gists)
+    return _gone_from(state, routes).changed(
+        history=shortened(lines[-LINES:]), gists=gists, called=[]
+    )
+
+
+def _gone_from(state: ConversationState, routes: Sequence[messages.Route]) -> ConversationState:
+    """The state without a skill that has answered, once something else was wished for."""
+    skill, wished = state.skill, {"flow", "skill", "tool", "cancel"}
+    targets = {route.target for route in routes if route.kind in wished}
+    if skill is None or not skill.answered or not targets or skill.name in targets:
+        return state
+    return state.changed(skill=None)
+
+
+def recalled(call: messages.ToolCallView, result: str) -> messages.RecalledCall:
+    """A call and what it came to, as it is remembered."""
+    about = {"id": call.id, "name": call.name, "arguments": call.arguments}
+    return messages.RecalledCall(**about, result=_cut(result, RESULT_OF_LINE))
+
+
+def shortened(lines: Sequence[messages.SpokenLine]) -> list[messages.SpokenLine]:
+    """The lines within `HISTORY_LENGTH`: results give way before words, the oldest first.
+
+    The last exchange stays whole, and a call stays with its result.
+    """
+    kept = list(lines)
+    for shorten in (_with_short_results, _with_short_words):
+        for place in range(len(kept) - 2):
+            if sum(len(line.told) for line in kept) <= HISTORY_LENGTH:
+                return kept
+            kept[place] = shorten(kept[place])
+    return kept
+
+
+def _with_short_results(line: messages.SpokenLine) -> messages.SpokenLine:
+    short = [
+        call.model_copy(update={"result": _cut(call.result, SHORT_RESULT)}) for call in line.calls
+    ]
+    return line.model_copy(update={"calls": short})
+
+
+def _with_short_words(line: messages.SpokenLine) -> messages.SpokenLine:
+    return line.model_copy(update={"text": _cut(line.text, SHORT_LINE)})
+
+
+def _cut(text: str, longest: int) -> str:
+    """Its beginning, and how long it was, where it is longer; what was cut once stays as it is."""
+    if len(text) <= longest or text.endswith(_LEFT_OUT):
+        return text[: longest + 40]
+    return f"{text[:longest]}… ({len(text)}{_LEFT_OUT}"
+
+
+_LEFT_OUT = " characters in all)"
+
+
+def in_play(state: ConversationState) -> list[str]:
+    """The capabilities that the last answer came from: what is said next may be about them."""
+    last = last_turn(state)
+    if last is None:
+        return []
+    routes = last.routes or [last.route]
+    named = [*(route.target for route in routes), *(call.name for call in last.tool_calls)]
+    return list(dict.fromkeys(name for name in named if name))
 
 
 def called_lately(state: ConversationState) -> frozenset[str]:
@@ -123,13 +189,19 @@ def put_away(state: ConversationState) -> ConversationState:
     return state.changed(skill=state.skill.changed(asking=False))
 
 
-def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill | None:
-    """What is left of a sub-agent that hasn't answered: it can go on from there."""
-    if outcome.memory is None:
-        return None
-    asks = outcome.ending == "asked"
-    known = OpenSkill(task=start.task, memory=outcome.memory, tools=start.tools)
-    return known.changed(question=outcome.text, asking=True) if asks else known
+def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill:
+    """What a sub-agent goes on from, whether it has answered, asked, or was stopped."""
+    about = {"task": start.task, "memory": outcome.memory, "tools": start.tools}
+    known = OpenSkill(**about, inner=outcome.inner)
+    if outcome.ending == "asked":
+        return known.changed(question=outcome.text, card=outcome.card, asking=True)
+    return known.changed(answered=outcome.ending == "answered")
+
+
+def plan_shown(state: ConversationState) -> str:
+    """The name of the question by which a sub-agent shows its plan; empty where none does."""
+    card = state.skill.plan_shown if state.skill else None
+    return card.question or "" if card else ""
 
 
 def bounded(state: ConversationState) -> ConversationState:
@@ -196,7 +268,7 @@ def no_longer_at_work(state: ConversationState, run: str) -> ConversationState:
 
 def status(state: ConversationState, running: list[str]) -> ConversationStatus:
     """Where the conversation stands, for people."""
-    asked, talked_of = state.active.replies if state.active else [], state.active or state.at_work
+    asked, talked_of = _shown_last(state), state.active or state.at_work
     confirmation = next((r for r in asked if isinstance(r, messages.ConfirmReply)), None)
     skill = state.skill
     return ConversationStatus(
@@ -205,17 +277,21 @@ def status(state: ConversationState, running: list[str]) -> ConversationStatus:
         active_flow=talked_of.summary if talked_of else None,
         paused_flows=[PausedFlow(id=p.id, name=p.flow, state=p.state) for p in state.paused],
         pending_confirmation=confirmation.model_dump(mode="json") if confirmation else None,
-        asked=messages.question_in(_shown_last(state)),
-        active_skill=skill
-        and ActiveSkill(name=skill.name, title=skill.task.skill.title, asking=skill.asking),
+        asked=messages.question_in(asked),
+        active_skill=None
+        if skill is None or skill.answered
+        else ActiveSkill(name=skill.name, title=skill.task.skill.title, asking=skill.asking),
         waiting_calls={call.id: call.tool for call in state.waiting if not call.heard},
         usage=state.usage,
     )
 
 
 def _shown_last(state: ConversationState) -> list[messages.Reply]:
+    if state.active is not None:
+        return state.active.replies  # what is offered beside it isn't the last word
     if not state.offered:
-        return state.active.replies if state.active else []
+        card = state.skill.plan_shown if state.skill else None
+        return [card] if card else []
     named = messages.offer_question(state.offered)
     shown = last_turn(state)
     return [r for r in shown.replies if getattr(r, "question", None) == named] if shown else []

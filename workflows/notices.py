@@ -1,5 +1,7 @@
 """What a conversation says by itself, in both languages: how it goes, never what it is about."""
 
+from collections.abc import Sequence
+
 from router.domain.locale import Localised
 
 NOTHING_SAID = Localised(
@@ -47,6 +49,22 @@ ANSWERED_ABOVE = Localised(zh="这句已经算进上一条回复里了。", en="
 def heard_at_work(skill: str) -> Localised:
     """Why a message has no answer of its own."""
     return Localised(zh=f"{skill} 边办边听到了", en=f"{skill} heard it while at work")
+
+
+def under_way(names: Sequence[str]) -> Localised:
+    """What a model is told of the part of a message that rules took."""
+    return Localised(
+        zh=f"{'、'.join(names)}：已经在办了。",
+        en=f"{', '.join(names)}: that is being done already.",
+    )
+
+
+def not_decided(words: str) -> Localised:
+    """One of several wishes got lost, and the others didn't."""
+    return Localised(
+        zh=f"“{words}”这一件刚才没能看，请再单独说一次。",
+        en=f"“{words}” couldn't be looked at just now; please say it once more by itself.",
+    )
 
 
 def at_work(title: Localised) -> Localised:

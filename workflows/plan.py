@@ -9,22 +9,21 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
+from temporalio.exceptions import is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.payload import ActivityStub
 from router.contracts.skill_run import Ending, SkillStart
 from router.domain.messages import Usage
-from router.routing.planner import Planned, Reflected, complained
+from router.routing.planner import NOT_ACCEPTED, Planned, Reflected, complained
 from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import FOUND_BEFORE
 from router.skill import loop
 from router.skill import plan as plans
 from router.skill.plan import StepBrief
-from workflows.activity import ends_turn, perform
-from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
+from workflows.activity import perform
+from workflows.sub_agent import AgentEnded, Others, Question, SkillAgent, SubAgent
 from workflows.tool_calls import bounded
 
 INTERRUPTED = "not finished, since the employee said something meanwhile"
@@ -51,12 +50,30 @@ class StepExecution:
         return None if error and is_cancelled_exception(error) else self.task.result()
 
 
-class StepExecutor:
-    """Has the steps of a run worked on, side by side, to their next boundary when `interrupted`."""
+@dataclass(frozen=True)
+class AgentBefore:
+    """What a run had done before a step of its plan, and whether it has read others' words."""
 
-    def __init__(self, start: SkillStart, ends: datetime, interrupted: Callable[[], bool]) -> None:
+    progress: loop.LoopProgress
+    exposed: bool
+
+
+class StepExecutor:
+    """Has the steps of a run worked on, side by side, to their next boundary when `interrupted`.
+
+    What the run has `paid` for before them is no longer there for them to spend.
+    """
+
+    def __init__(
+        self,
+        start: SkillStart,
+        ends: datetime,
+        interrupted: Callable[[], bool],
+        paid: Callable[[], Usage],
+    ) -> None:
         self._start = start
-        self._ends = ends - timedelta(seconds=loop.LAST_SECONDS)
+        self._paid = paid
+        self._ends = ends
         self._interrupted = interrupted
         self._runs: dict[str, StepExecution] = {}
 
@@ -74,13 +91,15 @@ class StepExecutor:
         return sum((run.share for run in self._runs.values()), loop.Share())
 
     def begin(
-        self, part: StepBrief, share: loop.Share, progress: loop.LoopProgress, *, exposed: bool
+        self, plan: plans.Plan, step: plans.PlanStep, share: loop.Share, before: AgentBefore
     ) -> None:
         """Have the step worked on, with its share of what the whole run has left."""
-        spent = sum((run.agent.progress.usage for run in self._runs.values()), progress.usage)
-        start = self._start_of(part, share, progress.steps, spent)
-        agent = SubAgent(start.changed(memory=AgentMemory(exposed=exposed)), self._ends)
-        task = asyncio.create_task(self._worked(agent))
+        part, progress = plan.part(step), before.progress
+        start = self._start_of(part, share, progress)
+        ends = self._ends - timedelta(seconds=progress.kept_seconds)
+        memory = AgentMemory(exposed=before.exposed)
+        agent = SubAgent(start.changed(memory=memory), ends, lambda: self._beside(part.id))
+        task = asyncio.create_task(self._told(agent, plan, step))
         self._runs[part.id] = StepExecution(part, agent, share, progress.steps, task)
 
     async def next(self) -> list[StepExecution]:
@@ -97,18 +116,47 @@ class StepExecutor:
         await asyncio.gather(*(run.task for run in stopped), return_exceptions=True)
         return stopped
 
-    def _start_of(self, part: StepBrief, share: loop.Share, began: int, spent: Usage) -> SkillStart:
+    def _beside(self, part: str) -> Others:
+        """What is under way beside this step, and what that and those before have spent."""
+        under_way = [run.part.id for run in self._runs.values()]
+        others = (run.agent for run in self._runs.values() if run.part.id != part)
+        spent = sum((agent.progress.usage for agent in others), self._paid())
+        return Others(len(under_way) - 1, under_way.index(part), spent)
+
+    def _start_of(
+        self, part: StepBrief, share: loop.Share, progress: loop.LoopProgress
+    ) -> SkillStart:
         """What the step's sub-agent begins with; steps count on: no two tries have the same."""
-        task, account = self._start.task, self._start.account
-        bounds = {"max_turns": began + share.turns, "token_budget": share.tokens}
+        task = self._start.task
+        turns = progress.steps + share.turns
+        # What a step comes to is looked at by the plan's own reflection.
+        bounds = {"max_turns": turns, "token_budget": share.tokens, "reflect": False}
         skill = task.skill.model_copy(update=bounds)
         return self._start.changed(
             task=task.model_copy(update={"skill": skill, "part": part, "history": []}),
-            account=account.changed(spent=account.spent + spent),
-            progress=loop.LoopProgress(steps=began),
+            progress=loop.LoopProgress(steps=progress.steps, pace=progress.pace),
             calls=[],
             heard=[],
         )
+
+    async def _told(
+        self, agent: SubAgent, plan: plans.Plan, step: plans.PlanStep
+    ) -> plans.StepResult:
+        """What the step comes to, told to whoever watches when it begins and when it has ended."""
+        begins = activities.NoteStep(
+            account=self._start.account,
+            attempt=f"{workflow.info().workflow_id[-4:]}.{step.id}.{agent.progress.steps}",
+            skill=self._start.task.skill.name,
+            id=step.id,
+            title=loop.one_line(step.task),
+            number=plan.steps.index(step) + 1,
+            steps=len(plan.steps),
+        )
+        await perform(activities.NOTE_STEP, begins, summary=f"{step.id} begins")
+        result = await self._worked(agent)
+        ended = begins.changed(fate=result.fate)
+        await perform(activities.NOTE_STEP, ended, summary=f"{step.id}: {result.fate}")
+        return result
 
     async def _worked(self, agent: SubAgent) -> plans.StepResult:
         while (ended := await agent.step()) is None:
@@ -121,9 +169,6 @@ AT_ONCE = 3
 """Steps that are under way at the same time."""
 SPOKE = "The employee has answered, or said something new."
 
-Question = TypeVar("Question", activities.Draw, activities.Reflect)
-Answer = TypeVar("Answer", Planned, Reflected)
-
 
 class PlanAgent(SkillAgent):
     """The work of one run by a plan; where none could be made, `unplanned` says why."""
@@ -132,7 +177,7 @@ class PlanAgent(SkillAgent):
         super().__init__(start, ends)
         self.unplanned = ""
         self._corrected: AgentMemory | None = None
-        self._runs = StepExecutor(start, ends, lambda: self.is_steered)
+        self._runs = StepExecutor(start, ends, lambda: self.is_steered, lambda: self.progress.usage)
         if start.ends is None and start.memory.plan is not None:
             self._go_on_with(start.memory.plan.resuming(SPOKE))
 
@@ -160,7 +205,7 @@ class PlanAgent(SkillAgent):
         """Why nothing but an answer can follow: a step needs time and turns, a question a turn."""
         skill, progress, plan = self._start.task.skill, self.progress, self.memory.plan
         judging = plan is not None and not plan.revising and not to_do
-        seconds = self._seconds_left - (0 if judging else loop.LAST_SECONDS)
+        seconds = self._seconds_left - (0 if judging else progress.kept_seconds)
         question = loop.Share(turns=0 if to_do else 1)
         room = loop.left(skill, progress, question)
         return loop.why_last(skill, progress, seconds) or loop.why_no_room(room)
@@ -176,16 +221,14 @@ class PlanAgent(SkillAgent):
         self.memory = self.memory.model_copy(update={"plan": plan})
 
     async def _draw(self) -> AgentEnded | None:
-        planned = await self._asked(activities.PLAN, self._question(activities.Draw))
+        question = self._question(activities.Draw, last=False)
+        planned = await self._asked(activities.PLAN, question)
         if planned is None or self._steered:
             return None
         if planned.spent:
             return self._stopped("budget", planned.spent)
-        if planned.complaint is not None:
-            if self._corrected is not None:
-                self._go_without(planned.complaint)
-            else:
-                self._corrected = complained(self.memory, planned.said, planned.complaint)
+        if planned.unaffordable or planned.complaint is not None:
+            self._without_steps(planned)
             return None
         self._corrected = None
         if planned.hands_back:
@@ -193,8 +236,26 @@ class PlanAgent(SkillAgent):
             return AgentEnded("", "handed_back")
         if planned.text is not None:
             return AgentEnded(planned.text, "answered")
-        self._go_on_with((self.memory.plan or plans.Plan()).revised(planned.steps))
-        return None
+        plan = (self.memory.plan or plans.Plan()).revised(planned.steps)
+        self._go_on_with(plan)
+        shown = self._start.task.skill.confirm_plan and not plan.agreed
+        return self._proposed(plan, planned) if shown else None
+
+    def _proposed(self, plan: plans.Plan, planned: Planned) -> AgentEnded:
+        """The end, with the plan to be agreed to: what the employee says is what it comes to."""
+        card = plans.card(plan, self._start.locale)
+        self.memory = self.memory.saying(planned.said)
+        self._go_on_with(plan.proposing())
+        return AgentEnded(card.text, "asked", card=card)
+
+    def _without_steps(self, planned: Planned) -> None:
+        """Have what is no plan mended once."""
+        if planned.complaint is None:
+            self._go_without("no budget pays for one")
+        elif self._corrected is not None:
+            self._go_without(planned.complaint)
+        else:
+            self._corrected = complained(self.memory, planned.said, planned.complaint)
 
     def _go_without(self, why: str) -> None:
         """Leave the rest to a run without a plan, which is told what is known."""
@@ -202,7 +263,7 @@ class PlanAgent(SkillAgent):
         plan = self.memory.plan or plans.Plan()
         self._go_on_with(None)
         if found := [f"- {s.task}: {plan.done[s.id]}" for s in plan.steps if s.id in plan.done]:
-            self.memory = self.memory.hearing("\n".join(["Found out before:", *found]))
+            self.memory = self.memory.hearing("\n".join([FOUND_BEFORE, *found]))
         self.progress = self.progress.model_copy(update={"errors": 0})
 
     async def _work(self, plan: plans.Plan) -> None:
@@ -222,8 +283,8 @@ class PlanAgent(SkillAgent):
             mine = loop.share(room, plan.open - len(self._runs))
             if mine is None:
                 break
-            exposed = self.memory.exposed
-            self._runs.begin(plan.part(step), mine, self.progress, exposed=exposed)
+            before = AgentBefore(self.progress, self.memory.exposed)
+            self._runs.begin(plan, step, mine, before)
         return len(self._runs) > 0
 
     def _taken_in(self, plan: plans.Plan, runs: Sequence[StepExecution]) -> plans.Plan:
@@ -231,7 +292,8 @@ class PlanAgent(SkillAgent):
         for run in runs:
             done = run.agent.progress
             self.calls = bounded([*self.calls, *run.agent.calls])
-            self.progress = self.progress.beside(done.steps - run.began, done.usage)
+            spent = self.progress.beside(done.steps - run.began, done.usage)
+            self.progress = spent.timed(done.pace)
             self.memory = self.memory.being_exposed(run.agent.memory.exposed)
         for run in runs:
             if (result := run.result) is not None:
@@ -240,7 +302,7 @@ class PlanAgent(SkillAgent):
         return plan
 
     async def _reflect(self, *, last: bool) -> AgentEnded | None:
-        question = self._question(activities.Reflect).changed(last=last)
+        question = self._question(activities.Reflect, last=last)
         reflected = await self._asked(activities.REFLECT, question)
         if reflected is None or self._steered:
             return None  # it judged what has changed meanwhile
@@ -251,6 +313,12 @@ class PlanAgent(SkillAgent):
             self._corrected = complained(memory, reflected.said, reflected.complaint)
             return None
         self._corrected = None
+        skill, said = self._start.task.skill, reflected.said
+        last = last or reflected.last
+        if reflected.plainly and not last and loop.is_sent_back(skill, self.progress):
+            self.progress = self.progress.sending_back(said.text)
+            self._corrected = complained(self.memory, said, NOT_ACCEPTED)
+            return None
         if reflected.text is not None or reflected.verdict is None:
             return AgentEnded(reflected.text or "", "answered")
         return self._heeded(reflected.verdict, reflected)
@@ -259,6 +327,7 @@ class PlanAgent(SkillAgent):
         plan = self.memory.plan or plans.Plan()
         match verdict:
             case plans.Accept():
+                self._go_on_with(plan.concluded())
                 return AgentEnded(verdict.result, "answered")
             case plans.Ask():
                 self.memory = self.memory.saying(reflected.said)
@@ -269,34 +338,13 @@ class PlanAgent(SkillAgent):
                 self._go_on_with(plan.replanning(verdict))
         return None
 
-    def _question(self, kind: type[Question]) -> Question:
-        return kind(
-            task=self._start.task,
-            memory=self._corrected or self.memory,
-            step=self.progress.steps + 1,
-            locale=self._start.locale,
-            account=self._start.account_after(self.progress, self._seconds_left),
-        )
-
-    async def _asked(
-        self, stub: ActivityStub[Question, Answer], question: Question
-    ) -> Answer | None:
-        number = self.progress.steps + 1
-        try:
-            answer = await perform(stub, question, summary=f"step {number}: {stub.name}")
-        except ActivityError as failure:
-            if ends_turn(failure):
-                raise
-            workflow.logger.warning("%s at step %s failed: %s", stub.name, number, failure.cause)
-            self.progress = self.progress.after(Usage(), fruitless=True)
-            return None
-        fruitless = answer.complaint is not None
-        self.progress = self.progress.after(answer.usage, fruitless=fruitless)
-        return answer
+    def _question(self, kind: type[Question], *, last: bool) -> Question:
+        question = super()._question(kind, last=last)
+        return question.changed(memory=self._corrected or self.memory)
 
     def _stopped(self, why: loop.Stop, said: str = "") -> AgentEnded:
-        plan, locale = self.memory.plan, self._start.locale
+        plan, locale, draft = self.memory.plan, self._start.locale, self.progress.draft
         said = said or loop.STOPPED[why].within(locale)
-        if plan is not None:
+        if plan is not None and not draft:
             return AgentEnded(plans.reached(said, plan, locale), why)
-        return AgentEnded(loop.stopped(said, self.found, locale), why)
+        return AgentEnded(loop.stopped(said, self.found, locale, draft), why)

@@ -16,11 +16,10 @@ from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exce
 from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.conversation import ConversationState
-from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
-from router.contracts.start_options import TASK_TIMEOUT
+from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, ToolCallView
-from workflows.activity import fresh_id
+from workflows.delegation import begun
 from workflows.plan import PlanAgent
 from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
 
@@ -46,15 +45,8 @@ class SkillRuns:
     async def run(self, start: SkillStart, locale: Locale) -> SkillOutcome:
         """What the sub-agent comes to; raises `ChildWorkflowError` where it fails."""
         skill = start.task.skill
-        id_ = workflow_id(skill.name, start.account.caller.tenant, fresh_id())
-        handle: ChildWorkflowHandle[Any, Any] = await workflow.start_child_workflow(
-            WORKFLOW,
-            start,
-            id=id_,
-            result_type=SkillOutcome,
-            task_timeout=TASK_TIMEOUT,
-            static_summary=skill.title.within(locale),
-        )
+        handle = await begun(start, locale)
+        id_ = handle.id
         self.at_work[id_] = handle
         try:
             outcome: SkillOutcome = await handle
@@ -124,13 +116,17 @@ class SkillWorkflow:
                 raise
             ended = AgentEnded("", "cancelled")
         agent = self._agent
+        memory = agent.memory.telling(ended.text)
         return SkillOutcome(
             text=ended.text,
             ending=ended.ending,
             calls=agent.calls,
             usage=agent.progress.usage,
-            memory=None if ended.ending == "answered" else agent.memory,
+            memory=memory,
             flow=ended.flow,
+            card=ended.card,
+            inner=agent.inner,
+            steps=agent.progress.steps,
             heard=agent.heard,
         )
 
@@ -156,4 +152,5 @@ class SkillWorkflow:
             calls=agent.calls,
             heard=agent.heard,
             ends=self._ends,
+            inner=agent.inner,
         )

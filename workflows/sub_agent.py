@@ -7,37 +7,62 @@ last that finished, and none is paid for twice.
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from typing import TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import ToolFinding
+from router.contracts.conversation import OpenSkill
 from router.contracts.flow import CallLimits
+from router.contracts.payload import ActivityStub
 from router.contracts.skill_run import Ending, SkillStart, Steer
 from router.domain.commands import StartFlow
-from router.domain.messages import ToolCallView, Usage
+from router.domain.messages import ConfirmReply, SpokenLine, ToolCallView, Usage
 from router.flow.prompts.values import readable
 from router.llm.types import FunctionCall
 from router.routing import skill_context, skill_memory
+from router.routing.planner import Planned, Reflected
+from router.routing.prompts import material
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import Thought
-from router.skill.loop import MOST_REPEATS, STOPPED, Stop, stopped, why_last, why_stop
+from router.routing.skill_step import NOT_DONE, NOT_GIVEN, HandedPart, Thought, answers
+from router.skill.loop import (
+    MOST_REPEATS,
+    STOPPED,
+    Stop,
+    handed,
+    is_reflected_on,
+    is_sent_back,
+    stopped,
+    why_last,
+    why_stop,
+)
+from router.skill.plan import Accept, GoOn
 from workflows.activity import ends_turn, perform
-from workflows.tool_calls import Caller, bounded, call_tool, shown, told, worded
+from workflows.delegation import BROKE_OFF, NO_ROOM, part_of, steered
+from workflows.delegation import told as told_of
+from workflows.tool_calls import Caller, bounded, call_tool, completed, shown, told, worded
 
 
 async def fit(
-    start: SkillStart, memory: AgentMemory, account: activities.Account, step: int
+    start: SkillStart, memory: AgentMemory, account: activities.Account, step: int, *, last: bool
 ) -> tuple[AgentMemory, Usage]:
-    """The memory as this and later steps are sent it, and what making it fit has cost."""
+    """The memory as this and later steps are sent it, and what making it fit has cost.
+
+    A model tells in short what is gone from it, unless the `last` step needs what that costs.
+    """
     ephemeral = {name: limits.ephemeral for name, limits in start.tools.items()}
     fitted = skill_context.fitted(memory, ephemeral, start.context)
     if not fitted.gone:
         return fitted.memory, Usage()
+    if last:
+        plain = skill_memory.plain(memory.earlier, fitted.gone)
+        return fitted.memory.recalling(plain), Usage()
     given = activities.Condense(
         skill=start.task.skill.name,
         step=step,
@@ -56,10 +81,23 @@ async def fit(
     return fitted.memory.recalling(told.text), told.usage
 
 
+WAITING: frozenset[Ending] = frozenset({"asked", "left", "handed_back", "cancelled"})
+"""How one may end that isn't done with what it was handed."""
 AT_ONCE = 4
 """Calls of one answer that are under way at the same time."""
 SKIPPED = "skipped: the employee said something meanwhile"
+MISSES = NOT_GIVEN + ". Looked at once more, it misses this: {missing}"
+NOT_ASKED = "not asked: it is the same question for the third time"
 CUT_OFF = "stopped by the employee before it ended"
+
+
+@dataclass(frozen=True)
+class Others:
+    """What is worked on `beside` an agent, what that has `spent`, and how many began `before`."""
+
+    beside: int = 0
+    before: int = 0
+    spent: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True)
@@ -69,6 +107,11 @@ class AgentEnded:
     text: str
     ending: Ending
     flow: StartFlow | None = None
+    card: ConfirmReply | None = None
+
+
+Question = TypeVar("Question", activities.Draw, activities.Reflect)
+Answer = TypeVar("Answer", Planned, Reflected)
 
 
 class SkillAgent(ABC):
@@ -79,6 +122,7 @@ class SkillAgent(ABC):
         self.progress = start.progress
         self.calls: list[ToolCallView] = list(start.calls)
         self.heard: list[str] = list(start.heard)
+        self.inner = start.inner
         self._start = start
         self._ends = ends
         self._steered: list[Steer] = []
@@ -105,8 +149,48 @@ class SkillAgent(ABC):
     def _seconds_left(self) -> float:
         return (self._ends - workflow.now()).total_seconds()
 
+    @property
+    def _tokens_left(self) -> int:
+        return self._start.task.skill.token_budget - self.progress.usage.tokens
+
+    def _account(self, *, last: bool) -> activities.Account:
+        """On whose account a model is asked: only the `last` time with all that is left of it."""
+        kept = 0.0 if last else self.progress.kept_seconds
+        return self._start.account_after(self.progress, self._seconds_left - kept)
+
+    def _question(self, kind: type[Question], *, last: bool) -> Question:
+        return kind(
+            task=self._start.task,
+            memory=self.memory,
+            step=self.progress.steps + 1,
+            locale=self._start.locale,
+            account=self._account(last=last),
+            tokens=self._tokens_left,
+            last=last,
+        )
+
+    async def _asked(
+        self, stub: ActivityStub[Question, Answer], question: Question
+    ) -> Answer | None:
+        number, began = self.progress.steps + 1, workflow.now()
+        try:
+            answer = await perform(stub, question, summary=f"step {number}: {stub.name}")
+        except ActivityError as failure:
+            if ends_turn(failure):
+                raise
+            workflow.logger.warning("%s at step %s failed: %s", stub.name, number, failure.cause)
+            self.progress = self.progress.after(Usage(), fruitless=True)
+            return None
+        finally:
+            took = (workflow.now() - began).total_seconds()
+            self.progress = self.progress.timed(took)
+        fruitless = answer.complaint is not None
+        self.progress = self.progress.after(answer.usage, fruitless=fruitless)
+        return answer
+
     def _hear(self) -> bool:
         said, self._steered = self._steered, []
+        self.progress = self.progress.hearing() if said else self.progress
         for one in said:
             self.memory = self.memory.hearing(f"The employee says meanwhile: {one.text}")
             self.heard.append(one.message_id)
@@ -116,40 +200,54 @@ class SkillAgent(ABC):
 class SubAgent(SkillAgent):
     """A model in a loop with tools."""
 
-    def __init__(self, start: SkillStart, ends: datetime) -> None:
+    def __init__(
+        self, start: SkillStart, ends: datetime, others: Callable[[], Others] | None = None
+    ) -> None:
         super().__init__(start, ends)
         self._place = f"{start.task.part.id}." if start.task.part else ""
+        self._others = others or Others
 
     async def step(self) -> AgentEnded | None:
-        """One thought, and the calls that it asks for; None where others are to follow."""
+        """One thought, and the calls that it asks for; None where others are to follow.
+
+        Where a part is handed to another skill, that works on it first.
+        """
+        if self.inner is not None:
+            return await self._handed_over(self.inner)
         self._hear()
         skill = self._start.task.skill
         stop = why_stop(skill, self.progress, self._seconds_left)
         if stop is None:
             stop = why_last(skill, self.progress, self._seconds_left)
             thought = await self._think(last=stop is not None)
-            ended = await self._heeded(thought) if thought is not None else None
-            if thought is not None and thought.last:
-                stop = stop or "budget"
+            stop = stop or (thought.last if thought else None)
+            heeded = self._heeded(thought, last=stop is not None) if thought else None
+            ended = await heeded if heeded else None
             if ended is not None or stop is None:
                 return ended
         return self._stopped(stop)
 
     def _stopped(self, why: Stop, said: str = "") -> AgentEnded:
         locale = self._start.locale
-        return AgentEnded(stopped(said or STOPPED[why].within(locale), self.found, locale), why)
+        said = said or STOPPED[why].within(locale)
+        return AgentEnded(stopped(said, self.found, locale, self.progress.draft), why)
 
-    async def _think(self, *, last: bool) -> Thought | None:
+    async def _think(self, *, last: bool) -> activities.SkillThought | None:
         start, step = self._start, self.progress.steps + 1
-        self.memory, paid = await fit(start, self.memory, self._account, step)
+        account = self._account(last=last)
+        self.memory, paid = await fit(start, self.memory, account, step, last=last)
         self.progress = self.progress.with_cost(paid)
+        others, began = self._others(), workflow.now()
         think = activities.Think(
             task=start.task,
             memory=self.memory,
             locale=start.locale,
-            account=self._account,
+            account=self._account(last=last),
+            tokens=self._tokens_left,
             last=last,
             step=step,
+            beside=others.beside,
+            before=others.before,
         )
         try:
             thought = await perform(activities.THINK, think, summary=f"{self._place}step {step}")
@@ -161,40 +259,119 @@ class SubAgent(SkillAgent):
                 self.memory = skill_context.refused(self.memory)
             self.progress = self.progress.after(Usage(), fruitless=True)
             return None
+        finally:
+            took = (workflow.now() - began).total_seconds()
+            self.progress = self.progress.timed(took)
         fruitless = None if thought.said.calls else thought.complaint is not None
         self.progress = self.progress.after(thought.usage, fruitless=fruitless)
         if thought.measure is not None:
             self.memory = self.memory.measured(thought.measure)
         return thought
 
-    @property
-    def _account(self) -> activities.Account:
-        return self._start.account_after(self.progress, self._seconds_left)
+    def _account(self, *, last: bool) -> activities.Account:
+        account = super()._account(last=last)
+        return account.changed(spent=account.spent + self._others().spent)
 
-    async def _heeded(self, thought: Thought) -> AgentEnded | None:
+    async def _heeded(self, thought: activities.SkillThought, *, last: bool) -> AgentEnded | None:
         self.memory = self.memory.noting(thought.notes)
         if thought.spent:
             return self._stopped("budget", thought.spent)
         if thought.complaint is not None:
             self.memory = self.memory.hearing(thought.complaint)
             return None
-        if thought.text is None and thought.flow is None and not thought.hands_back:
+        if thought.is_step:
             return await self._act(thought)
         self.memory = self.memory.saying(thought.said, *thought.refused)
         if self._steered:
             return None  # it answered what has changed meanwhile
-        return self._ended(thought)
+        return (
+            await self._answered(thought, last=last)
+            if thought.text and not thought.asks
+            else self._ended(thought)
+        )
 
-    def _ended(self, thought: Thought) -> AgentEnded:
+    def _hands_over(self, part: HandedPart, tools: dict[str, CallLimits]) -> None:
+        task = self._start.task
+        chain = (*task.chain, task.skill.name)
+        # The request stays what the employee wants, in their words: what a model makes of it, which
+        # may have read anything, speaks for nobody.
+        heard = (SpokenLine(role="user", text=text) for text in answers(self.memory))
+        said = [*task.history, *heard]
+        given = {"skill": part.skill, "chain": chain, "summary": part.request, "history": said}
+        memory = AgentMemory(exposed=self.memory.exposed)
+        self.inner = OpenSkill(task=task.model_copy(update=given), memory=memory, tools=tools)
+
+    async def _handed_over(self, inner: OpenSkill) -> AgentEnded | None:
+        """The end, where the other skill asks or leaves; None where its part is over."""
+        room = handed(self._start.task.skill, self.progress)
+        if room is None:
+            self._taken_back(NO_ROOM)
+            return None
+        start = part_of(self._start, inner, room, self._account(last=False))
+        try:
+            outcome = await steered(start, self._all_said)
+        except ChildWorkflowError as failure:
+            if ends_turn(failure):
+                raise
+            workflow.logger.warning("%s, handed a part, failed: %s", inner.name, failure.cause)
+            self._taken_back(BROKE_OFF)
+            return None
+        self.calls = bounded([*self.calls, *outcome.calls])
+        self.heard += outcome.heard
+        self.progress = self.progress.beside(outcome.steps, outcome.usage)
+        self.memory = self.memory.being_exposed(outcome.memory.exposed)
+        if outcome.ending not in WAITING:
+            self._taken_back(told_of(outcome))
+            return None
+        self.inner = inner.changed(memory=outcome.memory, inner=outcome.inner)
+        return AgentEnded(outcome.text, outcome.ending, outcome.flow, outcome.card)
+
+    def _taken_back(self, result: str) -> None:
+        self.inner = None
+        self.memory = self.memory.hearing(result)
+
+    def _all_said(self) -> list[Steer]:
+        said, self._steered = self._steered, []
+        return said
+
+    async def _answered(self, thought: Thought, *, last: bool) -> AgentEnded | None:
+        """The end, where this is given as the answer."""
+        skill, text = self._start.task.skill, thought.text or ""
+        if last:
+            return AgentEnded(text, "answered")
+        if thought.plainly and is_sent_back(skill, self.progress):
+            self.progress = self.progress.sending_back(text)
+            self.memory = self.memory.hearing(NOT_DONE)
+            return None
+        if is_reflected_on(skill, self.progress, self._seconds_left):
+            return await self._reflected_on(text)
+        return AgentEnded(text, "answered")
+
+    async def _reflected_on(self, draft: str) -> AgentEnded | None:
+        """The end with this answer or a better one; None where it misses something."""
+        question = self._question(activities.Reflect, last=False).changed(draft=draft)
+        reflected = await self._asked(activities.REFLECT, question)
+        verdict = reflected.verdict if reflected else None
+        if self._steered:
+            return None  # it was judged without what has changed meanwhile
+        if isinstance(verdict, GoOn):
+            self.progress = self.progress.reworking(draft)
+            self.memory = self.memory.hearing(MISSES.format(missing=material(verdict.missing)))
+            return None
+        return AgentEnded(verdict.result if isinstance(verdict, Accept) else draft, "answered")
+
+    def _ended(self, thought: activities.SkillThought) -> AgentEnded | None:
+        if thought.hands_over is not None:
+            self._hands_over(thought.hands_over, thought.tools)
+            return None
         if thought.hands_back:
             return AgentEnded("", "handed_back")
         if thought.flow is not None:
             return AgentEnded("", "left", thought.flow)
         text = thought.text or ""
-        if not thought.asks:
-            return AgentEnded(text, "answered")
         self.memory = self.memory.asking(text)
         if self.memory.times_asked >= MOST_REPEATS:
+            self.memory = self.memory.hearing(NOT_ASKED)
             return self._stopped("repetition")
         return AgentEnded(text, "asked")
 
@@ -232,10 +409,9 @@ class SubAgent(SkillAgent):
         async with slots:
             if self._steered:
                 return None
-            start, by = self._start, self._start.account
-            spent, files = by.spent + self.progress.usage, start.task.skill.files
-            whose = (by.caller, by.conversation, by.message_id)
-            caller = Caller(*whose, start.tools, spent, start.locale, files)
+            start, by = self._start, self._account(last=False)
+            whose, files = (by.caller, by.conversation, by.message_id), start.task.skill.files
+            caller = Caller(*whose, start.tools, by.spent, start.locale, files, by.seconds)
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
     def _is_outward(self, call: FunctionCall) -> bool:
@@ -256,7 +432,8 @@ class SubAgent(SkillAgent):
         if found is None:
             self.calls.append(ToolCallView.skipped(id_, call.name, arguments))
             return SKIPPED if ended else CUT_OFF
-        self.calls.append(shown(id_, call.name, arguments, found))
+        given = completed(self._start.tools, call.name, arguments)
+        self.calls.append(shown(id_, call.name, given, found))
         self.progress = self.progress.with_cost(found.usage)
         return told(found)
 

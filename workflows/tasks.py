@@ -27,7 +27,7 @@ from router.flow.engine.parallel import branch_of
 from router.flow.engine.run import FailureKind, Run, Task
 from router.routing.tool_form import inquiry_of
 from workflows.activity import perform
-from workflows.tool_calls import made, why
+from workflows.tool_calls import made, tries, why
 
 
 async def looked_up(task: Task, run: Run) -> LookedUp:
@@ -43,7 +43,7 @@ async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Cal
     """What the tool came to; raises `ActivityError` where it fails for good."""
     call = activities.ToolCall(
         tool=task.name,
-        arguments=task.arguments,
+        arguments=limits.defaults | task.arguments,
         caller=run.requester,
         locale=run.locale,
         key=task.key,
@@ -62,7 +62,8 @@ async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Cal
         maximum_attempts=limits.attempts,
     )
     answer = await made(call, limits, retry, f"{task.kind} in {run.state}")
-    return Called(task=task.id, value=answer.value, lasts=limits.writes)
+    lasts, attempts = limits.writes, answer.attempts
+    return Called(task=task.id, value=answer.value, lasts=lasts, attempts=attempts)
 
 
 def came_to_nothing(
@@ -82,7 +83,14 @@ def came_to_nothing(
         said = UNHEARD_OF.within(run.locale).format(tool=task.name)
     offered = error.offered if isinstance(error, errors.SeveralFit) else None
     final = isinstance(error, errors.SetAside)
-    return Failed(task=task.id, error=said, kind=kind, offered=offered, final=final)
+    return Failed(
+        task=task.id,
+        error=said,
+        attempts=tries(failure, limits),
+        kind=kind,
+        offered=offered,
+        final=final,
+    )
 
 
 def _kind(task: Task, failure: ActivityError, limits: CallLimits) -> FailureKind:
@@ -107,14 +115,19 @@ def status(event: AskedBack | Failed) -> ToolStatus:
     return "unknown" if event.kind == "unknown" else "failed"
 
 
-def shown(task: Task, event: LookedUp | Called | Failed | AskedBack) -> ToolCallView:
+def shown(
+    task: Task, event: LookedUp | Called | Failed | AskedBack, limits: CallLimits
+) -> ToolCallView:
     """The call as the turn shows it during which it came back."""
-    about = (task.id, task.name, task.arguments)
+    about = (task.id, task.name, limits.defaults | task.arguments)
     if isinstance(event, AskedBack):
         return ToolCallView.skipped(*about)
     if isinstance(event, Failed):
-        return ToolCallView.failed(*about, event.error, unknown=event.kind == "unknown")
-    return ToolCallView.of(*about, event.value)
+        view = ToolCallView.failed(*about, event.error, unknown=event.kind == "unknown")
+    else:
+        view = ToolCallView.of(*about, event.value)
+    attempts = 1 if isinstance(event, LookedUp) else event.attempts
+    return view.model_copy(update={"attempts": attempts})
 
 
 LARGEST = 128 * 1024

@@ -3,16 +3,18 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, RetryState, TimeoutType
+from temporalio.exceptions import TimeoutError as TimedOut
 
 from router.contracts.activities import LookupAnswer, ToolCall, ToolFinding
-from router.contracts.failures import from_failure
+from router.contracts.failures import attempts_in, from_failure
 from router.contracts.flow import CallLimits
-from router.domain.errors import AnswersNeeded
+from router.domain.errors import AnswersNeeded, ArgumentsToolError
 from router.domain.file_types import SkillFile
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ToolCallView, Usage
@@ -31,6 +33,12 @@ CALLS_SHOWN = 100
 CALLS_BYTES = 60_000
 """Of those that are shown: the older ones are without arguments and results beyond that."""
 
+SOONEST = 1.0
+"""Seconds that a call has at least, however little is left."""
+
+OUT_OF_TIME = Localised(
+    zh="剩下的时间不够，没有等到结果", en="there was no time left to wait for what it finds"
+)
 UNHEARD_OF = Localised(zh="意外中断，没有了下文", en="it broke off, and was never heard of again")
 
 
@@ -45,15 +53,24 @@ class Caller:
     spent: Usage = field(default_factory=Usage)
     locale: Locale = "en"
     skill_files: tuple[SkillFile, ...] = ()
+    seconds: float | None = None
+    """For a call with all its tries; None is for as long as these take."""
 
 
-async def made(call: ToolCall, limits: CallLimits, retry: RetryPolicy, say: str) -> LookupAnswer:
+async def made(
+    call: ToolCall,
+    limits: CallLimits,
+    retry: RetryPolicy,
+    say: str,
+    within: timedelta | None = None,
+) -> LookupAnswer:
     """What the call came to; raises `ActivityError` where it fails for good."""
     answer: LookupAnswer = await workflow.execute_activity(
         call.tool,
         call,
         result_type=LookupAnswer,
         start_to_close_timeout=limits.timeout,
+        schedule_to_close_timeout=within,
         heartbeat_timeout=limits.heartbeat,
         retry_policy=retry,
         summary=say,
@@ -66,7 +83,7 @@ async def call_tool(caller: Caller, id_: str, tool: str, arguments: Arguments) -
     limits = caller.limits.get(tool, CallLimits())
     call = ToolCall(
         tool=tool,
-        arguments=arguments,
+        arguments=completed(caller.limits, tool, arguments),
         caller=caller.person,
         locale=caller.locale,
         conversation=caller.conversation,
@@ -76,19 +93,46 @@ async def call_tool(caller: Caller, id_: str, tool: str, arguments: Arguments) -
         skill_files=caller.skill_files if tool in OF_FOLDER else (),
         now=workflow.now(),
     )
+    retry = RetryPolicy(maximum_attempts=limits.attempts)
+    within = None if caller.seconds is None else timedelta(seconds=max(SOONEST, caller.seconds))
     try:
-        answer = await made(call, limits, RetryPolicy(maximum_attempts=limits.attempts), tool)
+        answer = await made(call, limits, retry, tool, within)
     except ActivityError as failure:
         if ends_turn(failure):
             raise
-        asks_back = isinstance(from_failure(failure), AnswersNeeded)
-        return ToolFinding(tool=tool, error=why(failure, caller.locale), asks_back=asks_back)
-    return ToolFinding(tool=tool, result=answer.value, usage=answer.usage)
+        error = from_failure(failure)
+        return ToolFinding(
+            tool=tool,
+            error=why(failure, caller.locale),
+            attempts=tries(failure, limits),
+            asks_back=isinstance(error, AnswersNeeded),
+            mendable=isinstance(error, ArgumentsToolError),
+        )
+    attempts = answer.attempts
+    return ToolFinding(tool=tool, result=answer.value, usage=answer.usage, attempts=attempts)
+
+
+def completed(limits: Limits, tool: str, arguments: Arguments) -> Arguments:
+    """The arguments with the defaults of those that aren't given."""
+    known = limits.get(tool)
+    return known.defaults | arguments if known else arguments
+
+
+def tries(failure: ActivityError, limits: CallLimits) -> int:
+    """How often the call was tried that failed for good."""
+    said = attempts_in(failure)
+    if said is not None:
+        return said
+    # Nobody lived to say it: it ran out of time, and of tries where it was given all that it has.
+    spent = failure.retry_state is RetryState.MAXIMUM_ATTEMPTS_REACHED
+    return max(1, limits.attempts) if spent else 1
 
 
 def why(failure: ActivityError, locale: Locale) -> str:
     """Why a call failed for good; what isn't an error of the house is for its engineers alone."""
-    error = from_failure(failure)
+    error, cause = from_failure(failure), failure.cause
+    if isinstance(cause, TimedOut) and cause.type is TimeoutType.SCHEDULE_TO_CLOSE:
+        return OUT_OF_TIME.within(locale)
     return (UNHEARD_OF if error is None else error.said).within(locale)
 
 
@@ -102,8 +146,10 @@ def shown(id_: str, tool: str, arguments: Arguments, found: ToolFinding) -> Tool
     if found.asks_back:
         return ToolCallView.skipped(id_, tool, arguments)
     if found.error is not None:
-        return ToolCallView.failed(id_, tool, arguments, found.error, unknown=False)
-    return ToolCallView.of(id_, tool, arguments, found.result)
+        view = ToolCallView.failed(id_, tool, arguments, found.error, unknown=False)
+    else:
+        view = ToolCallView.of(id_, tool, arguments, found.result)
+    return view.model_copy(update={"attempts": found.attempts})
 
 
 def cost(found: Iterable[ToolFinding]) -> Usage:

@@ -5,21 +5,31 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from temporalio import workflow
-from temporalio.exceptions import is_cancelled_exception
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import Account, RoutingDecision
 from router.contracts.conversation import ConversationState, News, Submission
 from router.contracts.failures import from_failure
 from router.domain import commands
+from router.domain.commands import in_order
 from router.domain.errors import SetAside
 from router.domain.locale import Locale, Localised
-from router.domain.messages import FlowSummary, Reply, Route, TextReply, ToolCallView, Turn, Usage
+from router.domain.messages import (
+    FlowSummary,
+    Reply,
+    Route,
+    SpokenLine,
+    TextReply,
+    ToolCallView,
+    Turn,
+    Usage,
+)
 from router.domain.principals import Principal
 from router.flow.paused import Situation, known_in_short
 from router.flow.view import FlowView
 from workflows import memory, notices
-from workflows.activity import perform
+from workflows.activity import ends_turn, perform
 
 
 @dataclass(frozen=True)
@@ -176,17 +186,46 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
     said, known = message.submission.message, situation(message, state)
     given = activities.Understand(message=said, situation=known, caller=message.caller)
     reading = await perform(activities.UNDERSTAND, given)
-    if reading.route is not None:
-        decided = RoutingDecision(route=reading.route, commands=reading.commands)
-        return decided.changed(tools=reading.tools, plainly=reading.plainly)
-    undecided = activities.Decide(
-        message=said,
-        situation=known,
-        account=message.account(Usage()),
+    undecided = question(message, state, Usage())
+    if reading.route is None:
+        return await perform(activities.DECIDE, undecided)
+    decided = RoutingDecision.of(reading)
+    return await _with_rest(decided, reading.rest, undecided) if reading.rest else decided
+
+
+def question(message: TurnContext, state: ConversationState, spent: Usage) -> activities.Decide:
+    """What is put to whoever decides about the message, in a turn that has spent so much."""
+    return activities.Decide(
+        message=message.submission.message,
+        situation=situation(message, state),
+        account=message.account(spent),
         history=state.history,
         earlier=memory.earlier(state),
     )
-    return await perform(activities.DECIDE, undecided)
+
+
+async def _with_rest(
+    decided: RoutingDecision, words: str, whole: activities.Decide
+) -> RoutingDecision:
+    """What rules took of a message, and what is decided of the words that are left of it."""
+    routes = [decided.route, *decided.others]
+    under_way = notices.under_way([route.target or route.kind for route in routes])
+    told = [
+        SpokenLine(role="user", text=whole.message.text or ""),
+        SpokenLine(role="assistant", text=under_way.within(whole.situation.locale)),
+    ]
+    message = whole.message.model_copy(update={"text": words})
+    rest = whole.changed(message=message, beside=True, history=[*whole.history, *told])
+    try:
+        return decided.with_rest(await perform(activities.DECIDE, rest), rest)
+    except ActivityError as error:
+        if ends_turn(error):
+            raise
+        workflow.logger.exception("nothing was decided of the rest")
+        text = notices.not_decided(words).within(whole.situation.locale)
+        return decided.changed(
+            commands=in_order([*decided.commands, commands.ReplyText(text=text)])
+        )
 
 
 def situation(message: TurnContext, state: ConversationState) -> Situation:
@@ -201,6 +240,9 @@ def situation(message: TurnContext, state: ConversationState) -> Situation:
         at_work=state.at_work,
         handed_in=state.handed_in,
         skill=state.skill.name if state.skill and state.skill.asking else "",
+        plan=memory.plan_shown(state),
+        answered=state.skill.name if state.skill and state.skill.answered else "",
+        in_play=memory.in_play(state),
         offered=state.offered,
         offered_for=state.offered_for,
     )

@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol, Self, cast
 
@@ -95,6 +95,8 @@ class Services:
     index: CapabilityIndex
     page_token: str | None = None
     """What a browser has to show once, under `dev`; None: nothing."""
+    models: Callable[[], Mapping[str, str]] = dict
+    """How the circuit breaker of each model stands in this process, where it asks any."""
 
     @property
     def fairness(self) -> Fairness:

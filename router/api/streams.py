@@ -188,7 +188,7 @@ LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 async def turn_events(request: Request, message: MessageInProgress) -> AsyncGenerator[bytes]:
     """What the sender of a message hears of it, raising before that as `Turns.submit` does.
 
-    Events, in this order: `message`, then `thinking`, `text_delta`, `tool_started` and
+    Events, in this order: `message`, then `thinking`, `plan`, `text_delta`, `tool_started` and
     `tool_finished` as they come, then `route`, `flow`, `reply` and last `turn`; or last `error`,
     with the problem that a plain answer would have had for its body.
     """

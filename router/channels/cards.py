@@ -125,9 +125,12 @@ def answers(reply: Reply, said: Statement) -> Iterator[CardButton]:
             chosen = ChooseAction(type="choose", value=option.value, question=reply.question)
             yield CardButton(option.label, pressing(chosen))
     elif isinstance(reply, ConfirmReply):
-        for label, value, style in ((YES, True, "primary"), (NO, False, None)):
+        yes, no = reply.yes or YES.within(said.locale), reply.no or NO.within(said.locale)
+        for label, value, style in ((yes, True, "primary"), (no, False, None)):
             answer = ConfirmAction(type="confirm", value=value, question=reply.question)
-            yield CardButton(label.within(said.locale), pressing(answer), style)
+            yield CardButton(label, pressing(answer), style)
+        if reply.no:
+            return
         # Giving up what is to be confirmed: `no` alone only asks what is to be changed.
         way = ChooseAction(type="choose", value=value_of("cancel"), question=reply.question)
         sure = SURE_TO_CANCEL.within(said.locale)

@@ -22,6 +22,7 @@ from router.llm.fallback import FallbackChain
 from router.llm.types import ModelUnavailable
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
+from router.routing.decider import DecisionPolicy
 from router.routing.prompts import Prompts
 from router.runtime.composition import VECTORS, chains_of, index_of
 from router.runtime.definitions import load_capabilities
@@ -41,6 +42,7 @@ class DryRun:
     index: CapabilityIndex
     chain: FallbackChain | None
     prompts: Prompts
+    policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _learnt: bool = False
 
@@ -50,19 +52,25 @@ class DryRun:
         """What is read in `text`, and comes of it; raises `InvalidInput`, or as `on_failure`."""
         message, situation = _said(text, caller, now)
         reading = self.reader.read(message, situation)
-        if reading.route is not None:
-            return reading, activities.RoutingDecision(
-                route=reading.route, commands=reading.commands
-            )
+        taken = reading.route and activities.RoutingDecision(
+            route=reading.route, others=reading.others, commands=reading.commands
+        )
+        if taken and not reading.rest:
+            return reading, taken
         await self.learn()
+        left = message.model_copy(update={"text": reading.rest}) if taken else message
         account = activities.Account(caller=caller, now=now)
-        given = activities.Decide(message=message, situation=situation, account=account)
-        decider = Decider(self.offered, self.index, self.chain, self.prompts)
+        given = activities.Decide(
+            message=left, beside=bool(taken), situation=situation, account=account
+        )
+        asked = (self.offered, self.index, self.chain, self.prompts)
+        decider = Decider(*asked, policy=self.policy)
 
         def insist(error: ModelUnavailable) -> None:
             raise error
 
-        return reading, await decider.decided(given, on_failure or insist)
+        decided = await decider.decided(given, on_failure or insist)
+        return reading, taken.with_rest(decided, given) if taken else decided
 
     async def found(self, text: str, caller: Principal, now: datetime) -> Selection | None:
         """What is searched for the text; None where rules take it and nothing is."""
@@ -96,6 +104,9 @@ async def dry_run_of(
             index=index,
             chain=chains.usual if with_model else None,
             prompts=Prompts.load(settings.prompts, settings.prompt_shares),
+            policy=DecisionPolicy.of(
+                settings.llm_offer, settings.llm_offer_tokens, settings.llm_steps
+            ),
         )
 
 

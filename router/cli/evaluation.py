@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -30,7 +30,12 @@ from router.evaluation import dataset
 from router.evaluation.figures import Figures, LineResult, figures_of, judged, printed
 from router.evaluation.report import EvaluationContext, page_of, report_of, svg_of
 from router.llm.types import AccessRefused, ModelUnavailable, NoModelAnswered
-from router.retrieval.selection import Selection, fitted_thresholds, write_thresholds
+from router.retrieval.selection import (
+    Selection,
+    fitted_reliability,
+    fitted_thresholds,
+    write_thresholds,
+)
 from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.store.database import Database
@@ -259,7 +264,8 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     known = known_of(settings, frozenset(people))
     file = _read(options.file, known, options.split)
     if options.fit:
-        settings = await _fitted(settings, options, people, _read(options.fit, known))
+        dev = _read(options.fit, known)
+        settings = await _fitted(settings, options, people, dev, with_model=with_model)
     async with dry_run_of(settings, with_model=with_model) as dry_run:
         evaluator = Evaluator(dry_run, people, options.user, options.now)
         results = await evaluator.results(file.lines)
@@ -291,13 +297,37 @@ def _read(path: Path, known: dataset.KnownLabels, split: str | None = None) -> d
     return dataset.LabelledFile(chosen, file.repeated)
 
 
+async def _choices(
+    settings: Settings,
+    options: EvaluationOptions,
+    people: Mapping[str, Principal],
+    file: dataset.LabelledFile,
+) -> list[tuple[float, bool]]:
+    """The score of whatever a model chose for a line, asked about or not, and if it was right."""
+    choices = []
+    async with dry_run_of(settings, with_model=True) as dry_run:
+        trusting = replace(dry_run, policy=replace(dry_run.policy, checked=False))
+        evaluator = Evaluator(trusting, people, options.user, options.now)
+        for one, result in zip(file.lines, await evaluator.results(file.lines), strict=True):
+            found = await evaluator.found(one) if result.by == "llm" else None
+            scores = {c.name: c.score for c in found.candidates} if found else {}
+            if one.line.label is not None and result.got in scores:
+                choices.append((scores[result.got], result.got == one.line.label))
+    return choices
+
+
 async def _fitted(
     settings: Settings,
     options: EvaluationOptions,
     people: Mapping[str, Principal],
     file: dataset.LabelledFile,
+    *,
+    with_model: bool,
 ) -> Settings:
-    """The settings with thresholds fitted to these lines, and kept in a file."""
+    """The settings with thresholds fitted to these lines, and kept in a file.
+
+    With a model it decides them all, for how often its choices are right.
+    """
     target = settings.thresholds or settings.data / "thresholds.json"
     plain = settings.model_copy(update={"thresholds": None})
     async with dry_run_of(plain) as dry_run:
@@ -311,11 +341,18 @@ async def _fitted(
             "add messages that are put unusually, labelled with what they mean"
         )
     thresholds = fitted_thresholds(rows)
+    if with_model:
+        choices = await _choices(plain, options, people, file)
+        thresholds = replace(thresholds, reliability=fitted_reliability(choices))
     write_thresholds(target, thresholds)
-    shown = ", ".join(f"{name} {value:.3g}" for name, value in asdict(thresholds).items())
+    told = asdict(thresholds)
+    steps = told.pop("reliability")
+    shown = ", ".join(f"{name} {value:.3g}" for name, value in told.items())
     few = f" (few: take {FEW} or more)" if len(rows) < FEW else ""
     typer.echo(f"thresholds  {shown}: fitted to {len(rows)} lines that no rule takes{few}")
     use = "" if settings.thresholds else f"; set ROUTER_THRESHOLDS={target} to use them"
+    for least, share in steps:
+        typer.echo(f"            choices from {least:.3f} on were right in {share:.0%}")
     typer.echo(f"            written to {target}{use}\n")
     return settings.model_copy(update={"thresholds": target})
 

@@ -189,7 +189,9 @@ def validate(
 def run_stories(
     paths: Annotated[
         list[Path] | None,
-        paths_argument("Files of stories, or folders of them.", "`tests` beside the flows in use"),
+        paths_argument(
+            "Files of stories, or folders of them.", "`tests` beside the flows and skills in use"
+        ),
     ] = None,
     pick: Annotated[
         str, typer.Option("-k", metavar="TEXT", help="Only stories with this in their name.")
@@ -199,7 +201,7 @@ def run_stories(
         typer.Option(min=0, max=100, metavar="PERCENT", help="Fail where less of a flow is taken."),
     ] = 0.0,
 ) -> None:
-    """Run the stories beside the flows, with time skipping; say what no story took.
+    """Run the stories beside flows and skills, with time skipping; say what no story took.
 
     Without paths and -k every flow in use is looked at, otherwise those that a story came to.
     """

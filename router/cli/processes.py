@@ -24,7 +24,7 @@ from router.runtime.process import ProcessTelemetry, observed, settle, until_tol
 from router.runtime.server import Ports, api_server, listening
 from router.runtime.temporal import check_namespace, connect, register, temporal_says
 from router.runtime.upkeep import at_work
-from router.runtime.worker import KINDS, Kind, build_workers
+from router.runtime.worker import KINDS, Kind, build_workers, supervised
 from router.secrecy.redaction import redact_logs
 from router.settings import Settings, slips
 from router.telemetry import logs
@@ -63,7 +63,7 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
     """Run work of these `kinds` until cancelled; what isn't done in time the next worker does."""
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
         under_way = seen.closing.enter_context(registered(settings.data))
-        seen.circuits_of(parts.chains)
+        seen.circuits_of(parts.chains, parts.caller.circuits)
         client = await _connected(settings, seen, parts)
         try:
             await register(client)
@@ -78,7 +78,8 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
         settle()
-        await asyncio.gather(*(worker.run() for worker in workers.values()))
+        async with supervised(parts, kinds):
+            await asyncio.gather(*(worker.run() for worker in workers.values()))
 
 
 async def _connected(settings: Settings, seen: ProcessTelemetry, parts: Parts) -> Client:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from typing import Annotated, Any
 
@@ -34,7 +34,7 @@ def explainer(
         def explain(text: str) -> Explanation:
             at = moment(now, speaker.timezone)
             reading, decided = runner.run(dry_run.routed(text, speaker, at))
-            return explanation(text, reading, decided.route, decided.commands)
+            return explanation(text, reading, [decided.route, *decided.others], decided.commands)
 
         try:
             yield explain
@@ -60,8 +60,11 @@ def explain_lines(explain: Explain) -> None:
 
 def readable(explanation: Explanation) -> str:
     """The explanation as a person reads it: the decision first, then what led to it."""
-    decision = explanation["decision"]
-    where = " ".join(filter(None, (decision["kind"], decision.get("target"))))
+    lines = [
+        line
+        for decision in explanation.get("decisions") or [explanation["decision"]]
+        for line in _decided(decision)
+    ]
     patterns = (
         f"{hit['flow']}: {hit['pattern']} at {_span(hit)}"
         + (f", blocked by {hit['blocked_by']}" if hit.get("blocked_by") else "")
@@ -73,16 +76,32 @@ def readable(explanation: Explanation) -> str:
     )
     others = (f"{c['kind']} {c['name']} ({c['score']:.2f})" for c in explanation["candidates"])
     sections: dict[str, Iterable[str]] = {
-        "because": [decision["reason"]] if decision.get("reason") else [],
-        "slots": (f"{name} = {_json(value)}" for name, value in decision.get("slots", {}).items()),
+        "left": [explanation["rest"]] if explanation.get("rest") else [],
         "patterns": patterns,
         "entities": entities,
         "others": others,
     }
-    lines = [f"{where}, by {decision['by']} (confidence {decision['confidence']:.2f})"]
-    for title, items in sections.items():
-        lines += [f"  {'' if n else title:<9} {item}" for n, item in enumerate(items)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_listed(sections)])
+
+
+def _decided(decision: Mapping[str, Any]) -> list[str]:
+    where = " ".join(filter(None, (decision["kind"], decision.get("target"))))
+    sections = {
+        "because": [decision["reason"]] if decision.get("reason") else [],
+        "slots": [f"{name} = {_json(value)}" for name, value in decision.get("slots", {}).items()],
+    }
+    confidence = decision.get("confidence")
+    sure = "" if confidence is None else f" (confidence {confidence:.2f})"
+    return [f"{where}, by {decision['by']}{sure}", *_listed(sections)]
+
+
+def _listed(sections: Mapping[str, Iterable[str]]) -> list[str]:
+    """Each section's items on lines of their own, under its title."""
+    return [
+        f"  {'' if n else title:<9} {item}"
+        for title, items in sections.items()
+        for n, item in enumerate(items)
+    ]
 
 
 def _span(found: Explanation) -> str:

@@ -16,9 +16,12 @@ from uuid import uuid4
 import typer
 from pydantic import JsonValue
 
+from activities.call_tool import failed_for_good, wait_before
+from activities.tool_caller import ToolCaller
 from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
 from router.cli.options import DataFolder, echo_aligned, paths_argument, person, settings_in
 from router.contracts.activities import ToolCall
+from router.contracts.failures import RETRYABLE
 from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, UnusableResult
 from router.domain.principals import FLOW_ROLE
@@ -51,12 +54,28 @@ async def call(
             await parts.caller.check(given)
             raise Forbidden(f"{name} asks before it is called: look at {arguments}, then add --yes")
         try:
-            return await parts.caller.call(given, confirmed)
+            return await _insisted(parts.caller, tool, given, confirmed=confirmed)
         except UnusableResult as error:
             expected = re.search(r"Expected `([^`]+)`", str(error.__cause__))
             declared = f" ({expected[1]} was expected)" if expected else ""
             remedy = f"mend what it returns, or the type that it declares{declared}"
             raise UnusableResult(f"{name}: {error}; {remedy}") from error
+
+
+async def _insisted(
+    caller: ToolCaller, tool: Tool, given: ToolCall, *, confirmed: bool
+) -> JsonValue:
+    """The result, tried as often as a turn would, with the same key each time."""
+    attempt = 1
+    while True:
+        try:
+            return await caller.call(given, confirmed)
+        except RETRYABLE as error:
+            if (failure := failed_for_good(given, tool, error, attempt)) is not None:
+                raise failure from error
+            attempt += 1
+            wait = wait_before(attempt, error)
+        await asyncio.sleep(wait)
 
 
 LOOKED_WITHIN = 10.0

@@ -3,14 +3,24 @@
 The code is in `activities/`; a test holds the two together.
 """
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
-from router.contracts.payload import ActivityStub, In, Out, Payload
-from router.domain.commands import Command
+from router.contracts.payload import ActivityStub, Out, Payload
+from router.domain.commands import (
+    CallTool,
+    Clarify,
+    Command,
+    Misunderstood,
+    RunSkill,
+    StartFlow,
+    in_order,
+)
 from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
 from router.domain.messages import Message, Route, SpokenLine, Usage
@@ -22,7 +32,8 @@ from router.llm.types import Message as ChatMessage
 from router.routing.planner import Planned, Reflected
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask, Thought
-from router.skill.skill import Skill
+from router.skill.plan import Fate
+from router.skill.skill import TOKEN_BUDGET, Skill
 from router.understanding.reading import Reading
 
 
@@ -55,14 +66,27 @@ class Account(Payload):
     spent: Usage = Usage()
 
 
+class ToolRound(Payload):
+    """Calls that a model asked for at once, and what each came to, in their order."""
+
+    calls: list[CallTool]
+    findings: list["ToolFinding"]
+
+
 class Decide(Payload):
-    """A message that no rule took; `earlier` has a line for each that came before `history`."""
+    """A message that no rule took; `earlier` has a line for each that came before `history`.
+
+    `beside`: rules took another part of it, and this is the rest. In its `rounds` tools were
+    called for it already: what is decided next goes by what they found.
+    """
 
     message: Message
+    beside: bool = False
     situation: Situation
     account: Account
     history: list[SpokenLine] = []
     earlier: list[str] = []
+    rounds: list[ToolRound] = []
 
 
 class RoutingDecision(Payload):
@@ -70,6 +94,9 @@ class RoutingDecision(Payload):
 
     `tools` says how those that are called, by a skill too, may be; `skills` has those that are to
     be run. `notice` is said first; what is found `plainly` where no model puts it into words.
+    `model_answered` is None where none was asked.
+    In `steps` rounds at most the model may call tools, each with what the ones before found; it is
+    asked as it was about the `rest`, where rules took another part of the message.
     """
 
     route: Route
@@ -80,16 +107,83 @@ class RoutingDecision(Payload):
     skills: dict[str, Skill] = {}
     notice: str = ""
     plainly: bool = False
+    model_answered: bool | None = None
+    steps: int = 1
+    rest: Decide | None = None
+
+    @classmethod
+    def of(cls, understood: Understood) -> "RoutingDecision":
+        """What rules decided; raises `ValueError` where they didn't."""
+        if understood.route is None:
+            raise ValueError("rules decided nothing")
+        return cls(
+            route=understood.route,
+            others=understood.others,
+            commands=understood.commands,
+            tools=understood.tools,
+            plainly=understood.plainly,
+        )
+
+    def with_rest(self, decided: "RoutingDecision", rest: Decide) -> "RoutingDecision":
+        """This, and what was decided of the rest: nothing is begun twice."""
+        words = rest.message.text or ""
+        new = [_about(words, command) for command in self.not_begun(decided.commands)]
+        # What rules call is put into words at once, and what is called beside it with it.
+        rounds = not any(isinstance(command, CallTool) for command in self.commands)
+        return self.changed(
+            others=[*self.others, decided.route, *decided.others] if new else self.others,
+            commands=in_order([*self.commands, *new]),
+            usage=self.usage + decided.usage,
+            tools=self.tools | decided.tools,
+            skills=self.skills | decided.skills,
+            notice=decided.notice,
+            model_answered=decided.model_answered,
+            steps=decided.steps if rounds else 1,
+            rest=rest,
+        )
+
+    def not_begun(self, new: Iterable[Command]) -> list[Command]:
+        """Of what a model wants done beside this, what isn't: no answer is missed in a rest."""
+        begun = {c.flow for c in self.commands if isinstance(c, StartFlow)}
+        return [
+            command
+            for command in new
+            if not isinstance(command, Misunderstood)
+            if not (isinstance(command, StartFlow) and command.flow in begun)
+        ]
+
+
+def _about(words: str, command: Command) -> Command:
+    """The command, with the words that it is for, which aren't the whole message."""
+    if isinstance(command, Clarify | RunSkill):
+        return command.model_copy(update={"about": words})
+    return command
 
 
 class ToolFinding(Payload):
-    """What a tool came to; `asks_back` where it first wants to know more from the person."""
+    """What a tool came to, after how many `attempts`.
+
+    It `asks_back` where it first wants to know more from the person, and is `mendable` where
+    the arguments were at fault: whoever chose them may choose others.
+    """
 
     tool: str
     result: JsonValue = None
     error: str | None = None
+    attempts: int = 1
     asks_back: bool = False
+    mendable: bool = False
     usage: Usage = Usage()
+
+
+def settled(rounds: Sequence[ToolRound]) -> list[ToolFinding]:
+    """What the calls of all rounds came to, less those that were mended and made anew."""
+    found = []
+    for place, made in enumerate(rounds):
+        again = {call.tool for later in rounds[place + 1 :] for call in later.calls}
+        asked = (finding for finding in made.findings if not finding.asks_back)
+        found += [f for f in asked if not (f.mendable and f.tool in again)]
+    return found
 
 
 class Phrase(Payload):
@@ -110,19 +204,34 @@ class Phrased(Payload):
 
 
 class SkillQuestion(Payload):
-    """What a skill's model is asked, with what in its memory; `step` counts from 1."""
+    """What a skill's model is asked, with what in its memory; `step` counts from 1.
+
+    The run may take so many `tokens` yet. The `last` question is for an answer alone.
+    """
 
     task: SkillTask
     memory: AgentMemory
     step: int = 1
     locale: Locale
     account: Account
+    tokens: int = TOKEN_BUDGET
+    last: bool = False
 
 
 class Think(SkillQuestion):
-    """One step of a skill. The `last` one has no tools: it is for saying what was found."""
+    """One step of a skill. The `last` one has no tools: it is for saying what was found.
 
-    last: bool = False
+    Of a plan, it is worked on `beside` others, of which so many began `before` it.
+    """
+
+    beside: int = 0
+    before: int = 0
+
+
+class SkillThought(Thought):
+    """The same, with how the tools may be called of a skill that a part is handed to."""
+
+    tools: dict[str, CallLimits] = {}
 
 
 class Condense(Payload):
@@ -148,9 +257,22 @@ class Draw(SkillQuestion):
 
 
 class Reflect(SkillQuestion):
-    """A memory whose plan's steps came to something. The `last` one is for an answer alone."""
+    """A memory whose plan's steps came to something; without a plan, one that ends by a `draft`."""
 
-    last: bool = False
+    draft: str = ""
+
+
+class NoteStep(Payload):
+    """A step of a plan that begins, or has ended by this `fate`; `attempt` is one of a kind."""
+
+    account: Account
+    attempt: str
+    skill: str
+    id: str
+    title: str
+    number: int
+    steps: int
+    fate: Fate | None = None
 
 
 class TellFlow(Payload):
@@ -212,10 +334,14 @@ class LookUp(Payload):
 
 
 class LookupAnswer(Payload):
-    """A JSON value, wrapped so that null is one too, and what a model behind the tool cost."""
+    """A JSON value, wrapped so that null is one too, and what a model behind the tool cost.
+
+    `attempts` is how many tries it took.
+    """
 
     value: JsonValue
     usage: Usage = Usage()
+    attempts: int = 1
 
 
 class ToolCall(Payload):
@@ -291,23 +417,41 @@ SOON = timedelta(seconds=5)
 UNDERSTAND = ActivityStub("understand", Understand, Understood, SOON, local=True, attempts=TRIES)
 
 
-def _asking(name: str, takes: type[In], gives: type[Out]) -> ActivityStub[In, Out]:
+Asking = TypeVar("Asking", bound=Decide | Phrase | SkillQuestion | Condense)
+BEYOND = timedelta(seconds=20)
+"""What an activity that asks a model has beyond the turn's time: to answer without one."""
+SILENT = (timedelta(seconds=2), timedelta(seconds=10))
+"""Its worker counts as dead after a sixth of that time without a word, within these bounds."""
+
+
+def _asking(name: str, takes: type[Asking], gives: type[Out]) -> ActivityStub[Asking, Out]:
     """One that asks a model: by its heartbeats a cancelled turn stops paying."""
-    minute, beat = timedelta(seconds=60), timedelta(seconds=10)
-    return ActivityStub(name, takes, gives, minute, attempts=TRIES, heartbeat=beat)
+
+    def left(given: Asking) -> timedelta:
+        return timedelta(seconds=given.account.seconds)
+
+    return ActivityStub(
+        name,
+        takes,
+        gives,
+        timeout=lambda given: left(given) + BEYOND,
+        attempts=TRIES,
+        heartbeat=lambda given: min(max(left(given) / 6, SILENT[0]), SILENT[1]),
+    )
 
 
 DECIDE = _asking("decide", Decide, RoutingDecision)
 PHRASE = _asking("phrase", Phrase, Phrased)
 PHRASE_PLAINLY = ActivityStub("phrase_plainly", Phrase, Phrased, SOON, local=True, attempts=TRIES)
 """`PHRASE` where there is no model: what Temporal would write down of it costs more than it."""
-THINK = _asking("think", Think, Thought)
+THINK = _asking("think", Think, SkillThought)
 TOO_LONG = "ContextTooLong"
 """The type of a failure for which a shorter question may help."""
 
 CONDENSE = _asking("condense", Condense, Condensed)
 PLAN = _asking("plan", Draw, Planned)
 REFLECT = _asking("reflect", Reflect, Reflected)
+NOTE_STEP = ActivityStub("note_step", NoteStep, type(None), SOON, local=True, attempts=TRIES)
 TELL_FLOW = ActivityStub(
     "tell_flow",
     TellFlow,

@@ -7,7 +7,17 @@ from pydantic import JsonValue
 from router.contracts.flow import CallLimits
 from router.contracts.payload import Payload
 from router.domain.locale import Locale, Localised
-from router.domain.messages import FlowSummary, Message, Option, Reply, SpokenLine, Turn, Usage
+from router.domain.messages import (
+    ConfirmReply,
+    FlowSummary,
+    Message,
+    Option,
+    RecalledCall,
+    Reply,
+    SpokenLine,
+    Turn,
+    Usage,
+)
 from router.domain.principals import Principal
 from router.flow.view import FlowView
 from router.routing.skill_memory import AgentMemory
@@ -56,7 +66,9 @@ class OpenSkill(Payload):
     """A sub-agent that isn't done: what it goes on with.
 
     The next message is its answer where it is `asking`, unless a flow takes it. `question` is what
-    it asked last; `flow` is the run of the form that it sent the employee to.
+    it asked last, by a `card` where that is its plan; `flow` is the run of the form that it sent
+    the employee to. What it asked may come from `inner`, to which it handed a part. One that has
+    `answered` is gone on with by who refers to its answer, until they wish for something else.
     """
 
     task: SkillTask
@@ -64,7 +76,26 @@ class OpenSkill(Payload):
     tools: dict[str, CallLimits] = {}
     question: str = ""
     asking: bool = False
+    card: ConfirmReply | None = None
+    answered: bool = False
     flow: str = ""
+    inner: "OpenSkill | None" = None
+
+    def having_heard(self, memory: AgentMemory) -> "OpenSkill":
+        """With this memory of whoever is at work: the one that a part was handed to, if any."""
+        if self.inner is not None:
+            return self.changed(inner=self.inner.having_heard(memory))
+        return self.changed(memory=memory)
+
+    @property
+    def at_work(self) -> "OpenSkill":
+        """Whoever asks: this one, or that which a part was handed to."""
+        return self.inner.at_work if self.inner else self
+
+    @property
+    def plan_shown(self) -> ConfirmReply | None:
+        """The plan that the next message may agree to, where there is one."""
+        return self.card if self.asking else None
 
     @property
     def name(self) -> str:
@@ -113,8 +144,12 @@ class ConversationState(Payload):
     """The newest event heard of each run that is still going, by run id."""
     history: list[SpokenLine] = []
     """The last things said, as a model is told them."""
+    called: list[RecalledCall] = []
+    """The calls of the turn that is being answered."""
     gists: list[str] = []
     """What each message wanted, in a short line: of the last few and of some before them."""
+    model_away: bool = False
+    """Whether its person was told that no model answers, and none has answered since."""
     usage: Usage = Usage()
 
 

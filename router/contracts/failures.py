@@ -32,12 +32,13 @@ LONGEST_WAIT = 60.0
 """Seconds that a call waits at most where the system behind a tool asks to be left alone."""
 
 
-def to_failure(error: errors.RouterError) -> ApplicationError:
-    """The failure to raise inside an activity or an update's validator."""
+def to_failure(error: errors.RouterError, attempt: int = 1) -> ApplicationError:
+    """The failure to raise inside an activity, at this try of it, or an update's validator."""
     wait = error.retry_after if isinstance(error, errors.TransientToolError) else None
     return ApplicationError(
         str(error),
         *_details(error),
+        *([{_ATTEMPTS: attempt}] if attempt > 1 else []),
         type=type(error).__name__,
         non_retryable=not isinstance(error, RETRYABLE),
         next_retry_delay=None if wait is None else timedelta(seconds=min(wait, LONGEST_WAIT)),
@@ -68,7 +69,7 @@ def from_failure(failure: BaseException | None) -> errors.RouterError | None:
         if isinstance(failure, ApplicationError) and failure.type in _BY_NAME:
             kind, told = _BY_NAME[failure.type or ""], filter(_is_said, failure.details)
             said = next(map(Localised.model_validate, told), failure.message)
-            rest = [detail for detail in failure.details if not _is_said(detail)]
+            rest = [detail for detail in failure.details if not _is_about(detail)]
             if kind is errors.AnswersNeeded:
                 return errors.AnswersNeeded(said, [Elicitation.model_validate(e) for e in rest])
             if kind is errors.SeveralFit:
@@ -77,6 +78,32 @@ def from_failure(failure: BaseException | None) -> errors.RouterError | None:
             return kind(said)
         failure = failure.cause if isinstance(failure, FailureError) else failure.__cause__
     return None
+
+
+_ATTEMPTS = "attempts"
+
+
+def attempts_in(failure: BaseException | None) -> int | None:
+    """How many tries the activity took that failed so; None where no failure of ours says it.
+
+    >>> attempts_in(to_failure(errors.PermanentToolError("no"), attempt=3))
+    3
+    """
+    while failure is not None:
+        if isinstance(failure, ApplicationError) and failure.type in _BY_NAME:
+            counted = [d[_ATTEMPTS] for d in failure.details if _counts(d)]
+            return int(counted[0]) if counted else 1
+        failure = failure.cause if isinstance(failure, FailureError) else failure.__cause__
+    return None
+
+
+def _counts(detail: object) -> bool:
+    return isinstance(detail, dict) and detail.keys() == {_ATTEMPTS}
+
+
+def _is_about(detail: object) -> bool:
+    """Whether it says something of the failure itself, and is none of its own details."""
+    return _is_said(detail) or _counts(detail)
 
 
 def _is_said(detail: object) -> bool:

@@ -61,6 +61,8 @@ class CallLimits(Payload):
     """True where what comes back is a stranger's."""
     title: Localised | None = None
     """What people call it."""
+    defaults: dict[str, JsonValue] = {}
+    """What its arguments are that nobody gives."""
 
 
 class FlowStart(Payload):

@@ -3,6 +3,7 @@
 It does so by a typed stub, never by importing what the activity does.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, Self, TypeVar
@@ -29,13 +30,14 @@ class ActivityStub(Generic[In, Out]):
     """An activity's name, types and limits.
 
     A `local` one runs within the workflow task, on the same worker: for what takes a few
-    milliseconds and may be repeated. `attempts` None retries until it succeeds.
+    milliseconds and may be repeated. `attempts` None retries until it succeeds. `timeout` is for
+    one try, `heartbeat` for a worker's silence; either may depend on what is given.
     """
 
     name: str
     takes: type[In]
     gives: type[Out]
-    timeout: timedelta
+    timeout: timedelta | Callable[[In], timedelta]
     local: bool = False
     attempts: int | None = None
-    heartbeat: timedelta | None = None
+    heartbeat: timedelta | Callable[[In], timedelta] | None = None

@@ -4,11 +4,12 @@ from datetime import datetime
 from typing import Literal
 
 from router.contracts.activities import Account
+from router.contracts.conversation import OpenSkill
 from router.contracts.flow import CallLimits
 from router.contracts.payload import Payload
 from router.domain.commands import StartFlow
 from router.domain.locale import Locale
-from router.domain.messages import ToolCallView, Usage
+from router.domain.messages import ConfirmReply, ToolCallView, Usage
 from router.routing.skill_context import STEP_TOKENS
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
@@ -34,7 +35,8 @@ class SkillStart(Payload):
 
     `context` is how many tokens a step may be sent. The run goes on in a new one after so many
     steps of `continue_after`, or when its history has become long. `memory` is what it goes on
-    with; `progress` and what follows are there where the run itself goes on in a new one.
+    with, or the skill that it has handed a part to, `inner`; `progress` and what follows are there
+    where the run itself goes on in a new one.
     """
 
     task: SkillTask
@@ -48,6 +50,7 @@ class SkillStart(Payload):
     calls: list[ToolCallView] = []
     heard: list[str] = []
     ends: datetime | None = None
+    inner: OpenSkill | None = None
 
     def account_after(self, progress: LoopProgress, seconds: float) -> Account:
         """On whose account models are asked once the run is so far, with so much time left."""
@@ -58,16 +61,20 @@ class SkillStart(Payload):
 class SkillOutcome(Payload):
     """What to tell the employee, how the run ended, what it called and what it cost.
 
-    `memory` is what it can go on with; `flow` is to be started where it left for that; `heard` are
-    the ids of messages that it was steered by.
+    `memory` is what it goes on with, its answer included; a `card` is the question as it is shown;
+    `flow` is to be started where it left for that; `heard` are the ids of messages that it was
+    steered by.
     """
 
     text: str
     ending: Ending
     calls: list[ToolCallView] = []
     usage: Usage = Usage()
-    memory: AgentMemory | None = None
+    memory: AgentMemory
     flow: StartFlow | None = None
+    card: ConfirmReply | None = None
+    inner: OpenSkill | None = None
+    steps: int = 0
     heard: list[str] = []
 
 

@@ -1,5 +1,6 @@
 """What a message turned out to ask for. Rules and models both answer with these."""
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -91,11 +92,15 @@ class Misunderstood(ValueObject):
 
 
 class Clarify(ValueObject):
-    """Ask which of several things is meant; an option's value is a flow's name."""
+    """Ask which of several things is meant; an option's value is a flow's name.
+
+    `about` are the words that it is asked about, where that isn't the whole message.
+    """
 
     type: Literal["clarify"] = "clarify"
     text: str
     options: list[Option]
+    about: str = ""
 
 
 class CallTool(ValueObject):
@@ -108,11 +113,17 @@ class CallTool(ValueObject):
 
 
 class RunSkill(ValueObject):
-    """Have a skill's sub-agent begin or go on with a request, in words that need no context."""
+    """Have a skill's sub-agent begin or go on with a request, in words that need no context.
+
+    Where they have `agreed` to the plan that it showed, there are no words to it. `about` are the
+    person's own for it, where they wish for something else in the same message.
+    """
 
     type: Literal["run_skill"] = "run_skill"
     skill: str
     request: str
+    agreed: bool = False
+    about: str = ""
 
 
 class LeaveSkill(ValueObject):
@@ -156,3 +167,12 @@ Command = Annotated[
     | ReplyText,
     Field(discriminator="type"),
 ]
+
+
+def in_order(given: Iterable[Command]) -> list[Command]:
+    """The commands of one message: what is only said, or asked by the desk, before flows are told.
+
+    So a flow's question stands last, and is the one that is open.
+    """
+    said = (Clarify, HandOff, ReplyText)
+    return sorted(given, key=lambda command: not isinstance(command, said))

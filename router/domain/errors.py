@@ -194,6 +194,10 @@ class SetAside(PermanentToolError):
     """Processes died of it, more than once: it isn't run again, and a write may have happened."""
 
 
+class BrokenTool(PermanentToolError):
+    """The tool's own code is at fault, and would be again; what a write had done is unknown."""
+
+
 class UnusableResult(PermanentToolError):
     """The tool has answered, with what can't be read, kept or carried; a write is done."""
 

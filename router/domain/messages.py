@@ -146,6 +146,9 @@ class ConfirmReply(ValueObject):
     told: bool = False
     """True where the text was made of the whole summary, which words then need not repeat."""
     question: Question | None = None
+    yes: str | None = None
+    no: str | None = None
+    """What the buttons say, where that is anything but that it is right or isn't."""
 
 
 class FormField(ValueObject):
@@ -171,9 +174,21 @@ Reply = Annotated[TextReply | ChoicesReply | ConfirmReply | FormReply, Field(dis
 
 
 def question_in(replies: Sequence[Reply]) -> ChoicesReply | ConfirmReply | FormReply | None:
-    """The last question named in these replies, without the ways on that have its name; or None."""
+    """The last question named in these replies, without the ways on that have its name; or None.
+
+    What is offered beside a question that is asked in words, which comes after it, isn't the last.
+    """
     asking = [r for r in replies if not isinstance(r, TextReply) and r.question is not None]
+    if asking and is_offered_beside(asking[-1], replies):
+        return None
     return next((r for r in asking if r.question == asking[-1].question), None)
+
+
+def is_offered_beside(asked: Reply, replies: Sequence[Reply]) -> bool:
+    """True for an offer of the desk's after which something else was said."""
+    if not isinstance(asked, ChoicesReply) or asked.question != offer_question(asked.options):
+        return False
+    return asked is not replies[-1]
 
 
 class Candidate(ValueObject):
@@ -184,13 +199,21 @@ class Candidate(ValueObject):
     score: float
 
 
+CERTAIN = frozenset({"pattern", "slot", "action"})
+"""Means by which nothing is guessed."""
+
+
 class Route(ValueObject):
     """Where a message went, by which means, and why."""
 
     kind: RouteKind
     target: str | None = None
     by: RouteBy
-    confidence: float = 1.0
+    confidence: float | None = Field(
+        default_factory=lambda known: 1.0 if known["by"] in CERTAIN else None
+    )
+    """Of rules and buttons 1; of a model's choice the share of such choices that was right, where
+    that was measured, and else none."""
     reason: str = ""
     policy: str = ""
     """The rule of the reader that decided, where one did: `router.understanding.reader`."""
@@ -245,11 +268,30 @@ class ToolCallView(ValueObject):
         return cls(id=id_, name=name, arguments=arguments, status="skipped")
 
 
+class RecalledCall(ValueObject):
+    """A tool call of before and what it came to, as models are told: a long result is cut."""
+
+    id: str
+    name: str
+    arguments: dict[str, JsonValue] = {}
+    result: str
+
+
 class SpokenLine(ValueObject):
-    """Something that was said before, by either side."""
+    """Something that was said before, by either side; with the `calls` that led to it."""
 
     role: Literal["user", "assistant"]
     text: str
+    calls: list[RecalledCall] = []
+
+    @property
+    def told(self) -> str:
+        """The line with its calls, as a model reads it where it isn't asked in turns."""
+        made = (
+            f"called {c.name} {json.dumps(c.arguments, ensure_ascii=False)} ▸ {c.result}"
+            for c in self.calls
+        )
+        return "\n".join([f"{self.role}: {self.text}", *(f"  ({one})" for one in made)])
 
 
 class Usage(ValueObject):

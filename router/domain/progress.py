@@ -14,7 +14,9 @@ from pydantic import JsonValue, model_validator
 from router.domain.messages import Usage, ValueObject
 from router.domain.records import LOST, ApprovalRecord, LogEntry, RunRecord
 
-ProgressType = Literal["text_delta", "tool_started", "tool_finished", "thinking", "recorded"]
+ProgressType = Literal[
+    "text_delta", "tool_started", "tool_finished", "thinking", "plan", "recorded"
+]
 ToolStatus = Literal["done", "failed", "skipped", "unknown"]
 
 
@@ -24,10 +26,12 @@ class Progress(ValueObject):
     | type            | data                                                |
     | --------------- | --------------------------------------------------- |
     | `text_delta`    | `{text, attempt}`                                   |
-    | `tool_started`  | `{id, name, progress?}`                             |
-    | `tool_finished` | `{id, name, status, milliseconds}`                  |
+    | `tool_started`  | `{id, name, arguments?, progress?}`                 |
+    | `tool_finished` | `{id, name, status, milliseconds?, result?}`        |
     | `thinking`      | `{status, task, skill, step, attempt}`, at its end  |
     |                 | `{…, milliseconds, prompt_tokens, completion_tokens, model}` |
+    | `plan`          | `{status, skill, id, number, steps, title}`, at its |
+    |                 | end `{…, fate}`: a step of a plan                   |
     | `recorded`      | `{}`: the event log has more of the conversation,   |
     |                 | or for the `person`                                 |
 
@@ -143,7 +147,7 @@ class ProgressPlace:
 
     def entry(
         self,
-        kind: Literal["tool_started", "tool_finished", "thinking"],
+        kind: Literal["tool_started", "tool_finished", "thinking", "plan"],
         what: str,
         at: datetime,
         data: dict[str, JsonValue],
@@ -167,18 +171,25 @@ class ToolCallProgress:
     id: str
     name: str
 
-    def started(self, at: datetime) -> LogEntry:
-        """The row of its beginning."""
+    def started(self, at: datetime, arguments: JsonValue = None) -> LogEntry:
+        """The row of its beginning, with what it is called with, as far as that may be shown."""
         about: dict[str, JsonValue] = {"id": self.id, "name": self.name}
+        if arguments is not None:
+            about["arguments"] = arguments
         return self.place.entry("tool_started", f"{self._key}{_STARTED}", at, about)
 
     def finished(
-        self, at: datetime, status: ToolStatus, milliseconds: int | None = None
+        self, at: datetime, status: ToolStatus, milliseconds: int | None = None, result: str = ""
     ) -> LogEntry:
-        """The row of its end; `milliseconds` is None where nobody knows how long it took."""
+        """The row of its end; `milliseconds` is None where nobody knows how long it took.
+
+        `result` is the beginning of what it came to, or why it failed, as far as may be shown.
+        """
         about: dict[str, JsonValue] = {"id": self.id, "name": self.name, "status": status}
         if milliseconds is not None:
             about["milliseconds"] = milliseconds
+        if result:
+            about["result"] = result
         return self.place.entry("tool_finished", f"{self._key}{_FINISHED}", at, about)
 
     @property
@@ -223,3 +234,35 @@ class Thinking:
             "attempt": self.attempt,
         }
         return self.place.entry("thinking", f"thinking:{self.question}{part}", at, about | data)
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """A step of a skill's plan, the `number`th of its `steps`; `attempt` tells its tries apart."""
+
+    place: ProgressPlace
+    attempt: str
+    skill: str
+    id: str
+    title: str
+    number: int
+    steps: int
+
+    def started(self, at: datetime) -> LogEntry:
+        """The row of its beginning."""
+        return self._entry(_STARTED, at, {})
+
+    def finished(self, at: datetime, fate: str) -> LogEntry:
+        """The row of its end, with what became of it."""
+        return self._entry(_FINISHED, at, {"fate": fate})
+
+    def _entry(self, part: str, at: datetime, data: dict[str, JsonValue]) -> LogEntry:
+        about: dict[str, JsonValue] = {
+            "status": part.removeprefix(":"),
+            "skill": self.skill,
+            "id": self.id,
+            "number": self.number,
+            "steps": self.steps,
+            "title": self.title,
+        }
+        return self.place.entry("plan", f"plan:{self.attempt}{part}", at, about | data)

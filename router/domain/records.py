@@ -13,7 +13,15 @@ from router.domain.messages import ENDED, FlowStatus, RouteBy, RouteKind, Turn
 from router.domain.principals import Principal
 
 LogKind = Literal[
-    "message", "route", "flow", "turn", "approval", "tool_started", "tool_finished", "thinking"
+    "message",
+    "route",
+    "flow",
+    "turn",
+    "approval",
+    "tool_started",
+    "tool_finished",
+    "thinking",
+    "plan",
 ]
 
 

@@ -136,8 +136,15 @@ def judged(label: str, found: Selection, capabilities: Collection[str]) -> Judge
 
     A label that names no capability (`none`, `reply`, …) says that nothing here is meant.
     """
-    first = found.candidates[0].name if found.candidates else None
-    return Judged(signs=found.signs, wanted=label in capabilities, right=first == label)
+    places = {one.name: place for place, one in enumerate(found.candidates)}
+    place = places.get(label)
+    return Judged(
+        signs=found.signs,
+        wanted=label in capabilities,
+        right=place == 0,
+        place=place,
+        score=0.0 if place is None else found.candidates[place].score,
+    )
 
 
 @dataclass(frozen=True)

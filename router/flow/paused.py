@@ -91,7 +91,9 @@ class Situation(BaseModel):
     `now` is in the user's time zone. `offered` are the options of a question that the router asked
     last, about a message whose words are `offered_for`; `paused` names the flows that wait for
     `active` to end, the next one last; `resumable` are those that can be taken up by name. `skill`
-    names the sub-agent that asked something.
+    names the sub-agent that asked something, and `plan` that question where it shows its plan;
+    `answered` is the one that answered last. `in_play` are the capabilities that the last answer
+    came from.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -105,5 +107,8 @@ class Situation(BaseModel):
     at_work: FlowView | None = None
     handed_in: FlowView | None = None
     skill: str = ""
+    plan: str = ""
+    answered: str = ""
+    in_play: list[str] = []
     offered: list[Option] = []
     offered_for: str = ""

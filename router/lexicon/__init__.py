@@ -124,6 +124,21 @@ class Lexicon:
     hesitation: Words = NO_WORDS
     repair: Words = NO_WORDS  # with what people put themselves right
 
+    # Several wishes in one message
+    another_wish: Words = NO_WORDS  # after a mark: that something else is wished for
+    in_passing: Words = NO_WORDS  # the same, wherever it stands
+    around_wish: Words = NO_WORDS  # between two wishes, and part of neither
+    asks_desk: Words = NO_WORDS  # what is asked of whoever is spoken to
+    asks_desk_first: Words = NO_WORDS  # the same, where it begins so
+    for_another: Words = NO_WORDS  # what looks so, and is done for somebody, or elsewhere
+    granted: Words = NO_WORDS  # what only asks whether what was asked for may be
+    told_by: Words = NO_WORDS  # before somebody's words
+    works_on: Words = NO_WORDS  # before a colon: a text follows that something is done with
+
+    # Said of what was just answered
+    refers: Words = NO_WORDS  # that a message is about what was said before it
+    alters: Words = NO_WORDS  # that an answer is wanted otherwise, or is to go on
+
     # Said about the dialogue itself
     skip: Words = NO_WORDS
     next: Words = NO_WORDS

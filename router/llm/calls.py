@@ -84,7 +84,7 @@ def _tagged(text: str, cut: bool) -> TextCalls:
         try:
             calls += _marked(match, cut and match.end() == len(text))
         except NotJson as error:
-            problems.append(f"the call written as {_shown(match[0])} can't be read: {error}")
+            problems.append(f"the call written as {_shown(match[0])} {UNREADABLE}: {error}")
     return TextCalls(_TAGGED.sub("", text).strip(), tuple(calls), tuple(problems))
 
 
@@ -152,6 +152,10 @@ MAX_NAME = 64
 """Characters of a name or id, as OpenAI allows them."""
 MAX_LOOKED_AT = 100
 """Calls, usable or not: nobody wants to hear of a million broken ones."""
+UNREADABLE = "can't be read"
+"""In every problem that is a call of which nobody knows what it says."""
+UNOFFERED = "there is no function"
+"""How the problem begins that names one which wasn't offered."""
 MAX_NAMED = 20
 """Calls that are left out by name; more are only counted."""
 
@@ -191,11 +195,11 @@ class CallReader:
         try:
             arguments, repaired = _arguments(call, cut)
         except NotJson as error:
-            self._problems.append(f"{shown}: its arguments can't be read: {error}")
+            self._problems.append(f"{shown}: its arguments {UNREADABLE}: {error}")
             return
         function = self._functions.get(name)
         if function is None:
-            self._problems.append(f"there is no function {name[:MAX_NAME]!r}")
+            self._problems.append(f"{UNOFFERED} {name[:MAX_NAME]!r}")
         else:
             arguments = restored(arguments, function.parameters)
         given = clean_text(call.id) if isinstance(call.id, str) and len(call.id) <= MAX_NAME else ""

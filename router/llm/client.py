@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from hashlib import sha256
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,9 +26,11 @@ from opentelemetry.trace import Span
 from router.documents.http_body import PACKED, Unread, bounding
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import may_be_proxied
+from router.llm.calls import UNREADABLE
 from router.llm.fallback import ConcurrencyLimiter
 from router.llm.protocols import DEFAULT, ModelProtocol, Sending, protocol
-from router.llm.servers import Feature, ServerMemory
+from router.llm.request import compact
+from router.llm.servers import CHOICES, Feature, ModelAddress, Refused, ServerMemory, trouble_at
 from router.llm.stream import MAX_BYTES, Speech, UnreadableAnswer, events, whole
 from router.llm.types import (
     AccessRefused,
@@ -98,12 +101,19 @@ def refused_feature(status: int, body: str, sent: AbstractSet[Feature]) -> Featu
     """
     said = body[:_READ]
     if status == _BROKEN and not _UNWILLING.search(said):
-        strayed = _OFF_FORMAT.search(said)
-        return next((step for step in _STEPS if step in sent), None) if strayed else None
+        steps = _STEPS if is_off_format(status, body) else []
+        return next((step for step in steps if step in sent), None)
     if status not in {*_REFUSING, _BROKEN}:
         return None
     named = (name for name in _NAMED if name in sent and re.search(_NAMED[name], said, _LOOSELY))
     return next(named, None)
+
+
+def is_off_format(status: int, body: str) -> bool:
+    """True where the error says that the server couldn't make sense of what its model wrote."""
+    said = body[:_READ]
+    is_broken = status == _BROKEN and not _UNWILLING.search(said)
+    return is_broken and _OFF_FORMAT.search(said) is not None
 
 
 def is_too_long(status: int, body: str) -> bool:
@@ -311,6 +321,7 @@ class ChatModel:
         self._connection = ModelConnection(base_url, model, api_key)
         self._model = model
         self._base_url = base_url
+        self._address = ModelAddress(base_url, api_key)
         self._slots = slots or ConcurrencyLimiter(AT_ONCE)
         self._memory = memory if memory is not None else ServerMemory()
 
@@ -318,6 +329,11 @@ class ChatModel:
     def endpoint(self) -> str:
         """Which model and where, such as `qwen at http://gpu:8000/v1`."""
         return self._connection.endpoint
+
+    @property
+    def server(self) -> str:
+        """Where alone: several models may be there."""
+        return self._base_url
 
     async def aclose(self) -> None:
         """Give its sockets back."""
@@ -331,10 +347,39 @@ class ChatModel:
             async with self._slots.taken(seconds) as left, self._connection.failing_as_ours(left):
                 answer = await self._ask(request, on_text)
             asked.chat(request, answer)
+            self._note(request, answer)
             return answer
 
-    async def _ask(self, request: ChatRequest, on_text: OnText | None) -> ChatAnswer:
+    async def is_away(self) -> bool:
+        """Whether nothing answers at its server."""
+        trouble = await trouble_at(self._address)
+        return trouble is not None and trouble.is_away
+
+    def prefix(self, request: ChatRequest) -> str:
+        """A fingerprint of what its server would read for this."""
+        refused = self._memory.refused(self.endpoint)
+        body = self._protocol.sending(self._model, request, refused, False).body
+        return sha256(compact(body).encode()).hexdigest()
+
+    async def read(self, request: ChatRequest, seconds: float) -> None:
+        """Have the server read what this begins with, in a place that nobody else needs.
+
+        Raises as `answer`, and `Crowded` as soon as somebody does.
+        """
+        with question("read", self._model, self._base_url):
+            async with self._slots.lent(), self._connection.failing_as_ours(seconds):
+                try:
+                    await self._ask(request, None, only_reads=True)
+                except openai.APIStatusError as error:
+                    # Cut after its first token a call is off any format, and has been read.
+                    if not is_off_format(error.status_code, error.response.text):
+                        raise
+
+    async def _ask(
+        self, request: ChatRequest, on_text: OnText | None, *, only_reads: bool = False
+    ) -> ChatAnswer:
         refused = known = self._memory.refused(self.endpoint)
+        strayed: Refused = frozenset()
         attempt = 1
         while True:  # ends: every round sends a feature less, or leaves
             streams = on_text is not None
@@ -345,14 +390,37 @@ class ChatModel:
             except openai.APIStatusError as error:
                 status, said = error.status_code, error.response.text
                 feature = refused_feature(status, said, asking.features)
-                if feature is None or is_too_long(status, said):
+                is_stray = is_off_format(status, said)
+                if feature is None or is_too_long(status, said) or (is_stray and only_reads):
                     raise
                 refused |= {feature}
+                strayed |= {feature} if is_stray else frozenset()
                 attempt += 1
             else:
+                answer = self._protocol.read(body, request, asking.how, self._model, attempt)
+                if strayed & CHOICES and asking.how != "functions":
+                    # A model may stray once; one that always does is found out by its failures.
+                    refused -= strayed & CHOICES
+                    self._memory.failed_on_functions(self.endpoint, answer.model)
                 # Only now is it certain that the features that were left out were at fault.
                 self._memory.learn(self.endpoint, refused - known)
-                return self._protocol.read(body, request, asking.how, self._model, attempt)
+                return answer
+
+    def _note(self, request: ChatRequest, answer: ChatAnswer) -> None:
+        """How its model gets on with functions, by the form of its answer alone.
+
+        To talk, to decline and to make a name up is no failure: strangers' words can bring it to.
+        """
+        self._memory.answered(self.endpoint, answer.model)
+        if answer.how != "functions" or answer.refusal or answer.finish == "filtered":
+            return
+        is_cut = answer.finish == "length" and request.must_call
+        if any(UNREADABLE in problem for problem in answer.problems):
+            self._memory.failed_on_functions(self.endpoint, answer.model)
+        elif answer.calls:
+            self._memory.took_functions(self.endpoint)
+        elif is_cut or not answer.text:
+            self._memory.failed_on_functions(self.endpoint, answer.model)
 
     async def _body(
         self, asking: Sending, speech: Speech, attempt: int, on_text: OnText | None

@@ -5,12 +5,13 @@ how many questions one server is asked at once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import Literal, Protocol
+from typing import NamedTuple, Protocol
 
+from router.domain.circuit import ANSWERED, REST_SECONDS, CallVerdict, CircuitBreaker, Clock
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
@@ -24,71 +25,33 @@ from router.llm.types import (
     TextDelta,
 )
 
-State = Literal["closed", "open", "half-open"]
-Clock = Callable[[], float]
-
 FAILURES = 3
-REST_SECONDS = 30.0
-LONGEST_REST = 300.0
 
 
-class CircuitBreaker:
-    """Opens after failures in a row; then lets one call at a time try whether it is over.
+def breaker_of_model(*, failures: int = FAILURES, clock: Clock = monotonic) -> CircuitBreaker:
+    """A breaker for one model.
 
     It opens at once where the key is refused, and where the server says how long to stay
     away. A request that is refused for its own sake is an answer, and no failure.
     """
+    return CircuitBreaker(_judged, _not_asked, failures=failures, clock=clock)
 
-    def __init__(
-        self, failures: int = FAILURES, rest: float = REST_SECONDS, clock: Clock = monotonic
-    ) -> None:
-        self._limit = failures
-        self._rest = rest
-        self._clock = clock
-        self._failures = 0
-        self._until: float | None = None
-        self._is_tried = False
 
-    @property
-    def state(self) -> State:
-        """`closed` lets everything through, `open` nothing, `half-open` one call at a time."""
-        if self._until is None:
-            return "closed"
-        return "open" if self._clock() < self._until else "half-open"
+def _judged(error: Exception) -> CallVerdict | None:
+    match error:
+        case Crowded():
+            return None  # it says nothing about the server
+        case ModelUnavailable(retry_after=wanted):
+            return CallVerdict(failure=True, wanted=wanted or 0.0)
+        case AccessRefused():
+            return CallVerdict(failure=True, wanted=REST_SECONDS)
+        case ModelRefused():
+            return ANSWERED
+    return None
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """What is within is a call; raises `ModelUnavailable` where none may be, with the wait."""
-        state = self.state
-        if state == "open" or (state == "half-open" and self._is_tried):
-            wait = max(0.0, (self._until or 0.0) - self._clock())
-            raise ModelUnavailable("not asked, for it failed just now", wait or self._rest)
-        self._is_tried = is_trial = state == "half-open"
-        try:
-            yield
-        except Crowded:
-            raise  # it says nothing about the server
-        except ModelUnavailable as error:
-            self._failures += 1
-            if error.retry_after:
-                self._rest_for(min(error.retry_after, LONGEST_REST))
-            elif is_trial or self._failures >= self._limit:
-                self._rest_for(self._rest)
-            raise
-        except AccessRefused:
-            self._rest_for(self._rest)
-            raise
-        except ModelRefused:
-            self._failures, self._until = 0, None
-            raise
-        else:
-            self._failures, self._until = 0, None
-        finally:
-            if is_trial:
-                self._is_tried = False
 
-    def _rest_for(self, seconds: float) -> None:
-        self._until = self._clock() + seconds
+def _not_asked(wait: float) -> ModelUnavailable:
+    return ModelUnavailable("not asked, for it failed just now", wait)
 
 
 class ConcurrencyLimiter:
@@ -101,11 +64,14 @@ class ConcurrencyLimiter:
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
         self._free = asyncio.Semaphore(at_once)
+        self._lent: set[asyncio.Timeout] = set()
 
     @asynccontextmanager
     async def taken(self, seconds: float) -> AsyncIterator[float]:
         """A place while within, and what is left of the seconds; raises `Crowded` for none."""
         began = monotonic()
+        if self._free.locked() and self._lent:
+            self._lent.pop().reschedule(asyncio.get_running_loop().time())
         try:
             await asyncio.wait_for(self._free.acquire(), seconds)
         except TimeoutError:
@@ -117,8 +83,24 @@ class ConcurrencyLimiter:
         finally:
             self._free.release()
 
-
-TRY_SECONDS = 30.0
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[None]:
+        """A place that nobody needs, for as long as that is so; raises `Crowded` from then on."""
+        if self._free.locked():
+            raise Crowded(f"{self._at_once} questions are under way there")
+        until = asyncio.timeout(None)
+        await self._free.acquire()
+        try:
+            async with until:
+                self._lent.add(until)
+                yield
+        except TimeoutError:
+            if not until.expired():
+                raise
+            raise Crowded("somebody else needs the place") from None
+        finally:
+            self._lent.discard(until)
+            self._free.release()
 
 
 class Model(Protocol):
@@ -137,6 +119,13 @@ class Model(Protocol):
         """Give its sockets back."""
 
 
+class Link(NamedTuple):
+    """A model of a chain, and the breaker that it is behind."""
+
+    model: Model
+    breaker: CircuitBreaker
+
+
 @dataclass(frozen=True)
 class ChainAnswer:
     """An answer, who gave it, and who failed to before."""
@@ -149,20 +138,18 @@ class ChainAnswer:
 class FallbackChain:
     """Asks one model after the other, each behind a circuit breaker of its own.
 
-    A model has at most `try_seconds`, so that one that hangs leaves time for the next.
+    Time is shared among those that can be asked, so that one that hangs leaves some for the next;
+    a sole one may take it all.
     """
 
-    def __init__(
-        self, models: Sequence[Model], try_seconds: float = TRY_SECONDS, clock: Clock = monotonic
-    ) -> None:
-        self._links = [(model, CircuitBreaker(clock=clock)) for model in models]
-        self._try_seconds = try_seconds
+    def __init__(self, models: Sequence[Model], clock: Clock = monotonic) -> None:
+        self.links = [Link(model, breaker_of_model(clock=clock)) for model in models]
         self._clock = clock
 
     def below(self, model: Model) -> "FallbackChain":
         """A chain with this model first; the others keep the breakers that they have here."""
-        longer = FallbackChain([model], self._try_seconds, self._clock)
-        longer._links += self._links
+        longer = FallbackChain([model], self._clock)
+        longer.links += self.links
         return longer
 
     async def answer(
@@ -180,9 +167,9 @@ class FallbackChain:
             if on_text:
                 await on_text(delta.model_copy(update={"attempt": last}))
 
-        for place, (model, breaker) in enumerate(self._links):
-            # What is left is shared, so that one that hangs leaves time for those below it.
-            left = min(self._try_seconds, (end - self._clock()) / (len(self._links) - place))
+        for place, (model, breaker) in enumerate(self.links):
+            able = sum(link.breaker.admits for link in self.links[place + 1 :])
+            left = (end - self._clock()) / (1 + able)
             if left <= 0:
                 late = ModelUnavailable("not asked, for the turn's time is over")
                 failures += (Failure(model.endpoint, late),)
@@ -199,7 +186,7 @@ class FallbackChain:
     @property
     def states(self) -> dict[str, str]:
         """Each model's breaker: `closed`, `open` or `half-open`."""
-        return {model.endpoint: breaker.state for model, breaker in self._links}
+        return {model.endpoint: breaker.state for model, breaker in self.links}
 
 
 class FallbackChains:
@@ -233,10 +220,15 @@ class FallbackChains:
         return self._led[name]
 
     @property
+    def links(self) -> list[Link]:
+        """Every model that there is by now: the usual ones in order, then those of skills."""
+        usual = self.usual.links if self.usual else []
+        return [*usual, *(chain.links[0] for chain in self._led.values())]
+
+    @property
     def states(self) -> dict[str, str]:
         """How the circuit breaker of each model stands, by the model's name for people."""
-        chains = [*self._led.values(), *([self.usual] if self.usual else [])]
-        return {name: state for chain in chains for name, state in chain.states.items()}
+        return {model.endpoint: breaker.state for model, breaker in self.links}
 
     async def aclose(self) -> None:
         """Give all sockets back."""

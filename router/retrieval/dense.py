@@ -169,6 +169,14 @@ class DenseIndex:
             needs_tool=fit.gate.needs_tool(exact[0]),
         )
 
+    def nearest_example(self, slot: int, vector: Vectors) -> int | None:
+        """Which of the slot's examples is nearest to a message; None where it has none."""
+        held = self._held.get(slot)
+        if held is None or not held.count:
+            return None
+        point = self._background.points(vector[None])[0]
+        return int(np.argmax(held.examples @ point))
+
     def make_room(self, slots: int) -> None:
         """Let slots up to this number be searched, if only to find nothing in them."""
         if slots <= len(self._cards):

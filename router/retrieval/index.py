@@ -283,7 +283,7 @@ class CapabilityIndex:
         allowed: Callable[[Roles], bool] = everyone_may,
         among: Collection[str] | None = None,
         always: Collection[str] = (),
-        budget: int = TOKENS,
+        budget: int | None = TOKENS,
         most: int = MOST,
     ) -> Selection:
         """The capabilities that `text` may be for, best first.
@@ -295,7 +295,8 @@ class CapabilityIndex:
             among: Names of the only capabilities to look among, such as a skill's tools.
             always: Names of capabilities that are in the result whatever the message says,
                 such as the active flow's. They keep their place in the order.
-            budget: Tokens of a prompt that the result may take (`router.retrieval.selection`).
+            budget: Tokens of a prompt that the result may take (`router.retrieval.selection`),
+                None without end.
             most: How many it may be, those of `always` included.
         """
         vector, notes = await self._message_vector(text)
@@ -325,10 +326,21 @@ class CapabilityIndex:
         scored = [(float(scores[self._shelf.slot(one)]), one) for one in chosen]
         best = max((score for score, _ in scored), default=0.0)
         candidates = tuple(
-            RetrievedCandidate(capability, round(known * math.exp(score - best), 4))
-            for score, capability in sorted(scored, key=lambda pair: -pair[0])
+            RetrievedCandidate(
+                one, round(known * math.exp(score - best), 4), self._example(one, vector)
+            )
+            for score, one in sorted(scored, key=lambda pair: -pair[0])
         )
-        return Selection(candidates, verdict(signs, self._thresholds), signs, notes)
+        judged = verdict(signs, self._thresholds)
+        return Selection(candidates, judged, signs, notes, self._thresholds)
+
+    def _example(self, capability: Capability, vector: Vectors | None) -> str:
+        slot = self._shelf.slot(capability)
+        examples = self._shelf.cards[slot].examples
+        nearest = None
+        if self._dense is not None and vector is not None and slot not in self._unencoded:
+            nearest = self._dense.nearest_example(slot, vector)
+        return examples[nearest or 0] if examples else ""
 
     async def _encode_missing(self) -> None:
         if self._cards is None:

@@ -2,14 +2,14 @@
 
 When is said by thresholds, fitted to labelled messages of one's own and kept in a JSON file, which
 `intent-router eval --fit` writes and ROUTER_THRESHOLDS names:
-{"known": 0.43, "needs_tool": 0.08, "margin": 0.61}
+{"known": 0.43, "needs_tool": 0.08, "margin": 0.61, "choice": 0.01, "places": 3}
 """
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class RetrievedCandidate:
     score: float
     """0 to 1: of the first, the probability that the message is for any capability at all;
     of the others less, the further they are behind."""
+    example: str = ""
+    """Of its examples the one nearest to the message; empty where it has none."""
 
     @property
     def kind(self) -> CapabilityKind:
@@ -62,6 +64,18 @@ class Thresholds:
     """Below this words are enough, whatever is nearest."""
     margin: float = 1.0
     """From this on the first is clearly ahead."""
+    choice: float = 0.01
+    """A choice with a score below this is asked about, whoever made it."""
+    places: int = 3
+    """Behind this place too."""
+    reliability: tuple[tuple[float, float], ...] = ()
+    """From which score on which share of a model's choices was right, both 0 to 1, in rising
+    order; empty where that wasn't measured."""
+
+    def confidence(self, score: float) -> float | None:
+        """How often a choice with such a score was right; None where that wasn't measured."""
+        shares = [share for least, share in self.reliability if least <= score]
+        return shares[-1] if shares else None
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,8 @@ class Selection:
     signs: Signs
     notes: tuple[str, ...] = ()
     """What went otherwise than planned, such as an encoder that failed."""
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    """What the verdict was read with."""
 
 
 def verdict(signs: Signs, thresholds: Thresholds) -> Verdict:
@@ -99,20 +115,20 @@ def prompt_tokens(capability: Capability, locale: Locale = "zh") -> int:
     return WRAPPING + wide + round((len(text) - wide) / 3.5)
 
 
-def within_budget(ranked: Iterable[Capability], tokens: int, most: int) -> list[Capability]:
+def within_budget(ranked: Iterable[Capability], tokens: int | None, most: int) -> list[Capability]:
     """The first of them that fit into so many tokens, at most `most`, at least one.
 
-    One that is too large doesn't keep smaller ones behind it out.
+    None is no end of tokens. One that is too large doesn't keep smaller ones behind it out.
     """
     chosen: list[Capability] = []
     left = tokens
     for capability in ranked:
         if len(chosen) == most:
             break
-        cost = prompt_tokens(capability)
-        if cost <= left or not chosen:
+        cost = prompt_tokens(capability) if left is not None else 0
+        if left is None or cost <= left or not chosen:
             chosen.append(capability)
-            left -= cost
+            left = None if left is None else left - cost
     return chosen
 
 
@@ -131,6 +147,10 @@ class Judged:
     """Whether the label is any capability."""
     right: bool
     """Whether it is the first candidate."""
+    place: int | None = None
+    """The label's place among the candidates, from 0; None where it isn't there."""
+    score: float = 0.0
+    """The label's score."""
 
 
 def fitted_thresholds(rows: Sequence[Judged], default: Thresholds | None = None) -> Thresholds:
@@ -150,7 +170,57 @@ def fitted_thresholds(rows: Sequence[Judged], default: Thresholds | None = None)
     if unwanted:
         known = _parting([s.known for s in wanted], [s.known for s in unwanted])
     passed = [row for row in rows if row.signs.known >= known and row.signs.needs_tool >= gate]
-    return Thresholds(known=known, needs_tool=gate, margin=_margin(passed, default.margin))
+    margin = _margin(passed, default.margin)
+    places, choice = _place(rows, default)
+    return replace(
+        default, known=known, needs_tool=gate, margin=margin, places=places, choice=choice
+    )
+
+
+MOST_PLACES = 8
+DOUBTED = 0.02
+"""The share of right choices that may be asked about, by their place and by their score each."""
+
+
+def _place(rows: Sequence[Judged], default: Thresholds) -> tuple[int, float]:
+    """Within how many places nearly every label is, and which score nearly every one reaches."""
+    wanted = [row for row in rows if row.wanted]
+    places = [MOST_PLACES if row.place is None else row.place + 1 for row in wanted]
+    scores = [row.score for row in wanted if row.place is not None]
+    if not scores:
+        return default.places, default.choice
+    place = int(np.quantile(places, 1 - DOUBTED, method="higher"))
+    return min(MOST_PLACES, place), min(default.known, float(np.quantile(scores, DOUBTED)))
+
+
+LEAST_ROWS = 30
+"""Fewer choices say nothing of how often such a one is right."""
+LEAST_OF_A_STEP = 10
+
+
+def fitted_reliability(choices: Sequence[tuple[float, bool]]) -> tuple[tuple[float, float], ...]:
+    """Scores of a model's choices, and whether each was right, as `Thresholds.reliability`.
+
+    Isotonic regression by pooling adjacent violators (Ayer et al., "An empirical distribution
+    function for sampling with incomplete information", 1955), in steps of ten choices at least,
+    each with Laplace's correction: no share is ever 0 or 1.
+    """
+    if len(choices) < LEAST_ROWS:
+        return ()
+    ordered = sorted(choices)
+    steps: list[tuple[float, int, int]] = []
+    for begin in range(0, len(ordered), LEAST_OF_A_STEP):
+        part = ordered[begin : begin + LEAST_OF_A_STEP]
+        steps.append((part[0][0], sum(right for _, right in part), len(part)))
+        while len(steps) > 1 and _share(steps[-2]) >= _share(steps[-1]):
+            (least, *before), (_, *last) = steps[-2:]
+            steps[-2:] = [(least, before[0] + last[0], before[1] + last[1])]
+    return tuple((round(step[0], 4), round(_share(step), 3)) for step in steps)
+
+
+def _share(step: tuple[float, int, int]) -> float:
+    _, right, count = step
+    return (right + 1) / (count + 2)
 
 
 def _parting(above: Sequence[float], below: Sequence[float]) -> float:
@@ -193,17 +263,32 @@ def read_thresholds(path: Path) -> Thresholds:
     for name, value in content.items():
         if name not in _NAMES:
             raise _unusable(path, f"has {name!r}, and there are {', '.join(_NAMES)}")
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 <= value <= MOST:
-            raise _unusable(
-                path, f"has {name} = {str(value)[:40]}, which has to be a number, 0 to {MOST}"
-            )
-    return Thresholds(**{name: float(value) for name, value in content.items()})
+        if wrong := _wrong(name, value):
+            raise _unusable(path, f"has {name} = {str(value)[:40]}, which has to be {wrong}")
+    content["reliability"] = tuple(map(tuple, content.get("reliability", ())))
+    return Thresholds(**content)
+
+
+def _wrong(name: str, value: object) -> str | None:
+    """What it has to be, where it isn't."""
+    if name == "reliability":
+        steps = value if isinstance(value, list) else [None]
+        fine = all(isinstance(s, list) and [*map(_is_number, s)] == [True] * 2 for s in steps)
+        return None if fine else "a list of [score, share], each 0 to 1"
+    if name == "places":
+        fine = value in range(1, MOST_PLACES + 1) and not isinstance(value, bool)
+        return None if fine else f"a whole number, 1 to {MOST_PLACES}"
+    return None if _is_number(value, MOST) else f"a number, 0 to {MOST}"
+
+
+def _is_number(value: object, most: float = 1) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= cast("float", value) <= most
 
 
 def write_thresholds(path: Path, thresholds: Thresholds) -> None:
     """Keep them in the file; raises `MisconfiguredError` where it can't be written."""
-    bounded = {name: min(value, MOST) for name, value in asdict(thresholds).items()}
+    bounded = asdict(replace(thresholds, margin=min(thresholds.margin, MOST)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(bounded, indent=2) + "\n", encoding="utf-8")

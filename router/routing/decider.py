@@ -5,8 +5,10 @@ the nearest capabilities are offered to choose from, or what there is.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
+from typing import Literal, Self
 
 from router.domain.commands import (
     CallTool,
@@ -26,6 +28,7 @@ from router.domain.messages import (
     ChooseAction,
     Message,
     Option,
+    RecalledCall,
     Route,
     RouteKind,
     SpokenLine,
@@ -37,13 +40,14 @@ from router.flow.engine.run import HANDED_OFF
 from router.flow.paused import Situation
 from router.llm.types import ChatAnswer, ChatRequest, UserMessage
 from router.llm.types import Message as ModelMessage
-from router.retrieval.index import CapabilityIndex
+from router.retrieval.index import MOST, CapabilityIndex
 from router.retrieval.selection import Selection, Verdict, within_budget
 from router.routing import offer as offered
-from router.routing import prompts
+from router.routing import prompts, replies
+from router.routing.choice import ChoiceExplanation, Nearness, chosen
 from router.routing.interpretation import interpret
 from router.routing.offer import Offer
-from router.routing.prompts import Prompt
+from router.routing.prompts import Prompt, Prompts
 
 _ASKS_FOR_A_PERSON = re.compile(
     r"人工|真人|(?:找|跟|和|让)(?:个|一个)?人(?:说|聊|谈|来)|客服"
@@ -59,6 +63,9 @@ LOST = Localised(
     en="I'm not sure what you mean. This is what can be done here; just choose one:",
 )
 MEANT = Localised(zh="你是想办这个吗？", en="Is it this that you mean?")
+BESIDE = Localised(
+    zh="另外，“{words}”是想办哪一项？", en="And “{words}”: which of these do you mean?"
+)
 FOR_A_PERSON = Localised(zh="想找人工", en="asks for a person")
 NEAR_OPTIONS = 3
 REASONS: dict[Verdict, Localised] = {
@@ -105,7 +112,7 @@ def decide_without_model(
             kind="handoff" if lost else "flow",
             target=active.flow,
             by="slot",
-            confidence=0.0,
+            confidence=None,
             reason=NO_ANSWER.within(locale),
         )
         return route, [Misunderstood()]
@@ -114,7 +121,7 @@ def decide_without_model(
         return Route(kind="handoff", by="fallback", reason=reason), [HandOff(reason=reason)]
     if not capabilities:
         reason = NOTHING_OPEN.within(locale)
-        route = Route(kind="handoff", by="fallback", confidence=0.0, reason=reason)
+        route = Route(kind="handoff", by="fallback", reason=reason)
         return route, [ReplyText(text=NOTHING.within(locale))]
     return _offered(situation, capabilities, verdict)
 
@@ -135,7 +142,6 @@ def _offered(
         kind="clarify",
         target=capabilities[0].name if verdict == "clear" else None,
         by="fallback" if far else "retrieval",
-        confidence=0.0 if far else 0.5,
         reason=REASONS[verdict].within(locale),
     )
     return route, [Clarify(text=(LOST if far else MEANT).within(locale), options=options)]
@@ -143,8 +149,32 @@ def _offered(
 
 Ask = Callable[[ChatRequest], Awaitable[ChatAnswer]]
 """Puts a question to whatever model answers; raises where none does."""
-Widen = Callable[[str], Awaitable[tuple[Offer, Sequence[Capability]]]]
-"""What there is for a query of the model's own: a wider offer."""
+Widen = Callable[[str], Awaitable[Offer]]
+"""What there is for a query of the model's own: another offer."""
+
+
+@dataclass(frozen=True)
+class DecisionPolicy:
+    """What a model is asked with, and how its answers are looked at.
+
+    `offer` are the capabilities that it is told of, the nearest, in so many `tokens` at most; None
+    is everything, or no end. `steps` are the rounds of reading tools. The last two are there to
+    measure what they do: a choice is `checked` against what is near, and values are `grounded` in
+    what was said.
+    """
+
+    offer: int | None = 5
+    tokens: int | None = 2500
+    steps: int = 3
+    checked: bool = True
+    grounded: bool = True
+
+    @classmethod
+    def of(cls, offer: int | Literal["everything"], tokens: int | None, steps: int) -> Self:
+        """The policy that settings ask for."""
+        if offer == "everything":
+            return cls(offer=None, tokens=tokens, steps=steps)
+        return cls(offer=offer, tokens=tokens or cls.tokens, steps=steps)
 
 
 MOST_TOKENS = 512
@@ -153,15 +183,17 @@ MOST_TOKENS = 512
 
 @dataclass(frozen=True)
 class RoutingQuestion:
-    """All that a decision depends on."""
+    """All that a decision depends on: the model is told of `offer`, and may name all `usable`."""
 
     prompt: Prompt
     text: str
     offer: Offer
-    capabilities: Sequence[Capability]
+    usable: Offer
     history: Sequence[SpokenLine]
     situation: Situation
     earlier: Sequence[str] = ()
+    so_far: Sequence[ModelMessage] = ()
+    """What was called for the message already, and what it came to."""
 
 
 @dataclass
@@ -172,6 +204,7 @@ class ModelDecision:
     model: str = ""
     prompt: str = ""
     problems: list[str] = field(default_factory=list)
+    answer: ChatAnswer | None = None
 
 
 async def decide_with_model(
@@ -187,24 +220,27 @@ async def decide_with_model(
         request = ChatRequest(
             messages=messages,
             functions=question.offer.functions,
+            must_call=not question.so_far,
             spoken={offered.RESPOND: "text"},
-            max_tokens=MOST_TOKENS,
+            max_tokens=replies.MOST_TOKENS if question.so_far else MOST_TOKENS,
             prompt=question.prompt.fingerprint,
         )
         answer = await ask(request)
-        read = interpret(answer, question.offer)
+        usable = replace(question.usable, may_search=question.offer.may_search)
+        read = interpret(answer, usable, last=bool(problems))
         if read.search is not None and not read.commands:
-            wider, there = await widen(read.search)
-            last = replace(wider, may_search=False)
-            question = replace(question, offer=last, capabilities=there)
+            wider = replace(await widen(read.search), may_search=False)
+            question = replace(question, offer=wider)
             messages = _messages(question)
             continue
-        if read.commands and (read.is_sound or problems):
+        # With results at hand no answer is waited for that is better: the tools' own words do.
+        if question.so_far or (read.commands and (read.is_sound or problems)):
             return ModelDecision(
-                commands=read.commands,
+                commands=read.commands if read.is_sound or not question.so_far else [],
                 model=answer.model,
                 prompt=question.prompt.fingerprint,
                 problems=problems + read.problems,
+                answer=answer,
             )
         if problems:
             return None
@@ -215,11 +251,31 @@ async def decide_with_model(
     return None
 
 
+def fixed_questions(rules: Prompts, offer: Offer) -> list[ChatRequest]:
+    """What every decision begins with, as nobody's questions: one for each of the rules in use.
+
+    `offer` is what is offered at every message. Servers read it ahead: a token is answer enough.
+    """
+    return [
+        ChatRequest(
+            messages=prompts.messages(prompt, "", (), ""),
+            functions=offer.functions,
+            max_tokens=1,
+            prompt=prompt.fingerprint,
+        )
+        for prompt in rules.shared("router")
+    ]
+
+
 def _messages(question: RoutingQuestion) -> tuple[ModelMessage, ...]:
     state = prompts.state_of(question.situation, question.earlier)
-    return prompts.messages(
-        question.prompt, question.text, question.capabilities, question.history, state
-    )
+    told = prompts.messages(question.prompt, question.text, question.history, state)
+    return (*told, *question.so_far)
+
+
+def called_so_far(rounds: Iterable[Sequence[RecalledCall]]) -> list[ModelMessage]:
+    """Calls that were made for the message, round by round, each with what it came to."""
+    return [message for made in rounds for message in prompts.made(made)]
 
 
 def cost(answer: ChatAnswer) -> Usage:
@@ -229,17 +285,6 @@ def cost(answer: ChatAnswer) -> Usage:
         prompt_tokens=answer.usage.prompt_tokens,
         completion_tokens=answer.usage.completion_tokens,
     )
-
-
-def reason_of(decision: ModelDecision, locale: Locale) -> str:
-    """Why a route is as it is: which model chose it, and what it was asked with.
-
-    >>> reason_of(ModelDecision([], model="qwen", prompt="router-1@3b9c1c4d"), "en")
-    'qwen chose it, asked by router-1@3b9c1c4d'
-    """
-    if locale == "zh":
-        return f"由 {decision.model} 选定，提示词 {decision.prompt}"
-    return f"{decision.model} chose it, asked by {decision.prompt}"
 
 
 _KINDS: dict[type, RouteKind] = {
@@ -254,7 +299,9 @@ _KINDS: dict[type, RouteKind] = {
 }
 
 
-def route_of(command: Command, active: str | None, reason: str) -> Route:
+def route_of(
+    command: Command, active: str | None, reason: str, confidence: float | None = None
+) -> Route:
     """How a command of a model's is shown."""
     target = None
     match command:
@@ -263,20 +310,78 @@ def route_of(command: Command, active: str | None, reason: str) -> Route:
         case FillSlots() | CancelFlow() | Misunderstood():
             target = active
     kind = _KINDS.get(type(command), "reply")
-    return Route(kind=kind, target=target, by="llm", reason=reason)
-
-
-EVERYTHING = 4000
-"""Tokens that all capabilities may take together to be told of at every message. More than a
-selection may: what is always the same is read once and then cached, by servers small and large."""
+    return Route(kind=kind, target=target, by="llm", confidence=confidence, reason=reason)
 
 
 async def find(
-    index: CapabilityIndex, usable: Iterable[Capability], text: str, situation: Situation
+    index: CapabilityIndex,
+    usable: Iterable[Capability],
+    text: str,
+    situation: Situation,
+    offer: int | None = None,
 ) -> Selection:
-    """What the text may be for among what the caller may use; the active flow is always there."""
-    always = [situation.active.flow] if situation.active else []
-    return await index.select(text, among=[one.name for one in usable], always=always)
+    """What the text may be for among what the caller may use, at least so much as is offered.
+
+    The active flow is always there, and what the last answer came from.
+    """
+    among = [one.name for one in usable]
+    always = [*([situation.active.flow] if situation.active else []), *situation.in_play]
+    most = max(MOST, offer or 0)
+    return await index.select(text, among=among, always=always, budget=None, most=most)
+
+
+def explained(
+    command: Command, active: str | None, why: ChoiceExplanation, asked_about: Sequence[str]
+) -> Route:
+    """How a command of a model's is shown, and why it is this one."""
+    if isinstance(command, Clarify) and asked_about:
+        return route_of(command, active, why.of(asked_about[0], doubted=True))
+    if isinstance(command, FillSlots | CancelFlow | Misunderstood):
+        return route_of(command, active, why.of_answer)
+    name = chosen(command, active)
+    return route_of(command, active, why.of(name), why.near.confidence(name))
+
+
+def doubted_in(commands: Iterable[Command], near: Nearness, active: str | None) -> list[str]:
+    """The capabilities that commands are for and that aren't near enough."""
+    return [
+        name
+        for command in commands
+        if (name := chosen(command, active))
+        if near.doubts(name, starts=isinstance(command, StartFlow))
+    ]
+
+
+def checked(
+    decision: ModelDecision,
+    near: Nearness,
+    active: str | None,
+    usable: Offer,
+    holds: Callable[[str], bool] = lambda _: True,
+) -> list[Command]:
+    """The commands, with those that are doubted put to the person as one question, said last.
+
+    Words that don't hold aren't said, nor asked with; where nothing else is left, it is asked what
+    is meant.
+    """
+    doubted = doubted_in(decision.commands, near, active)
+    said = [c for c in decision.commands if (words := _words_of(c)) and not holds(words)]
+    sure = [c for c in decision.commands if chosen(c, active) not in doubted and c not in said]
+    gives_up = len(sure) == 1 and near.contradicts(sure[0])
+    if not doubted and sure and not gives_up:
+        return sure
+    done = [c for c in sure if not isinstance(c, Clarify | ReplyText | HandOff)]
+    return [*([] if gives_up else done), near.question(doubted, usable.capabilities)]
+
+
+def _words_of(command: Command) -> str:
+    """What of a command a model put into words that the person reads."""
+    match command:
+        case ReplyText(text=text) | HandOff(reason=text):
+            return text
+        case Clarify(text=text, options=options):
+            return "\n".join([text, *(option.label for option in options)])
+    return ""
 
 
 def decide_by_nearness(
@@ -289,15 +394,56 @@ def decide_by_nearness(
     return route.model_copy(update={"candidates": shown(found)}), commands
 
 
-def listed(found: Selection, usable: Sequence[Capability]) -> list[Capability]:
-    """What a model is told of: all that is usable where it fits into a prompt, else the nearest.
+def decide_beside(
+    message: Message, situation: Situation, found: Selection
+) -> tuple[Route, list[Command]]:
+    """The same for what is left of a message: a flow that asks has its answer, or none in it."""
+    alone = situation.model_copy(update={"active": None, "offered": []})
+    route, commands = decide_by_nearness(message, alone, found)
+    return route, [of_the_rest(c, words_of(message), situation.locale) for c in commands]
 
-    All of it reads the same at every message, and what reads the same is in the server's cache.
+
+def of_the_rest(command: Command, words: str, locale: Locale) -> Command:
+    """The command; a question which is meant names the words that it is about."""
+    which = BESIDE.within(locale).format(words=words)
+    return command.model_copy(update={"text": which}) if isinstance(command, Clarify) else command
+
+
+def left_undone(
+    parts: Mapping[str, Selection], done: Collection[str], locale: Locale
+) -> Clarify | None:
+    """The question which is meant by the first clause that none of what was done is near to."""
+    for words, near in parts.items():
+        if not {c.name for c in near.candidates[: near.thresholds.places]} & set(done):
+            options = [
+                Option(label=c.capability.title.within(locale) or c.name, value=c.name)
+                for c in near.candidates[:NEAR_OPTIONS]
+            ]
+            which = BESIDE.within(locale).format(words=words)
+            return Clarify(text=which, options=options, about=words)
+    return None
+
+
+def listed(
+    found: Sequence[Selection], usable: Sequence[Capability], policy: DecisionPolicy
+) -> dict[str, str]:
+    """What a model is told of, by name, with what was once said that is nearest to the message.
+
+    The nearest come first, in turn where several were found: each has its first. Everything reads
+    the same at every message, for servers' caches: it is in a fixed order, without examples, and
+    less what is far where it is too much.
     """
-    everything = within_budget(usable, EVERYTHING, len(usable))
-    if len(everything) == len(usable):
-        return everything
-    return [candidate.capability for candidate in found.candidates]
+    in_turn = zip_longest(*(one.candidates for one in found))
+    candidates = list(filter(None, chain.from_iterable(in_turn)))
+    near = list({one.name: one.capability for one in candidates}.values())
+    if policy.offer is not None:
+        few = within_budget(near, policy.tokens, policy.offer)
+        said = {one.name: one.example for one in reversed(candidates)}
+        return {one.name: said[one.name] for one in few}
+    every = sorted(usable, key=lambda one: (one.kind, one.name))
+    ranked = [*near, *(one for one in every if one not in near)]
+    kept = within_budget(ranked, policy.tokens, len(ranked))
+    return {one.name: "" for one in every if one in kept}
 
 
 def shown(found: Selection) -> list[Candidate]:

@@ -6,6 +6,7 @@ each exact enough to be handed back to the model; nothing invented becomes a com
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -21,8 +22,10 @@ from router.domain.commands import (
     StartFlow,
 )
 from router.domain.messages import Option
+from router.llm.calls import UNOFFERED
 from router.llm.types import ChatAnswer, FunctionCall
 from router.routing import offer as offered
+from router.routing.faithfulness import unmarked
 from router.routing.offer import Offer
 from router.routing.prompts import shown
 from router.tool.tool import Tool
@@ -55,20 +58,30 @@ class Interpretation:
         return bool(self.commands or self.search) and not self.problems
 
 
-def interpret(answer: ChatAnswer, offer: Offer) -> Interpretation:
-    """The commands that an answer asks for, tidied, and what of it can't be used."""
-    read = Interpretation(problems=list(answer.problems))
+def interpret(answer: ChatAnswer, offer: Offer, *, last: bool = False) -> Interpretation:
+    """The commands that an answer asks for, tidied, and what of it can't be used.
+
+    A tool that lacks what it needs is its form, which asks for it; so is one whose arguments
+    don't fit in the `last` answer that is waited for.
+
+    What `offer` has may be called though the model wasn't told of it: by name it knows more.
+    """
+    told = (each for each in answer.problems if not each.startswith(UNOFFERED))
+    read = Interpretation(problems=list(told))
     for call in answer.calls:
         try:
             if call.name == offered.FIND and offer.may_search:
                 read.search = _text(call, "query")
             else:
-                read.commands.append(_command(call, offer))
+                read.commands.append(_command(call, offer, last=last))
         except _Unusable as unusable:
             read.problems.append(f"{call.name}: {unusable}")
-    said = shown(answer.text) or shown(answer.refusal or "")
+    said = unmarked(shown(answer.text)) or shown(answer.refusal or "")
     if not answer.calls and said:
         read.commands.append(ReplyText(text=said))
+    if answer.finish == "length":
+        # What ran away, or ends in the middle of a word, is nothing to say.
+        read.commands = [c for c in read.commands if not isinstance(c, ReplyText)]
     read.commands = _tidied(read.commands)
     if not read.commands and not read.search and not read.problems:
         read.problems.append("the answer called no function and said nothing")
@@ -79,11 +92,15 @@ class _Unusable(Exception):
     """A call that can't be carried out; says why."""
 
 
-def _command(call: FunctionCall, offer: Offer) -> Command:
+def _command(call: FunctionCall, offer: Offer, *, last: bool) -> Command:
     if call.name in offer.tools:
         tool = offer.tools[call.name]
         arguments = known(tool, call.arguments)
         if wrong := problem(tool, arguments):
+            needed: Any = tool.parameters.get("required") or []
+            missing = set(needed) - arguments.keys()
+            if call.name in offer.askable and (missing or last):
+                return StartFlow(flow=tool.name, slots=arguments)
             raise _Unusable(wrong)
         return CallTool(id=call.id, tool=call.name, arguments=arguments)
     if call.name not in _READERS:
@@ -136,7 +153,8 @@ def _slots(call: FunctionCall, slots: Iterable[str]) -> dict[str, JsonValue]:
 def _question(call: FunctionCall, _: Offer) -> Command:
     given = call.arguments.get("options")
     listed = given if isinstance(given, list) else []
-    labels = dict.fromkeys(o.strip() for o in listed if isinstance(o, str) and o.strip())
+    said = (unmarked(shown(one)) for one in listed if isinstance(one, str))
+    labels = dict.fromkeys(filter(None, said))
     options = [Option(label=one, value=one) for one in labels][: offered.MOST_OPTIONS]
     return Clarify(text=_text(call, "text"), options=options)
 
@@ -154,9 +172,10 @@ _READERS: dict[str, Callable[[FunctionCall, Offer], Command]] = {
 
 def _text(call: FunctionCall, name: str) -> str:
     value = call.arguments.get(name)
-    if not isinstance(value, str) or not shown(value):
+    said = unmarked(shown(value)) if isinstance(value, str) else ""
+    if not said:
         raise _Unusable(f"{name} has to be text")
-    return shown(value)
+    return said
 
 
 def _tidied(commands: list[Command]) -> list[Command]:

@@ -17,6 +17,8 @@ TEXT: dict[str, Any] = {"type": "string"}
 RESPOND, CLARIFY, HAND_OFF = "respond_message", "ask_clarification", "hand_off"
 FLOW, SKILL, FIND = "dispatch_to_flow", "dispatch_to_skill", "find_capabilities"
 FILL, CANCEL = "fill_slots", "cancel_flow"
+_LONGEST = 80
+"""Characters of an example."""
 MOST_OPTIONS = 6
 """To choose from: as many as a person reads at a glance."""
 
@@ -26,6 +28,8 @@ class Offer:
     """What a model may choose among, and the flow that is asking, if any.
 
     `may_search` is False once the model has searched: then it has to do with what there is.
+    `examples` has for some of them what was once said to mean them, by name; `askable` are the
+    tools whose arguments a form can ask for.
     """
 
     flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
@@ -33,32 +37,35 @@ class Offer:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     active: FlowView | None = None
     may_search: bool = True
+    examples: Mapping[str, str] = field(default_factory=dict)
+    askable: frozenset[str] = frozenset()
 
     @property
     def functions(self) -> tuple[Function, ...]:
-        """The functions, always in the same order, so that servers can keep the prompt cached.
+        """The functions: those that there always are first, so that servers keep them cached.
 
-        Those that come and go within a conversation are last.
+        Behind them are flows, skills and tools, each in the order that they are offered in;
+        what comes and goes within a conversation is last.
         """
-        flows = [self.flows[name] for name in sorted(self.flows)]
-        options = {"type": "array", "items": TEXT, "maxItems": MOST_OPTIONS}
-        nobody = "No other function does what is wanted: point to a person."
-        offered = [
-            function(RESPOND, "Only talk: greetings, thanks, small talk.", text=TEXT),
-            function(CLARIFY, "Ask which of several things is meant.", text=TEXT, options=options),
-            function(HAND_OFF, nobody, reason=TEXT),
-        ]
-        if flows:
-            offered.append(dispatch(flows))
+        found = FIXED if self.may_search else FIXED[:-1]
+        offered = [*found]
+        if self.flows:
+            offered.append(dispatch(list(self.flows.values()), self.examples))
         if self.skills:
-            skill = {"type": "string", "enum": sorted(self.skills)}
-            about = "Have a specialist work on it, in several steps."
+            skill = {"type": "string", "enum": list(self.skills)}
+            listed = [_line(one.capability, self.examples) for one in self.skills.values()]
+            about = "\n".join(["Have a specialist work on it, in several steps:", *listed])
             offered.append(function(SKILL, about, skill_name=skill, request=TEXT))
-        offered += [_tool(self.tools[name]) for name in sorted(self.tools)]
+        offered += [_tool(one, self.examples.get(name)) for name, one in self.tools.items()]
         offered += self._active_functions()
-        if self.may_search:
-            offered.append(function(FIND, "Find what else can be done here.", query=TEXT))
         return tuple(offered)
+
+    @property
+    def capabilities(self) -> list[Capability]:
+        """All that may be chosen, as people see it."""
+        flows = [one.capability for one in self.flows.values()]
+        skills = [one.capability for one in self.skills.values()]
+        return [*flows, *skills, *(one.capability for one in self.tools.values())]
 
     def _active_functions(self) -> Sequence[Function]:
         if self.active is None or not self.active.asking:
@@ -66,7 +73,7 @@ class Offer:
         slots = {
             name: slot.kind.quoted(slot)
             for name, slot in self.active.fillable.items()
-            if _is_asked(slot) or name in self.active.awaiting
+            if (_is_asked(slot) or name in self.active.awaiting) and not slot.kind.is_file
         }
         about = "Answer what the active flow asks, or correct what it knows."
         cancel = "Give up the active flow."
@@ -76,17 +83,9 @@ class Offer:
         ]
 
 
-def described(capabilities: Sequence[Capability]) -> str:
-    """The flows and skills as the prompt lists them; tools speak for themselves."""
-    listed = sorted((c for c in capabilities if c.kind != "tool"), key=lambda c: (c.kind, c.name))
-    return "\n".join(
-        f"- {c.kind} {c.name}: {c.title.zh} / {c.title.en}. {c.description.en}"
-        f"{_such_as(c.examples)}"
-        for c in listed
-    )
-
-
-def dispatch(flows: Sequence[FlowDefinition]) -> Function:
+def dispatch(
+    flows: Sequence[FlowDefinition], examples: Mapping[str, str] | None = None
+) -> Function:
     """One function for all flows, whose slots are those of one of them."""
     parts = []
     for flow in flows:
@@ -97,9 +96,16 @@ def dispatch(flows: Sequence[FlowDefinition]) -> Function:
         "flow_name": {"type": "string", "enum": [flow.flow for flow in flows]},
         "slots": {"anyOf": parts} if len(parts) > 1 else next(iter(parts), _object({})),
     }
-    about = "Start a flow, with the slots that the message states."
+    listed = [_line(flow.capability, examples or {}) for flow in flows]
+    about = "\n".join(["Start a flow, with the slots that the message states:", *listed])
     schema = {**_object(properties), "required": ["flow_name"]}
     return Function(name=FLOW, description=about, parameters=schema)
+
+
+def _line(one: Capability, examples: Mapping[str, str]) -> str:
+    """A flow or skill as the function names it that it is called by."""
+    titles = f"{one.title.zh} / {one.title.en}"
+    return f"- {one.name}: {titles}. {one.description.en}{_once_said(examples.get(one.name))}"
 
 
 def _is_asked(slot: Slot) -> bool:
@@ -109,28 +115,29 @@ def _is_asked(slot: Slot) -> bool:
     """
     if slot.part_of_range in ("start_half", "end_half"):
         return False
+    if slot.kind.is_file or (slot.of is not None and slot.of.kind.is_file):
+        return False
     found = [slot.lookup is None, slot.ask is not None]
     return any(found) if slot.required else all(found)
 
 
-def _tool(tool: Tool) -> Function:
-    """The tool in few words: title, the first paragraph of its description, two examples.
+def _tool(tool: Tool, example: str | None) -> Function:
+    """The tool in few words: title, the first paragraph of its description, an example.
 
-    No examples where an argument may be any words: small models give it the example's.
+    No example where an argument may be any words: small models give it the example's.
     """
     properties: Any = tool.parameters.get("properties") or {}
     needed: Any = tool.parameters.get("required") or []
     plain = [properties[name] for name in needed if properties[name].get("type") == "string"]
     takes_any_words = any(not {"enum", "format", "pattern"} & set(schema) for schema in plain)
     about = " ".join(tool.description.split("\n\n", 1)[0].split())
-    said = f"{tool.title.zh}: {about}{'' if takes_any_words else _such_as(tool.examples)}"
+    said = f"{tool.title.zh}: {about}{'' if takes_any_words else _once_said(example)}"
     return Function(name=tool.name, description=said, parameters=dict(tool.parameters))
 
 
-def _such_as(examples: Sequence[str]) -> str:
-    """The first and the last, which are of different languages where both have any."""
-    shown = " / ".join(dict.fromkeys([*examples[:1], *examples[-1:]]))
-    return f" ({shown})" if shown else ""
+def _once_said(example: str | None) -> str:
+    """What means it, told such that nobody takes it for the message."""
+    return f' (others once said: "{" ".join(example.split())[:_LONGEST]}")' if example else ""
 
 
 def function(name: str, description: str, **properties: Any) -> Function:
@@ -141,3 +148,17 @@ def function(name: str, description: str, **properties: Any) -> Function:
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
+
+
+FIXED = (
+    function(RESPOND, "Only talk: greetings, thanks, small talk.", text=TEXT),
+    function(
+        CLARIFY,
+        "Ask which of several things is meant.",
+        text=TEXT,
+        options={"type": "array", "items": TEXT, "maxItems": MOST_OPTIONS},
+    ),
+    function(HAND_OFF, "No other function does what is wanted: point to a person.", reason=TEXT),
+    function(FIND, "Find what else can be done here.", query=TEXT),
+)
+"""What every decision is offered, before anything that depends on the message."""

@@ -1,5 +1,7 @@
 """What a model is asked of a plan (to make one, to reflect on its results), and its answers.
 
+Where there is no plan it may be asked to reflect on an answer, before that is given.
+
 Both questions are functions like any other, so that a server which knows none is asked for
 JSON. Nothing in an answer is believed: what doesn't fit goes back to the model, with why.
 """
@@ -26,6 +28,7 @@ from router.routing.skill_step import (
     ASK,
     HAND_BACK,
     LAST_STEP,
+    PLAN,
     Means,
     SkillTask,
     handing_back,
@@ -36,6 +39,7 @@ from router.skill.plan import (
     MOST_STEPS,
     Accept,
     Ask,
+    GoOn,
     Plan,
     PlanStep,
     Replan,
@@ -44,7 +48,8 @@ from router.skill.plan import (
     problems,
 )
 
-PLAN, ACCEPT, RETRY, REPLAN = "plan", "accept", "retry", "replan"
+ACCEPT, RETRY, REPLAN, GO_ON = "accept", "retry", "replan", "go_on"
+NOT_ACCEPTED = f"Plain text is no end here: call `{ACCEPT}` with the answer, or go on."
 SPOKEN = {ACCEPT: "result", ASK: "text"}
 """What of a reflection is said to the employee."""
 _TEXT = {"type": "string", "maxLength": 4000}
@@ -117,6 +122,31 @@ def _state(plan: Plan) -> str:
     return f"<plan>\n{material(listed)}\n</plan>{why}"
 
 
+REVIEW = (
+    "Before your answer is given: does it do what was asked, by these instructions? If not, what "
+    "is missing?"
+)
+_REVIEWS = (
+    Function(
+        name=ACCEPT,
+        description="The answer does; with a result where it has to read otherwise.",
+        parameters={"type": "object", "properties": {"result": _TEXT}, "required": []},
+    ),
+    function(GO_ON, "The answer isn't given yet: go on, for what is missing.", missing=_WHY),
+)
+
+
+def review_request(prompt: Prompt, task: SkillTask, memory: AgentMemory) -> ChatRequest:
+    """The question whether the answer that the dialogue ends with does what was asked."""
+    return ChatRequest(
+        messages=messages(rules(prompt, task.skill), task, memory, [UserMessage(text=REVIEW)]),
+        functions=_REVIEWS,
+        max_calls=1,
+        spoken=SPOKEN,
+        prompt=prompt.fingerprint,
+    )
+
+
 def complained(memory: AgentMemory, said: AssistantMessage, complaint: str) -> AgentMemory:
     """With an answer that was of no use and why; for the next try alone."""
     if not said.calls:
@@ -134,7 +164,8 @@ class Planned(BaseModel):
     """What the answer for a plan comes to: `steps`, or a `complaint` about what it `said`.
 
     `text` ends the run with those words; one that `hands_back` gives the message to the desk.
-    `spent` says to the employee that no budget paid for an answer.
+    `spent` says to the employee that no budget paid for an answer; nothing was asked where a plan
+    is `unaffordable`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -144,6 +175,7 @@ class Planned(BaseModel):
     complaint: str | None = None
     text: str | None = None
     hands_back: bool = False
+    unaffordable: bool = False
     spent: str = ""
     usage: Usage = Usage()
 
@@ -151,17 +183,20 @@ class Planned(BaseModel):
 class Reflected(BaseModel):
     """What the answer to a reflection comes to: a verdict, or a `complaint` about what it `said`.
 
-    `text` ends the run with those words. `spent` says to the employee that no budget paid for an
-    answer.
+    An answer may be said `plainly`, without a function. `text` ends the run with those words.
+    `spent` says to the employee that no budget paid for an answer; `last` that none pays for more
+    work.
     """
 
     model_config = ConfigDict(frozen=True)
 
     verdict: Verdict | None = None
+    plainly: bool = False
     said: AssistantMessage = AssistantMessage()
     complaint: str | None = None
     text: str | None = None
     spent: str = ""
+    last: bool = False
     usage: Usage = Usage()
 
 
@@ -180,7 +215,7 @@ def read_plan(answer: ChatAnswer, plan: Plan | None) -> Planned:
     wrong = problems((plan or Plan()).revised(steps).steps)
     if wrong:
         return Planned(said=said, complaint=_complaint(wrong))
-    return Planned(steps=tuple(steps))
+    return Planned(steps=tuple(steps), said=said)
 
 
 def read_verdict(answer: ChatAnswer, plan: Plan, *, last: bool = False) -> Reflected:
@@ -189,13 +224,25 @@ def read_verdict(answer: ChatAnswer, plan: Plan, *, last: bool = False) -> Refle
     if call is None:
         said = shown(answer.text) or shown(answer.refusal or "")
         if said:
-            return Reflected(verdict=Accept(result=said))
+            plainly = answer.refusal is None
+            return Reflected(verdict=Accept(result=said), plainly=plainly, said=_whole(answer))
         wrong = [*answer.problems, "it called nothing and said nothing"]
         return Reflected(said=_whole(answer), complaint=_complaint(wrong))
     verdict, called = _verdict(call, plan, last=last), AssistantMessage(calls=(call,))
     if isinstance(verdict, str):
         return Reflected(said=called, complaint=_complaint([verdict]))
     return Reflected(verdict=verdict, said=called)
+
+
+def read_review(answer: ChatAnswer, draft: str) -> Reflected:
+    """What the answer comes to; one that is no verdict leaves the draft as it is."""
+    call = next(iter(answer.calls), None)
+    argument = {ACCEPT: "result", GO_ON: "missing"}.get(call.name) if call else None
+    given = call.arguments.get(argument) if call and argument else None
+    said = shown(given) if isinstance(given, str) else ""
+    if argument == "missing" and said:
+        return Reflected(verdict=GoOn(missing=said))
+    return Reflected(verdict=Accept(result=said if argument == "result" and said else draft))
 
 
 def _verdict(call: FunctionCall, plan: Plan, *, last: bool) -> Verdict | str:

@@ -4,7 +4,8 @@ A file is `<job>-<version>.<language>.md`, such as `router-1.zh.md`. A version t
 isn't edited; what is better becomes the next one, and gets a share of the traffic.
 
 A model is told what never changes first, so that servers can keep most of it:
-rules and capabilities ▸ state ▸ history ▸ the message, marked as somebody's words.
+rules and what is always offered ▸ what is near ▸ history ▸ state and the message, marked as
+somebody's words.
 """
 
 import hashlib
@@ -16,14 +17,28 @@ from typing import Literal, Self, get_args
 
 from router.domain.errors import MisconfiguredError
 from router.domain.locale import LOCALES, Locale, Localised
-from router.domain.messages import SpokenLine
-from router.domain.principals import Capability
+from router.domain.messages import RecalledCall, SpokenLine
 from router.flow.paused import Situation
-from router.llm.types import AssistantMessage, Message, SystemMessage, UserMessage
-from router.routing.offer import described
+from router.llm.types import (
+    AssistantMessage,
+    FunctionCall,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 
 Job = Literal[
-    "router", "phrase", "skill", "plan", "step", "reflect", "condense", "translate", "summarise"
+    "router",
+    "phrase",
+    "skill",
+    "review",
+    "plan",
+    "step",
+    "reflect",
+    "condense",
+    "translate",
+    "summarise",
 ]
 JOBS: tuple[Job, ...] = get_args(Job)
 
@@ -91,6 +106,11 @@ class Prompts:
         """The versions that get a share of the traffic."""
         return [version for shares in self._shares.values() for version in shares]
 
+    def shared(self, job: Job) -> list[Prompt]:
+        """All that questions of this job are asked with by now, in every language."""
+        versions = self._shares[job]
+        return [Prompt(v, self._texts[v].within(locale)) for v in versions for locale in LOCALES]
+
     def of(self, job: Job, conversation: str, locale: Locale) -> Prompt:
         """What this conversation's questions are asked with."""
         shares = self._shares[job]
@@ -144,18 +164,26 @@ LONGEST_QUESTION = 200
 def messages(
     prompt: Prompt,
     text: str,
-    capabilities: Sequence[Capability],
     history: Sequence[SpokenLine],
     state: str,
 ) -> tuple[Message, ...]:
     """The messages of one decision; `state` is what `state_of` gives."""
-    system = f"{prompt.text}\nFlows and skills\n{described(capabilities) or '- none'}\n"
-    said: list[Message] = [SystemMessage(text=system)]
+    said: list[Message] = [SystemMessage(text=prompt.text)]
     for line in history:
         written = f"<message>\n{material(line.text)}\n</message>"
+        said += made(line.calls)
         of_user = line.role == "user"
         said.append(UserMessage(text=written) if of_user else AssistantMessage(text=line.text))
     return (*said, UserMessage(text=f"{state}\n<message>\n{material(text)}\n</message>"))
+
+
+def made(calls: Sequence[RecalledCall]) -> list[Message]:
+    """Calls of before, each with its result."""
+    if not calls:
+        return []
+    asked = (FunctionCall(id=c.id, name=c.name, arguments=c.arguments) for c in calls)
+    results = (ToolMessage(call_id=c.id, name=c.name, text=material(c.result)) for c in calls)
+    return [AssistantMessage(calls=tuple(asked)), *results]
 
 
 def state_of(situation: Situation, earlier: Sequence[str] = ()) -> str:
@@ -174,6 +202,11 @@ def state_of(situation: Situation, earlier: Sequence[str] = ()) -> str:
         )
     if situation.paused:
         lines.append(f"Paused, to be taken up after it: {', '.join(situation.paused)}.")
+    if situation.answered:
+        lines.append(
+            f"The skill {situation.answered} has just answered; what continues or changes its "
+            f"answer is for it."
+        )
     if earlier:
         lines += ["Before all that, in short:", *(f"- {material(gist)}" for gist in earlier)]
     return "\n".join(lines)

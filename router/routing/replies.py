@@ -1,7 +1,7 @@
 """What people are told: what tools found, by a model or plainly, and that a budget is spent."""
 
-import json
 from collections.abc import Sequence
+from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -10,8 +10,10 @@ from router.domain.file_types import mentions_in
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
 from router.flow.prompts.values import linked, told
-from router.llm.types import ChatRequest, SystemMessage, UserMessage
-from router.routing.prompts import Prompt, material
+from router.llm.types import ChatAnswer, ChatRequest, SystemMessage, UserMessage
+from router.routing.excerpt import excerpt
+from router.routing.faithfulness import Doubt, Evidence, unmarked
+from router.routing.prompts import Prompt, material, shown
 
 BUDGET_SPENT: dict[Scope, Localised] = {
     "turn": Localised(
@@ -33,11 +35,22 @@ BUDGET_SPENT: dict[Scope, Localised] = {
         "usual.",
     ),
 }
+MODEL_AWAY = Localised(
+    zh="语言模型现在没有应答，随口的说法我可能听不懂。各个流程、按钮和直接点名的事照常能办。",
+    en="The language model isn't answering right now, so I may not understand free wording. All "
+    "flows and buttons work as usual, and so does whatever you ask for by its name.",
+)
+"""Said once, until it has been back."""
+GONE_ON = Localised(
+    zh="接着刚才的回答往下办", en="it goes on from the answer that was given just now"
+)
 ADDRESSED = Localised(zh="消息指名给这个技能", en="the message is addressed to this skill")
 
 
 LONGEST = 6000
 """Characters of one result that a model is shown."""
+MOST_TOKENS = 200
+"""Of what a model says of findings: four sentences at most, and one that runs away ends here."""
 Finding = tuple[str, JsonValue, str | None]
 """A tool's name, what it found, and why it found nothing."""
 
@@ -45,18 +58,48 @@ Finding = tuple[str, JsonValue, str | None]
 def request(
     prompt: Prompt, text: str, findings: Sequence[Finding], history: Sequence[SpokenLine]
 ) -> ChatRequest:
-    """The question to a model: the message, and what was found for it, both marked as material."""
+    """The question to a model: the message, and what was found for it, both marked as material.
+
+    Of a call that failed it isn't told: there is nothing to say of that but that it failed.
+    """
     said = material("\n".join(f"{line.role}: {line.text}" for line in history[-4:]))
     parts = [f"<history>\n{said}\n</history>"]
     for tool, result, error in findings:
-        body = material(error or json.dumps(result, ensure_ascii=False)[:LONGEST])
-        parts.append(f'<result tool="{tool}">\n{body}\n</result>')
+        if error is None:
+            body = material(told_of(result))
+            parts.append(f'<result tool="{tool}">\n{body}\n</result>')
     parts.append(f"<message>\n{material(text)}\n</message>")
     return ChatRequest(
         messages=(SystemMessage(text=prompt.text), UserMessage(text="\n".join(parts))),
         must_call=False,
+        max_tokens=MOST_TOKENS,
         prompt=prompt.fingerprint,
     )
+
+
+def told_of(result: JsonValue) -> str:
+    """A result as a model is shown it: of a large one a part, which says so."""
+    return excerpt(result, LONGEST).text
+
+
+def evidence(
+    text: str, findings: Sequence[Finding], history: Sequence[SpokenLine], now: datetime
+) -> Evidence:
+    """What may be said of the findings: what was found, and what the person said."""
+    results = [result for _, result, error in findings if error is None]
+    said = [line.text for line in history if line.role == "user"]
+    return Evidence(results, [*said, text], now)
+
+
+def judged(answer: ChatAnswer, found: Evidence) -> str | Doubt:
+    """What a model said, as it may be shown; or why it isn't."""
+    said = unmarked(shown(answer.text))
+    if answer.finish == "length":
+        return Doubt("length", said[-_SHOWN_OF_DOUBT:])
+    return (found.doubt(said) or said) if said else Doubt("nothing", answer.refusal or "")
+
+
+_SHOWN_OF_DOUBT = 40
 
 
 def plain(findings: Sequence[Finding], locale: Locale) -> str:
@@ -64,17 +107,29 @@ def plain(findings: Sequence[Finding], locale: Locale) -> str:
 
     A finding that sums itself up, in a text called `summary`, is that.
     """
-    lost = {"zh": "没查到：", "en": "That couldn't be found out: "}[locale]
     return "\n\n".join(
-        told(result, locale) if error is None else f"{lost}{error}" for _, result, error in findings
+        told(result, locale) if error is None else _lost(error, locale)
+        for _, result, error in findings
     )
 
 
-def with_links(said: str, findings: Sequence[Finding], locale: Locale) -> str:
-    """What a model said of the findings, with the links of those files that it left out.
+def _lost(error: str, locale: Locale) -> str:
+    return {"zh": "没查到：", "en": "That couldn't be found out: "}[locale] + error
 
-    A file that nobody can fetch wasn't worth making.
+
+def _aside(said: str, locale: Locale) -> str:
+    return f"（{said}）" if locale == "zh" else f"({said})"
+
+
+def completed(said: str, findings: Sequence[Finding], locale: Locale) -> str:
+    """What a model said of the findings, with what is no matter of its own.
+
+    The links of those files that it left out, for a file that nobody can fetch wasn't worth
+    making; that it has read a part only; and what failed.
     """
     files = [file for _, result, _ in findings for file in mentions_in(result)]
     missing = [linked(file, locale) for file in dict.fromkeys(files) if file.url not in said]
-    return "\n".join([said, *missing])
+    cut = [excerpt(result, LONGEST).parts for _, result, error in findings if error is None]
+    partly = [_aside(part.told(locale), locale) for parts in cut for part in parts]
+    failed = [_lost(error, locale) for _, _, error in findings if error is not None]
+    return "\n\n".join(["\n".join([said, *missing, *dict.fromkeys(partly)]), *failed])

@@ -24,6 +24,7 @@ LONGEST_NOTES = 6000
 """Characters of all notes together, which every step is sent."""
 LONGEST_EARLIER = 2000
 """Characters of what tells in short what is gone."""
+AGREED = "The employee agrees to this plan."
 LEAST_RATIO, MOST_RATIO = 0.3, 3.0
 """Tokenizers differ by less: what a server counts beyond that is a mistake of its own."""
 
@@ -59,7 +60,8 @@ class AgentMemory(BaseModel):
     has beside the memory: 0 before the first was measured. `most` are the tokens of a question
     that the server takes, where it has refused a longer one; 0 is not known. `plan` is there
     where it works by one. The employee was asked `question` last, `times_asked` in a row. It is
-    `exposed` once a stranger's words were read, though they may be gone by now.
+    `exposed` once a stranger's words were read, though they may be gone by now, and gone on with
+    `again` once it had answered.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,6 +77,7 @@ class AgentMemory(BaseModel):
     question: str = ""
     times_asked: int = 0
     exposed: bool = False
+    again: bool = False
 
     def saying(self, said: AssistantMessage, *results: ToolMessage) -> "AgentMemory":
         """With one more answer of the model, and what its calls came to in their order."""
@@ -85,12 +88,33 @@ class AgentMemory(BaseModel):
         dialogue = (*self.dialogue, said, *ordered)
         return self.model_copy(update={"dialogue": dialogue, "waiting": waiting})
 
-    def hearing(self, text: str) -> "AgentMemory":
-        """With something that somebody said: the result that is waited for, where one is."""
+    def hearing(self, text: str, *, again: bool = False) -> "AgentMemory":
+        """With something that somebody said: the result that is waited for, where one is.
+
+        `again`: it had answered, and this may go on from the answer, or be none for it.
+        """
         message: Message = UserMessage(text=text)
         if self.waiting is not None:
             message = ToolMessage(call_id=self.waiting.id, name=self.waiting.name, text=text)
-        return self.model_copy(update={"dialogue": (*self.dialogue, message), "waiting": None})
+        about = {"waiting": None, "again": self.again or again}
+        return self.model_copy(update={"dialogue": (*self.dialogue, message), **about})
+
+    def telling(self, text: str) -> "AgentMemory":
+        """With what the employee was told at the end, where they aren't waited for anyway.
+
+        It stands for what the model said last, where that was to be told them.
+        """
+        if not text or self.waiting is not None:
+            return self
+        *before, last = self.dialogue or (UserMessage(text=""),)
+        is_draft = isinstance(last, AssistantMessage) and not last.calls
+        kept = tuple(before) if is_draft else self.dialogue
+        return self.model_copy(update={"dialogue": (*kept, AssistantMessage(text=text))})
+
+    def agreeing(self) -> "AgentMemory":
+        """With the employee's consent to the plan that they were shown."""
+        agreed = self.plan.agreeing() if self.plan else None
+        return self.hearing(AGREED).model_copy(update={"plan": agreed})
 
     def being_exposed(self, exposed: bool) -> "AgentMemory":
         """Exposed by now; what once was stays so."""

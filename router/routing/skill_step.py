@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from router.domain.commands import StartFlow
 from router.domain.messages import SpokenLine, Usage
 from router.flow.definition import FlowDefinition
+from router.llm.calls import UNOFFERED
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
@@ -23,14 +24,19 @@ from router.llm.types import (
     UserMessage,
 )
 from router.routing import interpretation
+from router.routing.addresses import UNGIVEN, ungiven
 from router.routing.offer import FLOW, dispatch, function
 from router.routing.prompts import Prompt, material, shown
 from router.routing.skill_memory import AgentMemory, Measure
+from router.skill.loop import Stop
 from router.skill.plan import StepBrief
 from router.skill.skill import Skill, listed
 from router.tool.tool import Tool
 
 ASK_USER, DONE, HAND_BACK, NOTE = "ask_user", "done", "hand_back", "note"
+HAND_OVER = "hand_over"
+MOST_HAND_OVERS = 2
+"""From the employee's skill to another, and from that to a third."""
 MISSING = "say_missing"
 ENDINGS = {ASK_USER: "text", DONE: "result", MISSING: "text"}
 """The functions that end a run, and the argument of each that is said to the employee."""
@@ -59,38 +65,59 @@ _NOTE = function(
 _HAND_BACK = function(
     HAND_BACK, "What the employee said last has nothing to do with your task: the desk takes it."
 )
-ASK = "ask"
-"""The question of a run that works by a plan."""
-WAITED_FOR = {ASK_USER, FLOW, ASK}
+ASK, PLAN = "ask", "plan"
+"""The question of a run that works by a plan, and a plan that the employee is shown."""
+FOUND_BEFORE = "Found out before:"
+NOT_GIVEN = "Your answer isn't given yet"
+OURS = ("That couldn't be used", "Of your answer was left out", FOUND_BEFORE, NOT_GIVEN)
+"""How what we say to the model begins: it may quote anybody."""
+WAITED_FOR = {ASK_USER, FLOW, ASK, PLAN}
 """What the employee answers."""
 OUTWARD = (
     "{tool} carries what it is given out of the house, and others' words have been read by now: "
     "then it is called only where the skill's allowed-tools names it. Go on with what you have."
 )
+NOT_DONE = f"Plain text is no end here: call `{DONE}` with the answer, or go on."
+PART = "Only what is between <part> tags is yours to do: another specialist has the rest."
 LAST_STEP = "This is your last step: answer now, with what you have, and say what is still open."
 
 
 class SkillTask(BaseModel):
     """What a skill was chosen for: the same through all of its steps.
 
-    With a `part` it is one step of a plan, which can neither ask the employee nor leave.
+    The `request` is in the person's own words; `summary` says what the desk made of it. With a
+    `part` it is one step of a plan, which can neither ask the employee nor leave. It was handed
+    over along the `chain` of skills, the employee's own first: then the `summary`, in the words of
+    the last of these, is the part that it has to do.
     """
 
     model_config = ConfigDict(frozen=True)
 
     skill: Skill
     request: str
+    summary: str = ""
     history: list[SpokenLine] = []
     now: datetime
     part: StepBrief | None = None
+    chain: tuple[str, ...] = ()
+
+
+class HandedPart(BaseModel):
+    """What a skill hands over: to which other one, and in what words."""
+
+    model_config = ConfigDict(frozen=True)
+
+    skill: Skill
+    request: str
 
 
 @dataclass(frozen=True)
 class Means:
-    """What a sub-agent may call, and the forms that it may send the employee to."""
+    """What a sub-agent may call, the forms it may send the employee to, and to whom it may hand."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
     flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
+    skills: Mapping[str, Skill] = field(default_factory=dict)
 
 
 class Thought(BaseModel):
@@ -98,11 +125,12 @@ class Thought(BaseModel):
 
     `said` goes into the dialogue, with `refused` as the answers to those of its calls that
     aren't made; `calls` are those that are. Where `text` is set the sub-agent has ended: with
-    its answer, or with a question where `asks`; with `flow` it leaves for a form, and where it
-    `hands_back` the message was none for it. `complaint` is for the model, where its answer
-    was of no use at all, and `aside` where part of it was. `measure` is how large the question
-    was. `spent` says to the employee that no budget paid for an answer; `last` that none pays
-    for another one.
+    its answer, said `plainly` or by a function, or with a question where `asks`; with `flow` it
+    leaves for a form, with `hands_over` it waits for another skill, and where it `hands_back` the
+    message was none for it. `complaint` is for
+    the model, where its answer was of no use at all, and `aside` where part of it was. `measure`
+    is how large the question was. `spent` says to the employee that no budget paid for an
+    answer; `last` why there can't be another one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -113,14 +141,22 @@ class Thought(BaseModel):
     notes: dict[str, str] = {}
     text: str | None = None
     asks: bool = False
+    plainly: bool = False
     flow: StartFlow | None = None
+    hands_over: HandedPart | None = None
     hands_back: bool = False
     complaint: str | None = None
     aside: str = ""
     spent: str = ""
-    last: bool = False
+    last: Stop | None = None
     usage: Usage = Usage()
     measure: Measure | None = None
+
+    @property
+    def is_step(self) -> bool:
+        """True where it ends nothing: its calls are to be made."""
+        ends = (self.text, self.flow, self.hands_over)
+        return all(end is None for end in ends) and not self.hands_back
 
 
 def request(
@@ -157,14 +193,17 @@ def rules(prompt: Prompt, skill: Skill) -> str:
 
 def opening(task: SkillTask) -> str:
     """When it is, what was said before, and what is wanted: the same at every question of a run."""
-    before = "\n".join(f"{line.role}: {line.text}" for line in task.history)
+    before = "\n".join(line.told for line in task.history)
     sections = {"history": material(before), "request": material(task.request)}
+    if task.summary:
+        sections["part" if task.chain else "summary"] = material(task.summary)
     if part := task.part:
         found = "\n".join(f"{id_}: {material(text)}" for id_, text in part.results.items())
         tried = "\n".join(f"- {material(why)}" for why in part.tries)
         sections |= {"step": material(part.task), "results": found, "tried": tried}
     told = (f"<{name}>\n{text}\n</{name}>" for name, text in sections.items())
-    return "\n".join([f"Now: {task.now:%A %Y-%m-%d %H:%M}.", *told])
+    handed = [PART] if task.chain else []
+    return "\n".join([f"Now: {task.now:%A %Y-%m-%d %H:%M}.", *told, *handed])
 
 
 def recalled(memory: AgentMemory) -> list[Message]:
@@ -196,20 +235,57 @@ def _functions(task: SkillTask, means: Means, memory: AgentMemory) -> tuple[Func
         for tool in offered
     )
     to_flows = [dispatch(flows)] if flows else []
-    return (*tools, *to_flows, _NOTE, *_endings(task), *handing_back(memory))
+    return (*tools, *to_flows, *_handing_over(means), _NOTE, *_endings(task), *handing_back(memory))
+
+
+def _handing_over(means: Means) -> list[Function]:
+    if not means.skills:
+        return []
+    about = "Have another specialist do a part, and go on with what it comes to:"
+    lines = (f"- {name}: {one.description.en}" for name, one in sorted(means.skills.items()))
+    skill = {"type": "string", "enum": sorted(means.skills)}
+    listed = "\n".join([about, *lines])
+    return [function(HAND_OVER, listed, skill_name=skill, request=_TEXT)]
 
 
 def handing_back(memory: AgentMemory) -> list[Function]:
-    """The way back to the desk, where the employee was asked: they may have said anything."""
+    """The way back to the desk, where the employee has spoken since: they may say anything."""
     heard = any(isinstance(m, ToolMessage) and m.name in WAITED_FOR for m in memory.dialogue)
-    return [_HAND_BACK] if heard else []
+    return [_HAND_BACK] if heard or memory.again else []
 
 
-def read(answer: ChatAnswer, means: Means, *, guarded: bool = False) -> Thought:
-    """What the answer comes to. Its calls are untrusted: none is made that doesn't fit.
+def answers(memory: AgentMemory) -> list[str]:
+    """What the employee has said to it, and nothing that anybody else did."""
+    return [
+        m.text
+        for m in memory.dialogue
+        if (isinstance(m, ToolMessage) and m.name in WAITED_FOR)
+        or (isinstance(m, UserMessage) and not m.text.startswith(OURS))
+    ]
 
-    Where it is `guarded`, no tool is called that carries its arguments out of the house.
+
+@dataclass(frozen=True)
+class CallGuard:
+    """What no call of a sub-agent's may do.
+
+    Where it is `closed`, no tool is called that carries its arguments out of the house. Addresses
+    in arguments are such as people `said`, or on hosts that the skill's `own` words name.
     """
+
+    closed: bool = False
+    said: tuple[str, ...] = ()
+    own: str = ""
+
+    @classmethod
+    def of(cls, task: SkillTask, memory: AgentMemory) -> "CallGuard":
+        """The guard of a run that is so far."""
+        before = (line.text for line in task.history if line.role == "user")
+        closed = memory.exposed and task.skill.allowed_tools is None
+        return cls(closed, (*before, task.request, *answers(memory)), task.skill.instructions)
+
+
+def read(answer: ChatAnswer, means: Means, guard: CallGuard = CallGuard()) -> Thought:
+    """What the answer comes to. Its calls are untrusted: none is made that doesn't fit."""
     if (length := sum(len(json.dumps(call.arguments)) for call in answer.calls)) > LONGEST_CALLS:
         most = f"{length} characters of arguments, where {LONGEST_CALLS} are the most"
         return Thought(complaint=f"That couldn't be used: {most}. Go on.")
@@ -219,11 +295,11 @@ def read(answer: ChatAnswer, means: Means, *, guarded: bool = False) -> Thought:
     if not answer.calls:
         what = "; ".join(answer.problems) or "it called nothing and said nothing"
         return Thought(complaint=f"That couldn't be used: {what}. Go on.")
-    problems = {call.id: _problem(call, means, guarded=guarded) for call in answer.calls}
+    problems = {call.id: _problem(call, means, guard) for call in answer.calls}
     fine = [call for call in answer.calls if problems[call.id] is None]
     noted = [call for call in fine if call.name == NOTE]
     # What was dropped before anybody could look at it: calls beyond the most.
-    dropped = [each for each in answer.problems if not each.startswith("there is no function")]
+    dropped = [each for each in answer.problems if not each.startswith(UNOFFERED)]
     return Thought(
         said=AssistantMessage(text=answer.text, calls=answer.calls),
         calls=tuple(_tidied(call, means.tools) for call in fine if call.name != NOTE),
@@ -246,12 +322,17 @@ def _ending_of(answer: ChatAnswer) -> Thought | None:
         argument = ENDINGS.get(call.name)
         said = call.arguments.get(argument) if argument else None
         if isinstance(said, str) and shown(said):
-            about = _waiting_on(call, answer) if call.name in _ASKING else {}
-            return Thought(text=shown(said), asks=call.name in _ASKING, **about)
+            if call.name in _ASKING:
+                return Thought(text=shown(said), asks=True, **_waiting_on(call, answer))
+            return _answering(shown(said), plainly=False)
     said = shown(answer.text) or shown(answer.refusal or "")
     if not said or answer.calls:
         return None
-    return Thought(text=said, said=AssistantMessage(text=said))
+    return _answering(said, plainly=answer.refusal is None)
+
+
+def _answering(text: str, *, plainly: bool) -> Thought:
+    return Thought(text=text, said=AssistantMessage(text=text), plainly=plainly)
 
 
 def _leaving(answer: ChatAnswer, means: Means) -> Thought | None:
@@ -259,11 +340,22 @@ def _leaving(answer: ChatAnswer, means: Means) -> Thought | None:
     for call in answer.calls:
         if call.name == HAND_BACK:
             return Thought(hands_back=True, **_waiting_on(call, answer))
+        if (part := _part(call, means)) is not None:
+            return Thought(hands_over=part, **_waiting_on(call, answer))
         name, slots = call.arguments.get("flow_name"), call.arguments.get("slots")
         if call.name == FLOW and isinstance(name, str) and name in means.flows:
             given = slots if isinstance(slots, dict) else {}
             return Thought(flow=StartFlow(flow=name, slots=given), **_waiting_on(call, answer))
     return None
+
+
+def _part(call: FunctionCall, means: Means) -> HandedPart | None:
+    """What the call hands over; None where it doesn't, or to nobody."""
+    name, request = call.arguments.get("skill_name"), call.arguments.get("request")
+    if call.name != HAND_OVER or not isinstance(name, str) or not isinstance(request, str):
+        return None
+    skill = means.skills.get(name)
+    return HandedPart(skill=skill, request=shown(request)) if skill and shown(request) else None
 
 
 def _waiting_on(call: FunctionCall, answer: ChatAnswer) -> dict[str, Any]:
@@ -284,18 +376,29 @@ def _tidied(call: FunctionCall, tools: Mapping[str, Tool]) -> FunctionCall:
     return call.model_copy(update={"arguments": given})
 
 
-def _problem(call: FunctionCall, means: Means, *, guarded: bool) -> str | None:
+def _problem(call: FunctionCall, means: Means, guard: CallGuard) -> str | None:
     """Why the call can't be made."""
     if call.name in ENDINGS:
         return f"{ENDINGS[call.name]} has to be text"
     if call.name == NOTE:
         texts = (call.arguments.get("key"), call.arguments.get("value"))
         return None if all(isinstance(t, str) for t in texts) else "key and value have to be text"
-    if call.name == FLOW and means.flows:
-        return f"flow_name has to be one of: {', '.join(sorted(means.flows))}"
+    named = {
+        FLOW: ("flow_name has to be", means.flows),
+        HAND_OVER: ("request has to be text, and skill_name", means.skills),
+    }
+    what, names = named.get(call.name, ("", {}))
+    if names:
+        return f"{what} one of: {', '.join(sorted(names))}"
     tool = means.tools.get(call.name)
     if tool is None:
         return f"there is no tool {call.name[:60]!r}; there are: {', '.join(sorted(means.tools))}"
-    if guarded and tool.outward:
+    wrong = interpretation.problem(tool, interpretation.known(tool, call.arguments))
+    return _forbidden(call, tool, guard) or wrong
+
+
+def _forbidden(call: FunctionCall, tool: Tool, guard: CallGuard) -> str | None:
+    if guard.closed and tool.outward:
         return OUTWARD.format(tool=tool.name)
-    return interpretation.problem(tool, interpretation.known(tool, call.arguments))
+    foreign = ungiven(call.arguments, guard.said, guard.own)
+    return UNGIVEN.format(addresses=", ".join(foreign)[:200]) if foreign else None

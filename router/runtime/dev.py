@@ -26,7 +26,7 @@ from router.runtime.process import ProcessTelemetry, settle, until_told_to_stop
 from router.runtime.server import Ports, api_server, opened
 from router.runtime.temporal import connect, temporal_says
 from router.runtime.upkeep import at_work
-from router.runtime.worker import build_workers
+from router.runtime.worker import build_workers, supervised
 from router.settings import Settings
 from router.store.identity import Houses
 from router.telemetry.crashes import registered
@@ -137,7 +137,7 @@ async def worker_and_api(
     async with at_work(settings, editing=True) as parts:
         client = await process.unless_one_ends([server], temporal(settings, seen))
         await _made_one(client, parts.store.houses, settings.task_queue)
-        seen.circuits_of(parts.chains)
+        seen.circuits_of(parts.chains, parts.caller.circuits)
         register = seen.closing.enter_context(registered(settings.data))
         workers = build_workers(client, parts, register=register).values()
         api = api_server(parts, client)
@@ -146,6 +146,7 @@ async def worker_and_api(
             await asyncio.gather(*(worker.run() for worker in workers))
 
         async with (
+            supervised(parts),
             process.running("the worker", working_all(), WORKER_GRACE) as working,
             process.running("the API", api.serve([listening]), API_GRACE, stop=api.stop) as serving,
         ):

@@ -21,6 +21,7 @@ from temporalio.runtime import (
     TelemetryFilter,
 )
 
+from activities.tool_caller import ToolCircuits
 from router.domain.errors import Unavailable
 from router.llm.fallback import FallbackChains
 from router.settings import Settings
@@ -110,11 +111,14 @@ class ProcessTelemetry:
     metrics: str | None
     closing: ExitStack = field(default_factory=ExitStack)
 
-    def circuits_of(self, chains: FallbackChains) -> None:
-        """Have the circuit breakers of these models among the metrics, until this ends."""
-        circuits = Circuits(lambda: chains.states)
-        REGISTRY.register(circuits)
-        self.closing.callback(REGISTRY.unregister, circuits)
+    def circuits_of(self, chains: FallbackChains, tools: ToolCircuits) -> None:
+        """Have the breakers of these models and tools among the metrics, until this ends."""
+        for circuits in (
+            Circuits("model", lambda: chains.states),
+            Circuits("system", lambda: tools.states),
+        ):
+            REGISTRY.register(circuits)
+            self.closing.callback(REGISTRY.unregister, circuits)
 
 
 @contextmanager

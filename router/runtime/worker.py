@@ -5,7 +5,8 @@ task that asked for them, which halves the latency of a turn. Models and tools m
 their own; workflows don't know, for the queue isn't compared on replay.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, get_args
@@ -32,7 +33,10 @@ from activities.think import Condenser, Planner, Thinker
 from activities.understand import Understander
 from router.contracts import activities
 from router.domain.errors import MisconfiguredError
+from router.llm.supervisor import ModelSupervisor
+from router.routing.decider import DecisionPolicy
 from router.runtime.composition import Parts
+from router.runtime.process import running
 from router.settings import Settings
 from router.telemetry.crashes import ActivityRegister
 from workflows.conversation import AutoUpgradeConversation, ConversationWorkflow
@@ -169,6 +173,9 @@ HEARD_WITHIN = timedelta(seconds=0.8)
 GRACE = timedelta(seconds=5)
 """For activities that are under way when the worker is told to stop, where nobody says more."""
 
+SUPERVISOR_GRACE = 2.0
+"""Seconds to hang up on servers that are reading."""
+
 PASSED_THROUGH = (
     *("router", "workflows", "pydantic", "annotated_types", "cel", "jinja2", "markupsafe"),
 )
@@ -275,10 +282,30 @@ def build_worker(
     )
 
 
+@asynccontextmanager
+async def supervised(parts: Parts, kinds: Collection[Kind] = KINDS) -> AsyncIterator[None]:
+    """Look after the models while within, where workers of these kinds ask them."""
+    settings = parts.settings
+    if "models" in kinds or ("turns" in kinds and settings.model_queue is None):
+        beginnings = _decider(parts, Models()).beginnings if settings.llm_warm else list
+        supervisor = ModelSupervisor(parts.chains, beginnings)
+        async with running("the supervisor of models", supervisor.run(), SUPERVISOR_GRACE):
+            yield
+    else:
+        yield
+
+
+def _decider(parts: Parts, models: Models) -> Decider:
+    settings = parts.settings
+    policy = DecisionPolicy.of(settings.llm_offer, settings.llm_offer_tokens, settings.llm_steps)
+    asked = (parts.offered, parts.index, parts.chains.usual, parts.prompts)
+    return Decider(*asked, models, policy)
+
+
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
     telling = ProgressPublisher(parts.store.live, Recording(parts.store.log))
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
-    decider = Decider(parts.offered, parts.index, parts.chains.usual, parts.prompts, models)
+    decider = _decider(parts, models)
     thinker = Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models)
     planner = Planner(thinker)
     records = Records(parts.store)
@@ -303,6 +330,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             Condenser(parts.chains.usual, parts.prompts, models).condense,
             planner.plan,
             planner.reflect,
+            planner.note_step,
         ],
         "tools": [ToolActivity(parts.caller, telling).call_tool],
     }

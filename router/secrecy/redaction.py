@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Callable
 
+from pydantic import JsonValue
 from temporalio.exceptions import FailureError
 
 _SEEN = 20_000
@@ -85,6 +86,22 @@ def redact(text: str) -> str:
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return text
+
+
+def redacted(value: JsonValue, name: str = "") -> JsonValue:
+    """The value with `redact` done to every text in it; one may be a secret by its `name` alone.
+
+    >>> redacted({"to": "alice@example.com", "password": "hunter2", "days": 3})
+    {'to': '[email]', 'password': '[secret]', 'days': 3}
+    """
+    if isinstance(value, dict):
+        return {key: redacted(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [redacted(inner, name) for inner in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    said = redact(f"{name}: {value}").removeprefix(f"{name}: ")
+    return value if said == str(value) else said
 
 
 class Redacting(logging.Filter):

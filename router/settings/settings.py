@@ -221,7 +221,18 @@ class Settings(Section):
     """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
     with `calls` and `tokens`; a user's, a tenant's and all tenants' are by the day."""
     llm_turn_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
-    """How long models may be asked in one turn, all in all."""
+    """How long models may be asked in one turn, all in all: a sole one may take it all, several
+    share it."""
+    llm_offer: Annotated[int, Field(ge=1, le=50)] | Literal["everything"] = 5
+    """How many flows, skills and tools a model is told of at a message, the nearest to it; it can
+    search for others. `everything` suits a provider who keeps prompts cached."""
+    llm_offer_tokens: Annotated[int, Field(ge=200)] | None = None
+    """How long they may be all together, in tokens; None is 2,500, and for `everything` no end."""
+    llm_steps: Annotated[int, Field(ge=1, le=10)] = 3
+    """How often in one turn a model may call tools that read, each time with what they found."""
+    llm_warm: bool = True
+    """Whether model servers read ahead what every question begins with: at a worker's start, when
+    it changes, and when they come back. Each time costs its tokens, and one."""
     prompts: Path | None = None
     """A folder of prompts beside those that ship."""
     prompt_shares: Annotated[

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
@@ -26,6 +26,10 @@ MOST_TURNS = 60
 MOST_TOKENS = 2_000_000
 PLANNED = {"max_turns": 24, "token_budget": 180_000}
 """What a skill has that works by a plan, where it doesn't say: steps take turns of their own."""
+
+_SWITCHES = {"require_done", "reflect", "confirm_plan"}
+OF_A_RUN = {"roles", "model", "mode", "examples", "hands_to", *_SWITCHES, *PLANNED}
+"""Keys that are a skill's fields as they are."""
 
 _NAME = re.compile(r"[^\W_]+(-[^\W_]+)*")
 _TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
@@ -81,6 +85,12 @@ def _whole(most: int) -> BeforeValidator:
     return _read(read, Annotated[int, Field(ge=1, le=most)] | digits)
 
 
+def _yes_or_no(written: str) -> bool:
+    if written.lower() not in {"true", "false"}:
+        raise misfit("{key} is {value}", "write true or false")
+    return written.lower() == "true"
+
+
 Written = Annotated[str, _read()]
 
 
@@ -103,10 +113,26 @@ class SkillMetadata(Entry):
         Mode, said(f"write one of: {', '.join(get_args(Mode))}"), _read(written=Mode)
     ] = Field("react", alias="router.mode")
     """react: calls tools until there is an answer; plan: steps side by side."""
+    require_done: Annotated[bool, _read(_yes_or_no, bool | Literal["true", "false"])] = Field(
+        default=False, alias="router.require-done"
+    )
+    """true: plain text doesn't end a run, only `done` does; otherwise either."""
+    confirm_plan: Annotated[bool, _read(_yes_or_no, bool | Literal["true", "false"])] = Field(
+        default=False, alias="router.confirm-plan"
+    )
+    """true: a plan is shown before it runs, to be agreed to or changed; otherwise it runs."""
+    reflect: Annotated[bool, _read(_yes_or_no, bool | Literal["true", "false"])] = Field(
+        default=False, alias="router.reflect"
+    )
+    """true: before an answer is given the model is asked whether it does what was wanted."""
     examples: Annotated[
         tuple[str, ...], _read(lambda text: [*filter(None, map(str.strip, text.splitlines()))])
     ] = Field((), alias="router.examples")
     """What people say who mean it: a sentence a line, in both languages."""
+    hands_to: Annotated[
+        tuple[str, ...], _read(lambda written: list(dict.fromkeys(written.split())))
+    ] = Field((), alias="router.hands-to")
+    """Skills that it may hand a part of its work to, with spaces between; otherwise none."""
     title_zh: Written | None = Field(None, alias="router.title-zh")
     """The title for people who are addressed in Chinese."""
     title_en: Written | None = Field(None, alias="router.title-en")
@@ -124,7 +150,7 @@ class SkillMetadata(Entry):
     @property
     def bounds(self) -> dict[str, Any]:
         """What a run of it may take, and how it works."""
-        given = self.model_dump(include={"roles", "model", "mode", "examples", *PLANNED})
+        given = self.model_dump(include=OF_A_RUN)
         unsaid = PLANNED.keys() - self.model_fields_set if self.mode == "plan" else ()
         return given | {key: PLANNED[key] for key in unsaid}
 

@@ -9,8 +9,9 @@ import logging
 import os
 import re
 import stat
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -267,9 +268,23 @@ def load_all(places: Iterable[Path]) -> LoadedSkills:
             problems.append(Problem(str(one.file), 1, what, "rename one"))
         found.append(one)
     loaded = LoadedSkills(found)
+    problems += _in_circles(found)
     if problems:
         raise DefinitionError([*problems, *loaded.flaws])
     return loaded
+
+
+def _in_circles(found: Sequence[FoundSkill]) -> Iterator[Problem]:
+    """Skills that hand a part of their work to one that may hand it back to them."""
+    hands_to = {one.skill.name: one.skill.hands_to for one in found}
+    try:
+        TopologicalSorter(hands_to).prepare()
+    except CycleError as error:
+        *circle, last = error.args[1]
+        one = next(one for one in found if one.skill.name == last)
+        what = f"router.hands-to leads in a circle: {' ▸ '.join([last, *reversed(circle)])}"
+        line = one.lines.get("metadata", 1)
+        yield Problem(str(one.file), line, what, "take one of them out")
 
 
 def folders_in(place: Path) -> list[Path]:
@@ -336,6 +351,18 @@ def remarks(
                 what = f"there is no tool or flow {name}"
                 remedy = nearest(name, names) or "see `intent-router tools list`, or take it out"
                 yield Problem(file, found.lines["allowed-tools"], what, remedy)
+        yield from _of_hand_overs(found, {one.skill.name for one in loaded.found})
+
+
+def _of_hand_overs(found: FoundSkill, skills: Collection[str]) -> Iterator[Problem]:
+    file, line = str(found.file), found.lines.get("metadata", 1)
+    for name in found.skill.hands_to:
+        if name not in skills:
+            remedy = nearest(name, skills) or "take it out"
+            yield Problem(file, line, f"router.hands-to names no skill: {name}", remedy)
+    if found.skill.hands_to and found.skill.mode == "plan":
+        what = "router.hands-to has no use by a plan, whose steps hand nothing over"
+        yield Problem(file, line, what, "take it out, or write router.mode: react")
 
 
 _log = logging.getLogger("router.skills")

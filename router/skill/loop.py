@@ -23,17 +23,23 @@ MOST_ERRORS = 3
 MOST_REPEATS = 3
 """Steps among the last few that did the same, with the same results."""
 _RECENT = 8
+MOST_SENT_BACK = MOST_REWORKED = 2
+"""Answers that aren't given as they are; the next one is."""
 ALMOST = 0.8
 """The share of its tokens after which a run has one step left."""
 LAST_SECONDS = 8.0
-"""A step that begins with less time than this is the last."""
+"""That are kept back for the last step, or as many as the slowest took so far."""
+ANSWER_TOKENS = 500
+"""Of an answer, or of what calls find, as far as that can be foreseen."""
 
 
 class LoopProgress(BaseModel):
     """What a run has done since it last heard from the employee.
 
     `errors` counts the last steps in a row that came to nothing; `recent` tells the last steps
-    apart by what they did and what came of it.
+    apart by what they did and what came of it. `draft` is an answer that was `sent_back` to the
+    model, so many times by now: it is said where none comes that is better. It was `reworked` so
+    often for what it missed. The slowest question took `pace` seconds.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,6 +48,10 @@ class LoopProgress(BaseModel):
     usage: Usage = Usage()
     errors: int = 0
     recent: tuple[str, ...] = ()
+    draft: str = ""
+    sent_back: int = 0
+    reworked: int = 0
+    pace: float = 0.0
 
     def after(self, usage: Usage, *, fruitless: bool | None) -> "LoopProgress":
         """The progress after one more step; None where its calls are still to be `judged`."""
@@ -57,6 +67,27 @@ class LoopProgress(BaseModel):
         """The progress with what a step of its plan took, whatever that came to."""
         return self.model_copy(update={"steps": self.steps + steps, "usage": self.usage + usage})
 
+    def sending_back(self, draft: str) -> "LoopProgress":
+        """The progress with an answer that isn't given to the employee yet."""
+        return self.model_copy(update={"draft": draft, "sent_back": self.sent_back + 1})
+
+    def reworking(self, draft: str) -> "LoopProgress":
+        """The progress with an answer that misses something."""
+        return self.model_copy(update={"draft": draft, "reworked": self.reworked + 1})
+
+    def timed(self, seconds: float) -> "LoopProgress":
+        """The progress with a question that took so long."""
+        return self.model_copy(update={"pace": max(self.pace, seconds)})
+
+    @property
+    def kept_seconds(self) -> float:
+        """What no step may use up, unless it is the last."""
+        return max(LAST_SECONDS, self.pace)
+
+    def hearing(self) -> "LoopProgress":
+        """The progress once the employee has said something: no draft answers that."""
+        return self.model_copy(update={"draft": "", "sent_back": 0, "reworked": 0})
+
     def having_done(self, what: str) -> "LoopProgress":
         """The progress once it is known what the step did, and with what results."""
         return self.model_copy(update={"recent": (*self.recent, what)[-_RECENT:]})
@@ -69,6 +100,17 @@ class LoopProgress(BaseModel):
     def repeats(self) -> int:
         """How often the last few steps did what the very last one did."""
         return self.recent.count(self.recent[-1]) if self.recent else 0
+
+
+def is_sent_back(skill: Skill, progress: LoopProgress) -> bool:
+    """True where plain text isn't taken for an answer (yet)."""
+    return skill.require_done and progress.sent_back < MOST_SENT_BACK
+
+
+def is_reflected_on(skill: Skill, progress: LoopProgress, seconds_left: float) -> bool:
+    """True where an answer is looked at once more before it is given, and could be bettered."""
+    more = skill.reflect and progress.reworked < MOST_REWORKED
+    return more and why_last(skill, progress, seconds_left) is None
 
 
 def why_stop(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop | None:
@@ -92,7 +134,7 @@ def why_last(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop 
         return "repetition"
     if progress.usage.tokens >= ALMOST * skill.token_budget:
         return "tokens"
-    return "seconds" if seconds_left < LAST_SECONDS else None
+    return "seconds" if seconds_left < progress.kept_seconds + progress.pace else None
 
 
 _TOLD: tuple[tuple[Stop, str, str], ...] = (
@@ -125,8 +167,10 @@ _SO_FAR = Localised(zh="到目前为止查到：", en="What I have so far:")
 _LONGEST = 160
 
 
-def stopped(why: str, found: Sequence[str], locale: Locale) -> str:
-    """Why there is no answer, and what was found all the same."""
+def stopped(why: str, found: Sequence[str], locale: Locale, draft: str = "") -> str:
+    """Why there is no answer, and what was found all the same: a `draft`, where there is one."""
+    if draft:
+        return f"{draft}\n\n{why}"
     if not found:
         return why
     lines = [f"- {one_line(line)}" for line in found]
@@ -170,6 +214,14 @@ def why_no_room(room: Share) -> Stop | None:
     if room.turns < LEAST_TURNS:
         return "turns"
     return "tokens" if room.tokens < LEAST_TOKENS else None
+
+
+def handed(skill: Skill, progress: LoopProgress) -> Share | None:
+    """What another skill may take, to which a part is handed; None where that isn't enough.
+
+    A turn is kept to say what it came to, and the share of the tokens that every run keeps.
+    """
+    return share(left(skill, progress, Share()), 1)
 
 
 def share(room: Share, steps: int) -> Share | None:

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from router.domain.locale import Locale, Localised
+from router.domain.messages import ConfirmReply, digest_of
 from router.skill.loop import one_line
 
 MOST_RETRIES = 2
@@ -86,14 +87,22 @@ class Ask(PlanModel):
     text: str
 
 
-Verdict = Annotated[Accept | RetryStep | Replan | Ask, Field(discriminator="type")]
+class GoOn(PlanModel):
+    """An answer that was made without a plan misses something."""
+
+    type: Literal["go_on"] = "go_on"
+    missing: str
+
+
+Verdict = Annotated[Accept | RetryStep | Replan | Ask | GoOn, Field(discriminator="type")]
 
 
 class Plan(PlanModel):
     """Steps in the order in which they were planned, and the results by the steps' ids.
 
     `tries` says of each step why earlier results of it didn't do. While `revising` says why, no
-    step is begun: the plan waits to be made anew.
+    step is begun: the plan waits to be made anew. It was `proposed` where the employee was shown it
+    and no step has begun since; they have `agreed` to it, or to one that this came from.
     """
 
     steps: tuple[PlanStep, ...] = ()
@@ -101,6 +110,8 @@ class Plan(PlanModel):
     tries: dict[str, tuple[str, ...]] = {}
     replans: int = 0
     revising: str = ""
+    proposed: bool = False
+    agreed: bool = False
 
     def ready(self, begun: Collection[str] = ()) -> list[PlanStep]:
         """The steps that can begin now: not begun, and all that they depend on is done."""
@@ -163,8 +174,26 @@ class Plan(PlanModel):
         results = {**self.results, **skipped}
         return self.model_copy(update={"results": results, "tries": {}, "replans": 0})
 
+    def proposing(self) -> "Plan":
+        """As the employee is shown it."""
+        return self.model_copy(update={"proposed": True})
+
+    def agreeing(self) -> "Plan":
+        """As the employee has agreed to it."""
+        return self.model_copy(update={"agreed": True})
+
+    def concluded(self) -> "Plan":
+        """Once its answer is given: what is planned for another is to be agreed to anew."""
+        return self.model_copy(update={"agreed": False})
+
     def resuming(self, why: str) -> "Plan":
-        """Taken up again by a new run: what is done stays done, the rest is planned anew."""
+        """Taken up again by a new run: what is done stays done, the rest is planned anew.
+
+        One that was proposed runs where it was agreed to, and is planned anew by what was said.
+        """
+        if self.proposed:
+            why = "" if self.agreed else OTHERWISE
+            return self.model_copy(update={"revising": why, "proposed": not self.agreed})
         return self.hearing().model_copy(update={"revising": why})
 
     def revised(self, proposed: Sequence[PlanStep]) -> "Plan":
@@ -185,6 +214,7 @@ class Plan(PlanModel):
             steps=(*steps, *(s for s in proposed if not _same(s, finished.get(s.id)))),
             results={id_: self.results[id_] for id_ in kept},
             replans=self.replans,
+            agreed=self.agreed,
         )
 
     def _built_on(self, step: str) -> set[str]:
@@ -247,6 +277,31 @@ def _of_their_order(steps: Sequence[PlanStep]) -> Iterator[str]:
     except CycleError as error:
         circle = " ▸ ".join(str(id_)[:20] for id_ in error.args[1])
         yield f"the steps wait for each other in a circle: {circle}"
+
+
+OTHERWISE = "The employee was shown this plan and wants it otherwise: see what they said last."
+"""Why one that was proposed is planned anew."""
+_PROPOSED = Localised(zh="我打算这样做：", en="This is my plan:")
+_GO, _LEAVE = Localised(zh="就这么办", en="Go ahead"), Localised(zh="不办了", en="Leave it")
+_MAY_I = Localised(
+    zh="这样可以吗？确认就开始，不办了就取消；要改哪一步，直接说就行。",
+    en="Is that all right? Yes starts it, no leaves it; or say what should be different.",
+)
+
+
+def card(plan: Plan, locale: Locale) -> ConfirmReply:
+    """The plan as the employee is shown it, to be agreed to, called off, or changed in words."""
+    steps = {str(number): one_line(step.task) for number, step in enumerate(plan.steps, 1)}
+    head = _PROPOSED.within(locale)
+    lines = (f"{number}. {task}" for number, task in steps.items())
+    return ConfirmReply(
+        text="\n".join([head, *lines, _MAY_I.within(locale)]),
+        summary=steps,
+        told=True,
+        question=f"plan:{digest_of([*steps.values()])}",
+        yes=_GO.within(locale),
+        no=_LEAVE.within(locale),
+    )
 
 
 _DONE = Localised(zh="已经查清：", en="Done so far:")

@@ -45,6 +45,14 @@ class Skill(BaseModel):
     model: str | None = None
     """The model's name, where it isn't the usual one for skills."""
     mode: Mode = "react"
+    require_done: bool = False
+    """Plain text is no end of a run, only what its ending function is called with."""
+    reflect: bool = False
+    """An answer is held against the request and the instructions before it is given."""
+    confirm_plan: bool = False
+    """A plan is shown, and worked on once it is agreed to."""
+    hands_to: tuple[str, ...] = ()
+    """The skills that it may have a part of its work done by."""
     files: tuple[SkillFile, ...] = ()
 
     @property

@@ -7,6 +7,7 @@ driver hands every single statement to a thread and back, which took 3 ms instea
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -232,12 +233,26 @@ def _sqlite_engine(url: URL, connections: int, **options: Any) -> Engine:
     return engine
 
 
+def _write_ahead(cursor: Any) -> None:
+    """Have the file be in WAL mode. SQLite doesn't wait for others there, whatever its timeout."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            break
+
+
 def _prepare(connection: Any, _record: Any) -> None:
     # Python's sqlite3 would begin transactions by itself, and later than we need.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
-    cursor.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(cursor)
     # In WAL mode NORMAL leaves a commit to the operating system instead of waiting for the
     # disk. A process that is killed loses nothing by that. A machine that loses power may
     # lose its last commits, never a part of one; who minds that runs PostgreSQL.

@@ -215,7 +215,63 @@ Failure = Annotated[
 ]
 Failures = Annotated[dict[ToolName, Failure], _mapping("{record_leave: permanent}")]
 Pattern = Annotated[str, AfterValidator(_pattern), _text("what the bot says")]
+Patterns = Annotated[
+    tuple[Pattern, ...],
+    BeforeValidator(
+        lambda value: value if value and isinstance(value, list) else [value],
+        json_schema_input_type=Words | Annotated[list[Words], Field(min_length=1)],
+    ),
+]
+"""One, or several that come in this order."""
 Yes = Annotated[bool, BeforeValidator(_true), Field(json_schema_extra={"const": True})]
+
+
+def _calls(value: Any) -> Any:
+    """Calls as pairs of a name and arguments; `{name: {…}}`, or a list of such."""
+    found = []
+    for one in value if isinstance(value, list) else [value]:
+        if not isinstance(one, dict) or not one:
+            raise misfit(f"{quoted(one)} is no call", "write {get_weather: {city: Rome}}")
+        for name, arguments in one.items():
+            if not isinstance(arguments or {}, dict):
+                remedy = f"write {{{name}: {{…}}}}"
+                raise misfit(f"what {name} is called with is {quoted(arguments)}", remedy)
+            found.append((str(name), arguments or {}))
+    if not found:
+        raise misfit("nothing is called", "write {get_weather: {city: Rome}}")
+    return tuple(found)
+
+
+_CALLED = Annotated[dict[str, dict[str, Any] | None], Field(min_length=1)]
+
+
+class ModelAnswer(Entry):
+    """What a model answers to one question, in the place of a real one."""
+
+    says: Annotated[str, _text("what the model says")] | None = None
+    """In words."""
+    call: (
+        Annotated[
+            tuple[tuple[str, dict[str, Any]], ...],
+            BeforeValidator(_calls, json_schema_input_type=_CALLED | list[_CALLED]),
+        ]
+        | None
+    ) = None
+    """Functions, each with its arguments; of a list the same may be called twice."""
+    sees: Patterns = ()
+    """Stands in what it is asked; /…/ is RE2; of a list all, in order."""
+
+    @model_validator(mode="after")
+    def _answers_something(self) -> Self:
+        if self.says is None and self.call is None:
+            raise misfit("it answers nothing", "write {says: …} or {call: {name: {…}}}")
+        return self
+
+
+def _answers(value: Any) -> Any:
+    if not isinstance(value, list):
+        raise misfit(f"{quoted(value)} is no list", "write [{says: …}, {call: {name: {…}}}]")
+    return value
 
 
 class UserStep(Entry):
@@ -228,18 +284,15 @@ class UserStep(Entry):
         ),
     ]
     """A text, {confirm: true}, {choose: …} or {form: {…}}."""
+    model: Annotated[tuple[ModelAnswer, ...], BeforeValidator(_answers)] = ()
+    """What a model answers, question by question: these are asked, and no other. Where no step has
+    it the story is without a model."""
 
 
 class BotStep(Entry):
     """What was said since the last act."""
 
-    bot: Annotated[
-        tuple[Pattern, ...],
-        BeforeValidator(
-            lambda value: value if value and isinstance(value, list) else [value],
-            json_schema_input_type=Words | Annotated[list[Words], Field(min_length=1)],
-        ),
-    ]
+    bot: Patterns
     """/…/ is RE2; of a list all, in order."""
 
 

@@ -126,7 +126,9 @@ class _Reading:
             self._check_names((*place, "expect"), reading.value)
         if reading.value is None:
             return None
-        return StoryStep(self.document.line(place), written(given), reading.value)
+        # Of a scripted model's answers, which may be long, a person needs the line alone.
+        told = {key: value for key, value in given.items() if key != "model"}
+        return StoryStep(self.document.line(place), written(told), reading.value)
 
     def _check_names(self, at: Place, step: ExpectStep) -> None:
         name = step.expect.flow

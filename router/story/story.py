@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from router.domain.locale import Locale
-from router.story.entries import BEGINS, Act, Expectation, Failing
+from router.story.entries import BEGINS, Act, Expectation, Failing, UserStep
 
 
 @dataclass(frozen=True)
@@ -38,3 +38,9 @@ class Story:
     now: datetime = BEGINS
     """When it begins; without a time zone, in the user's."""
     failing: Mapping[str, Failing] = field(default_factory=dict)
+
+    @property
+    def has_model(self) -> bool:
+        """True where a step scripts one."""
+        acts = (step.entry for step in self.steps)
+        return any(isinstance(act, UserStep) and "model" in act.model_fields_set for act in acts)

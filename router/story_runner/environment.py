@@ -1,8 +1,9 @@
 """Everything that stories run on, put together once: Temporal with a clock that skips.
 
-Tools are watched, and fail where told to. No model is asked and nothing is encoded. Each story has
-a tenant of its own, and so sees no other. The server's clock only goes forward, for everybody: a
-story's workflows are told the server's time and so much more or less, in their activations.
+Tools are watched, and fail where told to. Nothing is encoded, and no model is asked but the one
+that a story scripts. Each story has a tenant of its own, and so sees no other. The server's clock
+only goes forward, for everybody: a story's workflows are told the server's time and so much more or
+less, in their activations.
 """
 
 import logging
@@ -14,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +31,8 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 
 from activities import provided
+from activities.models import Models
+from activities.writer import Writer, writer
 from router.directory.file import FileDirectory
 from router.domain.errors import (
     ArgumentsToolError,
@@ -42,6 +46,7 @@ from router.domain.errors import (
 from router.domain.locale import Localised
 from router.domain.principals import PeopleDirectory, Principal
 from router.flow.catalog import Catalog
+from router.llm.fallback import FallbackChains
 from router.retrieval.index import CapabilityIndex
 from router.runtime.composition import Parts, assembled
 from router.runtime.temporal import add
@@ -49,6 +54,8 @@ from router.runtime.worker import build_worker, sandbox
 from router.settings import Settings
 from router.story.entries import Failing
 from router.story.expectations import ObservedCall
+from router.story.story import Story
+from router.story_runner.scripted_model import ScriptedModel
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import Arguments
 from router.tool.registry import Registry
@@ -237,6 +244,8 @@ async def skipping() -> WorkflowEnvironment:
 
 
 QUEUE = "stories"
+MODELLED = "stories-with-a-model"
+"""Where stories run whose steps script a model."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +256,20 @@ class Environment:
     parts: Parts
     books: Books
     shifts: dict[str, timedelta]
+    model: ScriptedModel = field(default_factory=ScriptedModel)
+    """What stories ask that have a model."""
+
+    def ready_for(self, story: Story) -> str:
+        """The queue where its conversation runs, once tools have written by its model, or none."""
+        parts = self.modelled if story.has_model else self.parts
+        models = Models(parts.settings.llm_budgets, parts.store.spending)
+        parts.dependencies.provide(writer, Writer(models, parts.chains.usual, parts.prompts))
+        return MODELLED if story.has_model else QUEUE
+
+    @cached_property
+    def modelled(self) -> Parts:
+        """The house with the scripted model."""
+        return replace(self.parts, chains=FallbackChains([self.model]))
 
     @property
     def client(self) -> Client:
@@ -286,9 +309,13 @@ async def opened(settings: Settings) -> AsyncIterator[Environment]:
             await index.update(whole.offered.everything())
             parts = replace(whole, directory=directory, index=index)
             await add(client)
+            house = Environment(environment, parts, books, shifts)
             runner = ShiftingRunner(sandbox(), shifts)
-            async with build_worker(client, parts, QUEUE, runner):
-                yield Environment(environment, parts, books, shifts)
+            async with (
+                build_worker(client, parts, QUEUE, runner),
+                build_worker(client, house.modelled, MODELLED, runner),
+            ):
+                yield house
 
 
 def without_model(settings: Settings, folder: Path) -> Settings:

@@ -25,6 +25,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 
 import flows
+import skills
 from router.contracts import conversation
 from router.contracts.conversation import ConversationStart, Submission
 from router.contracts.flow import VIEW
@@ -58,7 +59,7 @@ from router.story.entries import (
 from router.story.expectations import Divergence, Mismatch, Seen, Standing, StoryOutcome, judge
 from router.story.loader import load_stories
 from router.story.story import Story, StoryStep
-from router.story_runner.environment import QUEUE, Environment, kept_down, opened
+from router.story_runner.environment import Environment, kept_down, opened
 from router.story_runner.quiescence import settled
 
 AT_ONCE = timedelta(days=7)
@@ -101,8 +102,9 @@ MOST_RUNS = 200
 class Actor:
     """Acts in one story: its user, approvers, time, tools; a refusal is a `RouterError`."""
 
-    def __init__(self, house: Environment, user: Principal, locale: Locale) -> None:
+    def __init__(self, house: Environment, queue: str, user: Principal, locale: Locale) -> None:
         self.house = house
+        self.queue = queue
         self.user = user
         self.locale = locale
         self.conversation = uuid4().hex[:12]
@@ -175,7 +177,7 @@ class Actor:
                     locale=self.locale,
                 ),
                 id=conversation.workflow_id(tenant, self.conversation),
-                task_queue=QUEUE,
+                task_queue=self.queue,
                 id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
                 id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             ),
@@ -242,7 +244,8 @@ async def play(house: Environment, story: Story, tenant: str) -> Played:
     now = story.now if story.now.tzinfo else story.now.replace(tzinfo=zone)
     house.shifts[tenant] = now - await house.environment.get_current_time()
     house.books[tenant].failing.update(story.failing)
-    player = _Player(house, Actor(house, user, story.locale or user.locale))
+    actor = Actor(house, house.ready_for(story), user, story.locale or user.locale)
+    player = _Player(house, actor)
     began = monotonic()
     try:
         await player.actor.open()
@@ -278,6 +281,8 @@ class _Player:
             await self.actor.act(entry)
             return None
         self._seen = Seen(standings=self._seen.standings)
+        model = self.house.model
+        model.expect(entry.model if isinstance(entry, UserStep) else ())
         try:
             await self.actor.act(entry)
             book = self.house.books[self.actor.user.tenant]
@@ -287,7 +292,7 @@ class _Player:
             await self._look()
             return Mismatch([str(step)], [f"it was refused: {error}"])
         await self._look()
-        return None
+        return model.mismatch()
 
     async def _look(self) -> None:
         """See what was said since, where the runs stand, and what was called."""
@@ -362,18 +367,25 @@ class Report:
         return coverages((flow for flow in catalog if whole or flow.flow in self.taken), self.taken)
 
 
-def folder_of(settings: Settings) -> Path:
-    """Where stories stand that nobody names: `tests` beside the flows."""
-    folder, here = (settings.flows or Path(next(iter(flows.__path__)))) / "tests", Path.cwd()
-    return folder.relative_to(here) if folder.is_relative_to(here) else folder
+def folders_of(settings: Settings) -> list[Path]:
+    """Where stories stand that nobody names: `tests` beside the flows, and beside the skills.
+
+    Those of the skills that ship are of the flows that ship, and of no others.
+    """
+    folders, here = [settings.flows or Path(next(iter(flows.__path__)))], Path.cwd()
+    if settings.skills or not settings.flows:
+        beside = settings.skills or Path(next(iter(skills.__path__)))
+        folders += [beside] if any(beside.glob("tests/*.yaml")) else []
+    every = (folder / "tests" for folder in folders)
+    return [one.relative_to(here) if one.is_relative_to(here) else one for one in every]
 
 
 def chosen(settings: Settings, paths: Sequence[Path], text: str) -> list[Story]:
-    """The stories of the paths, or of the flows' own folder, whose name or file has the text.
+    """The stories of the paths, or of the house's own folders, whose name or file has the text.
 
     Raises `DefinitionError` with every problem of every file, and `NotFound` where none has it.
     """
-    places = paths or [folder_of(settings)]
+    places = paths or folders_of(settings)
     for place in places:
         if not place.exists():
             raise NotFound(

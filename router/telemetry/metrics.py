@@ -6,6 +6,7 @@ or by configuration. The GenAI names are OpenTelemetry's, as its Prometheus expo
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Literal
 
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
@@ -116,25 +117,34 @@ MODEL_TOKENS = Histogram(
     ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type"),
     buckets=TOKENS,
 )
+UNFAITHFUL = Counter(
+    "router_unfaithful_answers",
+    "What models said of findings and nobody was shown, by the check that it failed.",
+    ("check",),
+)
 
 CIRCUIT = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 
 class Circuits(Collector):
-    """The circuit breakers of models, looked at when somebody asks."""
+    """The circuit breakers of models, or of the systems behind tools, looked at when asked for."""
 
-    def __init__(self, states: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(
+        self, of: Literal["model", "system"], states: Callable[[], Mapping[str, str]]
+    ) -> None:
+        self._of = of
         self._states = states
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """One gauge: 0 closed, 0.5 let one try, 1 open."""
+        what = "model" if self._of == "model" else "tool"
         family = GaugeMetricFamily(
-            "router_model_circuit_open",
-            "1 where a model is left alone for it failed, 0.5 while one call tries it, else 0.",
-            labels=("model",),
+            f"router_{what}_circuit_open",
+            f"1 where a {self._of} is left alone for it failed, 0.5 while one tries it, else 0.",
+            labels=(self._of,),
         )
-        for model, state in self._states().items():
-            family.add_metric((model,), CIRCUIT[state])
+        for name, state in self._states().items():
+            family.add_metric((name,), CIRCUIT[state])
         yield family
 
 

@@ -44,6 +44,10 @@ class Implementation(Protocol):
         """The JSON Schema of the arguments: an object."""
 
     @property
+    def defaults(self) -> Mapping[str, JsonValue]:
+        """What arguments are that nobody gives, by name."""
+
+    @property
     def providers(self) -> frozenset[Provider[Any]]:
         """What has to be provided before it can be called."""
 
@@ -68,6 +72,12 @@ class FunctionImplementation:
     def parameters(self) -> dict[str, JsonValue]:
         """The JSON Schema of what a caller gives."""
         return self.signature.schema
+
+    @property
+    def defaults(self) -> Mapping[str, JsonValue]:
+        """Those of the function's parameters."""
+        properties: Any = self.parameters.get("properties", {})
+        return declared_defaults(properties)
 
     @property
     def providers(self) -> frozenset[Provider[Any]]:
@@ -128,6 +138,10 @@ class ArgumentSchema:
         properties = {n: {} if each is True else each for n, each in declared if each is not False}
         properties |= {n: {} for n in written.get("required", []) if n not in properties}
         self.schema: dict[str, JsonValue] = {"type": "object", **schema, "properties": properties}
+        self.defaults = {n: v for n, v in declared_defaults(properties).items() if self._fits(n, v)}
+        # What there is a default for need not be given, whatever else is written.
+        if given := self.defaults.keys() & set(written.get("required", [])):
+            self.schema["required"] = [n for n in written["required"] if n not in given]
 
     def problems(self, arguments: Mapping[str, JsonValue]) -> list[str]:
         """What is wrong with the arguments, as `field: what`; empty where nothing is."""
@@ -146,10 +160,21 @@ class ArgumentSchema:
         ]
 
     def given(self, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """The arguments, less those left empty in a form: what is null and may be left out."""
+        """The arguments with the defaults of those that aren't given.
+
+        Those left empty in a form aren't: what is null and may be left out.
+        """
         required = self.schema.get("required")
         needed = set(map(str, required)) if isinstance(required, list) else set()
-        return {n: v for n, v in arguments.items() if v is not None or n in needed}
+        given = {n: v for n, v in arguments.items() if v is not None or n in needed}
+        return {**self.defaults, **given}
+
+    def _fits(self, name: str, value: JsonValue) -> bool:
+        try:
+            wrong = self._validator.iter_errors({name: value})
+            return not any(list(error.absolute_path)[:1] == [name] for error in wrong)
+        except (Unresolvable, RecursionError):
+            return False
 
     @cached_property
     def _validator(self) -> Validator:
@@ -157,6 +182,16 @@ class ArgumentSchema:
             self.schema, format_checker=Draft202012Validator.FORMAT_CHECKER, registry=Registry()
         )
         return checked
+
+
+def declared_defaults(properties: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """What the arguments are that nobody gives, by name; null is as good as none."""
+    said = {n: each["default"] for n, each in properties.items() if "default" in _mapping(each)}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _check(schema: Mapping[str, JsonValue]) -> None:
@@ -203,6 +238,11 @@ class SchemaImplementation:
     def parameters(self) -> dict[str, JsonValue]:
         """The schema as it is declared."""
         return self.schema.schema
+
+    @property
+    def defaults(self) -> Mapping[str, JsonValue]:
+        """Those of the schema that fit it."""
+        return self.schema.defaults
 
     @property
     def providers(self) -> frozenset[Provider[Any]]:

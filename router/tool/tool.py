@@ -30,9 +30,10 @@ RESERVED = frozenset(
     (
         *("respond_message", "ask_clarification", "hand_off", "find_capabilities"),
         *("dispatch_to_flow", "dispatch_to_skill", "fill_slots", "cancel_flow"),
-        *("ask_user", "say_missing", "done", "note", "hand_back"),
-        *("plan", "accept", "ask", "retry", "replan"),
+        *("ask_user", "say_missing", "done", "note", "hand_back", "hand_over"),
+        *("plan", "accept", "ask", "retry", "replan", "go_on"),
         *("understand", "decide", "phrase", "phrase_plainly", "think", "condense", "reflect"),
+        "note_step",
         *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
     )
 )
@@ -69,6 +70,8 @@ class ToolOptions:
     pool: str = ""
     """Tools of the same one share their `at_once`, as those of one server do; otherwise it's the
     tool's own."""
+    system: str = ""
+    """What stands behind it, and maybe behind others; where nothing is named it stands alone."""
     listed: bool = True
     request: bool = True
     undoes: str = ""
@@ -118,6 +121,11 @@ class Tool:
         return self.implementation.kind != FunctionImplementation.kind
 
     @property
+    def system(self) -> str:
+        """What a call of it depends on, and what calls of others may: a server, or itself."""
+        return self.options.system or self.name
+
+    @property
     def parameters(self) -> dict[str, JsonValue]:
         """The JSON Schema of its arguments."""
         return self.implementation.parameters
@@ -133,6 +141,11 @@ class Tool:
     def argument_names(self) -> frozenset[str]:
         """The names of its arguments."""
         return frozenset(self.parameters.get("properties") or {})  # type: ignore[arg-type]
+
+    @cached_property
+    def defaults(self) -> dict[str, JsonValue]:
+        """What its arguments are that nobody gives."""
+        return dict(self.implementation.defaults)
 
     @property
     def about(self) -> Localised:

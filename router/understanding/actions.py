@@ -13,7 +13,7 @@ from router.flow.slot_types.slot import coerced, form_values, slot_at
 from router.flow.view import FlowView
 from router.understanding import route_reasons as why
 from router.understanding.dialogue_acts import Act
-from router.understanding.slots.free_text import clause_starts
+from router.understanding.slots.free_text import clauses_of
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.patterns import PatternIndex
 
@@ -51,7 +51,7 @@ def _between(mine: int, others: list[int], text: str) -> tuple[int, int]:
     def clause_of(at: int) -> int:
         return max((start for start in clauses if start <= at), default=0)
 
-    clauses = clause_starts(text)
+    clauses = [clause.start for clause in clauses_of(text)]
     begins = clause_of(mine) if min(others) < mine else 0
     after = [at for at in others if clause_of(at) > mine]
     return begins, clause_of(min(after)) if after else len(text)
@@ -147,6 +147,14 @@ def resume_run(run: str, situation: Situation, by: messages.RouteBy) -> Outcome:
     return route.model_copy(update={"by": by}), command
 
 
+def of_plan(situation: Situation, *, agreed: bool, by: messages.RouteBy) -> Outcome:
+    """Having the plan worked on that a sub-agent shows, or not."""
+    skill, reason = situation.skill, why.PLAN_AGREED if agreed else why.SKILL_LEFT
+    route = reason.route(situation.locale, skill, skill=skill).model_copy(update={"by": by})
+    agrees = commands.RunSkill(skill=skill, request="", agreed=True)
+    return route, agrees if agreed else commands.LeaveSkill()
+
+
 def _way_out(action: messages.ChooseAction, situation: Situation) -> Outcome | None:
     """One of the ways on from a question, shown with it or not; None for an answer."""
     view, way = asking(situation), way_of(action.value)
@@ -180,7 +188,7 @@ def _open(situation: Situation) -> list[str]:
     view = asking(situation)
     asked = [view.shown_question] if view is not None and view.shown_question else []
     offered = [messages.offer_question(situation.offered)] if situation.offered else []
-    return [*asked, *offered]
+    return [*asked, *offered, *filter(None, [situation.plan])]
 
 
 def _outdated(situation: Situation) -> Outcome:
@@ -199,7 +207,9 @@ def _unasked(
     action: messages.ChooseAction | messages.ConfirmAction | messages.FormAction,
     situation: Situation,
 ) -> Outcome:
-    """What an answer to nothing comes to: the question that is open, or that there is none."""
+    """What an answer to no flow comes to: the question that is open, or that there is none."""
+    if asking(situation) is None and situation.plan and isinstance(action, messages.ConfirmAction):
+        return of_plan(situation, agreed=action.value, by="action")
     if asking(situation) is not None or situation.offered:
         return _outdated(situation)
     return _told(why.UNASKED, why.NOTHING_ASKED[action.type], situation)

@@ -125,6 +125,18 @@ def asks_what_is_here(text: str) -> bool:
     return len(text) <= LONGEST and _ASKS_WHAT_IS_HERE.search(text) is not None
 
 
+_REFERS = compiled(rf"(?:{ZH.refers}|{ZH.alters})|\b(?:{EN.refers}|{EN.alters})\b")
+_MOST_REFERRING = 120
+
+
+def refers(text: str) -> bool:
+    """True where a normalised text is about what was said before it: `再短一点`, `the second one`.
+
+    A long one says by itself what it is about.
+    """
+    return 0 < len(text) <= _MOST_REFERRING and _REFERS.search(text) is not None
+
+
 def asks_again(text: str) -> bool:
     """True where a normalised text asks to have the last words said again."""
     return len(text) <= LONGEST and _ASKS_AGAIN.search(text) is not None

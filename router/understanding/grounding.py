@@ -5,8 +5,8 @@ gives way to what rules read. Texts count as they stand there, numbers however t
 not the figures of a date; yes and no count of what is named.
 """
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime, time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
 from decimal import Decimal
 
 from pydantic import JsonValue
@@ -23,6 +23,7 @@ from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, SlotType, form_values, slot_at
 from router.flow.view import FlowView
 from router.understanding.dialogue_acts import says_nothing
+from router.understanding.evidence import SpokenEvidence
 from router.understanding.slots.prefill import prefill
 
 _NUMBER = compiled(f"{EN_NUMBER}|{ZH_NUMBER}")
@@ -55,6 +56,13 @@ def says(utterance: Utterance, name: str, slot: Slot | None, value: JsonValue) -
             item = slot.of if slot else None
             return all(says(utterance, name, item, each) for each in value)
     return False
+
+
+def is_figure(slot: Slot | None) -> bool:
+    """Whether it takes a number or an amount, or has fields that may: what is asked about first."""
+    if slot is None or slot.of is not None or slot.fields:
+        return slot is not None
+    return slot.kind.takes in _NUMERIC
 
 
 def _says_number(utterance: Utterance, number: Decimal) -> bool:
@@ -103,30 +111,147 @@ Values = Mapping[str, JsonValue]
 Shaped = dict[str, JsonValue]
 
 
-def stated(slots: Slots, given: Values, text: str, now: datetime) -> Shaped:
+def stated(
+    slots: Slots, given: Values, text: str, now: datetime, before: Sequence[str] | None = ()
+) -> Shaped:
     """The model's values in the shapes of their slots, with what rules read in the message.
 
-    Free text is the model's, and so is what it gave in the message's own words, and a choice
-    that the message doesn't name. Where rules read one day, no other is guessed.
+    What neither the message holds nor what was said `before` it is dropped, for the flow to ask;
+    where that is None, nothing is. Where rules read one day, no other is guessed.
     """
-    return _put(slots, given, prefill(slots, Utterance.of(text, now)), text, now)
+    evidence = None if before is None else SpokenEvidence(text, before, now)
+    return _put(slots, given, prefill(slots, Utterance.of(text, now)), text, now, evidence)
 
 
-def _put(slots: Slots, given: Values, read: Values, text: str, now: datetime) -> Shaped:
-    shaped = form_values(slots, _without_guesses(slots, given, read, text), now)
+def _put(
+    slots: Slots,
+    given: Values,
+    read: Values,
+    text: str,
+    now: datetime,
+    evidence: SpokenEvidence | None = None,
+) -> Shaped:
+    read = _where_meant(slots, given, read, now)
+    if evidence is not None:
+        shaped = _held(slots, form_values(slots, given, now), evidence)
+    else:
+        shaped = form_values(slots, _without_guesses(slots, given, read, text), now)
     for name, value in read.items():
         if not _is_the_models(slots[name], given.get(name), value, text):
             shaped[name] = _merged(shaped.get(name), value)
     return shaped
 
 
-def changed(view: FlowView, given: Values, text: str, now: datetime) -> Shaped:
+def _where_meant(slots: Slots, given: Values, read: Values, now: datetime) -> Values:
+    """What rules read, each day in the slot that the model gave it for: rules know days alone."""
+    days = {n: v for n, v in form_values(slots, given, now).items() if n in slots}
+    moved = dict(read)
+    for name, value in days.items():
+        if slots[name].kind.takes is not Days or name in moved:
+            continue
+        other = next((n for n, v in read.items() if v == value and n not in given), None)
+        if other is not None and other in moved and slots[other].kind.takes is Days:
+            moved[name] = moved.pop(other)
+    return moved
+
+
+def _held(slots: Slots, shaped: Values, evidence: SpokenEvidence) -> Shaped:
+    held: Shaped = {}
+    for name, value in shaped.items():
+        slot = slot_at(slots, name)
+        if isinstance(value, bool):
+            said: JsonValue = value if says(evidence.message, name, slot, value) else None
+        else:
+            said = None if slot is None else evidence.part(slot, value)
+        if said is not None:
+            held[name] = said
+    return held
+
+
+def grounded_call(
+    slots: Slots,
+    given: Values,
+    text: str,
+    now: datetime,
+    before: Sequence[str],
+    *,
+    alone: bool = True,
+) -> tuple[Shaped, list[str]]:
+    """A tool's arguments, less the days, numbers and amounts that nobody said; and those names.
+
+    A day that rules read for the argument takes the place of one that nobody said, where the
+    message is for this call `alone`. What a tool that reads is asked in words is the model's to
+    put, but for numbers, ids and brackets in it; so is a choice that the tool can't do without.
+    """
+    evidence, kept, dropped = SpokenEvidence(text, before, now), dict(given), []
+    for name, value in given.items():
+        slot = slots.get(name)
+        if slot is None or isinstance(value, bool):
+            continue
+        if slot.kind.made_of == "choices" and slot.required:
+            continue
+        plain = slot.kind.is_text and isinstance(value, str)
+        made_up = [*evidence.numbers(str(value)), *evidence.names(str(value))] if plain else []
+        fine = not made_up if plain else evidence.part(slot, value) == value
+        if not fine:
+            dropped.append(name)
+            del kept[name]
+        elif plain:
+            kept[name] = with_brackets(str(value), text)
+    days = {name for name in dropped if slots[name].kind.takes is Days} if alone else set()
+    read = prefill(slots, Utterance.of(text, now)) if days else {}
+    kept |= {name: value for name, value in read.items() if name in days}
+    return kept, [name for name in dropped if name not in kept]
+
+
+_OPENING, _CLOSING = "([{（【", ")]}）】"
+
+
+def with_brackets(given: str, text: str) -> str:
+    """The words as they stand in the message, where they lost nothing but brackets on the way.
+
+    A small model copies a sum without them, which is another sum.
+
+    >>> with_brackets("2 + 3 * 4", "what is (2+3) * 4?")
+    '(2+3) * 4'
+    """
+    places = [n for n, sign in enumerate(text) if not _is_between(sign)]
+    lost = "".join(sign for sign in given if not _is_between(sign))
+    at = "".join(text[n] for n in places).find(lost) if lost else -1
+    if at < 0:
+        return given
+    start, end = places[at], places[at + len(lost) - 1] + 1
+    while start and text[start - 1] in f"{_OPENING} ":
+        start -= 1
+    while end < len(text) and text[end] in f"{_CLOSING} ":
+        end += 1
+    said = text[start:end].strip()
+    return said if _is_balanced(said) else given
+
+
+def _is_between(sign: str) -> bool:
+    return sign.isspace() or sign in _OPENING or sign in _CLOSING
+
+
+def _is_balanced(text: str) -> bool:
+    open_ones: list[str] = []
+    for sign in text:
+        if sign in _OPENING:
+            open_ones.append(_CLOSING[_OPENING.index(sign)])
+        elif sign in _CLOSING and (not open_ones or open_ones.pop() != sign):
+            return False
+    return not open_ones
+
+
+def changed(
+    view: FlowView, given: Values, text: str, now: datetime, before: Sequence[str] = ()
+) -> Shaped:
     """What of a model's values for the flow that asks is new, and not made up.
 
     What isn't asked for changes where the message says so: rules read it there, or it was given
     in the message's own words. Where nothing of that is so the message is about something
-    else: then choices and days are taken as the model understood them, and days also where
-    the message names none that rules could read.
+    else: then choices are taken as the model understood them, and days that were said, also
+    `before`, or that are as much earlier or later as the message says.
     """
     utterance = Utterance.of(text, now)
     entities = entities_of(utterance.normalised, utterance.things)
@@ -152,7 +277,89 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> Shaped:
     }
     rest = {n: view.fillable[n].kind for n in values.keys() - plain if n in view.fillable}
     understood = _understood(text, rest, about_it=bool(plain), named=named)
-    return {name: value for name, value in values.items() if name in plain | understood}
+    evidence = SpokenEvidence(text, before, now)
+    for name in plain:
+        slot, value = slot_at(view.fillable, name), values[name]
+        made_up = name not in said and slot and not _may_be_meant(slot, value, evidence)
+        values[name] = None if made_up else _parts_said(view, name, value, evidence)
+    for name in [n for n in understood if rest[n].takes is Days]:
+        known, value = view.slots.get(name), values[name]
+        is_said = evidence.part(view.fillable[name], value) is not None
+        if not is_said and not _is_moved(utterance, known, value):
+            understood.discard(name)
+    new = {n: v for n, v in values.items() if n in plain | understood and v is not None}
+    return {name: value for name, value in new.items() if value != view.slots.get(name)}
+
+
+# What says when, though rules may read no day in it: the day after Christmas, 年会前两天.
+_SAYS_WHEN = compiled(
+    r"[天日周月号年节前后晚早]|\b(?:days?|weeks?|weekend|months?|years?|before|after|next|last|eve"
+    r"|morning|afternoon|evening|noon|night|tomorrow|christmas|easter)\b"
+)
+
+
+def _may_be_meant(slot: Slot, value: JsonValue, evidence: SpokenEvidence) -> bool:
+    """Whether a model may have understood this from the message, for what was asked.
+
+    A choice it may, and a day out of words that say when; a number or words it can only repeat.
+    """
+    if says_nothing(evidence.message.text):
+        return False
+    if slot.kind.takes is Days:
+        is_said = evidence.part(slot, value) is not None
+        return is_said or _SAYS_WHEN.search(evidence.message.text) is not None
+    if slot.kind.takes in _NUMERIC or slot.kind.is_text:
+        return evidence.part(slot, value) is not None
+    return True
+
+
+def _parts_said(view: FlowView, name: str, value: JsonValue, evidence: SpokenEvidence) -> JsonValue:
+    """Of a list or its items what was said, asked for or known already; of all else the value."""
+    slot = slot_at(view.fillable, name)
+    if slot is None or not isinstance(value, list | dict) or not (slot.of or slot.fields):
+        return value
+    return _part_said(slot, value, name, view, evidence)
+
+
+def _part_said(
+    slot: Slot, value: JsonValue, path: str, view: FlowView, evidence: SpokenEvidence
+) -> JsonValue:
+    if isinstance(value, list) and slot.of is not None:
+        own = slot.of
+        parts = [
+            _part_said(own, item, f"{path}.{n}", view, evidence) for n, item in enumerate(value)
+        ]
+        return [part for part in parts if part is not None] or None
+    if isinstance(value, dict) and slot.fields:
+        fields = {
+            name: _part_said(slot.fields[name], each, f"{path}.{name}", view, evidence)
+            for name, each in value.items()
+            if name in slot.fields
+        }
+        return {name: part for name, part in fields.items() if part is not None} or None
+    known = value_at(view.slots, path)
+    said = path in view.awaiting or evidence.part(slot, value) is not None
+    return value if said else known
+
+
+def value_at(values: JsonValue, path: str) -> JsonValue:
+    """What stands at a path such as `items.0.amount`; None where nothing does."""
+    for key in path.split("."):
+        if isinstance(values, list):
+            values = values[int(key)] if key.isdigit() and int(key) < len(values) else None
+        else:
+            values = values.get(key) if isinstance(values, Mapping) else None
+    return values
+
+
+def _is_moved(utterance: Utterance, known: JsonValue, value: JsonValue) -> bool:
+    """Whether the day is as far from the one that is known as the message says: `多加一天`."""
+    lengths = {t.value.count for t in utterance.things if isinstance(t.value, Duration)}
+    try:
+        moved = date.fromisoformat(str(value)[:10]) - date.fromisoformat(str(known)[:10])
+    except ValueError:
+        return False
+    return abs(moved.days) in lengths or (abs(moved.days) / 7) in lengths
 
 
 def _understood(

@@ -5,16 +5,18 @@ and its name stands in the route. Where none does there is no route, and a model
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from router.domain import commands
+from router.domain.commands import in_order
 from router.domain.locale import Locale
 from router.domain.messages import Message, Option
 from router.domain.principals import Capability
 from router.entities.booleans import consent, opening_answer
 from router.entities.choices import chosen_option
 from router.entities.extraction import entities_of
+from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.engine.changes import CHANGE
@@ -32,6 +34,7 @@ from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
 from router.understanding.triggers.patterns import Match, PatternIndex, PhraseIndex, ToolPhrases
+from router.understanding.wishes import Clause, asks_the_desk, clauses
 
 _CALL = "asked_for"
 """The id of a call that a message plainly asks for: it asks for one."""
@@ -100,6 +103,31 @@ class _Heard:
     def as_typed(self, start: int, end: int) -> str:
         return self.utterance.normalised.as_typed(start, end)
 
+    @classmethod
+    def of(
+        cls, known: _Known, utterance: Utterance, situation: Situation, skill: str = ""
+    ) -> "_Heard":
+        """The utterance, with all that is found in it."""
+        matches = known.index.find(utterance.normalised, situation.roles)
+        tools = known.phrases.find(utterance.normalised, situation.roles)
+        return cls(known, utterance, situation, matches, tools, skill)
+
+    @property
+    def names_its_starts(self) -> bool:
+        """True where the run that asks is of a flow that words start, and no tool's form."""
+        flow = self.known.flows.get(self.asking.flow) if self.asking else None
+        return flow is not None and bool(flow.triggers.patterns or flow.triggers.topics)
+
+    @property
+    def may_be_answer(self) -> bool:
+        """True where something is asked, or it is about what a skill has just answered."""
+        known = self.situation
+        return bool(self.asking or known.skill or (known.answered and acts.refers(self.text)))
+
+    def part(self, start: int, end: int) -> "_Heard":
+        """A part of the message, as if it were the whole."""
+        return _Heard.of(self.known, self.utterance.part(start, end), self.situation)
+
 
 class Reader:
     """Reads messages against flows, and sentences for tools; `offered` is named to who asks."""
@@ -134,23 +162,24 @@ class Reader:
             pressed = actions.read_action(message.action, situation, known.flows, known.index)
             return _reading("", pressed, "action")
         utterance = Utterance.of(message.text or "", situation.now)
-        matches = known.index.find(utterance.normalised, situation.roles)
-        tools = known.phrases.find(utterance.normalised, situation.roles)
-        heard = _Heard(known, utterance, situation, matches, tools, message.skill or "")
-        return _decided(heard).model_copy(
-            update={
-                "patterns": [match.hit for match in matches],
-                "entities": entities_of(utterance.normalised, utterance.things),
-            }
-        )
+        heard = _Heard.of(known, utterance, situation, message.skill or "")
+        found = {
+            "patterns": [match.hit for match in heard.matches],
+            "entities": entities_of(utterance.normalised, utterance.things),
+        }
+        wishes = [] if heard.skill else _wishes(heard)
+        reading = _of_several(heard, wishes) if wishes else _decided(heard)
+        return reading.model_copy(update=found)
 
 
-def _decided(heard: _Heard) -> Reading:
+def _decided(heard: _Heard, *, beside: bool = False) -> Reading:
+    """What rules make of it; of what is said `beside` something else, what it asks for itself."""
     tried: Iterator[tuple[str, actions.Outcome | None]]
     if (view := heard.asking) is not None:
-        tried = ((policy.__name__, policy(heard, view)) for policy in ASKED)
+        asked = (other_request,) if beside else ASKED
+        tried = ((policy.__name__, policy(heard, view)) for policy in asked)
     else:
-        policies = ADDRESSED if heard.skill else OPEN
+        policies = BESIDE if beside else ADDRESSED if heard.skill else OPEN
         tried = ((policy.__name__, policy(heard)) for policy in policies)
     name, outcome = next((one for one in tried if one[1] is not None), ("", None))
     return _reading(heard.text, outcome, name)
@@ -162,6 +191,111 @@ def _reading(normalised: str, outcome: actions.Outcome | None, policy: str) -> R
     route, command = outcome
     named = route.model_copy(update={"policy": policy})
     return Reading(normalised=normalised, route=named, commands=[command])
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """A part of a message that may be a wish of its own; the `first` may be an answer as well."""
+
+    whole: _Heard
+    clause: Clause
+    first: bool
+
+    @cached_property
+    def heard(self) -> _Heard:
+        return self.whole.part(self.clause.start, self.clause.end)
+
+    @property
+    def words(self) -> str:
+        return self.heard.utterance.normalised.typed
+
+    @cached_property
+    def reading(self) -> Reading:
+        return _decided(self.heard, beside=not self.first)
+
+    @property
+    def aim(self) -> str | None:
+        """What rules take it for; None where they don't, or leave it to the skill that asks."""
+        taken = self.reading.route
+        if taken is None or taken.policy == skill_answer.__name__:
+            return None
+        return taken.target or taken.kind
+
+    @property
+    def asks(self) -> bool:
+        """True where it asks for something in its own words, and not of the flow that asks."""
+        view = self.heard.asking
+        if view is not None and view.flow in self.heard.starting:
+            return False
+        return asks_the_desk(self.heard.text, opened=self.clause.opened or self.first)
+
+    def with_next(self, other: "_Wish") -> "_Wish":
+        """The two as one."""
+        return replace(self, clause=replace(self.clause, end=other.clause.end))
+
+    def is_followed_by_another(self, other: "_Wish") -> bool:
+        """True where what follows isn't part of this one."""
+        if other.aim is None and not other.asks:
+            return False
+        leads_up = self.aim is None and not self.asks
+        if leads_up and not (self.first and self.heard.may_be_answer):
+            return False
+        if self.aim is not None and self.aim == other.aim:
+            return False
+        return other.clause.opened or self._stands_beside(other)
+
+    def _stands_beside(self, other: "_Wish") -> bool:
+        """True where the two, which only the end of a sentence parts, aren't about one thing."""
+        if self.aim is None:
+            named = {match.hit.flow for match in self.heard.matches}
+            return other.aim is not None and other.aim not in named
+        if other.aim is not None:
+            return True
+        slot = self.heard.slot
+        if slot is not None and slot.kind.is_text:
+            return False
+        return self.with_next(other).aim == self.aim  # and no question about it
+
+
+def _wishes(heard: _Heard) -> list[_Wish]:
+    """The wishes of a message that has several, of which rules take some; else none."""
+    slot = heard.slot
+    if slot is not None and slot.kind.is_text and not heard.names_its_starts:
+        return []  # any text may be what a tool's form asks for
+    parts = [_Wish(heard, clause, not n) for n, clause in enumerate(clauses(heard.utterance))]
+    found = parts[:1]
+    for part in parts[1:]:
+        if found[-1].is_followed_by_another(part):
+            found.append(part)
+        else:
+            found[-1] = found[-1].with_next(part)
+    taken = len(found) > 1 and any(wish.aim for wish in found)
+    return found if taken else []
+
+
+def _of_several(heard: _Heard, wishes: Sequence[_Wish]) -> Reading:
+    """What rules make of each; what they take none of is left, or is for the skill that asks."""
+    mine = [(wish.words, wish.reading) for wish in wishes if wish.aim]
+    rest = " ".join(
+        wish.words for wish in wishes if not wish.aim and not acts.says_nothing(wish.heard.text)
+    )
+    if rest and heard.situation.skill:
+        said = _Heard.of(heard.known, Utterance.of(rest, heard.situation.now), heard.situation)
+        for_skill = _reading(said.text, skill_answer(said), skill_answer.__name__)
+        mine, rest = [(rest, for_skill), *mine], ""
+    first, *others = [reading.route for _, reading in mine if reading.route is not None]
+    given = [_of_its_own(c, words) for words, reading in mine for c in reading.commands]
+    return Reading(
+        normalised=heard.text, route=first, others=others, commands=in_order(given), rest=rest
+    )
+
+
+def _of_its_own(command: commands.Command, words: str) -> commands.Command:
+    """The command as one among others: it says which words it is about."""
+    if isinstance(command, commands.CallTool):
+        return command.model_copy(update={"id": f"{command.id}_{command.tool}"})
+    about = isinstance(command, commands.Clarify | commands.RunSkill)
+    return command.model_copy(update={"about": words}) if about else command
 
 
 def resume(heard: _Heard, active: FlowView | None = None) -> actions.Outcome | None:
@@ -299,6 +433,18 @@ def _slots_given(heard: _Heard, view: FlowView) -> Values | None:
     return prefill(empty, heard.utterance, again) or answer(view, heard.utterance) or {}
 
 
+def offered_beside(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+    """One of those that were offered beside the question, by its name and nothing else."""
+    named = any(
+        heard.text in (normalise(option.label).text, option.value)
+        for option in heard.situation.offered
+        if option.value != view.flow
+    )
+    choices = heard.slot.choices if heard.slot else {}
+    chosen = heard.slot and choices and read_as(heard.slot, heard.utterance) in choices
+    return offered(heard) if named and not chosen else None
+
+
 def offered(heard: _Heard) -> actions.Outcome | None:
     """One of the flows that were offered, in words."""
     situation = heard.situation
@@ -362,6 +508,9 @@ def skill_answer(heard: _Heard) -> actions.Outcome | None:
     skill = heard.situation.skill
     if not skill or heard.skill not in ("", skill):
         return None
+    agreed = consent(heard.text) if heard.situation.plan else None
+    if agreed is not None:
+        return actions.of_plan(heard.situation, agreed=agreed, by="slot")
     if acts.cancels(heard.text):
         return why.SKILL_LEFT.route(heard.locale, skill, skill=skill), commands.LeaveSkill()
     command = commands.RunSkill(skill=skill, request=heard.as_typed(0, len(heard.text)))
@@ -380,7 +529,7 @@ def about_the_desk(heard: _Heard) -> actions.Outcome | None:
 
 ASKED: tuple[Callable[[_Heard, FlowView], actions.Outcome | None], ...] = (
     *(resume, dialogue_act, cancel, which_item),
-    *(confirmation, go_on, other_request, slot_answer),
+    *(confirmation, go_on, offered_beside, other_request, slot_answer),
 )
 """In their order, where a flow asks something."""
 ADDRESSED: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (resume, offered, skill_answer)
@@ -389,3 +538,7 @@ OPEN: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
     *(resume, offered, request, cancel_at_work),
     *(tool_request, skill_answer, about_the_desk),
 )
+BESIDE: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
+    *(resume, request, tool_request, skill_answer),
+)
+"""Of what is said beside another wish."""

@@ -19,7 +19,11 @@ class PatternHit(BaseModel):
 
 
 class Reading(BaseModel):
-    """What a message means as far as rules can tell; without a `route`, the deciding goes on."""
+    """What a message means as far as rules can tell; without a `route`, the deciding goes on.
+
+    Of several wishes `route` is the first command's, and `others` are those of the rest. `rest` are
+    the clauses that no rule takes, as typed: it goes on for them alone.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,4 +31,6 @@ class Reading(BaseModel):
     patterns: list[PatternHit] = []
     entities: list[Entity] = []
     route: Route | None = None
+    others: list[Route] = []
     commands: list[Command] = []
+    rest: str = ""

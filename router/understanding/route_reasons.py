@@ -86,6 +86,9 @@ CANCELLED = Reason("cancel", "slot", "不办“{title}”了", "The message call
 SKILL_ANSWERED = Reason(
     "skill", "slot", "接着 {skill} 问的说", "It goes on with what {skill} asked"
 )
+PLAN_AGREED = Reason(
+    "skill", "slot", "同意 {skill} 按计划办", "{skill} may go by the plan that it showed"
+)
 SKILL_LEFT = Reason("cancel", "slot", "不让 {skill} 接着办了", "{skill} is called off")
 
 

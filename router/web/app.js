@@ -18,7 +18,9 @@ const LANGUAGE = "language";
 
 let people = null; // whom one may be, in `dev`
 let provider = null; // where accounts are, if anywhere
+let watchesModel = false; // in `dev` whoever looks operates it too
 let desk = null; // what is there once somebody is here
+let comings = 0; // and leavings: whoever has left meanwhile isn't brought back by an answer
 
 const complain = (text) => (at("alert").textContent = text);
 
@@ -69,7 +71,9 @@ function complainOf(problem) {
 }
 
 async function enter() {
+  const mine = ++comings;
   const [me, { items: capabilities }, { items: colleagues }] = await Promise.all([get("/v1/me"), get("/v1/capabilities"), get("/v1/people")]);
+  if (mine !== comings) return;
   if (!remembered(LANGUAGE)) speak(me.locale);
   translate();
   const page = pageFor(me, capabilities, colleagues);
@@ -78,11 +82,13 @@ async function enter() {
   frame(desk.side.view, me);
   await Promise.all([trying(() => desk.side.load()), trying(open)]);
   await news();
-  desk?.sections.chat.resume();
-  if (desk) trying(() => follow("/v1/events", null, { heard: news, connected: page.connected }, desk.watching.signal));
+  if (mine !== comings) return;
+  desk.sections.chat.resume();
+  trying(() => follow("/v1/events", null, { heard: news, connected: page.connected }, desk.watching.signal));
 }
 
 function close() {
+  comings += 1;
   desk?.sections.chat.close();
   desk?.watching.abort();
   desk = null;
@@ -123,12 +129,18 @@ const news = coalesced(async () => {
   if (document.hidden || !desk) return;
   try {
     const { side, sections, current, page } = desk;
-    await Promise.all([side.load(), sections[current].refresh(), current === "approvals" || count(page)]);
+    await Promise.all([side.load(), sections[current].refresh(), current === "approvals" || count(page), model()]);
     at("offline").hidden = true;
   } catch (problem) {
     complainOf(problem);
   }
 });
+
+// Whether one answers, before anybody wants it; what isn't ready otherwise is found out by using it.
+async function model() {
+  const readiness = watchesModel && (await get("/readyz").catch(() => null));
+  at("modelless").hidden = readiness?.checks?.llm.status !== "degraded";
+}
 
 async function count(page) {
   const { items, next } = await get(`/v1/approvals?limit=${MOST}`);
@@ -144,8 +156,9 @@ function toStrangers(problem) {
 async function begin() {
   speak(remembered(LANGUAGE) ?? navigator.language.slice(0, 2));
   translate();
-  const { auth, oidc } = await get("/web/config.json");
+  const { auth, oidc, has_model } = await get("/web/config.json");
   provider = oidc;
+  watchesModel = auth === "dev" && has_model;
   if (auth === "dev") people = await get("/v1/dev/users").catch(toStrangers);
   if (provider) {
     const given = await comeBack(provider);

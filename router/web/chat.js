@@ -13,7 +13,7 @@ import { empty } from "./runs.js";
 import { language, t } from "./texts.js";
 import { transcript } from "./transcript.js";
 
-const LIVE = new Set(["thinking", "tool_started", "tool_finished", "text_delta"]);
+const LIVE = new Set(["thinking", "plan", "tool_started", "tool_finished", "text_delta"]);
 const EXAMPLES = 6;
 
 export function chat(page) {

@@ -47,13 +47,15 @@ function choices(reply, { act }) {
 }
 
 function confirmation(reply, { act }) {
-  const say = (value) => () => act({ type: "confirm", value, question: reply.question }, t(value ? "saidYes" : "saidNo"));
+  const own = { true: reply.yes && `✓ ${reply.yes}`, false: reply.no && `✗ ${reply.no}` };
+  const said = (value) => own[value] || t(value ? "saidYes" : "saidNo");
+  const say = (value) => () => act({ type: "confirm", value, question: reply.question }, said(value));
   return element(
     "div",
     { class: "card" },
     ...rich(besides(reply), String),
     pairs(reply.summary),
-    element("div", { class: "actions" }, button(t("yes"), say(true), { class: "primary" }), button(t("no"), say(false))),
+    element("div", { class: "actions" }, button(reply.yes || t("yes"), say(true), { class: "primary" }), button(reply.no || t("no"), say(false))),
   );
 }
 

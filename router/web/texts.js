@@ -111,6 +111,10 @@ const TEXTS = {
   withdrawing: { zh: "已经撤回。", en: "It was taken back." },
   toConversation: { zh: "打开对话", en: "Open the conversation" },
   inTemporal: { zh: "在 Temporal 中查看", en: "Open in Temporal" },
+  modelless: {
+    zh: "语言模型现在没有应答；各个流程、按钮和直接点名的事照常能办。/readyz 说明原因。",
+    en: "The language model isn't answering right now; flows, buttons and what is called by its name work as usual. /readyz says why.",
+  },
   offline: { zh: "连不上服务器，正在重试…", en: "The server can't be reached; trying again…" },
   signedOut: { zh: "登录已失效，请重新登录。", en: "You are no longer signed in." },
   failed: { zh: "没有成功", en: "That didn't work" },

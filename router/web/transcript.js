@@ -135,6 +135,7 @@ export function transcript(page, { act, offer }) {
   }
 
   function clear() {
+    for (const { worked } of drafts.values()) worked.stop();
     for (const kept of [pending, drafts, answered, said]) kept.clear();
     lastDay = "";
     log.replaceChildren();

@@ -23,7 +23,7 @@ export function why(route, said, page) {
 function standing(route) {
   const rows = { [t("whyKind")]: kindName(route.kind), [t("whyBy")]: byName(route.by) };
   if (route.reason) rows[t("whyReason")] = route.reason;
-  rows[t("confidence")] = `${Math.round(route.confidence * 100)} %`;
+  if (route.confidence != null) rows[t("confidence")] = `${Math.round(route.confidence * 100)} %`;
   return pairs(rows);
 }
 

@@ -95,10 +95,16 @@ async def test_a_turn_is_one_trace_from_the_caller_to_model_and_tool(watched: Wa
     top = [TURN, f"POST {ROUTE}", CALLER]
     (tool,) = watched.named(TOOL)
     assert way_up(tool) == [TOOL, "activity call_tool", *top]
-    deciding, phrasing = watched.named(f"chat {MODEL}")
-    assert way_up(deciding) == [f"chat {MODEL}", "activity decide", *top]
-    assert way_up(phrasing) == [f"chat {MODEL}", "activity phrase", *top]
+    choosing, wording = watched.named(f"chat {MODEL}")
+    assert way_up(choosing) == [f"chat {MODEL}", "activity decide", *top]
+    assert way_up(wording) == [f"chat {MODEL}", "activity decide", *top]
     assert len(watched.named(TURN)) == 1
+
+
+async def test_what_questions_begin_with_was_read_outside_of_any_turn(watched: Watched) -> None:
+    asked, ahead = watched.model.chats[0], watched.model.readings
+    assert asked["messages"][0] in [reading["messages"][0] for reading in ahead]
+    assert not watched.named(f"read {MODEL}")
 
 
 async def test_spans_speak_the_genai_conventions(watched: Watched) -> None:
@@ -121,7 +127,7 @@ async def test_spans_speak_the_genai_conventions(watched: Watched) -> None:
 
 
 async def test_the_model_server_is_told_whose_work_it_does(watched: Watched) -> None:
-    asked = [one for one in watched.model.requests if one.path.endswith("/chat/completions")]
+    asked = [one for one in watched.model.requests if one.body in watched.model.chats]
     parents = [one.headers["traceparent"].split("-")[1:3] for one in asked[:2]]
     chats = watched.named(f"chat {MODEL}")
     assert parents == [[TRACE, span.span_id.hex()] for span in chats]
@@ -139,7 +145,8 @@ async def test_metrics_count_the_turn_its_tokens_and_its_tool(watched: Watched) 
     used = "gen_ai_client_token_usage_sum"
     assert watched.value(used, gen_ai_request_model=MODEL, gen_ai_token_type="input") == 200
     took = "gen_ai_client_operation_duration_seconds_count"
-    assert watched.value(took, gen_ai_request_model=MODEL, error_type="") == 2
+    asked = {"gen_ai_operation_name": "chat", "gen_ai_request_model": MODEL}
+    assert watched.value(took, **asked, error_type="") == 2
     tool = "gen_ai_execute_tool_duration_seconds_count"
     assert watched.value(tool, gen_ai_tool_name="get_leave_balance", error_type="") == 1
     assert watched.value("router_model_circuit_open") == 0

@@ -204,7 +204,10 @@ def planted(tmp_path: Path, outside: Outside) -> Iterator[House]:
     (tmp_path / "skills" / "ticket-helper" / "SKILL.md").write_text(SKILL)
     people = SAMPLE.read_text().replace("王丽 Alice", WORDS["the name of a person"])
     (tmp_path / "people.yaml").write_text(people)
+    # The scripted vectors are near to anything: nothing is to be taken for a request by them.
+    (tmp_path / "thresholds.json").write_text('{"known": 1, "choice": 0, "places": 8}')
     variables = {
+        "ROUTER_THRESHOLDS": str(tmp_path / "thresholds.json"),
         **with_tickets(tmp_path, outside.desk.origin),
         "ROUTER_SKILLS": str(tmp_path / "skills"),
         "ROUTER_DIRECTORY": str(tmp_path / "people.yaml"),

@@ -18,6 +18,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from math import sqrt
 from typing import Any
@@ -89,7 +90,7 @@ def counts(behaviour: Behaviour, tokens: float) -> Behaviour:
     usage = USAGE | {"prompt_tokens": round(tokens)}
 
     def behave(received: Received) -> Reply:
-        reply = behaviour(received)
+        reply = behaviour(replace(received, body={**received.body, "stream": False}))
         body = b"".join(piece for piece in reply.pieces if isinstance(piece, bytes))
         return json_reply(json.loads(body) | {"usage": usage}, reply.status)
 
@@ -307,6 +308,8 @@ class ModelServer(Listening):
         self.requests: list[Received] = []
         self.embeddings: Behaviour = embeds
         self.listing: Behaviour = lists
+        self.reading: Behaviour = says("")
+        """For questions outside of turns, which want no answer; they are no part of the script."""
         self.let_go = asyncio.Event()
         """Set when a client has given up before its answer was there."""
 
@@ -318,6 +321,15 @@ class ModelServer(Listening):
     @property
     def chats(self) -> list[dict[str, Any]]:
         """The bodies of the chat requests so far."""
+        return [body for body in self._asked if not _only_reads(body)]
+
+    @property
+    def readings(self) -> list[dict[str, Any]]:
+        """The bodies of those that were only to be read."""
+        return [body for body in self._asked if _only_reads(body)]
+
+    @property
+    def _asked(self) -> list[dict[str, Any]]:
         return [one.body for one in self.requests if one.path.endswith("/chat/completions")]
 
     def then(self, *behaviours: Behaviour) -> None:
@@ -346,6 +358,8 @@ class ModelServer(Listening):
 
     def _reply(self, received: Received) -> Reply:
         match received.method, received.path:
+            case "POST", "/v1/chat/completions" if _only_reads(received.body):
+                return self.reading(received)
             case "POST", "/v1/chat/completions":
                 return self._next()(received)
             case "POST", "/v1/embeddings":
@@ -359,6 +373,10 @@ class ModelServer(Listening):
         if callable(self._script):
             return self._script
         return self._script.pop(0) if self._script else spent
+
+
+def _only_reads(body: dict[str, Any]) -> bool:
+    return 1 in {body.get("max_tokens"), body.get("max_completion_tokens")}
 
 
 def lists(_: Received) -> Reply:

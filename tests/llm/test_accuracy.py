@@ -14,10 +14,12 @@ from activities.capabilities import Capabilities
 from router.domain.commands import CallTool, Command, Confirm, StartFlow
 from router.domain.principals import Principal
 from router.llm.types import How
+from router.routing.decider import DecisionPolicy
 from router.runtime.definitions import load_capabilities
 from router.settings import Settings
+from tests.llm.labels import load
 from tests.llm.local_model import LocalModel
-from tests.llm.measure import Outcome, load, measured, sums, table
+from tests.llm.measure import CHECKS, EVERYTHING, Measurement, Outcome, report
 
 WAYS: tuple[How, ...] = ("functions", "json_schema")
 
@@ -37,14 +39,14 @@ def found(
 ) -> Measured:
     """Every request's outcome in both ways, told while they come: it takes a while."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
-    labels = load()
-    data: Path = tmp_path_factory.mktemp("desk")
+    folder: Path = tmp_path_factory.mktemp("desk")
+    (folder / "data").mkdir()
+    offer = DecisionPolicy().offer
+    measurement = Measurement(load("requests"), WAYS, [offer], CHECKS[:1], weights=larger)
     with capture.global_and_fixture_disabled():
-        found = {how: asyncio.run(measured(larger, how, labels, data)) for how in WAYS}
-        print(table(found))
-        for how, outcomes in found.items():
-            print(f"{how}: {sums(outcomes)}")
-    return found
+        cells = asyncio.run(measurement.run(folder))
+        print(report(cells))
+    return {how: outcomes for how in WAYS for cell, outcomes in cells.items() if cell.how == how}
 
 
 @pytest.mark.parametrize(
@@ -61,22 +63,22 @@ def test_a_group_is_decided_as_well_as_it_was(
 
 @pytest.mark.parametrize("how", WAYS)
 def test_hardly_an_answer_is_of_no_use(found: Measured, how: How) -> None:
-    unusable = [one.label.text for one in found[how] if not one.is_valid]
+    unusable = [one.label.text for one in found[how] if one.judgement.unusable]
     assert len(unusable) <= len(found[how]) // 20, unusable
 
 
 @pytest.mark.parametrize("how", WAYS)
 def test_nothing_comes_of_it_that_nobody_may_do(found: Measured, how: How) -> None:
-    known = load_capabilities(Settings.load())
-    decided = [(known, outcome.caller, c) for outcome in found[how] for c in outcome.commands]
-    assert [command for *_, command in decided] != []
-    assert [command for known, caller, command in decided if not may(known, caller, command)] == []
+    known = load_capabilities(Settings.load(**EVERYTHING))
+    decided = [(one.caller, c) for one in found[how] for c in one.decided.commands]
+    assert decided != []
+    assert [command for caller, command in decided if not may(known, caller, command)] == []
 
 
 def may(known: Capabilities, caller: Principal, command: Command) -> bool:
     """Whether a model may have this done for the person: reading at once, the rest by a flow."""
     if isinstance(command, CallTool):
-        return command.tool in known.offer(caller, {command.tool}, None).tools
+        return command.tool in known.offer(caller, {command.tool: ""}, None).tools
     if isinstance(command, StartFlow):
         return known.startable(command.flow, caller) is not None
     return not isinstance(command, Confirm)

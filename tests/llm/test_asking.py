@@ -21,8 +21,8 @@ from router.llm.types import (
     UserMessage,
 )
 from router.routing.offer import function
+from tests.llm.answers import REFUSING
 from tests.llm.local_model import SMALL, LocalModel
-from tests.llm.measure import REFUSING
 
 WEATHER = Function(
     name="get_weather",
@@ -107,7 +107,7 @@ async def test_a_death_opens_the_breaker_until_it_is_back(models: None, tmp_path
     now = [0.0]
     with LocalModel(SMALL, tmp_path / "server.log") as server:
         chat = ChatModel(server.url, server.name)
-        chain = FallbackChain([chat], SECONDS, clock=lambda: now[0])
+        chain = FallbackChain([chat], clock=lambda: now[0])
         with pytest.raises(NoModelAnswered):
             await killed_in_mid_answer(server, chain)
         for _ in range(2):

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 
+from router.routing.decider import DecisionPolicy
 from tests.e2e.house import Chat, House, Person
+from tests.llm.answers import Journal, Recorded
+from tests.llm.labels import Labelled
 from tests.llm.local_model import LocalModel
-from tests.llm.measure import Labelled, desk
+from tests.llm.measure import desk
 
 WAIT = 120
 """Seconds that a turn may take: a server reads a prompt for the first time very slowly."""
@@ -48,9 +52,10 @@ def frank(house: House, small: LocalModel, tmp_path_factory: pytest.TempPathFact
 
 async def warmed(small: LocalModel, data: Path) -> None:
     """Have the server read what it will be asked with: that takes longer than a turn may."""
-    async with desk(small.url, small.name, "functions", data, whole=True) as asking:
-        hello = Labelled(group="talk", lang="en", user="frank", text="Hello!", labels=[["reply"]])
-        assert (await asking.ask(hello)).answers
+    hello = Labelled(group="talk", lang="en", user="frank", text="Hello!", labels=[["reply"]])
+    model = Recorded(small, "functions", Journal(data / f"{uuid4().hex}.jsonl"))
+    async with desk(data) as asking:
+        assert (await asking.ask(hello, model, DecisionPolicy())).answers
 
 
 def said(chat: Chat, text: str) -> dict[str, Any]:

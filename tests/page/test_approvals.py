@@ -137,6 +137,7 @@ async def test_what_every_object_has_is_no_section_and_no_button(
     await gina.come("吉娜 Gina", at="/#/constructor")
     for name in ("toString", "__proto__", "constructor"):
         await gina.page.goto(f"{served.origin}/#/{name}")
+        await expect(gina.page.locator("li.user")).to_have_count(0)
         await expect(gina.box).to_be_visible()
         await expect(gina.page.get_by_role("alert")).to_be_empty()
         await gina.say(name)

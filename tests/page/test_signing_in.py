@@ -1,10 +1,11 @@
 """Signing in by the company's account: OpenID Connect, code flow, PKCE."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
@@ -35,6 +36,29 @@ async def test_dev_lets_a_browser_in_by_the_address_that_it_printed(
     await stranger.page.get_by_role("button", name="王丽 Alice").click()
     await expect(stranger.box).to_be_visible()
     assert await stranger.page.evaluate("document.cookie") == ""
+
+
+async def test_who_signs_out_while_the_page_still_comes_stays_out(
+    served: Served, door: Door
+) -> None:
+    alice = await (await door.visitor(served)).come("王丽 Alice")
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Route) -> None:
+        asked.set()
+        await answered.wait()
+        await route.continue_()
+
+    await alice.page.route("**/v1/me", late)
+    await alice.page.get_by_role("button", name="EN", exact=True).click()
+    await asked.wait()
+    await alice.page.get_by_role("button", name="Sign out").click()
+    async with alice.page.expect_response("**/v1/me") as answer:
+        answered.set()
+    await (await answer.value).finished()
+    await alice.page.evaluate("fetch('/web/config.json').then((answer) => answer.json())")
+    await expect(alice.page.get_by_role("button", name="王丽 Alice")).to_be_visible()
+    await expect(alice.box).to_have_count(0)
 
 
 def settings(provider: OidcProvider, audience: str = API) -> dict[str, Any]:

@@ -15,14 +15,22 @@ WITHIN = 20.0
 
 
 async def runs(talk: Talk) -> list[WorkflowHandle[Any, Any]]:
-    """All runs of the conversation's skills, those that went on in new ones each on its own."""
+    """All runs of the conversation's skills, those that went on in new ones each on its own.
+
+    Behind each are those of the skills that it handed a part to.
+    """
+    return await _runs_of(talk, talk.handle)
+
+
+async def _runs_of(talk: Talk, parent: WorkflowHandle[Any, Any]) -> list[WorkflowHandle[Any, Any]]:
     found = []
-    async for event in talk.handle.fetch_history_events():
+    async for event in parent.fetch_history_events():
         begun = event.child_workflow_execution_started_event_attributes.workflow_execution
         run = begun.run_id
         while run:
-            found.append(talk.client.get_workflow_handle(begun.workflow_id, run_id=run))
-            run = await _next_of(found[-1])
+            one = talk.client.get_workflow_handle(begun.workflow_id, run_id=run)
+            found += [one, *await _runs_of(talk, one)]
+            run = await _next_of(one)
     return found
 
 

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 from temporalio.client import Client
 
+from router.domain.locale import LOCALES, Locale
+from router.routing.replies import MODEL_AWAY
 from router.runtime.composition import Parts
 from tests.fakes import model_server
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, hangs, says
@@ -27,11 +29,11 @@ async def test_a_pattern_still_costs_no_call(talk: Talk) -> None:
 
 
 async def test_a_question_is_answered_by_a_tool_and_said_by_the_model(talk: Talk) -> None:
-    talk.model.then(calls(("get_leave_balance", {"leave_type": "annual"})), says("还有 15 天。"))
+    talk.model.then(calls(("get_leave_balance", {"leave_type": "annual"})), says("还有 365 天。"))
     turn = await talk.say("我的年假还有多少来着")
     route = turn.route
     assert (route.kind, route.target, route.by) == ("tool", "get_leave_balance", "llm")
-    assert texts(turn) == ["还有 15 天。"]
+    assert texts(turn) == ["还有 365 天。"]
     assert [(c.name, c.status) for c in turn.tool_calls] == [("get_leave_balance", "done")]
     assert turn.usage.llm_calls == 2
 
@@ -41,29 +43,126 @@ async def test_a_flow_is_dispatched_with_slots_in_their_shapes(talk: Talk) -> No
     talk.model.then(calls(("dispatch_to_flow", {"flow_name": "leave_request", "slots": slots})))
     turn = await talk.say("牙疼得厉害，三月头两天来不了")
     assert turn.route.by == "llm"
-    assert flow_of(turn).status == "confirming"
-    assert flow_of(turn).slots["end"] == "2027-03-02"
+    days = {"start": "2027-03-01", "end": "2027-03-02", "days": 2.0}
+    assert flow_of(turn).slots == {**days, "reason": "牙疼"}
 
 
-async def test_several_wishes_are_carried_out_in_one_turn(talk: Talk) -> None:
+async def test_what_nobody_said_is_dropped_and_asked(talk: Talk) -> None:
+    slots = {"leave_type": "sick", "start": "2027-03-01", "reason": "family trip to Chengdu"}
+    talk.model.then(calls(("dispatch_to_flow", {"flow_name": "leave_request", "slots": slots})))
+    turn = await talk.say("这阵子想请个假歇一歇")
+    assert flow_of(turn).slots == {}
+    assert flow_of(turn).awaiting == ["leave_type"]
+
+
+async def test_a_number_that_nobody_said_makes_no_call_but_a_question(talk: Talk) -> None:
+    talk.model.then(calls(("calculate", {"expression": "30000 * 1.1"})))
+    turn = await talk.say("帮我算一下")
+    assert turn.tool_calls == []
+    assert flow_of(turn).awaiting == ["expression"]
+
+
+async def test_an_id_that_nobody_said_makes_no_call(talk: Talk) -> None:
+    talk.model.then(calls(("find_colleague", {"name": "your_user_id"})))
+    turn = await talk.say("帮我找一下那位同事")
+    assert turn.tool_calls == []
+
+
+FAR = {
+    "far behind what is near": (
+        "calculate",
+        {"expression": "1 + 1"},
+        "我的年假还剩 1 天还是 1 天来着",
+    ),
+    "near nothing at all": ("get_weather", {"city": "上海"}, "上海的同事打印机卡纸了"),
+}
+
+
+@pytest.mark.parametrize(("tool", "arguments", "text"), FAR.values(), ids=FAR)
+async def test_a_choice_from_afar_is_asked_about(
+    talk: Talk, tool: str, arguments: dict[str, str], text: str
+) -> None:
+    talk.model.then(calls((tool, arguments)))
+    turn = await talk.say(text)
+    assert (turn.route.kind, turn.route.by, turn.tool_calls) == ("clarify", "llm", [])
+    assert turn.route.confidence is None
+    (asked,) = [reply for reply in turn.replies if reply.type == "choices"]
+    assert tool in [option.value for option in asked.options]
+    assert len(asked.options) <= 4
+
+
+async def test_giving_up_where_it_is_clear_what_was_wanted_is_a_question(talk: Talk) -> None:
+    talk.model.then(calls(("hand_off", {"reason": "no idea"})))
+    turn = await talk.say("我的年假还剩多少天来着")
+    (asked,) = [reply for reply in turn.replies if reply.type == "choices"]
+    assert asked.options[0].value == "get_leave_balance"
+
+
+@pytest.mark.parametrize(
+    "invented", ["你还有 90 天年假。", "请假已经替你提交了。", "张三经理好，请假已经替你提交了。"]
+)
+async def test_what_a_model_makes_up_is_not_said(talk: Talk, invented: str) -> None:
+    talk.model.then(says(invented))
+    turn = await talk.say("打印机卡纸了怎么办呀")
+    assert invented not in texts(turn)[0]
+    assert turn.route.kind == "clarify"
+
+
+async def test_a_question_in_a_form_is_no_answer_to_it(talk: Talk) -> None:
+    await talk.say("我要请年假")
+    talk.model.then(calls(("fill_slots", {"slots": {"reason": "出差住酒店一晚最多能报多少"}})))
+    turn = await talk.say("等等，出差住酒店一晚最多能报多少？")
+    assert turn.route.kind == "clarify"
+    assert flow_of(await talk.say("明天")).slots.get("reason") is None
+
+
+TAKEN_BACK = ("把我上周的请假撤掉吧，不休了", "please cancel the leave that I asked for last week")
+
+
+@pytest.mark.parametrize("text", TAKEN_BACK)
+async def test_who_takes_something_back_begins_no_new_request(talk: Talk, text: str) -> None:
+    talk.model.then(calls(("dispatch_to_flow", {"flow_name": "leave_request", "slots": {}})))
+    turn = await talk.say(text)
+    assert turn.flow is None
+
+
+async def test_a_route_says_why_this_and_not_the_runner_up(talk: Talk) -> None:
+    talk.model.then(calls(("get_leave_balance", {"leave_type": "annual"})), says("15 天。"))
+    turn = await talk.say("我的年假还剩多少天来着")
+    assert turn.route.reason.startswith("“查假期余额”离这句话最近（有人说过“")
+    assert "，其次是“" in turn.route.reason
+
+
+async def test_a_clause_that_nothing_was_done_for_is_asked_about(talk: Talk) -> None:
+    balance = calls(("get_leave_balance", {"leave_type": "annual"}))
+    talk.model.then(balance, says("还剩 365 天。"))
+    turn = await talk.say("看下年假还剩多少天。另外我这边有张打车票想弄一下")
+    assert texts(turn)[0] == "还剩 365 天。"
+    (asked,) = [reply for reply in turn.replies if reply.type == "choices"]
+    assert "我这边有张打车票想弄一下" in asked.text
+    assert "reimbursement" in [option.value for option in asked.options]
+
+
+async def test_of_several_wishes_each_is_done_or_asked_about(talk: Talk) -> None:
     talk.model.then(
         calls(
             ("get_leave_balance", {"leave_type": "annual"}),
             ("dispatch_to_flow", {"flow_name": "leave_request", "slots": {"leave_type": "annual"}}),
         ),
-        says("还剩 15 天。"),
+        says("还剩 365 天。"),
     )
     turn = await talk.say("看下还剩多少天，然后帮我弄一个")
-    assert [r.kind for r in turn.routes or []] == ["tool", "flow"]
-    assert texts(turn)[0] == "还剩 15 天。"
-    assert flow_of(turn).awaiting == ["start"]
+    assert [r.kind for r in turn.routes or []] == ["tool", "clarify"]
+    assert texts(turn)[0] == "还剩 365 天。"
+    (asked,) = [reply for reply in turn.replies if reply.type == "choices"]
+    assert "leave_request" in [option.value for option in asked.options]
 
 
 async def test_a_question_in_the_middle_of_a_flow_comes_back_to_its_question(talk: Talk) -> None:
     await talk.say("我要请假")
-    talk.model.then(says("食堂十二点开饭。"))
+    talk.model.then(says("食堂的时间我这里查不到。"))
     turn = await talk.say("食堂几点开饭？")
-    assert texts(turn)[0] == "食堂十二点开饭。"
+    assert texts(turn)[0] == "食堂的时间我这里查不到。"
     assert turn.replies[-1].type == "choices"
     assert flow_of(turn).awaiting == ["leave_type"]
 
@@ -180,15 +279,36 @@ async def test_a_model_that_refuses_the_key_is_left_out_at_once(talk: Talk) -> N
     assert len(talk.model.chats) == 1
 
 
+@pytest.mark.parametrize("locale", LOCALES)
+async def test_that_no_model_answers_is_said_once_until_it_has_been_back(
+    talk: Talk, locale: Locale
+) -> None:
+    here, said = await talk.another(locale=locale), MODEL_AWAY.within(locale)
+    scripted = [fails(400), fails(400), says("Back."), fails(400)]
+    here.model.then(*scripted)
+    turns = [await here.say(f"whatever {number}") for number in range(len(scripted))]
+    assert [said in texts(turn) for turn in turns] == [True, False, False, True]
+    assert texts(turns[0])[0] == said
+    assert turns[0].replies[-1].type == "choices"
+
+
+async def test_where_no_model_was_wanted_nothing_is_said_of_one(talk: Talk) -> None:
+    talk.model.then(fails(400), fails(400))
+    await talk.say("随便说点什么")
+    assert MODEL_AWAY.zh not in texts(await talk.say("我要请假"))
+    assert MODEL_AWAY.zh not in texts(await talk.say("取消"))
+    assert MODEL_AWAY.zh not in texts(await talk.say("再随便说点什么"))
+
+
 async def test_an_option_that_the_model_offered_is_understood_when_pressed(talk: Talk) -> None:
     talk.model.then(
         calls(("ask_clarification", {"text": "哪一种？", "options": ["查余额", "请假"]})),
         calls(("get_leave_balance", {"leave_type": "annual"})),
-        says("15 天。"),
+        says("365 天。"),
     )
     assert (await talk.say("假")).replies[0].type == "choices"
     turn = await talk.press("choose", value="查余额")
-    assert texts(turn) == ["15 天。"]
+    assert texts(turn) == ["365 天。"]
     assert "查余额" in talk.model.chats[-2]["messages"][-1]["content"]
 
 

@@ -17,10 +17,10 @@ from router.runtime.worker import build_worker
 from tests.fakes.model_server import ModelServer, calls, drops, says, waits
 from tests.workflow.test_files import HAND_IN
 from tests.workflow.test_streaming import served
+from tests.workflow.test_streaming_models import SAID, TALK
 from tests.workflow.tooled import MODEL, furnished, modelled
 
 FILES = "openai-face-files"
-SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
 
 
 @dataclass
@@ -177,7 +177,7 @@ def written(chunks: list[Any]) -> str:
 async def test_a_text_is_heard_while_it_is_written(spoken: AsyncOpenAI, model: ModelServer) -> None:
     rest, chunks = asyncio.Event(), []
     balance = calls(("get_leave_balance", {"leave_type": "annual"}))
-    model.then(balance, waits(rest, before=4, then=says(SAID)))
+    model.then(balance, waits(rest, before=6, then=says(SAID)))
     async for chunk in streamed(spoken, "我的年假还有多少来着"):
         chunks.append(chunk)
         if written(chunks):
@@ -190,10 +190,11 @@ async def test_a_text_is_heard_while_it_is_written(spoken: AsyncOpenAI, model: M
 
 
 async def test_a_text_that_broke_off_is_replaced(spoken: AsyncOpenAI, model: ModelServer) -> None:
-    reply = calls(("respond_message", {"text": SAID}))
-    model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
+    reply = calls(("respond_message", {"text": TALK}))
+    broken = calls(("respond_message", {"text": "早上好。今天我在这里，什么都可以问"}))
+    model.then(drops(broken, pieces=14), reply)
     text = written([chunk async for chunk in streamed(spoken, "你是谁呀")])
-    assert text.endswith(f"\n\n---\n\n以上作废，改为：\n\n{SAID}")
+    assert text.endswith(f"\n\n---\n\n以上作废，改为：\n\n{TALK}")
     assert text.startswith("早")
 
 

@@ -9,6 +9,8 @@ import pytest
 from temporalio.client import Client
 
 from router.contracts import conversation
+from router.domain.messages import ConfirmReply, Turn
+from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from router.tool.tool import tool
 from tests.fakes.model_server import (
@@ -326,3 +328,157 @@ async def test_without_its_model_a_run_tells_what_it_has(talk: Talk, model: Plan
     model.reflections += [fails(400)] * 6
     (said,) = texts(await talk.say("帮我安排去上海"))
     assert said == "连续几步都没有进展，先停下了。\n已经查清：\n- Find a train: G1, 500"
+
+
+CAREFUL = PLANNER.model_copy(update={"confirm_plan": True})
+
+
+@pytest.fixture
+async def shown(tooled: Tooled, server: ModelServer) -> AsyncIterator[Talk]:
+    async with tooled(TOOLS, server, [CAREFUL]) as talk:
+        yield talk
+        await replays(talk)
+
+
+def card_of(turn: Turn) -> ConfirmReply:
+    (reply,) = turn.replies
+    assert isinstance(reply, ConfirmReply)
+    return reply
+
+
+async def test_a_plan_is_shown_before_it_runs(shown: Talk, model: PlanningModel) -> None:
+    model.plans.append(drawn(*STEPS))
+    turn = await shown.say("帮我安排去上海")
+    card = card_of(turn)
+    assert card.summary == {"1": TRAIN, "2": HOTEL, "3": SUM}
+    assert card.text.startswith(f"我打算这样做：\n1. {TRAIN}\n")
+    assert (await shown.status()).asked == card
+    assert (await shown.status()).pending_confirmation == card.model_dump(mode="json")
+    assert (made, turn.tool_calls) == ([], [])
+
+
+@pytest.mark.parametrize("how", ["button", "words"])
+async def test_agreed_to_it_runs_as_it_was_shown(
+    shown: Talk, model: PlanningModel, how: str
+) -> None:
+    model.plans.append(drawn(*STEPS))
+    card = card_of(await shown.say("帮我安排去上海"))
+    found_by_steps(model)
+    model.reflections.append(accepts("共 1300。"))
+    by = "action" if how == "button" else "slot"
+    if how == "button":
+        turn = await shown.press("confirm", value=True, question=card.question)
+    else:
+        turn = await shown.say("可以")
+    assert texts(turn) == ["共 1300。"]
+    assert (turn.route.kind, turn.route.target, turn.route.by) == ("skill", "trip-planner", by)
+    assert len(model.asked["plan"]) == 1
+    assert "The employee agrees to this plan." in told(model.asked["reflect"][0])
+
+
+async def test_words_change_it_and_it_is_shown_anew(shown: Talk, model: PlanningModel) -> None:
+    model.plans += [drawn(*STEPS), drawn(("train", TRAIN))]
+    first = card_of(await shown.say("帮我安排去上海"))
+    second = card_of(await shown.say("第二步不要"))
+    assert second.summary == {"1": TRAIN}
+    assert second.question != first.question
+    asked = told(model.asked["plan"][1])
+    assert "第二步不要" in asked
+    assert "wants it otherwise" in asked
+    assert '"status": "not begun"' in asked
+    model.steps[TRAIN].append(says("G1"))
+    model.reflections.append(accepts("G1。"))
+    assert texts(await shown.say("好")) == ["G1。"]
+
+
+async def test_a_plan_that_was_changed_cannot_be_agreed_to(
+    shown: Talk, model: PlanningModel
+) -> None:
+    model.plans += [drawn(*STEPS), drawn(("train", TRAIN))]
+    first = card_of(await shown.say("帮我安排去上海"))
+    await shown.say("第二步不要")
+    late = await shown.press("confirm", value=True, question=first.question)
+    said, again = late.replies
+    assert said.text == "刚才的问题已经结束了，没有任何改变。"
+    assert isinstance(again, ConfirmReply)
+    assert again.summary == {"1": TRAIN}
+    assert model.asked[TRAIN] == []
+
+
+@pytest.mark.parametrize("how", ["button", "不用了", "取消", "算了"])
+async def test_a_plan_that_is_called_off_never_runs(
+    shown: Talk, model: PlanningModel, how: str
+) -> None:
+    model.plans.append(drawn(*STEPS))
+    await shown.say("帮我安排去上海")
+    pressed = how == "button"
+    turn = await (shown.press("confirm", value=False) if pressed else shown.say(how))
+    assert (turn.route.kind, turn.route.target) == ("cancel", "trip-planner")
+    assert (await shown.status()).active_skill is None
+    assert model.asked[TRAIN] == []
+
+
+async def test_what_is_not_about_the_plan_goes_to_the_desk(
+    shown: Talk, model: PlanningModel
+) -> None:
+    model.plans += [drawn(("train", TRAIN)), calls(("hand_back", {}))]
+    await shown.say("帮我安排去上海")
+    model.others.append(says("食堂有面。"))
+    turn = await shown.say("中午吃什么")
+    assert turn.replies[0].text == "食堂有面。"
+    back = turn.replies[1]
+    assert isinstance(back, ConfirmReply)
+    assert back.text.startswith("我们回到行程助手。我打算这样做：")
+    model.steps[TRAIN].append(says("G1"))
+    model.reflections.append(accepts("G1。"))
+    assert texts(await shown.press("confirm", value=True, question=back.question)) == ["G1。"]
+
+
+async def test_what_goes_on_from_the_answer_is_shown_anew(
+    shown: Talk, model: PlanningModel
+) -> None:
+    model.plans += [drawn(("train", TRAIN)), drawn(("train", TRAIN), ("hotel", HOTEL))]
+    await shown.say("帮我安排去上海")
+    model.steps[TRAIN].append(says("G1"))
+    model.reflections.append(accepts("G1。"))
+    await shown.say("好的")
+    model.others.append(CHOOSE)
+    assert card_of(await shown.say("再帮我找个酒店")).summary == {"1": TRAIN, "2": HOTEL}
+
+
+async def test_what_was_agreed_to_is_planned_anew_unasked(
+    shown: Talk, model: PlanningModel
+) -> None:
+    model.plans += [drawn(("train", TRAIN)), drawn(("hotel", HOTEL))]
+    await shown.say("帮我安排去上海")
+    model.steps[TRAIN].append(says("none"))
+    model.steps[HOTEL].append(says("Peace"))
+    model.reflections += [calls(("replan", {"why": "no train"})), accepts("和平饭店。")]
+    assert texts(await shown.say("好的")) == ["和平饭店。"]
+
+
+async def noted(talk: Talk) -> list[str]:
+    """What the log has of steps: their places, and what became of them."""
+    rows = await talk.parts.store.log.since(DEFAULT_TENANT, talk.id, 0, 1000)
+    return [
+        "{number}/{steps} {title} ".format(**row.data) + str(row.data.get("fate", "begins"))
+        for row in rows
+        if row.kind == "plan"
+    ]
+
+
+async def test_steps_are_told_as_they_begin_and_end(talk: Talk, model: PlanningModel) -> None:
+    model.plans.append(drawn(("train", TRAIN), ("sum", SUM, "train")))
+    model.steps[TRAIN].append(says("G1"))
+    model.steps[SUM] += [calls(("say_missing", {"text": "the price"})), says("500")]
+    retry = calls(("retry", {"step": "sum", "why": "no price"}))
+    model.reflections += [retry, accepts("500。")]
+    await talk.say("帮我安排去上海")
+    first, *again = [f"2/2 {SUM} missing", f"2/2 {SUM} begins", f"2/2 {SUM} done"]
+    assert await noted(talk) == [
+        f"1/2 {TRAIN} begins",
+        f"1/2 {TRAIN} done",
+        f"2/2 {SUM} begins",
+        first,
+        *again,
+    ]

@@ -202,6 +202,16 @@ async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(talk: Talk)
     assert told(talk, "tool") == ['"G1 to 上海"', "stopped by the employee before it ended"]
 
 
+async def test_what_it_said_at_its_limit_is_what_it_goes_on_from(talk: Talk) -> None:
+    found = [calls(("find_train", {"to": to})) for to in ("上海", "北京", "杭州", "苏州", "宁波")]
+    talk.model.then(CHOOSE, *found, FIND, CHOOSE, says("G1 正好。"))
+    (said,) = texts(await talk.say("帮我安排去上海"))
+    assert said.startswith("步数用完了")
+    assert texts(await talk.say("接着安排吧")) == ["G1 正好。"]
+    heard = talk.model.chats[-1]["messages"]
+    assert [m["content"] for m in heard if m["role"] == "assistant"][-1] == said
+
+
 async def test_a_skill_that_is_stopped_beside_a_tool_is_heard_out(talk: Talk) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     both = calls(

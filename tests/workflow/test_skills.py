@@ -12,7 +12,7 @@ from router.domain.budgets import Budget, Budgets
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, hangs, reaches, says
-from tests.workflow.desk import Talk, flow_of, texts
+from tests.workflow.desk import Talk, texts
 from tests.workflow.tooled import MODEL, modelled, working
 
 REQUEST = "试用期的人能不能休年假，能休几天？"
@@ -139,9 +139,10 @@ async def test_skills_and_flows_of_one_message_are_said_in_order(talk: Talk) -> 
         ),
         says("超标部分自付。"),
     )
-    assert [route.kind for route in turn.routes or []] == ["skill", "flow"]
+    assert [route.kind for route in turn.routes or []] == ["skill", "clarify"]
     assert texts(turn)[0] == "超标部分自付。"
-    assert flow_of(turn).awaiting == ["leave_type"]
+    (asked,) = [reply for reply in turn.replies if reply.type == "choices"]
+    assert "leave_request" in [option.value for option in asked.options]
 
 
 async def test_without_a_model_no_skill_is_offered(real_client: Client, parts: Parts) -> None:

@@ -151,6 +151,60 @@ async def test_what_none_can_take_is_refused(played: Played, step: str, why: str
     assert why in outcome.divergence.mismatch.found[0]
 
 
+MODELLED = """
+- story: with a model
+  steps:
+    - user: 食堂几点开饭？
+      model:
+        - says: 开饭时间贴在食堂门口。
+          sees: [/食堂几点开饭/]
+    - bot: 贴在食堂门口
+    - user: 我的年假还有多少来着
+      model:
+        - call: {get_leave_balance: {leave_type: annual}}
+        - says: 还有 15 天。
+    - bot: 还有 15 天。
+    - tool: get_leave_balance
+      times: 1
+    - user: 我要请假
+    - expect: {awaiting: [leave_type]}
+"""
+
+
+async def test_a_story_says_what_a_model_answers(played: Played) -> None:
+    outcome = await played(MODELLED)
+    assert outcome.ok, "\n".join(told(outcome))
+
+
+@pytest.mark.parametrize(
+    ("model", "expected", "found"),
+    [
+        ("[]", "0 questions to the model", "食堂几点开饭"),
+        ("[{says: a}, {says: b}]", "not asked for: says: b", "question 1: router-"),
+        ("[{says: a, sees: 下雨}]", "in what the model sees: 下雨", "食堂几点开饭"),
+    ],
+)
+async def test_a_step_that_asks_otherwise_fails_and_says_which_question(
+    played: Played, model: str, expected: str, found: str
+) -> None:
+    text = f"- story: otherwise\n  steps:\n    - {{user: 食堂几点开饭？, model: {model}}}\n"
+    outcome = await played(text)
+    assert outcome.divergence is not None
+    assert expected in "\n".join(outcome.divergence.mismatch.expected)
+    assert found in "\n".join(outcome.divergence.mismatch.found)
+
+
+async def test_stories_without_a_model_ask_none_beside_those_that_have_one(played: Played) -> None:
+    assert (await played(MODELLED)).ok
+    text = """
+    - story: without
+      steps:
+        - user: 食堂几点开饭？
+        - bot: 选一个就行
+    """
+    assert (await played(text)).ok
+
+
 GREETED = """
 - story: greeted
   steps:
@@ -181,16 +235,6 @@ async def test_a_story_fails_after_two(played: Played, monkeypatch: pytest.Monke
     assert outcome.divergence is not None
     assert outcome.divergence.gave_way
     assert outcome.earlier is not None
-
-
-async def test_ten_steps_take_less_than_two_seconds(house: Environment, report: Report) -> None:
-    """The quickest of three: how long it takes on a machine that has something else to do."""
-    story = next(s for s in SHIPPED if len(s.steps) >= 10)
-    seconds = []
-    for _ in range(3):
-        (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
-        seconds.append(outcome.seconds)
-    assert min(seconds) < 2.0
 
 
 async def test_nothing_of_a_story_is_left_at_work(house: Environment, played: Played) -> None:

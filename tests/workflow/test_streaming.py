@@ -72,7 +72,7 @@ async def test_tools_of_a_flow_are_seen_at_work_by_the_turns_ids(api: AsyncClien
     called = events[-1][1]["tool_calls"]
     assert called
     assert [data for name, data in events if name == "tool_started"] == [
-        {"id": call["id"], "name": call["name"]} for call in called
+        {key: call[key] for key in ("id", "name", "arguments")} for call in called
     ]
     ended = [data for name, data in events if name == "tool_finished"]
     shown = [{key: call[key] for key in ("id", "status")} for call in called]

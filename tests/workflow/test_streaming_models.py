@@ -15,7 +15,8 @@ from tests.workflow.tooled import modelled
 
 ASKED = "我的年假还有多少来着"
 BALANCE = calls(("get_leave_balance", {"leave_type": "annual"}))
-SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
+TALK = "我是公司的前台，请假、报销这些事都可以跟我说。"
+SAID = "你还有 365 天年假，用不完的可以接着留到以后。"
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def written(events: list[tuple[str, Any]]) -> str:
 
 async def test_a_text_is_heard_while_it_is_written(alice: AsyncClient, model: ModelServer) -> None:
     rest = asyncio.Event()
-    model.then(BALANCE, waits(rest, before=4, then=says(SAID)))
+    model.then(BALANCE, waits(rest, before=6, then=says(SAID)))
     async with Stream.of(alice, ASKED) as stream:
         before = await stream.until("text_delta")
         rest.set()
@@ -55,22 +56,23 @@ async def test_a_text_is_heard_while_it_is_written(alice: AsyncClient, model: Mo
 
 
 async def test_a_text_that_broke_off_is_replaced(alice: AsyncClient, model: ModelServer) -> None:
-    reply = calls(("respond_message", {"text": SAID}))
-    model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
+    reply = calls(("respond_message", {"text": TALK}))
+    broken = calls(("respond_message", {"text": "早上好。今天我在这里，什么都可以问"}))
+    model.then(drops(broken, pieces=14), reply)
     async with Stream.of(alice, "你是谁呀") as stream:
         events = await stream.until("turn")
     attempts = [data["attempt"] for name, data in events if name == "text_delta"]
     assert (attempts[0], attempts[-1]) == (1, 2)
-    assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
+    assert written(events) == events[-1][1]["replies"][0]["text"] == TALK
 
 
 async def test_what_is_to_be_mended_is_written_anew(alice: AsyncClient, model: ModelServer) -> None:
     wrong = calls(("respond_message", {"text": "先说一句"}), ("dance", {"how": "well"}))
-    model.then(wrong, calls(("respond_message", {"text": SAID})))
+    model.then(wrong, calls(("respond_message", {"text": TALK})))
     async with Stream.of(alice, "你是谁呀") as stream:
         events = await stream.until("turn")
     assert len(model.chats) == 2
-    assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
+    assert written(events) == events[-1][1]["replies"][0]["text"] == TALK
 
 
 async def test_questions_are_seen_to_begin_and_end(alice: AsyncClient, model: ModelServer) -> None:
@@ -81,7 +83,7 @@ async def test_questions_are_seen_to_begin_and_end(alice: AsyncClient, model: Mo
     thoughts = [data for name, data in events if name == "thinking"]
     assert [(data["task"], data["status"]) for data in thoughts] == [
         *(("decide", "started"), ("decide", "finished")),
-        *(("phrase", "started"), ("phrase", "finished")),
+        *(("decide", "started"), ("decide", "finished")),
     ]
     assert {(data["skill"], data["step"], data["attempt"]) for data in thoughts} == {(None, 1, 1)}
     for count in ("prompt_tokens", "completion_tokens"):

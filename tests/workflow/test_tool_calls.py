@@ -9,7 +9,7 @@ from router.domain.messages import Message, ToolResultAction
 from router.tool.tool import tool
 from tests.fakes.model_server import ModelServer, calls, says
 from tests.workflow.desk import Talk, texts
-from tests.workflow.tooled import Tooled
+from tests.workflow.tooled import Tooled, chosen, skill
 
 
 @tool(permission="read", client=True, title={"zh": "定位", "en": "Locate"})
@@ -39,6 +39,35 @@ async def talk(tooled: Tooled, model: ModelServer) -> AsyncIterator[Talk]:
 def found(id_: str, value: Any) -> Message:
     action = ToolResultAction(type="tool_result", tool_call_id=id_, result=value)
     return Message(action=action)
+
+
+ARGUMENTS: list[dict[str, Any]] = []
+
+
+@tool(permission="read", return_direct=True, title={"zh": "车次", "en": "Trains"})
+async def get_trains(to: str, most: int = 3, sort: str | None = None) -> str:
+    """Trains that go to a place."""
+    ARGUMENTS.append({"to": to, "most": most, "sort": sort})
+    return "G1"
+
+
+@pytest.mark.parametrize("by", ["the model", "its form", "a skill"])
+async def test_a_call_is_shown_with_the_defaults_of_what_is_not_given(
+    tooled: Tooled, by: str
+) -> None:
+    to_skill = calls(("dispatch_to_skill", {"skill_name": "guide", "request": "去上海"}))
+    asks = calls(("get_trains", {"to": "上海"}))
+    script = {"the model": [asks], "its form": [], "a skill": [to_skill, asks, says("G1")]}[by]
+    async with tooled([get_trains], script, [skill("guide", "向导", "Guide")]) as talk:
+        if by == "its form":
+            await chosen(talk, "get_trains")
+            turn = await talk.say("上海")
+            turn = turn if turn.tool_calls else await talk.say("跳过")
+        else:
+            turn = await talk.say("去上海有什么车")
+    (call,) = turn.tool_calls
+    assert call.arguments == {"to": "上海", "most": 3}
+    assert ARGUMENTS[-1] == {"to": "上海", "most": 3, "sort": None}
 
 
 async def test_a_result_that_is_the_answer_costs_no_second_call(talk: Talk) -> None:

@@ -84,6 +84,30 @@ async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(toole
     assert texts(turn) == ["查不了：“看账”现在用不了：试了 1 次都没成，最后一次是因为：正在结账"]
 
 
+@pytest.mark.parametrize(("failures", "status", "attempts"), [(2, "done", 3), (9, "failed", 4)])
+@pytest.mark.parametrize("by", ["the model", "a flow"])
+async def test_a_turn_says_how_many_tries_a_call_took(
+    tooled: Tooled, by: str, failures: int, status: str, attempts: int
+) -> None:
+    left = [TransientToolError("busy", retry_after=0.01)] * failures
+
+    @tool(permission="read", retries=3, title={"zh": "看账", "en": "Look"}, return_direct=True)
+    async def look() -> str:
+        """Look at the books."""
+        if left:
+            raise left.pop()
+        return "ok"
+
+    if by == "the model":
+        async with tooled([look], [calls(("look", {}))]) as talk:
+            turn = await talk.say("帮我看看")
+    else:
+        async with tooled([look], flows=[ASKING]) as talk:
+            turn = await talk.say("查账")
+    (call,) = turn.tool_calls
+    assert (call.status, call.attempts) == (status, attempts)
+
+
 async def test_a_turn_does_not_wait_for_who_wants_to_be_left_alone_for_long(tooled: Tooled) -> None:
     tries = []
 
@@ -108,7 +132,10 @@ async def test_what_nobody_foresaw_is_told_by_a_reference_to_the_log(
     async with tooled(tools, flows=[ASKING]) as talk:
         turn = await talk.say("查账")
         english = await in_language(talk, "en").say("look at the books")
-    said = re.search("“看账”意外出错，原因在日志里，编号 ([0-9a-f]{8})$", texts(turn)[0])
+    said = re.search(
+        "“看账”有程序错误，再试也没有用，请告诉管理员；原因在日志里，编号 ([0-9a-f]{8})$",
+        texts(turn)[0],
+    )
     assert said is not None
     assert "s3cr3t" not in turn.model_dump_json() + english.model_dump_json()
     (logged,) = [one for one in caplog.records if said[1] in one.getMessage()]

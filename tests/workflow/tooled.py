@@ -80,8 +80,10 @@ async def talking(
     models: Models = (),
     skills: Iterable[Skill] = (),
     flows: Iterable[FlowDefinition] = (),
+    **settings: Any,
 ) -> AsyncIterator[Talk]:
     """A conversation of alice's with a worker of its own, which knows nothing but these."""
+    parts = replace(parts, settings=parts.settings.model_copy(update=settings))
     async with AsyncExitStack() as stack:
         servers = await _served(stack, models)
         urls = [server.url for server in servers]

@@ -176,6 +176,8 @@ class TurnEvents:
                 yield from self.texts.delta(heard.data)
             case "thinking":
                 yield from self._thinking(heard.data)
+            case "plan":
+                yield from self._step(heard.data)
             case "tool_started":
                 yield from self._calls.started(heard.data)
             case "tool_finished":
@@ -197,10 +199,17 @@ class TurnEvents:
     def _thinking(self, data: dict[str, Any]) -> Iterator[core.BaseEvent]:
         """A step, which a question that is asked anew doesn't begin anew."""
         of_skill = f"{data['skill']} {data['step']}: " if data["skill"] else ""
-        name = f"{of_skill}{data['task']}"
-        if data["status"] == "started" and name not in self._steps:
+        yield from self._stepped(f"{of_skill}{data['task']}", data["status"])
+
+    def _step(self, data: dict[str, Any]) -> Iterator[core.BaseEvent]:
+        """A step of a plan."""
+        of_all = f"{data['skill']} {data['number']}/{data['steps']}"
+        yield from self._stepped(f"{of_all}: {data['title']}", data["status"])
+
+    def _stepped(self, name: str, status: str) -> Iterator[core.BaseEvent]:
+        if status == "started" and name not in self._steps:
             self._steps.append(name)
             yield core.StepStartedEvent(step_name=name)
-        elif data["status"] == "finished" and name in self._steps:
+        elif status == "finished" and name in self._steps:
             self._steps.remove(name)
             yield core.StepFinishedEvent(step_name=name)

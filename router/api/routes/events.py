@@ -40,11 +40,12 @@ def _events(description: str) -> dict[int | str, dict[str, Any]]:
 
 
 _OF_A_CONVERSATION = _events(
-    "`message`, `thinking`, `tool_started`, `tool_finished`, `text_delta`, `route`, "
+    "`message`, `thinking`, `plan`, `tool_started`, `tool_finished`, `text_delta`, `route`, "
     "`flow`, `reply`, `turn` and `ping`, without an end. All but `text_delta`, `ping` and "
     "words of progress have an `id`. `thinking` has `{status, task, skill, step, attempt, "
     "message_id}`, and once its `status` is `finished` also `{milliseconds, "
-    "prompt_tokens, completion_tokens, model}`."
+    "prompt_tokens, completion_tokens, model}`. `plan` has `{status, skill, id, number, steps, "
+    "title, message_id}`, and once its `status` is `finished` also `fate`."
 )
 _OF_THE_CALLER = _events(
     "`approval`, `flow`, `message` and `ping`, without an end; all but `ping` have an `id`. "

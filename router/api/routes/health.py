@@ -113,11 +113,19 @@ class Probe:
         if not models:
             detail = "none configured: rules decide, and offer what can be done"
             return ReadinessCheck(status="degraded", detail=detail)
-        trouble = await self._models.trouble()
-        if all(trouble):
-            return ReadinessCheck(status="degraded", detail="; ".join(map(str, trouble)))
-        detail = ", then ".join(f"{m.model} at {m.base_url}" for m in models)
-        return ReadinessCheck(status="ready", detail=detail)
+        trouble = [one for one in await self._models.trouble() if one]
+        named = [f"{m.model} at {m.base_url}" for m in models]
+        states = self._services.models()
+        alone = [
+            f"{name} is left alone until it answers a trial and has read ahead"
+            for name, state in states.items()
+            if state != "closed"
+        ]
+        if len(trouble) == len(models) or (alone and len(alone) == len(states)):
+            return ReadinessCheck(status="degraded", detail="; ".join(trouble or alone))
+        return ReadinessCheck(
+            status="ready", detail="; ".join([", then ".join(named), *trouble, *alone])
+        )
 
 
 async def _checked(asking: Awaitable[str]) -> ReadinessCheck:

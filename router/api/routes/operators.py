@@ -34,7 +34,7 @@ class Went(BaseModel):
     kind: RouteKind
     target: str | None
     by: RouteBy
-    confidence: float
+    confidence: float | None = None
     reason: str | None
     """Of `llm` the model and the fingerprint of its prompt; None where it would quote people."""
     candidates: list[Candidate]

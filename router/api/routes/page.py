@@ -32,6 +32,7 @@ class PageSettings(BaseModel):
 
     auth: Literal["dev", "jwt"]
     oidc: IdentityProvider | None
+    has_model: bool
 
 
 @router.api_route("/", methods=["GET", "HEAD"])
@@ -49,12 +50,12 @@ async def docs() -> FileResponse:
 
 @router.get("/web/config.json")
 async def config(services: Given) -> PageSettings:
-    """Tell the page how people sign in."""
+    """Tell the page how people sign in, and whether a model is configured."""
     settings, oidc = services.settings, None
     issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
     if issuer and client_id:
         oidc = IdentityProvider(issuer=issuer, client_id=client_id, scope=settings.oidc_scope)
-    return PageSettings(auth=settings.auth, oidc=oidc)
+    return PageSettings(auth=settings.auth, oidc=oidc, has_model=bool(settings.models))
 
 
 @router.get("/web/statuses.js")

@@ -350,5 +350,8 @@ async def _probed(access: ModelAccess, memory: ServerMemory) -> str:
     said = f"{chat.endpoint} answers as {answer.model}, asked by {_WAYS[answer.how]}"
     if not any(call.known for call in answer.calls):
         said += ", but it called nothing: expect it to decide little"
+    if unfit := memory.unfit(chat.endpoint):
+        said += f", for it failed on functions until {unfit.since.date()}: tried again from "
+        return f"{said}{unfit.until.date()} on, or once {SERVERS} in the data folder is deleted"
     refused = ", ".join(sorted(memory.refused(chat.endpoint)))
     return f"{said}; it refuses {refused}" if refused else said

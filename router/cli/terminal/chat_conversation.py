@@ -1,10 +1,12 @@
 """One person's conversation: what is sent, what comes back, and what is asked right now."""
 
 import asyncio
+import json
 import re
 import unicodedata
 from contextlib import aclosing
 from itertools import chain, repeat
+from time import monotonic
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -26,7 +28,9 @@ from router.domain.messages import (
     Reply,
     Route,
     Turn,
+    is_offered_beside,
 )
+from router.domain.visible_text import inline
 
 Body = dict[str, Any]
 """What is sent as a message: `{"text": …}` or `{"action": …}`."""
@@ -67,9 +71,13 @@ def numbered(word: str, options: list[Option]) -> Option | None:
 
 
 def question_in(replies: list[Reply]) -> Reply | None:
-    """The question that these replies leave open: the last one, where there is any."""
+    """The question that these replies leave open: the last one, where there is any.
+
+    What is offered before a question that is asked in words isn't: a number answers those words.
+    """
     asking = [r for r in replies if isinstance(r, ChoicesReply | ConfirmReply | FormReply)]
-    return asking[-1] if asking else None
+    last = asking[-1] if asking else None
+    return None if last and is_offered_beside(last, replies) else last
 
 
 TRIES = 3
@@ -121,8 +129,8 @@ class ChatConversation:
         return None
 
     async def _turn(self, body: Body) -> None:
-        showing = _Showing(self)
-        async with aclosing(self.rest.events("POST", f"{self.path}/messages", body)) as events:
+        asked = self.rest.events("POST", f"{self.path}/messages", body)
+        async with aclosing(asked) as events, aclosing(TurnDisplay(self)) as showing:
             async for event in events:
                 if event.name == "turn":
                     return showing.end(Turn.model_validate(event.data))
@@ -183,36 +191,74 @@ class ChatConversation:
         return message_id in self._own
 
 
-class _Showing:
-    """A turn on the screen while it runs: tools, words of progress, text as it is written."""
+SOON, AGAIN = 2.0, 10.0
+"""Seconds of thinking until that is shown, and shown again."""
+
+
+class TurnDisplay:
+    """A turn on the screen while it runs: models that think, tools, text as it is written."""
 
     def __init__(self, talk: ChatConversation) -> None:
         self._talk = talk
         self._attempt = 0
         self._written = ""
+        self._telling: asyncio.Task[None] | None = None
+
+    async def aclose(self) -> None:
+        """Tell nothing more."""
+        self._stop_telling()
 
     def take(self, event: ServerSentEvent) -> None:
+        """Show an event of the turn, where somebody sits there."""
         if not self._talk.screen.interactive:
             return
-        if event.name == "text_delta":
+        self._stop_telling()
+        if event.name == "thinking" and event.data["status"] == "started":
+            self._telling = asyncio.create_task(self._tell(self._thinking(event.data)))
+        elif event.name == "text_delta":
             if event.data["attempt"] != self._attempt and self._written:
                 self._note(self._talk.say(screen.ANEW))
                 self._written = ""
             self._attempt = event.data["attempt"]
             self._written += event.data["text"]
             self._talk.screen.flow(event.data["text"])
+        elif event.name == "plan":
+            step = f"{event.data['number']}/{event.data['steps']} {event.data['title']}"
+            fate = event.data.get("fate")
+            self._note(f"  {step}: {fate}" if fate else f"… {step}")
         elif event.name == "tool_started":
-            self._note(f"… {event.data['name']} {event.data.get('progress', '')}")
+            self._note(f"… {event.data['name']} {_about_call(event.data)}")
         elif event.name == "tool_finished":
-            self._note(f"  {event.data['name']}: {event.data['status']}")
+            result = inline(event.data.get("result", ""))[:RESULT_SHOWN]
+            self._note(f"  {event.data['name']}: {event.data['status']} {result}")
+
+    def _thinking(self, about: Body) -> str:
+        if about["skill"] is None:
+            return self._talk.say(screen.THINKING)
+        return self._talk.say(screen.THINKING_STEP, skill=about["skill"], step=about["step"])
+
+    async def _tell(self, about: str) -> None:
+        began = monotonic()
+        for pause in chain((SOON,), repeat(AGAIN)):
+            await asyncio.sleep(pause)
+            lasts = self._talk.say(screen.SO_LONG, seconds=monotonic() - began)
+            self._note(f"… {about} · {lasts}")
+
+    def _stop_telling(self) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
+            self._telling = None
 
     def end(self, turn: Turn) -> None:
         """What was written already isn't said again."""
         talk, written = self._talk, self._written.strip()
         self._break()
         talk.route = turn.route
-        shown = bool(written) and bool(turn.replies) and turn.replies[0].text.strip() == written
-        talk.hear(turn.replies[1:] if shown else turn.replies)
+        replies = list(turn.replies)
+        if written and replies and replies[0].text.strip().startswith(written):
+            rest = replies[0].text.strip().removeprefix(written).strip()
+            replies[:1] = [replies[0].model_copy(update={"text": rest})] if rest else []
+        talk.hear(replies)
 
     def _note(self, text: str) -> None:
         self._break()
@@ -222,6 +268,17 @@ class _Showing:
         """End the line that is being written, if one is."""
         if self._written and not self._written.endswith("\n"):
             self._talk.screen.line()
+
+
+RESULT_SHOWN = 200
+"""Characters of a call's result that a terminal shows: a line or two."""
+
+
+def _about_call(data: dict[str, Any]) -> str:
+    """How far the call says it is; as long as it says nothing, what it is made with."""
+    given = data.get("arguments") or {}
+    called = " ".join(f"{name}={json.dumps(v, ensure_ascii=False)}" for name, v in given.items())
+    return str(data.get("progress") or inline(called))
 
 
 class _News:

@@ -48,6 +48,9 @@ field by field.""",
 LEAVE_HINT = Localised(zh="再按一次 Ctrl-C 离开。", en="Ctrl-C once more leaves.")
 STOPPING = Localised(zh="正在停止…", en="Stopping…")
 ANEW = Localised(zh="（重新作答）", en="(once more)")
+THINKING = Localised(zh="正在想", en="thinking")
+THINKING_STEP = Localised(zh="{skill} · 第 {step} 步", en="{skill} · step {step}")
+SO_LONG = Localised(zh="{seconds:.0f} 秒", en="{seconds:.0f} s")
 ELSEWHERE = Localised(zh="另一窗口", en="elsewhere")
 FORM_HINT = Localised(
     zh="一句话说全，或按回车逐项填写。", en="Say it in a sentence, or press Enter to fill it in."
@@ -108,7 +111,8 @@ def said(replies: Sequence[Reply], locale: Locale, *, interactive: bool) -> str:
 def why(route: Route, locale: Locale) -> str:
     """Where a message went, by which means, and what else came into question."""
     where = " ".join(filter(None, (route.kind, route.target)))
-    lines = [f"{where} ← {route.by} ({route.confidence:.2f})", route.reason]
+    sure = "" if route.confidence is None else f" ({route.confidence:.2f})"
+    lines = [f"{where} ← {route.by}{sure}", route.reason]
     if route.candidates:
         near = ", ".join(f"{c.name} {c.score:.2f}" for c in route.candidates)
         lines.append(f"{CANDIDATES.within(locale)}: {near}")

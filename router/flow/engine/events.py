@@ -105,20 +105,25 @@ class LookedUp(Event):
 
 
 class Called(Event):
-    """A tool's result; of an `undo` as well. `lasts` where it changed something out there."""
+    """A tool's result; of an `undo` as well. `lasts` where it changed something out there.
+
+    `attempts` is how many tries the call took.
+    """
 
     type: Literal["called"] = "called"
     task: str
     value: JsonValue
     lasts: bool = False
+    attempts: int = 1
 
 
 class Failed(Event):
-    """A task came to nothing for good."""
+    """A task came to nothing for good, after so many `attempts`."""
 
     type: Literal["failed"] = "failed"
     task: str
     error: str
+    attempts: int = 1
     kind: FailureKind = "permanent"
     final: bool = False
     """It isn't tried again by itself, whatever its kind."""

@@ -47,7 +47,7 @@ class DateType(SlotType):
         en="Please give a date, such as 1 December or next Monday.",
     )
     stored = {"type": "string", "format": "date"}
-    said = {"type": "string", "description": "the day as it was said, such as 下周一 or 2026-11-23"}
+    said = {"type": "string", "description": "the day, in the words that it was said in"}
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
         """The one day that the sentence's days come to."""
@@ -116,7 +116,7 @@ class DatetimeType(DateType):
         en="Please give a date and time, such as 1 December 14:30.",
     )
     stored = {"type": "string", "format": "date-time"}
-    said = {"type": "string", "description": "the moment as it was said"}
+    said = {"type": "string", "description": "the moment, in the words that it was said in"}
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
         """In the speaker's time zone; or ISO as it is."""
@@ -165,7 +165,7 @@ class DurationType(SlotType):
         "minProperties": 1,
         "maxProperties": 1,
     }
-    said = {"type": "string", "description": "how long, such as 2 days"}
+    said = {"type": "string", "description": "how long, in the words that it was said in"}
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
         """The one length that is named; a bare number counts days."""

@@ -111,7 +111,7 @@ class MoneyType(SlotType):
         },
         "required": ["amount"],
     }
-    said = {"type": "string", "description": "with its currency, such as 58 CNY"}
+    said = {"type": "string", "description": "the amount as it was said, with its currency"}
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
         """The one amount that is named; a bare number is in the house's currency."""

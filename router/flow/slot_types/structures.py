@@ -174,8 +174,9 @@ class ObjectType(_Structure):
         return {**schema_of_slots(slot.fields, locale), "required": needed}
 
     def quoted(self, slot: Slot) -> Schema:
-        """An object of its fields."""
-        fields: Schema = {name: field.kind.quoted(field) for name, field in slot.fields.items()}
+        """An object of its fields, less files: nothing that is said is one."""
+        said = {name: field for name, field in slot.fields.items() if not field.kind.is_file}
+        fields: Schema = {name: field.kind.quoted(field) for name, field in said.items()}
         return {"type": "object", "properties": fields}
 
     def parts(self, slot: Slot, value: JsonValue) -> Iterator[Part]:

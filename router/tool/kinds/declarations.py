@@ -208,7 +208,7 @@ class _File:
             idempotent=repeatable,
             timeout=timedelta(seconds=declared.seconds),
             retries=call.retries,
-            options=ToolOptions(at_once=call.at_once),
+            options=ToolOptions(at_once=call.at_once, system=str(declared.endpoint.origin)),
             implementation=HttpImplementation(
                 schema=declared.schema,
                 endpoint=declared.endpoint,

@@ -463,7 +463,9 @@ class ServerOffer:
             idempotent=entry.idempotent,
             timeout=entry.timeout or self.entry.timeout,
             retries=entry.retries,
-            options=ToolOptions(at_once=self.entry.calls, pool=f"mcp {self.name}"),
+            options=ToolOptions(
+                at_once=self.entry.calls, pool=f"mcp {self.name}", system=f"mcp {self.name}"
+            ),
             implementation=ServerTool(
                 schema, name, self.connections, asked.has, asked.question, repeatable
             ),

@@ -60,7 +60,7 @@ def left_over(
             end -= len(_ON_THE_WAY.search(text.text[cause.start : end]).group())
         return _trimmed(text, cause.start, end) if end > cause.start else None
     signed = farewell(text)
-    clauses = [c for c in _clauses(text.text) if c.end <= signed]
+    clauses = [c for c in clauses_of(text.text) if c.end <= signed]
     if len(clauses) > MOST_FOUND:
         return None
     taken = [*used, *requests]
@@ -69,7 +69,7 @@ def left_over(
         return _rest_of_a_clause(text, clauses, used, requests) or _purpose(text, clauses, taken)
     # They count as one where only punctuation parts them.
     start, end = free[0].start, free[-1].end
-    together = len(_clauses(text.text[start:end])) == len(free)
+    together = len(clauses_of(text.text[start:end])) == len(free)
     return _trimmed(text, start, end) if together else None
 
 
@@ -85,20 +85,16 @@ def _cause(text: str) -> Found[str] | None:
     if marker is None:
         return None
     start = marker.end() - (1 if marker.group().endswith(" i") else 0)
-    clause = next((c for c in _clauses(text) if c.end > start), None)
+    clause = next((c for c in clauses_of(text) if c.end > start), None)
     return clause and _clause(text, max(start, clause.start), clause.end)
-
-
-def clause_starts(text: str) -> list[int]:
-    """Where the clauses of a normalised text begin."""
-    return [clause.start for clause in _clauses(text)]
 
 
 def _clause(text: str, start: int, end: int) -> Found[str]:
     return Found(start, end, text[start:end])
 
 
-def _clauses(text: str) -> list[Found[str]]:
+def clauses_of(text: str) -> list[Found[str]]:
+    """The clauses of a normalised text: what stands between its marks."""
     addresses = [found.span() for found in _ADDRESS.finditer(text)]
     bounds = [0]
     for mark in _BREAK.finditer(text):

@@ -1,4 +1,5 @@
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from activities.tool_results import RESULT_BYTES
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.domain.errors import (
     ArgumentsToolError,
+    BrokenTool,
     DuplicateKey,
     Forbidden,
     MisconfiguredError,
@@ -30,6 +32,7 @@ from router.domain.errors import (
     UnknownOutcome,
     UnusableResult,
 )
+from router.domain.messages import PREVIEW
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.store.database import Database
@@ -102,6 +105,15 @@ def tools_of(world: World) -> Registry:
     return registry
 
 
+class LibraryError(Exception):
+    """What a client library says of its own, of whatever kind."""
+
+
+def caused(error: Exception, by: Exception) -> Exception:
+    error.__cause__ = by
+    return error
+
+
 class Bench:
     """`run_tool` with everything it needs at hand."""
 
@@ -148,8 +160,12 @@ class TestReads:
     @pytest.mark.parametrize(
         ("raised", "comes_out"),
         [
-            (KeyError("bug"), TransientToolError),
+            (KeyError("bug"), BrokenTool),
+            (TypeError("bug"), BrokenTool),
+            (Exception("bug"), BrokenTool),
             (OSError("reset"), TransientToolError),
+            (caused(ValueError("no answer"), by=ConnectionError("reset")), TransientToolError),
+            (LibraryError("no connection"), TransientToolError),
             (TransientToolError("later"), TransientToolError),
             (Unavailable("down"), Unavailable),
             (ArgumentsToolError("wrong"), ArgumentsToolError),
@@ -214,8 +230,15 @@ class TestWrites:
                 await bench.run("shoot")
         assert len(bench.world.calls) == 1
 
+    async def test_what_a_broken_write_did_is_unknown(self, bench: Bench) -> None:
+        bench.world.fail(KeyError("bug"))
+        with pytest.raises(UnknownOutcome, match=r"put may or may not have .*put is broken"):
+            await bench.run("put")
+        # Whoever has mended it may have it made: it honours its key.
+        assert await bench.run("put") == {"by": "alice"}
+
     async def test_a_write_that_honours_its_key_is_tried_again(self, bench: Bench) -> None:
-        bench.world.fail(KeyError("bug"), Unavailable("down"))
+        bench.world.fail(ConnectionError("cut"), Unavailable("down"))
         with pytest.raises(TransientToolError, match="put failed unexpectedly"):
             await bench.run("put")
         with pytest.raises(Unavailable):
@@ -333,9 +356,19 @@ class TestActivity:
         return cause.cause
 
     async def test_what_may_pass_is_tried_again(self, temporal: Client, bench: Bench) -> None:
-        bench.world.fail(KeyError("bug"), Unavailable("down"))
-        assert await self.execute(temporal, bench, "put") == LookupAnswer(value={"by": "alice"})
+        bench.world.fail(ConnectionError("cut"), Unavailable("down"))
+        assert await self.execute(temporal, bench, "put") == LookupAnswer(
+            value={"by": "alice"}, attempts=3
+        )
         assert len(bench.world.calls) == 3
+
+    @pytest.mark.parametrize(("name", "kind"), [("look", "BrokenTool"), ("put", "UnknownOutcome")])
+    async def test_what_is_broken_is_not(
+        self, temporal: Client, bench: Bench, name: str, kind: str
+    ) -> None:
+        bench.world.fail(TypeError("bug"))
+        assert (await self.failure(temporal, bench, name)).type == kind
+        assert len(bench.world.calls) == 1
 
     async def test_what_is_refused_is_not(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(PermanentToolError("no"))
@@ -370,14 +403,34 @@ class TestWatched:
         return bench.audience.told
 
     async def test_it_starts_and_ends_once(self, temporal: Client, bench: Bench) -> None:
-        bench.world.fail(KeyError("bug"), Unavailable("down"))
+        bench.world.fail(ConnectionError("cut"), Unavailable("down"))
         began, ended = await self.watched(temporal, bench)
         about: dict[str, JsonValue] = {"id": "call_0", "name": "put"}
-        assert (began.type, began.data) == ("tool_started", about)
+        assert (began.type, began.data) == ("tool_started", {**about, "arguments": {}})
         assert (began.tenant, began.conversation, began.message_id) == ("default", "c1", "m1")
         assert ended.data["milliseconds"] in range(10_000)
         about |= {"status": "done", "milliseconds": ended.data["milliseconds"]}
+        about |= {"result": '{"by": "alice"}'}
         assert (ended.type, ended.data) == ("tool_finished", about)
+
+    async def test_what_is_personal_or_secret_in_a_call_is_not_told(
+        self, temporal: Client, bench: Bench
+    ) -> None:
+        async def found(ctx: ToolContext) -> JsonValue:
+            return {"mail": "bob@corp.example", "token": "abc123", "days": 3}
+
+        bench.world.behaviour = found
+        text = "call me: 13812345678" + " and on" * 400
+        began, ended = await self.watched(temporal, bench, arguments={"text": text})
+        assert isinstance(told := began.data["arguments"], dict)
+        assert str(told["text"]).startswith("call me: [phone] and on")
+        assert len(json.dumps(told, ensure_ascii=False)) <= 2 * PREVIEW
+        assert ended.data["result"] == '{"mail": "[email]", "token": "[secret]", "days": 3}'
+
+    async def test_why_it_failed_is_told(self, temporal: Client, bench: Bench) -> None:
+        bench.world.fail(PermanentToolError("there is no such room"))
+        told = await self.watched(temporal, bench, "look")
+        assert told[-1].data["result"] == "there is no such room"
 
     @pytest.mark.parametrize(
         ("name", "error", "status", "arguments"),

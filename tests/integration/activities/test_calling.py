@@ -16,11 +16,11 @@ from activities.tool_caller import Places, ToolCaller
 from router.contracts.activities import ToolCall
 from router.domain.errors import (
     ArgumentsToolError,
+    BrokenTool,
     Forbidden,
     NotFound,
     PermanentToolError,
     TooManyRequests,
-    TransientToolError,
 )
 from router.domain.file_types import MOST_BYTES
 from router.domain.principals import Principal
@@ -190,12 +190,12 @@ class TestCheck:
         assert await house.audited() == [refused, refused, ("look", "admitted", "failed")]
         assert house.asked == []
 
-    async def test_a_check_that_breaks_may_be_tried_again(self, house: House) -> None:
+    async def test_a_check_that_breaks_is_not_tried_again(self, house: House) -> None:
         async def broken() -> None:
             raise ZeroDivisionError
 
-        with pytest.raises(TransientToolError, match="look failed unexpectedly; the log"):
-            await house.made(check=broken).check(call())
+        with pytest.raises(BrokenTool, match="look is broken, and trying again won't help"):
+            await house.made(check=broken, permission="write").check(call())
 
     async def test_a_repeated_write_is_not_refused_for_what_it_did(self, house: House) -> None:
         async def once_only(what: str) -> None:

@@ -11,6 +11,7 @@ from httpx import AsyncClient
 from router.api.dependencies import Services
 from router.api.routes import health
 from router.retrieval.index import CapabilityIndex
+from router.settings.settings import Fallback
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
@@ -49,6 +50,32 @@ async def test_a_model_counts_where_its_server_answers(
     assert said in found["detail"]
 
 
+@pytest.mark.parametrize(
+    ("states", "status"),
+    [
+        ({"qwen at x": "closed"}, "ready"),
+        ({"qwen at x": "open"}, "degraded"),
+        ({"qwen at x": "half-open"}, "degraded"),
+        ({"qwen at x": "open", "big at y": "closed"}, "ready"),
+    ],
+)
+async def test_a_model_that_is_left_alone_is_told(
+    services: Services, states: dict[str, str], status: str
+) -> None:
+    async with ModelServer() as server:
+        found = await llm(replace(services, models=lambda: states), server.url)
+    assert found["status"] == status
+    assert ("qwen at x is left alone" in found["detail"]) is (states["qwen at x"] != "closed")
+
+
+async def test_a_server_that_is_away_is_named_though_another_answers(services: Services) -> None:
+    async with ModelServer() as server:
+        big = Fallback(base_url="http://127.0.0.1:9/v1", model="big")
+        found = await llm(services, server.url, llm_fallbacks=[big])
+    assert found["status"] == "ready"
+    assert "http://127.0.0.1:9/v1 can't be reached" in found["detail"]
+
+
 @pytest.mark.parametrize("up", [True, False])
 async def test_a_models_address_is_shown_without_secrets(services: Services, up: bool) -> None:
     async with ModelServer() as server:
@@ -66,8 +93,8 @@ async def test_findings_are_kept(services: Services, monkeypatch: pytest.MonkeyP
     assert await probe.readiness() is not first
 
 
-async def llm(services: Services, url: str) -> dict[str, str]:
-    async with desk(services, llm_base_url=url, llm_model="qwen") as client:
+async def llm(services: Services, url: str, **more: Any) -> dict[str, str]:
+    async with desk(services, llm_base_url=url, llm_model="qwen", **more) as client:
         checks: dict[str, dict[str, str]] = (await client.get("/readyz")).json()["checks"]
     return checks["llm"]
 

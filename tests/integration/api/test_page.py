@@ -45,7 +45,7 @@ async def test_it_may_load_nothing_from_elsewhere(alice: AsyncClient) -> None:
     assert "img-src 'self' blob:" in policy
     assert not {each for each in ("connect-src", "unsafe") if each in policy}
     config = (await alice.get("/web/config.json")).json()
-    assert config == {"auth": "dev", "oidc": None}
+    assert config == {"auth": "dev", "oidc": None, "has_model": False}
 
 
 async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> None:
@@ -56,7 +56,7 @@ async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> N
     policy = page.headers["content-security-policy"]
     assert policy.endswith("; connect-src 'self' https://id.example:8443")
     oidc = {"issuer": issuer, "client_id": "desk", "scope": "openid profile"}
-    assert config.json() == {"auth": "jwt", "oidc": oidc}
+    assert config.json() == {"auth": "jwt", "oidc": oidc, "has_model": False}
 
 
 async def test_it_calls_a_runs_statuses_as_everybody_else_does(alice: AsyncClient) -> None:

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from activities.models import Models, SkillStep
 from activities.progress import ProgressPublisher
-from router.contracts.activities import Account
+from router.contracts.activities import BEYOND, PHRASE, Account, Phrase
 from router.domain.budgets import Budget, Budgets, Spent
 from router.domain.messages import Usage
 from router.domain.principals import Principal
@@ -21,7 +21,7 @@ from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
 from tests.fakes.audience import Audience
-from tests.fakes.model_server import Behaviour, fails, says
+from tests.fakes.model_server import Behaviour, fails, hangs, says
 from tests.unit.llm.asking import Desk, desk, question
 
 ALICE, BOB = Principal(id="alice", name="Alice"), Principal(id="bob", name="Bob")
@@ -137,6 +137,31 @@ async def test_no_model_is_asked_once_the_turns_time_is_over(bank: Bank) -> None
     with pytest.raises(TurnTimeOver):
         await bank.ask(Budgets(), seconds=0)
     assert bank.requests == 0
+
+
+@pytest.mark.parametrize("behaviour", [hangs()])
+async def test_a_model_that_takes_all_its_time_leaves_some_for_the_plain_answer(bank: Bank) -> None:
+    with pytest.raises(TurnTimeOver, match=r"2 s of this turn are over: .* took longer than 1.8 s"):
+        await bank.ask(Budgets(), seconds=2)
+
+
+@pytest.mark.parametrize("behaviour", [fails(400, code="context_length_exceeded")])
+async def test_a_refusal_is_told_as_one_however_little_time_is_left(bank: Bank) -> None:
+    with pytest.raises(NoModelAnswered, match="answered 400"):
+        await bank.ask(Budgets(), seconds=1)
+
+
+@pytest.mark.parametrize(("turn", "silent"), [(1, 2), (30, 5), (60, 10), (600, 10)])
+def test_an_activity_that_asks_a_model_outlasts_what_is_left_of_the_turn(
+    turn: float, silent: float
+) -> None:
+    about = Account(caller=ALICE, now=NOW, seconds=turn)
+    given = Phrase(text="?", findings=[], locale="en", account=about)
+    limit, beat = PHRASE.timeout, PHRASE.heartbeat
+    assert callable(limit)
+    assert limit(given) == timedelta(seconds=turn) + BEYOND
+    assert callable(beat)
+    assert beat(given) == timedelta(seconds=silent)
 
 
 async def test_without_a_model_nobody_answers() -> None:

@@ -5,13 +5,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from activities.tools.calendar import count_workdays
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flow
 from router.flow.prompts.question import view
 from router.flow.view import FlowView
 from router.routing.tool_form import form_of
 from router.tool.tool import tool
-from router.understanding.grounding import changed, stated
+from router.understanding.grounding import changed, grounded_call, stated
 from tests.unit.flow.world import World
 
 FLOWS = Path(__file__).parents[3] / "flows"
@@ -31,28 +32,44 @@ STATED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"start": "2026-11-18", "end": "2026-11-18"},
         {"start": "2026-11-19", "end": None},
     ),
-    "days that rules can't read are the model's to work out": (
+    "days that nobody named are asked for": (
         "the two days right after our launch",
         {"start": "2026-12-26", "end": "2026-12-27"},
-        {"start": "2026-12-26", "end": "2026-12-27"},
+        {"start": None, "end": None},
+    ),
+    "days that rules can't read, in a month that was named": (
+        "牙疼得厉害，三月头两天来不了",
+        {"start": "2027-03-01", "end": "2027年3月2日"},
+        {"start": "2027-03-01", "end": "2027-03-02"},
     ),
     "the message's own words are the model's to choose": (
         "周五回来，下周一请假",
         {"start": "下周一"},
         {"start": "2026-11-23"},
     ),
-    "what rules can't read is the model's, and free text always is": (
+    "a choice that nobody named is asked for, and free text is what was said": (
         "孩子发烧，周四来不了",
         {"leave_type": "personal", "reason": "孩子发烧"},
-        {"leave_type": "personal", "reason": "孩子发烧", "start": "2026-11-19"},
+        {"leave_type": None, "reason": "孩子发烧", "start": "2026-11-19"},
+    ),
+    "a reason that nobody gave": ("下周一请年假", {"reason": "family trip"}, {"reason": None}),
+    "a reason put shortly": (
+        "I need Friday off because my cat is ill and has to see the vet",
+        {"reason": "cat is ill, vet"},
+        {"reason": "cat is ill, vet"},
+    ),
+    "a month that is named whole holds all its days": (
+        "12 月一共要上几天班",
+        {"start": "2026-12-01", "end": "2026-12-31"},
+        {"end": "2026-12-31"},
     ),
     "a choice that the message names is that choice": (
         "孩子发烧，周四请个病假",
         {"leave_type": "personal"},
         {"leave_type": "sick"},
     ),
-    "nothing to read": ("来不了", {"reason": "牙疼"}, {"reason": "牙疼"}),
-    "no words at all": ("", {"start": "2026-12-01"}, {"start": "2026-12-01"}),
+    "nothing to read": ("牙疼，来不了", {"reason": "牙疼"}, {"reason": "牙疼"}),
+    "no words at all": ("", {"start": "2026-12-01"}, {"start": None}),
 }
 
 
@@ -65,16 +82,31 @@ def test_leave_starts_as_stated(text: str, given: dict[str, Any], expected: dict
 def test_items_have_what_rules_read_and_what_only_the_model_knows() -> None:
     given: dict[str, Any] = {"items": [{"category": "office", "amount": "204"}]}
     found = stated(CLAIM, given, "I paid 240 yuan for printer paper", NOW)
-    item = {"category": "office", "amount": {"amount": "240.00", "currency": "CNY"}}
-    assert found["items"] == [item]
-    given = {"items": [{"category": "meal"}, {"category": "transport"}]}
-    assert stated(CLAIM, given, "打车 58 块", NOW)["items"] == given["items"]
+    assert found["items"] == [{"amount": {"amount": "240.00", "currency": "CNY"}}]
+    given = {"items": [{"category": "meal", "amount": "58 CNY"}]}
+    assert (
+        stated(CLAIM, given, "I'd like some money back", NOW, ["such as 36"]).get("items") is None
+    )
+
+
+def test_what_was_said_before_counts_as_said() -> None:
+    given: dict[str, Any] = {"leave_type": "sick", "start": "2026-12-01", "reason": "牙疼"}
+    before = ["我牙疼", "要请病假吗？", "对，12 月 1 号"]
+    assert stated(LEAVE.slots, given, "那就这么请吧", NOW, before) == given
+    assert stated(LEAVE.slots, given, "那就这么请吧", NOW) == {}
+    assert stated(LEAVE.slots, given, "那就这么请吧", NOW, None) == given
 
 
 @pytest.mark.parametrize("value", [None, [], {}, 7, "", "\u0000", "x" * 10_000, [None], [[1]]])
 @pytest.mark.parametrize("name", ["start", "items", "leave_type", "reason", "nobody"])
 def test_whatever_a_model_gives_is_shaped_or_left_to_the_flow(name: str, value: Any) -> None:
     assert isinstance(stated({**LEAVE.slots, **CLAIM}, {name: value}, "明天打车 36 块", NOW), dict)
+
+
+def test_a_day_that_rules_read_goes_where_the_model_says() -> None:
+    known = shown(LEAVE, leave_type="annual", start="2026-11-23", end="2026-11-25")
+    text = "It should end on November 26 instead"
+    assert changed(known, {"end": "2026-11-26"}, text, NOW) == {"end": "2026-11-26"}
 
 
 ANSWERED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -93,12 +125,19 @@ ANSWERED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"leave_type": "sick"},
         {"leave_type": "sick"},
     ),
-    "days that only the model can reckon": (
+    "what is asked for, reckoned by the model alone; not what isn't": (
         "the two days before our launch party",
         {"start": "2026-12-22", "end": "2026-12-23"},
-        {"start": "2026-12-22", "end": "2026-12-23"},
+        {"start": "2026-12-22"},
+    ),
+    "a day beside a correction of something else": (
+        "搞错了，应该是病假",
+        {"leave_type": "sick", "end": "2026-11-23"},
+        {"leave_type": "sick"},
     ),
     "nothing new": ("年假", {"leave_type": "annual"}, {}),
+    "a day, left to others": ("你看着办吧", {"start": "2026-12-22"}, {}),
+    "a day that isn't known yet": ("I can't say yet", {"start": "2026-12-22"}, {}),
 }
 
 
@@ -119,13 +158,25 @@ def shown(definition: FlowDefinition, **slots: Any) -> FlowView:
     [
         ("多加一天吧", {"end": "2026-11-27"}),
         ("one more day please", {"end": "2026-11-27"}),
-        ("往后挪一挪再开头", {"start": "2026-11-26"}),
         ("该算医生让歇的那一类", {"leave_type": "sick"}),
     ],
 )
 def test_a_correction_is_the_models_where_rules_read_none(text: str, given: dict[str, Any]) -> None:
     slots = {"leave_type": "annual", "start": "2026-11-25", "end": "2026-11-26", "reason": "搬家"}
     assert changed(shown(LEAVE, **slots), given, text, NOW) == given
+
+
+def test_of_an_item_only_what_was_said_or_is_known_is_taken() -> None:
+    item = {"amount": {"amount": "58.00", "currency": "CNY"}, "category": "meal"}
+    claim = load_flow(FLOWS / "reimbursement.yaml")
+    known = shown(claim, items=[item], reason="lunch")
+    made_up: dict[str, Any] = {
+        "category": "transport",
+        "amount": {"amount": "10.00", "currency": "CNY"},
+        "invoice": "1234567890",
+    }
+    found = changed(known, {"items": [made_up]}, "it was a taxi", NOW)
+    assert found["items"] == [{**item, "category": "transport"}]
 
 
 @tool(permission="write")
@@ -154,3 +205,45 @@ def test_numbers_are_put_right(text: str, given: dict[str, Any], taken: dict[str
     paying = shown(definition, what="rent", amount=7000, urgent=False)
     assert paying.status == "confirming"
     assert changed(paying, given, text, NOW) == taken
+
+
+CALLED = {
+    "another month": ("数一下12月1日到12月18日有几个工作日", True, ("2026-12-01", "2026-12-18")),
+    "beside another call": ("数一下12月1日到12月18日有几个工作日", False, None),
+    "no day": ("数一下有几个工作日", True, None),
+}
+
+
+@pytest.mark.parametrize(("text", "alone", "days"), CALLED.values(), ids=CALLED)
+def test_a_call_has_the_days_that_rules_read_and_not_the_models(
+    text: str, alone: bool, days: tuple[str, str] | None
+) -> None:
+    made_up: dict[str, Any] = {"start": "2026-11-01", "end": "2026-11-17"}
+    form = form_of(count_workdays)
+    assert form is not None
+    kept, dropped = grounded_call(form.slots, made_up, text, NOW, (), alone=alone)
+    assert kept == (dict(zip(("start", "end"), days, strict=True)) if days else {})
+    assert dropped == ([] if days else ["start", "end"])
+
+
+ASKED: dict[str, tuple[str, dict[str, Any], str, Any, Any]] = {
+    "an amount as ever": (
+        "老样子",
+        {},
+        "items.0.amount",
+        {"amount": "58.00", "currency": "CNY"},
+        None,
+    ),
+    "a reason that nobody has": ("说不上来", {}, "reason", "family trip", None),
+    "a reason in other words": ("是为了 搬家", {}, "reason", "搬家", "搬家"),
+}
+
+
+@pytest.mark.parametrize(("text", "known", "asked", "given", "taken"), ASKED.values(), ids=ASKED)
+def test_what_is_asked_for_is_as_little_made_up(
+    text: str, known: dict[str, Any], asked: str, given: Any, taken: Any
+) -> None:
+    item = {"category": "transport", "date": "2026-11-17"}
+    run = shown(load_flow(FLOWS / "reimbursement.yaml"), items=[item], **known)
+    run = run.model_copy(update={"awaiting": [asked]})
+    assert changed(run, {asked: given}, text, NOW).get(asked) == taken

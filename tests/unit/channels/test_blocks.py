@@ -63,6 +63,12 @@ def test_buttons_carry_the_question_that_they_answer_and_are_called_what_they_do
         assert ["confirm" in each for each in shown] == [False, False, True]
 
 
+def test_a_question_with_words_of_its_own_has_those_on_its_buttons_and_no_third() -> None:
+    own = ASK.model_copy(update={"yes": "Go ahead", "no": "Leave it"})
+    *_, row = blocks(said(own))
+    assert [each["text"]["text"] for each in row["elements"]] == ["Go ahead", "Leave it"]
+
+
 def test_an_approver_decides_on_what_is_shown() -> None:
     *sections, field, row = blocks(DecisionRequest(APPROVAL, "Alice", "en"))
     shown = ["For your approval: Leave", "Requested by: Alice", "Days: three days"]

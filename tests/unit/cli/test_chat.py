@@ -1,14 +1,22 @@
 """What a terminal chat sends and shows, as pure functions; and how the command fails."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from contextlib import aclosing
+from typing import Any, cast
 
 import pytest
 
 from router.cli.options import echo_aligned
-from router.cli.rest import ServerSentEvent, events_of
-from router.cli.terminal import screen
-from router.cli.terminal.chat_conversation import body_of, form_body, question_in
+from router.cli.rest import Rest, ServerSentEvent, events_of
+from router.cli.terminal import chat_conversation, screen
+from router.cli.terminal.chat_conversation import (
+    ChatConversation,
+    TurnDisplay,
+    body_of,
+    form_body,
+    question_in,
+)
 from router.cli.terminal.screen import own
 from router.domain import messages
 from tests.unit.cli.conftest import Run
@@ -62,9 +70,69 @@ def test_a_form_names_its_question_where_it_has_one() -> None:
     assert "question" not in form_body(nameless, values)["action"]
 
 
+def thinking(status: str, skill: str | None = None) -> ServerSentEvent:
+    return ServerSentEvent("thinking", {"status": status, "skill": skill, "step": 2}, "")
+
+
+async def shown_of(*events: ServerSentEvent, locale: str, interactive: bool) -> TurnDisplay:
+    shown = screen.Screen(interactive=interactive, coloured=False)
+    talk = ChatConversation(cast("Rest", None), shown, {"id": "c1", "locale": locale})
+    display = TurnDisplay(talk)
+    for event in events:
+        display.take(event)
+    return display
+
+
+@pytest.mark.parametrize(
+    ("locale", "skill", "said"),
+    [
+        ("zh", None, "… 正在想 · 0 秒"),
+        ("en", None, "… thinking · 0 s"),
+        ("en", "adviser", "… adviser · step 2 · 0 s"),
+    ],
+)
+async def test_that_a_model_thinks_is_shown_and_for_how_long_until_it_has_thought(
+    locale: str,
+    skill: str | None,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(chat_conversation, "SOON", 0.0)
+    monkeypatch.setattr(chat_conversation, "AGAIN", 0.0)
+    display = await shown_of(thinking("started", skill), locale=locale, interactive=True)
+    out = ""
+    while out.count(said) < 2:
+        await asyncio.sleep(0)
+        out += capsys.readouterr().out
+    display.take(thinking("finished", skill))
+    capsys.readouterr()
+    await asyncio.sleep(0.001)
+    assert capsys.readouterr().out == ""
+
+
+async def test_nobody_is_told_of_thoughts_where_nobody_sits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(chat_conversation, "SOON", 0.0)
+    async with aclosing(await shown_of(thinking("started"), locale="en", interactive=False)):
+        await asyncio.sleep(0.001)
+    assert capsys.readouterr().out == ""
+
+
 def test_the_last_question_is_the_open_one() -> None:
     assert question_in([KINDS, messages.TextReply(text="and"), CONFIRM]) is CONFIRM
     assert question_in([messages.TextReply(text="done")]) is None
+
+
+def test_a_number_answers_the_words_that_come_after_an_offer_and_not_the_offer() -> None:
+    options = [messages.Option(label="Leave", value="leave_request")]
+    named = messages.offer_question(options)
+    offer = messages.ChoicesReply(text="Which?", options=options, question=named)
+    amount = messages.TextReply(text="How much was it?")
+    for found in (question_in, messages.question_in):
+        assert found([offer]) is offer
+        assert found([offer, amount]) is None
 
 
 def test_a_form_of_several_fields_says_how_it_is_filled_where_somebody_sits_there() -> None:

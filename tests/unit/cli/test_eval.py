@@ -8,6 +8,7 @@ import shlex
 import sqlite3
 import stat
 from contextlib import closing
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from router.cli.evaluation import evaluate
 from router.domain.messages import ChoicesReply, Message, Option, Route, Turn
 from router.domain.records import ConversationRecord, LogEntry
 from router.evaluation.dataset import TARGETLESS, LabelledLine
+from router.retrieval.selection import Thresholds
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
@@ -208,6 +210,14 @@ def test_what_cannot_be_evaluated_says_why(run: Run, words: str, status: int, sa
     assert said in outcome.first_line
 
 
+@pytest.fixture
+def strict(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    """By the scripted vectors anything is near to anything: nothing counts as meant."""
+    Path("strict.json").write_text('{"known": 1}')
+    monkeypatch.setenv("ROUTER_THRESHOLDS", "strict.json")
+
+
+@pytest.mark.usefixtures("strict")
 class TestWithAModel:
     def test_a_configured_model_decides_and_its_calls_and_tokens_are_counted(
         self, run: Run, model: ModelServer
@@ -223,12 +233,12 @@ class TestWithAModel:
         assert len(model.chats) == 2
 
     def test_arguments_of_tools_are_compared_like_slots(self, run: Run, model: ModelServer) -> None:
-        model.then(calls(("get_leave_balance", {"leave_type": "sick"})))
-        wanted = {"leave_type": "annual"}
-        line = {"text": "年假剩多少来着", "label": "get_leave_balance", "slots": wanted}
+        model.then(calls(("is_workday", {"day": "2027-01-02"})))
+        wanted = {"day": "2027-01-03"}
+        line = {"text": "do we work on January 2", "label": "is_workday", "slots": wanted}
         outcome = run("eval", written(line))
         assert "accuracy    100.0 %" in outcome.out
-        assert "slot        0.0 % (0 of 1) get_leave_balance.leave_type" in outcome.out
+        assert "slot        0.0 % (0 of 1) is_workday.day" in outcome.out
 
     def test_a_busy_model_is_asked_again_once_and_a_line_without_an_answer_is_counted(
         self, run: Run, model: ModelServer
@@ -257,7 +267,8 @@ class TestFitting:
         assert "fitted to 5 lines that no rule takes (few: take 50 or more)" in outcome.out
         assert "set ROUTER_THRESHOLDS=.data/thresholds.json to use them" in outcome.out
         kept = json.loads(Path(".data/thresholds.json").read_text(encoding="utf-8"))
-        assert set(kept) == {"known", "needs_tool", "margin"}
+        assert set(kept) == {field.name for field in fields(Thresholds)}
+        assert kept["reliability"] == []
 
     def test_they_are_kept_where_the_setting_says_and_take_effect(
         self, run: Run, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ import skills
 from router.documents.validation import keys_at
 from router.skill.front_matter import SkillMetadata
 from router.skill.loader import load_all
-from tests.fakes.web_server import WebServer, json_reply
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.unit.cli.conftest import Run, serving
 from tests.unit.skill.test_loader import HEAD, beside, write
 
@@ -111,6 +111,29 @@ def test_a_declared_tool_is_called_like_any_other(
         assert "isn't https" in run.refused(*call)
         monkeypatch.setenv("ROUTER_HTTP_ALLOW", json.dumps([web.origin]))
         assert run.json(*call) == {"target": "/tickets/a%2F7?by=alice"}
+
+
+@pytest.mark.parametrize(("busy", "tries"), [(2, 3), (9, 4)])
+def test_a_call_is_tried_as_often_as_a_turn_would(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, busy: int, tries: int
+) -> None:
+    asked: list[str] = []
+
+    def answer(got: Got) -> Reply:
+        asked.append(got.target)
+        return json_reply({"n": len(asked)}, 503 if len(asked) <= busy else 200, retry_after="0")
+
+    web = WebServer(answer)
+    call = ("tools", "call", "a", "{}", "--user", "alice")
+    monkeypatch.setenv("ROUTER_HTTP_TOOLS", "a.json")
+    with serving(web):
+        (elsewhere / "a.json").write_text(json.dumps({**GOOD, "endpoint": {"url": web.origin}}))
+        monkeypatch.setenv("ROUTER_HTTP_ALLOW", json.dumps([web.origin]))
+        if busy < tries:
+            assert run.json(*call) == {"n": 3}
+        else:
+            assert "a isn't working: it failed 4 times" in run.refused(*call)
+    assert len(asked) == tries
 
 
 PAGE = (Path(__file__).parents[3] / "docs" / "skills.md").read_text()

@@ -228,9 +228,11 @@ def test_every_query_asks_for_metrics_and_labels_that_there_are(expression: str)
 
 
 def test_the_circuits_are_called_what_the_queries_call_them() -> None:
-    (family,) = Circuits(lambda: {"m at u": "open"}).collect()
-    assert [(s.name, s.labels, s.value) for s in family.samples] == [
-        ("router_model_circuit_open", {"model": "m at u"}, 1.0)
+    (family,) = Circuits("model", lambda: {"m at u": "open"}).collect()
+    (other,) = Circuits("system", lambda: {"mcp s": "half-open"}).collect()
+    assert [(s.name, s.labels, s.value) for s in (*family.samples, *other.samples)] == [
+        ("router_model_circuit_open", {"model": "m at u"}, 1.0),
+        ("router_tool_circuit_open", {"system": "mcp s"}, 0.5),
     ]
 
 

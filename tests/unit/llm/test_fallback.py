@@ -6,17 +6,19 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from router.domain.circuit import CircuitBreaker
 from router.llm.client import ChatModel
 from router.llm.fallback import (
     ChainAnswer,
-    CircuitBreaker,
     ConcurrencyLimiter,
     FallbackChain,
     FallbackChains,
+    breaker_of_model,
 )
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
+    ChatRequest,
     ContextTooLong,
     Crowded,
     ModelUnavailable,
@@ -69,12 +71,46 @@ async def test_a_model_that_answers_leaves_its_fallbacks_alone() -> None:
     assert (result.answer.text, result.failures) == ("好", ())
 
 
-@pytest.mark.parametrize(("try_seconds", "turn"), [(1, 20), (30, 3)])
-async def test_a_model_that_hangs_leaves_time_for_the_next(try_seconds: float, turn: float) -> None:
+async def test_a_model_that_hangs_leaves_time_for_the_next() -> None:
     async with desk([hangs()]) as one, desk([says("rechtzeitig")]) as two:
-        chain = FallbackChain([one.model, two.model], try_seconds)
-        answer = await chain.answer(question(), turn)
+        answer = await FallbackChain([one.model, two.model]).answer(question(), 3)
     assert (answer.answer.text, len(answer.failures)) == ("rechtzeitig", 1)
+
+
+class Stub:
+    """A model that notes how long it may take, and fails."""
+
+    def __init__(self, endpoint: str, error: ModelUnavailable | None = None) -> None:
+        self.endpoint = endpoint
+        self.given: list[float] = []
+        self._error = error or ModelUnavailable("down")
+
+    async def answer(self, request: ChatRequest, seconds: float, on_text: object) -> ChatAnswer:
+        self.given.append(round(seconds))
+        raise self._error
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def ask_in_vain(chain: FallbackChain, seconds: float) -> None:
+    with pytest.raises(NoModelAnswered):
+        await chain.answer(question(), seconds)
+
+
+async def test_a_sole_model_may_take_all_that_is_left_and_several_share_it(clock: Clock) -> None:
+    one, two, three = map(Stub, ("one", "two", "three"))
+    await ask_in_vain(FallbackChain([one], clock=clock), 600)
+    await ask_in_vain(FallbackChain([one, two, three], clock=clock), 600)
+    assert (one.given, two.given, three.given) == ([600, 200], [300], [600])
+
+
+async def test_no_time_is_set_aside_for_a_fallback_that_would_not_be_asked(clock: Clock) -> None:
+    one, two = Stub("one"), Stub("two", ModelUnavailable("later", retry_after=60))
+    chain = FallbackChain([one, two], clock=clock)
+    for _ in range(2):
+        await ask_in_vain(chain, 600)
+    assert (one.given, two.given) == ([300, 600], [600])
 
 
 async def test_nobody_is_asked_after_the_turns_time_is_over(clock: Clock) -> None:
@@ -160,14 +196,14 @@ DOWN = ModelUnavailable("x")
 def test_failures_in_a_row_open_the_breaker_and_a_refused_key_at_once(
     ends: list[Exception | None], states: list[str]
 ) -> None:
-    breaker = CircuitBreaker(failures=3)
+    breaker = breaker_of_model(failures=3)
     for error, state in zip(ends, states, strict=True):
         attempt(breaker) if error is None else fail(breaker, error)
         assert breaker.state == state
 
 
 def test_a_server_that_asks_for_a_wait_gets_it(clock: Clock) -> None:
-    breaker = CircuitBreaker(clock=clock)
+    breaker = breaker_of_model(clock=clock)
     fail(breaker, ModelUnavailable("x", retry_after=12))
     clock.now += 11
     with pytest.raises(ModelUnavailable) as caught, breaker.call():
@@ -178,7 +214,7 @@ def test_a_server_that_asks_for_a_wait_gets_it(clock: Clock) -> None:
 
 
 def test_a_wait_asked_for_has_a_limit(clock: Clock) -> None:
-    breaker = CircuitBreaker(clock=clock)
+    breaker = breaker_of_model(clock=clock)
     fail(breaker, ModelUnavailable("x", retry_after=1e9))
     clock.now += 301
     assert breaker.state == "half-open"
@@ -187,7 +223,7 @@ def test_a_wait_asked_for_has_a_limit(clock: Clock) -> None:
 @pytest.fixture
 def rested(clock: Clock) -> CircuitBreaker:
     """A breaker that one failure opened, and that has rested long enough to try again."""
-    breaker = CircuitBreaker(failures=3, clock=clock)
+    breaker = breaker_of_model(failures=3, clock=clock)
     fail(breaker, AccessRefused("x"))
     clock.now += 31
     return breaker
@@ -208,6 +244,46 @@ def test_a_trial_that_is_given_up_lets_the_next_one_try(rested: CircuitBreaker) 
     fail(rested, asyncio.CancelledError())
     attempt(rested)
     assert rested.state == "closed"
+
+
+@pytest.fixture
+def attended(clock: Clock) -> CircuitBreaker:
+    """One that failed once too often, and beside which somebody makes trials."""
+    breaker = breaker_of_model(failures=1, clock=clock)
+    breaker.attended = True
+    fail(breaker, DOWN)
+    return breaker
+
+
+def test_no_call_is_a_trial_where_somebody_makes_them(
+    attended: CircuitBreaker, clock: Clock
+) -> None:
+    clock.now += 10_000
+    fail(attended, ModelUnavailable("not asked"))
+    with attended.trial():
+        assert attended.state == "half-open"
+        fail(attended, ModelUnavailable("not asked"))
+    assert attended.admits
+    attempt(attended)
+
+
+def test_a_trial_that_fails_leaves_an_attended_one_open(attended: CircuitBreaker) -> None:
+    with pytest.raises(ModelUnavailable), attended.trial():
+        raise DOWN
+    assert (attended.state, attended.wait) == ("open", 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"), [(ModelUnavailable("x", retry_after=12), 12), (AccessRefused("x"), 30)]
+)
+def test_trials_too_wait_for_as_long_as_a_server_wants(
+    attended: CircuitBreaker, clock: Clock, error: Exception, seconds: float
+) -> None:
+    with pytest.raises(type(error)), attended.trial():
+        raise error
+    assert attended.wait == seconds
+    clock.now += seconds
+    assert attended.wait == 0
 
 
 async def asked(chain: FallbackChain | None) -> ChatAnswer:
@@ -277,3 +353,23 @@ async def test_who_finds_no_place_in_time_is_told_so() -> None:
                 pass
     async with slots.taken(0.01) as left:
         assert left > 0
+
+
+async def test_a_lent_place_is_given_back_when_somebody_needs_it() -> None:
+    slots, lent = ConcurrencyLimiter(1), asyncio.Event()
+
+    async def borrow() -> None:
+        async with slots.lent():
+            lent.set()
+            await asyncio.Event().wait()
+
+    borrowing = asyncio.create_task(borrow())
+    await lent.wait()
+    async with slots.taken(5):
+        with pytest.raises(Crowded, match="somebody else"):
+            await borrowing
+        with pytest.raises(Crowded, match="1 questions"):
+            async with slots.lent():
+                pass
+    async with slots.lent():
+        pass

@@ -1,15 +1,17 @@
 """What a server refuses is learned from its refusals: one extra request each, once."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from router.llm.client import refused_feature
 from router.llm.servers import FEATURES, ServerMemory
 from router.llm.types import ModelRefused, ModelUnavailable
-from tests.fakes.model_server import Behaviour, calls, decides, fails, refuses, says, sends
+from tests.fakes.model_server import Behaviour, answers, calls, decides, fails, refuses, says, sends
 from tests.fakes.web_server import Received, Reply
-from tests.unit.llm.asking import ANNUAL, desk, question
+from tests.unit.llm.asking import ANNUAL, Desk, desk, question
 
 CALL = calls(ANNUAL)
 DECISION = decides(ANNUAL)
@@ -129,6 +131,89 @@ def test_servers_in_use_are_understood(status: int, message: str, feature: str |
     assert refused_feature(status, message, set(FEATURES)) == feature
 
 
+SILENT = says("")
+CUT = says("我去查查，查查，查查，", finish="length")
+UNREADABLE = says('<tool_call>{"name": "get_balance", "arguments": {"leave_type": </tool_call>')
+STRAYS = fails(500, "Failed to parse input at pos 0")
+
+
+class Calendar:
+    now = datetime(2026, 11, 24, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+async def ways(here: Desk, questions: int, **more: Any) -> list[str]:
+    return [(await here.model.answer(question(**more))).how for _ in range(questions)]
+
+
+@pytest.mark.parametrize("failure", [SILENT, CUT, UNREADABLE])
+async def test_a_model_that_fails_on_functions_three_times_is_asked_in_json(
+    failure: Behaviour,
+) -> None:
+    async with desk([failure] * 3 + [DECISION] * 2) as here:
+        assert await ways(here, 5) == ["functions"] * 3 + ["json_schema"] * 2
+
+
+async def test_one_that_strays_from_the_format_is_asked_in_json_for_good_the_third_time() -> None:
+    script = [STRAYS, STRAYS, DECISION] * 3 + [DECISION]
+    async with desk(script) as here:
+        answers = [await here.model.answer(question()) for _ in range(4)]
+    assert [answer.attempts for answer in answers] == [3, 3, 3, 1]
+    assert {answer.how for answer in answers} == {"json_schema"}
+
+
+async def test_an_answer_with_a_call_makes_up_for_failures_before_it() -> None:
+    async with desk([UNREADABLE, UNREADABLE, CALL] * 2) as here:
+        assert await ways(here, 6) == ["functions"] * 6
+
+
+FINE = [
+    *(says("我去查查。"), calls(("make_coffee", {}))),
+    *(says(None, refusal="I'd rather not"), says("", finish="content_filter")),
+]
+
+
+@pytest.mark.parametrize("fine", FINE, ids=["talks", "makes a name up", "declines", "is withheld"])
+async def test_what_strangers_words_could_bring_a_model_to_is_no_failure(fine: Behaviour) -> None:
+    async with desk([fine] * 4) as here:
+        assert await ways(here, 4) == ["functions"] * 4
+
+
+async def test_to_be_cut_is_none_where_no_call_has_to_be_made() -> None:
+    async with desk([CUT] * 4) as here:
+        assert await ways(here, 4, must_call=False) == ["functions"] * 4
+
+
+async def test_functions_are_tried_again_after_a_week(tmp_path: Path) -> None:
+    today, path = Calendar(), tmp_path / "servers.json"
+    async with desk([SILENT] * 3 + [DECISION, CALL], ServerMemory(path, today)) as here:
+        await ways(here, 3)
+        today.now += timedelta(days=6)
+        assert await ways(here, 1) == ["json_schema"]
+        assert "tools" in ServerMemory(path, today).refused(here.model.endpoint)
+        today.now += timedelta(days=1)
+        assert await ways(here, 1) == ["functions"]
+        assert ServerMemory(path, today).refused(here.model.endpoint) == frozenset()
+
+
+async def test_another_model_behind_the_same_name_is_given_functions(tmp_path: Path) -> None:
+    path = tmp_path / "servers.json"
+    newer = answers({"content": '{"calls": []}'}, model="newer")
+    async with desk([SILENT] * 3 + [newer, CALL], ServerMemory(path)) as here:
+        assert await ways(here, 5) == ["functions"] * 3 + ["json_schema", "functions"]
+
+
+async def test_what_is_only_read_is_neither() -> None:
+    async with desk([CALL]) as here:
+        here.server.reading = STRAYS
+        for _ in range(4):
+            await here.model.read(question(max_tokens=1), 5)
+        assert len(here.server.readings) == 4
+        assert await ways(here, 1) == ["functions"]
+
+
 def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
     path = tmp_path / "data" / "servers.json"
     ServerMemory(path).learn("qwen at http://gpu/v1", ["strict", "tools"])
@@ -139,7 +224,8 @@ def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
     "content",
     [
         *(b"", b"{", b"[]", b"3", b"\xff", b"[" * 5000, b'{"a": 3}', b'{"a": "strict"}'),
-        *(b'{"a": ["magic"]}', b'{"a": ["magic", {}, null]}'),
+        *(b'{"a": ["magic"]}', b'{"a": {"refused": ["magic", {}, null], "unfit": 3}}'),
+        *(b'{"a": {"unfit": {"since": "soon"}}}', b'{"a": {"unfit": {"since": "2026-11-24"}}}'),
     ],
 )
 def test_a_memory_file_that_cannot_be_read_is_written_anew(tmp_path: Path, content: bytes) -> None:

@@ -47,6 +47,15 @@ def test_thresholds_part_wanted_from_unwanted_and_sure_from_unsure() -> None:
     assert found.needs_tool <= 0.5
 
 
+def test_nearly_every_right_choice_is_within_the_places_and_above_the_score() -> None:
+    signs = Signs(0.9, 0.9, 1.0)
+    rows = [Judged(signs, True, n == 0, place=n % 4, score=0.2 + n / 100) for n in range(60)]
+    rows += [Judged(signs, True, False)]
+    found = fitted_thresholds(rows)
+    assert found.places == 4
+    assert 0.2 <= found.choice <= 0.22
+
+
 def test_nothing_to_learn_from_leaves_the_defaults() -> None:
     assert fitted_thresholds([]) == Thresholds()
     assert fitted_thresholds([judged(0.4, 1.0, wanted=False)]) == Thresholds()
@@ -55,6 +64,27 @@ def test_nothing_to_learn_from_leaves_the_defaults() -> None:
 def test_where_nothing_is_ever_right_clear_is_hardly_ever_said() -> None:
     rows = [judged(0.9, margin / 10, right=False) for margin in range(30)]
     assert fitted_thresholds(rows).margin == pytest.approx(2.9)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *('{"choice": -1}', '{"choice": "low"}', '{"places": 0}', '{"places": 2.5}'),
+        *('{"places": true}', '{"places": 99}', '{"reliability": 1}', '{"reliability": [[1]]}'),
+        *('{"reliability": [[0.1, 2]]}', '{"reliability": [["a", 0.5]]}'),
+    ],
+)
+def test_a_file_of_no_use_is_refused_with_what_would_be(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "thresholds.json"
+    file.write_text(content)
+    with pytest.raises(MisconfiguredError, match="which has to be"):
+        read_thresholds(file)
+
+
+def test_thresholds_come_back_as_they_were_kept(tmp_path: Path) -> None:
+    kept = Thresholds(0.4, 0.2, 1.5, 0.02, 4, ((0.0, 0.3), (0.5, 0.9)))
+    write_thresholds(tmp_path / "thresholds.json", kept)
+    assert read_thresholds(tmp_path / "thresholds.json") == kept
 
 
 def test_the_budget_takes_the_first_and_passes_over_what_is_too_large() -> None:

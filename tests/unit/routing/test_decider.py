@@ -1,27 +1,28 @@
 """Deciding with a model, by nearness, and without."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from router.domain.commands import CallTool, Clarify, Misunderstood, ReplyText, StartFlow
-from router.domain.locale import Localised
+from router.domain.locale import LOCALES, Localised
 from router.domain.messages import Message, Option, SpokenLine
-from router.domain.principals import Capability
 from router.flow.paused import PausedRun, Situation, which
 from router.flow.view import FlowView
 from router.llm.types import ChatAnswer, ChatRequest
 from router.retrieval.selection import RetrievedCandidate, Selection, Signs, Verdict
 from router.routing.decider import (
+    DecisionPolicy,
     ModelDecision,
     RoutingQuestion,
     decide_with_model,
     decide_without_model,
+    fixed_questions,
     listed,
     route_of,
 )
-from router.routing.offer import MOST_OPTIONS, Offer
+from router.routing.offer import FIXED, MOST_OPTIONS, Offer
 from tests.unit.retrieval.capabilities import capability
 from tests.unit.routing.samples import ACTIVE, FLOWS, PROMPTS, called, offer
 
@@ -48,15 +49,15 @@ class Model:
         return self.answers.pop(0)
 
 
-async def widen(_: str) -> tuple[Offer, Sequence[Capability]]:
-    return offer(), LISTED
+async def widen(_: str) -> Offer:
+    return offer()
 
 
 async def decided(model: Model, text: str = "我的年假", **more: object) -> ModelDecision | None:
     offered = offer(**more)  # type: ignore[arg-type]
     here = situation(offered.active).model_copy(update={"paused": ["claim"]})
     history = [SpokenLine(role="user", text="before")]
-    asked = RoutingQuestion(PROMPT, text, offered, LISTED, history, here)
+    asked = RoutingQuestion(PROMPT, text, offered, offered, history, here)
     return await decide_with_model(asked, model.ask, widen)
 
 
@@ -94,6 +95,18 @@ async def test_the_rules_are_the_same_bytes_whatever_is_asked() -> None:
     assert one.asked[0].messages[0] == other.asked[0].messages[0]
 
 
+@pytest.mark.parametrize("everything", [False, True])
+async def test_what_servers_read_ahead_is_what_questions_begin_with(everything: bool) -> None:
+    model, fixed = Model(FINE), offer() if everything else Offer()
+    await decided(model)
+    ahead = fixed_questions(PROMPTS, fixed)[LOCALES.index("zh")]
+    (asked,) = model.asked
+    assert ahead.messages[0] == asked.messages[0]
+    assert asked.functions[: len(ahead.functions)] == ahead.functions
+    assert len(ahead.functions) == (len(asked.functions) if everything else len(FIXED))
+    assert (ahead.max_tokens, ahead.must_call) == (1, asked.must_call)
+
+
 async def test_the_model_sees_what_is_asked_what_is_known_and_what_waits() -> None:
     model = Model(FINE)
     await decided(model, active=ACTIVE)
@@ -116,13 +129,32 @@ def test_a_command_is_shown_as_a_route_of_the_models() -> None:
     assert route_of(ReplyText(text="hi"), None, "").kind == "reply"
 
 
-@pytest.mark.parametrize(("words", "fits"), [(10, True), (400, False)])
-def test_all_is_listed_where_it_fits_else_what_is_near(words: int, fits: bool) -> None:
-    usable = [capability(f"tool_{number}", "词 " * words, "word " * words) for number in range(20)]
-    near = [usable[7], usable[3]]
-    candidates = tuple(RetrievedCandidate(one, 0.5) for one in near)
-    found = Selection(candidates, verdict="several", signs=Signs(1.0, 1.0, 0.1))
-    assert listed(found, usable) == (usable if fits else near)
+USABLE = [capability(f"tool_{number:02}", "词 " * 20, "word " * 20) for number in range(20)]
+NEAR = tuple(RetrievedCandidate(USABLE[n], 0.5, f"{n}?") for n in (7, 3, 5))
+FOUND = Selection(NEAR, verdict="several", signs=Signs(1.0, 1.0, 0.1))
+NAMES = [one.name for one in USABLE]
+
+
+def test_the_nearest_are_told_with_what_was_once_said_that_is_nearest() -> None:
+    told = listed([FOUND], USABLE, DecisionPolicy(offer=2))
+    assert list(told.items()) == [("tool_07", "7?"), ("tool_03", "3?")]
+
+
+def test_each_clause_of_several_has_its_nearest_told() -> None:
+    other = replace(FOUND, candidates=(RetrievedCandidate(USABLE[9], 0.4, "9?"), *NEAR))
+    told = listed([FOUND, other], USABLE, DecisionPolicy(offer=3))
+    assert list(told.items()) == [("tool_07", "7?"), ("tool_09", "9?"), ("tool_03", "3?")]
+
+
+def test_everything_reads_the_same_whatever_was_said() -> None:
+    told = listed([FOUND], USABLE, DecisionPolicy.of("everything", None, 3))
+    assert list(told.items()) == [(name, "") for name in NAMES]
+
+
+def test_of_everything_the_farthest_are_left_out_where_it_is_too_much() -> None:
+    told = listed([FOUND], USABLE, DecisionPolicy.of("everything", 250, 3))
+    assert {"tool_03", "tool_05", "tool_07"} <= set(told) < set(NAMES)
+    assert list(told) == sorted(told)
 
 
 RANKED = [*(capability(f"tool_{n}", "工具") for n in range(8)), capability("leave", kind="flow")]

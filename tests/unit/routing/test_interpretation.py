@@ -100,6 +100,14 @@ def test_a_call_that_makes_no_sense_is_a_problem_and_no_command(name: str, argum
     assert problem.startswith(f"{name}: ")
 
 
+@pytest.mark.parametrize(
+    "said", [called(text="好的，好的，好的"), called(("respond_message", {"text": "好的，好"}))]
+)
+def test_words_that_were_cut_are_a_problem_and_not_said(said: ChatAnswer) -> None:
+    read = interpret(said.model_copy(update={"finish": "length"}), offer())
+    assert (read.commands, read.is_sound) == ([], False)
+
+
 def test_silence_is_a_problem() -> None:
     assert interpret(called(), offer()).problems
 

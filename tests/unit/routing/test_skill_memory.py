@@ -3,9 +3,10 @@
 import pytest
 from hypothesis import given
 
+from router.llm.types import AssistantMessage
 from router.routing import skill_memory
 from router.routing.skill_memory import LONGEST_EARLIER, LONGEST_NOTES, AgentMemory, Measure
-from tests.unit.routing.dialogues import memories, worked
+from tests.unit.routing.dialogues import memories, step, worked
 from tests.unit.routing.samples import PROMPTS, last_words
 
 PROMPT = PROMPTS.of("condense", "c1", "en")
@@ -43,6 +44,21 @@ def test_one_odd_count_is_soon_forgotten() -> None:
 def test_a_question_without_functions_does_not_make_the_others_seem_smaller() -> None:
     memory = AgentMemory().measured(Measure(estimated=3000, fixed=2000))
     assert memory.measured(Measure(estimated=1000, fixed=200)).fixed == 2000
+
+
+def test_the_dialogue_ends_with_what_the_employee_was_told() -> None:
+    found = worked(AgentMemory(), "G1")
+    told = found.telling("I ran out of steps.")
+    assert told.dialogue == (*found.dialogue, AssistantMessage(text="I ran out of steps."))
+    better = told.telling("G1 it is.")
+    assert better.dialogue == (*found.dialogue, AssistantMessage(text="G1 it is."))
+    assert AgentMemory().telling("Hello.").dialogue == (AssistantMessage(text="Hello."),)
+
+
+def test_a_question_that_waits_for_the_employee_stands_there_already() -> None:
+    asked = AgentMemory().saying(step(1, "ask_user"))
+    assert asked.telling("Which?") == asked
+    assert AgentMemory().telling("") == AgentMemory()
 
 
 def test_notes_are_bounded_together_and_the_oldest_go_and_so_is_what_is_told_of_the_past() -> None:

@@ -58,6 +58,18 @@ def test_an_ending_ends_it_whatever_is_beside(answer: ChatAnswer, text: str, ask
     assert (thought.text, thought.asks, thought.calls) == (text, asks, ())
 
 
+@pytest.mark.parametrize("how", [called(text="Five."), called(FINE, ("done", {"result": "Five."}))])
+def test_an_answer_stands_in_the_dialogue_as_it_is_said(how: ChatAnswer) -> None:
+    assert skill_step.read(how, MEANS).said == AssistantMessage(text="Five.")
+
+
+def test_only_what_is_said_by_a_function_is_an_ending_beyond_doubt() -> None:
+    assert skill_step.read(called(text="I'll look."), MEANS).plainly
+    assert not skill_step.read(called(("done", {"result": "Five."})), MEANS).plainly
+    refusal = called().model_copy(update={"refusal": "No."})
+    assert not skill_step.read(refusal, MEANS).plainly
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -14,12 +14,14 @@ from router.skill.loader import (
     LARGEST,
     LARGEST_FILE,
     MOST_FILES,
+    LoadedSkills,
     WatchedSkills,
     broken_links,
     folders_in,
     load_all,
     read_folder,
     read_skill,
+    remarks,
 )
 
 HEAD = "name: trip-planner\ndescription: Plans trips."
@@ -62,12 +64,16 @@ def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
     head = (
         f"{HEAD}\nmetadata:\n  router.roles: hr manager\n  router.max-turns: 5\n"
         '  router.token-budget: "9000"\n  router.model: big\n  router.mode: react\n'
+        '  router.require-done: "true"\n  router.reflect: true\n  router.confirm-plan: TRUE\n'
         "  router.title-zh: 行程\n  router.examples: |\n    去上海\n\n    to Rome\n"
     )
     skill = read_skill(write(tmp_path, head)).skill
     assert (set(skill.roles), skill.examples) == ({"hr", "manager"}, ("去上海", "to Rome"))
     assert (skill.max_turns, skill.token_budget, skill.model) == (5, 9000, "big")
     assert (skill.title.zh, skill.title.en) == ("行程", "trip planner")
+    assert skill.require_done
+    assert skill.reflect
+    assert skill.confirm_plan
 
 
 @pytest.mark.parametrize(("said", "turns"), [("", 24), ("  router.max-turns: 9\n", 9)])
@@ -75,6 +81,52 @@ def test_by_a_plan_it_has_more_turns_unless_it_says(tmp_path: Path, said: str, t
     head = f"{HEAD}\nmetadata:\n  router.mode: plan\n{said}"
     skill = read_skill(write(tmp_path, head)).skill
     assert (skill.mode, skill.max_turns, skill.token_budget) == ("plan", turns, 180_000)
+
+
+def handing(tmp_path: Path, **hands_to: str) -> LoadedSkills:
+    """These skills, each of which hands to the one that is named for it."""
+    for name, other in hands_to.items():
+        metadata = f"\nmetadata:\n  router.hands-to: {other}" if other else ""
+        write(tmp_path, f"name: {name}\ndescription: d{metadata}", name=name)
+    return load_all(folders_in(tmp_path))
+
+
+def test_skills_that_hand_over_are_checked_together(tmp_path: Path) -> None:
+    loaded = handing(tmp_path, a="b c", b="c d", c="")
+    assert [skill.hands_to for skill in loaded.catalog] == [("b", "c"), ("c", "d"), ()]
+    (remark,) = remarks(loaded, ())
+    assert (remark.file, remark.line) == (str(tmp_path / "b" / "SKILL.md"), 4)
+    assert remark.what == "router.hands-to names no skill: d"
+
+
+@pytest.mark.parametrize(
+    ("hands_to", "circle"),
+    [
+        ({"a": "a"}, ["a ▸ a"]),
+        ({"a": "b", "b": "a"}, ["a ▸ b ▸ a", "b ▸ a ▸ b"]),
+        ({"a": "b", "b": "c", "c": "a"}, ["a ▸ b ▸ c ▸ a", "b ▸ c ▸ a ▸ b", "c ▸ a ▸ b ▸ c"]),
+    ],
+)
+def test_no_skills_hand_over_in_a_circle(
+    tmp_path: Path, hands_to: dict[str, str], circle: list[str]
+) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        handing(tmp_path, **hands_to)
+    (problem,) = refused.value.problems
+    begins, _, round_ = problem.what.partition(": ")
+    assert begins == "router.hands-to leads in a circle"
+    assert round_ in circle
+    assert problem.file == str(tmp_path / round_[0] / "SKILL.md")
+
+
+def test_a_plan_hands_nothing_over(tmp_path: Path) -> None:
+    head = f"{HEAD}\nmetadata:\n  router.mode: plan\n  router.hands-to: trip-planer"
+    write(tmp_path, head)
+    said = [remark.what for remark in remarks(load_all(folders_in(tmp_path)), ())]
+    assert said == [
+        "router.hands-to names no skill: trip-planer",
+        "router.hands-to has no use by a plan, whose steps hand nothing over",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +141,7 @@ def test_by_a_plan_it_has_more_turns_unless_it_says(tmp_path: Path, said: str, t
         (f"{HEAD}\nmetadata:\n  router.max-turns: 0", "5: router.max-turns is '0'"),
         (f"{HEAD}\nmetadata:\n  router.max-turns: ٣", "5: router.max-turns is '٣'"),
         (f"{HEAD}\nmetadata:\n  router.mode: dream", "5: router.mode is 'dream'; write one of"),
+        (f"{HEAD}\nmetadata:\n  router.require-done: yes", "is 'yes'; write true or false"),
         (f"{HEAD}\nmetadata:\n  router.roles: [hr]", "5: router.roles isn't text"),
         (f"{HEAD}\nname: other", "4: name comes twice"),
         ("- a\n- b", "1: the head has no fields"),

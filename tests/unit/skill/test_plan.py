@@ -13,6 +13,7 @@ from router.skill.loop import (
     Stop,
     left,
     share,
+    why_last,
     why_no_room,
     why_stop,
 )
@@ -229,6 +230,24 @@ def spent(tokens: int) -> Usage:
 )
 def test_a_run_stops_at_limits(progress: LoopProgress, seconds: float, stop: Stop | None) -> None:
     assert why_stop(skill(3, 1000), progress, seconds) == stop
+
+
+@pytest.mark.parametrize(
+    ("progress", "seconds", "last"),
+    [
+        (LoopProgress(), 9.0, None),
+        (LoopProgress(), 7.9, "seconds"),
+        (LoopProgress().timed(3.0), 11.1, None),
+        (LoopProgress().timed(3.0).timed(0.5), 10.9, "seconds"),
+        (LoopProgress().timed(20.0), 39.0, "seconds"),
+        (LoopProgress(steps=2), 60.0, "turns"),
+        (LoopProgress(steps=1, usage=spent(800)), 60.0, "tokens"),
+    ],
+)
+def test_the_last_step_is_known_while_there_is_time_for_one_as_slow_as_the_slowest(
+    progress: LoopProgress, seconds: float, last: Stop | None
+) -> None:
+    assert why_last(skill(3, 1000), progress, seconds) == last
 
 
 def test_only_errors_in_a_row_count() -> None:

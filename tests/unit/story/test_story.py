@@ -28,6 +28,7 @@ from router.story.entries import (
     BotStep,
     EventBody,
     ExpectStep,
+    ModelAnswer,
     RunExpectation,
     StoryNames,
     ToolStep,
@@ -121,6 +122,13 @@ def test_a_bare_list_of_steps_under_its_name_is_a_story(text: str) -> None:
     assert (story.name, [*map(str, story.steps)], faults) == ("a badge", ["user: hello"], [])
 
 
+def test_a_story_has_a_model_where_a_step_scripts_one_if_only_to_be_asked_nothing() -> None:
+    (plain, modelled), _ = read(
+        "- story: a\n  steps: [{user: x}]\n- story: b\n  steps: [{user: x, model: []}]"
+    )
+    assert (plain.has_model, modelled.has_model) == (False, True)
+
+
 def acts(**action: object) -> dict[str, Message]:
     return {"user": Message.model_validate({"action": action})}
 
@@ -134,6 +142,24 @@ def meant(**fields: Any) -> Any:
     ("step", "fields"),
     [
         ("user: hello", {"user": Message(text="hello")}),
+        (
+            "{user: hello, model: [{says: Hi, sees: [a, /b+/]}, {call: {find: {of: b}, list: }}]}",
+            {
+                "user": Message(text="hello"),
+                "model": (
+                    ModelAnswer(says="Hi", sees=["a", "/b+/"]),
+                    ModelAnswer(call={"find": {"of": "b"}, "list": {}}),
+                ),
+            },
+        ),
+        (
+            "{user: hello, model: [{call: [{find: {of: bob}}, {find: {of: alice}}]}]}",
+            {
+                "user": Message(text="hello"),
+                "model": (ModelAnswer(call=[{"find": {"of": "bob"}}, {"find": {"of": "alice"}}]),),
+            },
+        ),
+        ("{user: hello, model: []}", {"user": Message(text="hello"), "model": ()}),
         ("user: {confirm: true}", acts(type="confirm", value=True)),
         ("user: {choose: annual}", acts(type="choose", value="annual")),
         ("user: {form: {days: 3}}", acts(type="form", values={"days": 3})),
@@ -205,6 +231,13 @@ HOSTILE = [
     (STEP + f"user: {'a' * 8001}", "3: what the user says is over 8,000 characters; shorten it"),
     (STEP + "user: {press: yes}", "3: 'press: yes' is nothing to press; write {confirm: true}"),
     (STEP + "user: {confirm: perhaps}", "3: 'confirm: perhaps' is nothing to press"),
+    (STEP + "{user: a, model: hello}", "3: 'hello' is no list; write [{says"),
+    (STEP + "{user: a, model: [{}]}", "3: it answers nothing; write {says"),
+    (STEP + "{user: a, model: [{say: x}]}", "3: there is no key say here; did you mean says?"),
+    (STEP + "{user: a, model: [{call: find}]}", "3: 'find' is no call; write {get_weather"),
+    (STEP + "{user: a, model: [{call: {find: bob}}]}", "3: what find is called with is 'bob'"),
+    (STEP + "{user: a, model: [{call: []}]}", "3: nothing is called; write"),
+    (STEP + "{user: a, model: [{says: x, sees: /a(/}]}", "3: /a(/ is no RE2 expression"),
     (STEP + "bot: []", "3: what the bot says is []"),
     (STEP + "bot: ''", "3: what the bot says is ''"),
     (STEP + "bot: 58", "3: what the bot says is 58"),

@@ -28,7 +28,7 @@ from router.story_runner.environment import (
     without_model,
 )
 from router.story_runner.quiescence import Glance, HistoryAccount, at_work
-from router.story_runner.runner import folder_of
+from router.story_runner.runner import folders_of
 from router.tool.context import Dependencies, ToolContext
 from router.tool.registry import Registry
 from tests.unit.tool import samples
@@ -179,7 +179,14 @@ def test_failures_are_news_unless_a_story_wants_them(capsys: pytest.CaptureFixtu
     assert "wanted" not in said
 
 
-def test_stories_stand_beside_the_flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stories_stand_beside_the_flows_and_the_skills(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert folder_of(Settings.load(flows=tmp_path / "mine")) == Path("mine/tests")
-    assert folder_of(Settings.load()).parts[-2:] == ("flows", "tests")
+    assert folders_of(Settings.load(flows=tmp_path / "mine")) == [Path("mine/tests")]
+    (theirs := tmp_path / "skilled" / "tests").mkdir(parents=True)
+    ours = {"flows": tmp_path / "mine", "skills": tmp_path / "skilled"}
+    assert folders_of(Settings.load(**ours)) == [Path("mine/tests")]
+    (theirs / "a.yaml").touch()
+    assert folders_of(Settings.load(**ours)) == [Path("mine/tests"), Path("skilled/tests")]
+    assert folders_of(Settings.load())[0].parts[-2:] == ("flows", "tests")

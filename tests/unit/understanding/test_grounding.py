@@ -5,7 +5,7 @@ import pytest
 from router.domain.locale import Localised
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot
-from router.understanding.grounding import says
+from router.understanding.grounding import says, with_brackets
 from tests.unit.entities.tables import spread
 from tests.unit.understanding.dialogue import NOW
 
@@ -90,3 +90,22 @@ def test_a_yes_or_no_to_something_else_says_nothing_of_it(text: str) -> None:
 def test_a_list_is_said_where_each_of_it_is() -> None:
     assert stated("use 12 and 30", "tags", TAGS, [12, 30])
     assert not stated("use 12 and 30", "tags", TAGS, [12, 31])
+
+
+BRACKETS = {
+    "lost": ("1280 + 365.5 * 3 / 4", "请精确计算 (1280 + 365.5) * 3 / 4", "(1280 + 365.5) * 3 / 4"),
+    "lost at the end": ("4 * 2+3", "4*(2+3)=?", "4*(2+3)"),
+    "of the full width": ("(1+2)*3", "（1+2）*3 等于几", "（1+2）*3"),
+    "around all of it": ("2+3", "add up (2+3), please", "(2+3)"),
+    "that open nothing": ("2+3", "the list: a) 2+3", "2+3"),
+    "that close nothing": ("2+3", "it is 2+3)", "2+3"),
+    "crossed": ("2+3", "([2+3)]", "2+3"),
+    "of other words": ("2 + 3", "two and three", "2 + 3"),
+    "alone": ("()", "( ) and ()", "()"),
+    "of nothing": ("", "(2+3)", ""),
+}
+
+
+@pytest.mark.parametrize(("given", "text", "said"), BRACKETS.values(), ids=BRACKETS)
+def test_a_sum_keeps_the_brackets_that_it_was_said_with(given: str, text: str, said: str) -> None:
+    assert with_brackets(given, text) == said

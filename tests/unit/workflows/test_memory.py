@@ -18,7 +18,7 @@ REPLY = Route(kind="reply", by="llm")
 def talked(*said: str, route: Route = REPLY) -> ConversationState:
     state = ConversationState()
     for text in said:
-        state = memory.remembering(state, text, f"answer to {text}", route)
+        state = memory.remembering(state, text, f"answer to {text}", [route])
     return state
 
 

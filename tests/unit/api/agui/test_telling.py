@@ -124,6 +124,16 @@ def test_steps_are_closed_before_the_run_is_and_never_opened_twice() -> None:
     ]
 
 
+def test_the_steps_of_a_plan_are_steps_of_the_run() -> None:
+    of_all = {"skill": "trip-planner", "number": 1, "steps": 2, "title": "Find a train"}
+    both: Any = [{**of_all, "status": status} for status in ("started", "finished")]
+    said, _ = told(*(heard("plan", **data) for data in both), then=turn("done"))
+    assert [(e.type.value, e.step_name) for e in said.events if "STEP" in e.type.value] == [
+        ("STEP_STARTED", "trip-planner 1/2: Find a train"),
+        ("STEP_FINISHED", "trip-planner 1/2: Find a train"),
+    ]
+
+
 def test_what_a_flow_does_by_itself_is_in_nobodys_turn() -> None:
     said, _ = told(heard("tool_started", "", id="x", name="book"), then=turn("hi"))
     assert said.custom("flow_tool_started") == [{"id": "x", "name": "book"}]

@@ -229,7 +229,7 @@ CODE = {
     "A tool takes what JSON can't carry": code(
         'word: str = "a"', "word: object.__class__", "a type that JSON can't carry", "use models"
     ),
-    "A tool raises": code("return word", "return [][0]", "newcomer failed", "log", words=CALL),
+    "A tool raises": code("return word", "return [][0]", "newcomer is broken", "log", words=CALL),
     "A tool gives another type than it says": code(
         "return word",
         "return 3",

@@ -61,6 +61,19 @@ async def test_what_is_left_out_leaves_its_place(desk: Desk) -> None:
     assert (await desk.asked(tool, tags=["a", "b"])).target == "/things?tag=a&tag=b"
 
 
+async def test_a_default_stands_for_what_is_not_given(desk: Desk) -> None:
+    unit = {"type": "string", "enum": ["c", "f"], "default": "c"}
+    of_no_use = {"type": "integer", "default": "many"}
+    tool = desk.tool(
+        takes=takes(unit=unit, days={"type": "integer", "default": 3}, more_=of_no_use),
+        query_params={"unit": "{unit}", "days": "{days}", "more": "{more}"},
+    )
+    assert tool.defaults == {"unit": "c", "days": 3}
+    assert tool.implementation.problems({}) == []
+    assert (await desk.asked(tool)).target == "/?unit=c&days=3"
+    assert (await desk.asked(tool, unit=None, days=5)).target == "/?unit=c&days=5"
+
+
 async def test_who_calls_is_told_by_the_context_alone(desk: Desk) -> None:
     tool = desk.tool(
         "/{context.user_id}",

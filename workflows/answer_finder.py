@@ -1,0 +1,312 @@
+"""Finding out what a message asks for: tools and sub-agents, and what they found, in words.
+
+A model that has called tools sees what they found, and may call others for it, a few rounds at
+most; each call is an activity. Nothing is written in any round: what writes is a form.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ChildWorkflowError
+
+from router.contracts import activities
+from router.contracts.activities import RoutingDecision, ToolFinding, ToolRound
+from router.contracts.conversation import ConversationState, OpenSkill, WaitingCall
+from router.contracts.skill_run import SkillStart
+from router.domain import commands
+from router.domain.commands import CallTool
+from router.domain.messages import ConfirmReply, RecalledCall, ToolCallView, Usage
+from router.flow.prompts.values import readable
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import OUTWARD, SkillTask
+from workflows import memory, notices, turns
+from workflows.activity import ends_turn, fresh_id, perform
+from workflows.skill import SkillRuns
+from workflows.tool_calls import (
+    Caller,
+    Limits,
+    call_tool,
+    completed,
+    cost,
+    shown,
+    told,
+    waiting,
+)
+from workflows.turns import TurnContext
+
+
+@dataclass
+class FoundAnswer:
+    """What to say of it, the calls that were made for it, what it cost, and what is still out.
+
+    `cards` are questions that are more than words; `made` are those calls with what they found, to
+    be remembered. `forms` are those tools that
+    asked something back: their forms ask for it, and call anew; `then` is what the model wants done
+    besides. `skill` is a sub-agent that can be gone on with; it may have `left_for` a form, or
+    `handed_back` the message, which wasn't for it.
+    """
+
+    said: list[str] = field(default_factory=list)
+    cards: list[ConfirmReply] = field(default_factory=list)
+    calls: list[ToolCallView] = field(default_factory=list)
+    made: list[RecalledCall] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    waiting: list[WaitingCall] = field(default_factory=list)
+    forms: list[commands.StartFlow] = field(default_factory=list)
+    then: list[commands.Command] = field(default_factory=list)
+    skill: OpenSkill | None = None
+    left_for: commands.StartFlow | None = None
+    handed_back: bool = False
+
+    def beside(self, other: "FoundAnswer") -> None:
+        """Take in what another one has."""
+        self.said += other.said
+        self.cards += other.cards
+        self.calls += other.calls
+        self.made += other.made
+        self.usage += other.usage
+        self.waiting += other.waiting
+        self.forms += other.forms
+        self.then += other.then
+        self.skill = other.skill or self.skill
+        self.left_for = other.left_for or self.left_for
+        self.handed_back = self.handed_back or other.handed_back
+
+    def take(self, made: ToolRound, limits: Limits) -> None:
+        """Take in what a round of calls came to, of tools that may be called so."""
+        for call, finding in zip(made.calls, made.findings, strict=True):
+            given = completed(limits, call.tool, call.arguments)
+            view = shown(call.id, call.tool, given, finding)
+            self.calls.append(view)
+            if finding.asks_back:
+                self.forms.append(commands.StartFlow(flow=call.tool, slots=call.arguments))
+            else:
+                self.made.append(memory.recalled(view, told(finding)))
+        self.usage += cost(made.findings)
+
+
+@dataclass(frozen=True)
+class AnswerFinder:
+    """Finds out, for one message of a conversation, which is in this `state` before it."""
+
+    message: TurnContext
+    state: ConversationState
+    skills: SkillRuns
+
+    async def find(self, decided: RoutingDecision) -> FoundAnswer:
+        """What the decided tools and skills come to, all at once; said in their order."""
+        calls = [c for c in decided.commands if isinstance(c, CallTool)]
+        runs = [c for c in decided.commands if isinstance(c, commands.RunSkill)]
+        worked_on = (self._worked_on(run, decided) for run in runs)
+        whole = FoundAnswer()
+        for one in await asyncio.gather(self._called(calls, decided), *worked_on):
+            whole.beside(one)
+        return whole
+
+    async def say(
+        self, text: str, found: Sequence[ToolFinding], spent: Usage, *, plainly: bool = False
+    ) -> FoundAnswer:
+        """What was found for these words, in words; the tools' own where no model is there."""
+        phrase = activities.Phrase(
+            text=text,
+            findings=list(found),
+            locale=self.message.locale,
+            account=self.message.account(spent),
+            history=self.state.history,
+        )
+        stub = activities.PHRASE_PLAINLY if plainly else activities.PHRASE
+        said = await perform(stub, phrase, summary=", ".join(finding.tool for finding in found))
+        return FoundAnswer(said=[said.text], usage=said.usage)
+
+    async def _called(self, calls: list[CallTool], decided: RoutingDecision) -> FoundAnswer:
+        at_front_end = {name for name, limits in decided.tools.items() if limits.client}
+        ours = [c for c in calls if c.tool not in at_front_end]
+        # A model's own ids are unique within one answer alone; these are waited for beyond it.
+        theirs = [self._at_front_end(c, decided) for c in calls if c.tool in at_front_end]
+        whole, m = await self._in_rounds(ours, decided), self.message
+        whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
+        if theirs:
+            whole.said.append(notices.AT_FRONT_END.within(m.locale))
+            whole.waiting = [
+                WaitingCall(
+                    id=c.id, tool=c.tool, arguments=c.arguments, message_id=m.id, text=m.text
+                )
+                for c in theirs
+            ]
+        return whole
+
+    def _at_front_end(self, call: CallTool, decided: RoutingDecision) -> CallTool:
+        given = completed(decided.tools, call.tool, call.arguments)
+        return call.model_copy(update={"id": fresh_id(), "arguments": given})
+
+    async def _in_rounds(self, calls: list[CallTool], decided: RoutingDecision) -> FoundAnswer:
+        """What the calls come to, and what the model wants found for it then, in words."""
+        rounds: list[ToolRound] = []
+        whole = FoundAnswer()
+        while calls:
+            spent = decided.usage + whole.usage
+            made = ToolRound(calls=calls, findings=await self._all(calls, decided, rounds, spent))
+            rounds.append(made)
+            whole.take(made, decided.tools)
+            if not _goes_on(rounds, decided):
+                break
+            asked = self._asked(decided, rounds, decided.usage + whole.usage)
+            after = await perform(activities.DECIDE, asked, summary=f"round {len(rounds) + 1}")
+            whole.usage += after.usage
+            tools, plainly = decided.tools | after.tools, decided.plainly or after.plainly
+            decided = decided.changed(tools=tools, plainly=plainly)
+            calls = _new_calls(after, rounds)
+            done = [c for c in after.commands if not isinstance(c, READS)]
+            if not calls and done:
+                words = [c for c in done if isinstance(c, commands.ReplyText)]
+                whole.said += [command.text for command in words]
+                whole.then += [c for c in decided.not_begun(done) if c not in words]
+                return whole
+        found = activities.settled(rounds)
+        if found:
+            whole.beside(await self._told(found, decided, whole.usage))
+        return whole
+
+    def _asked(
+        self, decided: RoutingDecision, rounds: list[ToolRound], spent: Usage
+    ) -> activities.Decide:
+        """The question of the next round: about the rest, where rules took the others' part."""
+        whole = turns.question(self.message, self.state, spent)
+        about = whole if decided.rest is None else decided.rest.changed(account=whole.account)
+        return about.changed(rounds=rounds)
+
+    async def _all(
+        self,
+        calls: list[CallTool],
+        decided: RoutingDecision,
+        before: Sequence[ToolRound],
+        spent: Usage,
+    ) -> list[ToolFinding]:
+        """What each found, all at once; a turn that is stopped meanwhile is left their names.
+
+        Once a stranger's words were read, nothing is called that carries its arguments outwards.
+        """
+        m = self.message
+        caller = Caller(m.caller, m.conversation, m.id, decided.tools, spent, m.locale)
+        outward = {name for name, limits in decided.tools.items() if limits.outward}
+        guarded = any(call.tool in outward for made in before for call in made.calls)
+
+        async def called(call: CallTool) -> ToolFinding:
+            if guarded and call.tool in outward:
+                return ToolFinding(tool=call.tool, error=OUTWARD.format(tool=call.tool))
+            return await call_tool(caller, call.id, call.tool, call.arguments)
+
+        tasks = [asyncio.create_task(called(call)) for call in calls]
+        try:
+            return await asyncio.gather(*tasks)
+        except (asyncio.CancelledError, ActivityError):
+            self.skills.calls += [_left(c, task) for c, task in zip(calls, tasks, strict=True)]
+            raise
+
+    async def _told(
+        self, found: Sequence[ToolFinding], decided: RoutingDecision, cost_of_them: Usage
+    ) -> FoundAnswer:
+        """In the tools' own form, where all of them answer by themselves; else in words."""
+        if all(f.error is None and decided.tools[f.tool].return_direct for f in found):
+            return FoundAnswer(said=[readable(f.result, self.message.locale) for f in found])
+        spent = decided.usage + cost_of_them
+        return await self.say(self.message.text, found, spent, plainly=decided.plainly)
+
+    async def _worked_on(self, run: commands.RunSkill, decided: RoutingDecision) -> FoundAnswer:
+        text, open_skill = run.about or self.message.text or run.request, self.state.skill
+        ours = open_skill is not None and open_skill.name == run.skill
+        if open_skill is not None and ours and not _is_edited(open_skill, decided):
+            return await self.go_on(open_skill, None if run.agreed else text)
+        skill = decided.skills.get(run.skill)
+        if skill is None:
+            return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
+        account = self.message.account(decided.usage)
+        # What is wanted stands in the person's own words, with all that they pasted.
+        summary = "" if run.request == text else run.request
+        task = SkillTask(
+            skill=skill,
+            request=text,
+            summary=summary,
+            history=self.state.history,
+            now=account.now,
+        )
+        tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
+        exposed = any(
+            tools[name].outward for name in tools.keys() & memory.called_lately(self.state)
+        )
+        begun = OpenSkill(task=task, memory=AgentMemory(exposed=exposed), tools=tools)
+        return await self._run(begun, account)
+
+    async def go_on(
+        self, skill: OpenSkill, heard: str | None, spent: Usage | None = None
+    ) -> FoundAnswer:
+        """What a sub-agent comes to that has now heard this; None is consent to its plan."""
+        if not self.message.caller.may(skill.task.skill.roles):
+            return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
+        known, again = skill.at_work.memory, skill.answered
+        wiser = known.agreeing() if heard is None else known.hearing(heard, again=again)
+        return await self._run(skill.having_heard(wiser), self.message.account(spent or Usage()))
+
+    async def _run(self, skill: OpenSkill, account: activities.Account) -> FoundAnswer:
+        start = SkillStart(
+            task=skill.task,
+            account=account,
+            locale=self.message.locale,
+            tools=skill.tools,
+            memory=skill.memory,
+            inner=skill.inner,
+        )
+        try:
+            outcome = await self.skills.run(start, self.message.locale)
+        except ChildWorkflowError as failure:
+            if ends_turn(failure):
+                raise
+            workflow.logger.exception("skill %s failed", skill.name)
+            stuck = notices.stuck(skill.task.skill.title)
+            return FoundAnswer(said=[stuck.within(self.message.locale)])
+        return FoundAnswer(
+            said=[outcome.text] if outcome.text and not outcome.card else [],
+            cards=[outcome.card] if outcome.card else [],
+            calls=outcome.calls,
+            made=[memory.recalled(call, call.result_preview) for call in outcome.calls],
+            usage=outcome.usage,
+            skill=memory.open_skill(start, outcome),
+            left_for=outcome.flow,
+            handed_back=outcome.ending == "handed_back",
+        )
+
+
+def _is_edited(skill: OpenSkill, decided: RoutingDecision) -> bool:
+    """Whether one that has answered was edited since: then it begins anew."""
+    now = decided.skills.get(skill.name)
+    return skill.answered and now is not None and now != skill.task.skill
+
+
+READS = (CallTool, commands.RunSkill)
+"""What is only looked up."""
+
+
+def _goes_on(rounds: Sequence[ToolRound], decided: RoutingDecision) -> bool:
+    """Whether the model sees what was found: it may have come to something, and rounds are left."""
+    found = [finding for finding in rounds[-1].findings if not finding.asks_back]
+    direct = all(f.error is None and decided.tools[f.tool].return_direct for f in found)
+    of_use = any(finding.error is None or finding.mendable for finding in found)
+    return of_use and not direct and len(rounds) < decided.steps
+
+
+def _new_calls(after: RoutingDecision, rounds: Sequence[ToolRound]) -> list[CallTool]:
+    """What is to be called next: nothing that was called before, each under an id of its own."""
+    made = [(call.tool, call.arguments) for one in rounds for call in one.calls]
+    calls = (c for c in after.commands if isinstance(c, CallTool))
+    new = [call for call in calls if (call.tool, call.arguments) not in made]
+    return [c.model_copy(update={"id": f"{len(rounds) + 1}.{c.id}"}) for c in new]
+
+
+def _left(call: CallTool, task: "asyncio.Task[ToolFinding]") -> ToolCallView:
+    """The call as a stopped turn shows it: what it came to, where it had by then."""
+    about = (call.id, call.tool, call.arguments)
+    if task.done() and not task.cancelled() and task.exception() is None:
+        return shown(*about, task.result())
+    return ToolCallView.skipped(*about)
