@@ -5,6 +5,7 @@ the event log. A row's key makes a repeated write harmless.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
@@ -33,6 +34,7 @@ from router.domain.records import LogEntry
 from router.flow import paused
 from router.flow.paused import PausedRun, run_meant
 from router.flow.view import FlowView
+from router.routing.excerpt import excerpt
 from workflows import notices
 
 IDS = 200
@@ -132,13 +134,16 @@ def _with_short_words(line: messages.SpokenLine) -> messages.SpokenLine:
 
 
 def _cut(text: str, longest: int) -> str:
-    """Its beginning, and how long it was, where it is longer; what was cut once stays as it is."""
-    if len(text) <= longest or text.endswith(_LEFT_OUT):
-        return text[: longest + 40]
-    return f"{text[:longest]}… ({len(text)}{_LEFT_OUT}"
+    """Its beginning, and how long it was before anything was cut of it, where it is longer."""
+    head, length = text, len(text)
+    if cut := _LEFT_OUT.search(text):
+        head, length = text[: cut.start()], int(cut[1])
+    if len(head) <= longest:
+        return text
+    return f"{head[:longest]}… ({length} characters in all)"
 
 
-_LEFT_OUT = " characters in all)"
+_LEFT_OUT = re.compile(r"… \((\d{1,9}) characters in all\)$")
 
 
 def in_play(state: ConversationState) -> list[str]:
@@ -168,9 +173,11 @@ def waiting_for(state: ConversationState, calls: Sequence[WaitingCall]) -> Conve
 
 
 def with_result(state: ConversationState, action: messages.ToolResultAction) -> ConversationState:
-    """The state with what the front end found, where that call is out; cut where it is long."""
-    text = json.dumps(action.result, ensure_ascii=False)
-    result = action.result if len(text) <= RESULT_LENGTH else f"{text[:RESULT_LENGTH]}…"
+    """The state with what the front end found, where that call is out; an excerpt where it is long.
+
+    The excerpt says how much there is.
+    """
+    result = json.loads(excerpt(action.result, RESULT_LENGTH).text)
     found = {w.id: w for w in state.waiting}
     if (call := found.get(action.tool_call_id)) is not None:
         found[call.id] = call.changed(heard=True, result=result)

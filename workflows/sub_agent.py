@@ -34,6 +34,7 @@ from router.routing.skill_step import NOT_DONE, NOT_GIVEN, HandedPart, Thought, 
 from router.skill.loop import (
     MOST_REPEATS,
     STOPPED,
+    LoopProgress,
     Stop,
     handed,
     is_reflected_on,
@@ -179,7 +180,7 @@ class SkillAgent(ABC):
             if ends_turn(failure):
                 raise
             workflow.logger.warning("%s at step %s failed: %s", stub.name, number, failure.cause)
-            self.progress = self.progress.after(Usage(), fruitless=True)
+            self.progress = _after_failure(self.progress, failure)
             return None
         finally:
             took = (workflow.now() - began).total_seconds()
@@ -195,6 +196,12 @@ class SkillAgent(ABC):
             self.memory = self.memory.hearing(f"The employee says meanwhile: {one.text}")
             self.heard.append(one.message_id)
         return bool(said)
+
+
+def _after_failure(progress: LoopProgress, failure: ActivityError) -> LoopProgress:
+    if getattr(failure.cause, "type", None) == activities.NO_MODEL:
+        return progress.unanswered()
+    return progress.after(Usage(), fruitless=True)
 
 
 class SubAgent(SkillAgent):
@@ -257,7 +264,7 @@ class SubAgent(SkillAgent):
             workflow.logger.warning("step %s failed: %s", step, failure.cause)
             if getattr(failure.cause, "type", None) == activities.TOO_LONG:
                 self.memory = skill_context.refused(self.memory)
-            self.progress = self.progress.after(Usage(), fruitless=True)
+            self.progress = _after_failure(self.progress, failure)
             return None
         finally:
             took = (workflow.now() - began).total_seconds()

@@ -447,6 +447,8 @@ PHRASE_PLAINLY = ActivityStub("phrase_plainly", Phrase, Phrased, SOON, local=Tru
 THINK = _asking("think", Think, SkillThought)
 TOO_LONG = "ContextTooLong"
 """The type of a failure for which a shorter question may help."""
+NO_MODEL = "NoModelAnswered"
+"""The type of a failure that is none of the question's: no model answers at all."""
 
 CONDENSE = _asking("condense", Condense, Condensed)
 PLAN = _asking("plan", Draw, Planned)

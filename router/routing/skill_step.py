@@ -25,6 +25,7 @@ from router.llm.types import (
 )
 from router.routing import interpretation
 from router.routing.addresses import UNGIVEN, ungiven
+from router.routing.faithfulness import unmarked
 from router.routing.offer import FLOW, dispatch, function
 from router.routing.prompts import Prompt, material, shown
 from router.routing.skill_memory import AgentMemory, Measure
@@ -321,11 +322,12 @@ def _ending_of(answer: ChatAnswer) -> Thought | None:
     for call in answer.calls:
         argument = ENDINGS.get(call.name)
         said = call.arguments.get(argument) if argument else None
-        if isinstance(said, str) and shown(said):
+        text = unmarked(shown(said)) if isinstance(said, str) else ""
+        if text:
             if call.name in _ASKING:
-                return Thought(text=shown(said), asks=True, **_waiting_on(call, answer))
-            return _answering(shown(said), plainly=False)
-    said = shown(answer.text) or shown(answer.refusal or "")
+                return Thought(text=text, asks=True, **_waiting_on(call, answer))
+            return _answering(text, plainly=False)
+    said = unmarked(shown(answer.text)) or shown(answer.refusal or "")
     if not said or answer.calls:
         return None
     return _answering(said, plainly=answer.refusal is None)

@@ -16,7 +16,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import Usage
 from router.skill.skill import Skill
 
-Stop = Literal["turns", "tokens", "seconds", "errors", "repetition", "budget"]
+Stop = Literal["turns", "tokens", "seconds", "errors", "away", "repetition", "budget"]
 
 MOST_ERRORS = 3
 """Steps in a row that came to nothing."""
@@ -36,10 +36,11 @@ ANSWER_TOKENS = 500
 class LoopProgress(BaseModel):
     """What a run has done since it last heard from the employee.
 
-    `errors` counts the last steps in a row that came to nothing; `recent` tells the last steps
-    apart by what they did and what came of it. `draft` is an answer that was `sent_back` to the
-    model, so many times by now: it is said where none comes that is better. It was `reworked` so
-    often for what it missed. The slowest question took `pace` seconds.
+    `errors` counts the last steps in a row that came to nothing, the last of them because no model
+    answered where it is `away`; `recent` tells the last steps apart by what they did and what came
+    of it. `draft` is an answer that was `sent_back` to the model, so many times by now: it is said
+    where none comes that is better. It was `reworked` so often for what it missed. The slowest
+    question took `pace` seconds.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -47,6 +48,7 @@ class LoopProgress(BaseModel):
     steps: int = 0
     usage: Usage = Usage()
     errors: int = 0
+    away: bool = False
     recent: tuple[str, ...] = ()
     draft: str = ""
     sent_back: int = 0
@@ -61,7 +63,12 @@ class LoopProgress(BaseModel):
         """The progress once it is known whether any call of the step came to something."""
         if fruitless is None:
             return self
-        return self.model_copy(update={"errors": self.errors + 1 if fruitless else 0})
+        errors = self.errors + 1 if fruitless else 0
+        return self.model_copy(update={"errors": errors, "away": False})
+
+    def unanswered(self) -> "LoopProgress":
+        """The progress after one more step, for which no model had an answer."""
+        return self.after(Usage(), fruitless=True).model_copy(update={"away": True})
 
     def beside(self, steps: int, usage: Usage) -> "LoopProgress":
         """The progress with what a step of its plan took, whatever that came to."""
@@ -116,7 +123,7 @@ def is_reflected_on(skill: Skill, progress: LoopProgress, seconds_left: float) -
 def why_stop(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop | None:
     """Why no further step is taken; None where one is."""
     if progress.errors >= MOST_ERRORS:
-        return "errors"
+        return "away" if progress.away else "errors"
     if progress.repeats >= MOST_REPEATS:
         return "repetition"
     if progress.steps >= skill.max_turns:
@@ -149,6 +156,11 @@ _TOLD: tuple[tuple[Stop, str, str], ...] = (
         "errors",
         "连续几步都没有进展，先停下了。",
         "Several steps in a row led nowhere, so I stopped.",
+    ),
+    (
+        "away",
+        "语言模型现在没有应答，还没有得出结论。",
+        "The language model isn't answering right now, so I have no answer yet.",
     ),
     (
         "budget",

@@ -231,6 +231,7 @@ def variables(server: LocalModel, rates: str) -> dict[str, str]:
         "ROUTER_LLM_MODEL": server.name,
         "ROUTER_LLM_TURN_SECONDS": str(PATIENCE),
         "ROUTER_TOOL_WEATHER_URL": "http://127.0.0.1:9",
+        "ROUTER_HTTP_ALLOW": '["http://127.0.0.1:9"]',
         "ROUTER_RATES_URL": rates,
     }
 

@@ -73,7 +73,7 @@ async def test_after_two_that_went_back_text_is_the_answer(strict: Talk) -> None
 
 async def test_no_text_is_lost_where_the_model_fails_after_it(strict: Talk) -> None:
     turn = await strict.scripted(REQUEST, CHOOSE, says("G1 正好。"), *[fails(400)] * 6)
-    assert texts(turn) == ["G1 正好。\n\n连续几步都没有进展，先停下了。"]
+    assert texts(turn) == ["G1 正好。\n\n语言模型现在没有应答，还没有得出结论。"]
 
 
 @pytest.mark.parametrize("bound", ["turns", "budget"])
@@ -151,7 +151,7 @@ async def test_an_answer_that_missed_something_is_given_where_no_better_one_come
     careful: Talk,
 ) -> None:
     turn = await careful.scripted(REQUEST, CHOOSE, says("G1。"), GO_ON, *[fails(400)] * 6)
-    assert texts(turn) == ["G1。\n\n连续几步都没有进展，先停下了。"]
+    assert texts(turn) == ["G1。\n\n语言模型现在没有应答，还没有得出结论。"]
 
 
 async def test_a_question_to_the_employee_is_not_reflected_on(careful: Talk) -> None:

@@ -111,7 +111,7 @@ async def test_where_the_budget_of_a_turn_ends_a_skill_says_what_it_has(
 async def test_a_skill_whose_model_fails_says_so_and_the_conversation_goes_on(talk: Talk) -> None:
     turn = await talk.scripted(REQUEST, CHOOSE, *[fails(400)] * 6, says("你好！"))
     assert turn.status == "done"
-    assert texts(turn) == ["连续几步都没有进展，先停下了。"]
+    assert texts(turn) == ["语言模型现在没有应答，还没有得出结论。"]
     assert texts(await talk.say("你好")) == ["你好！"]
 
 

@@ -45,6 +45,23 @@ what does it say
 remove the last paragraph
 how about Tuesday
 simpler
+多写一点
+再来一个
+分成三段
+字数控制在两百以内
+给个更好的标题
+把结尾改一下
+不要用感叹号
+能不能更幽默
+翻成英文
+英文版
+another version
+change the title
+a better title please
+as bullet points
+expand point two
+no exclamation marks
+less salesy please
 """.strip().splitlines()
 BY_ITSELF = """
 我要请年假，下周一到周三

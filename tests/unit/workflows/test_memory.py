@@ -1,3 +1,4 @@
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -56,10 +57,20 @@ def test_a_result_from_the_front_end_is_kept_with_its_call() -> None:
     assert memory.with_result(state, result("c", 1)) == state
 
 
-def test_a_long_result_from_the_front_end_is_cut() -> None:
+def test_of_a_long_result_from_the_front_end_the_beginning_is_kept_and_how_much_there_is() -> None:
     state = memory.waiting_for(ConversationState(), [out("a")])
-    state = memory.with_result(state, result("a", "x" * 50_000))
-    assert len(str(state.waiting[0].result)) == memory.RESULT_LENGTH + 1
+    rows: JsonValue = [{"row": n} for n in range(5_000)]
+    (call,) = memory.with_result(state, result("a", rows)).waiting
+    assert isinstance(call.result, list)
+    assert call.result[0] == {"row": 0}
+    assert str(call.result[-1]).endswith(f"{5_001 - len(call.result)} more of 5000")
+    assert len(json.dumps(call.result)) <= memory.RESULT_LENGTH
+
+
+def test_what_is_cut_again_tells_the_length_that_it_had_at_first() -> None:
+    once = memory._cut("x" * 50_000, 800)
+    assert memory._cut(once, 200) == f"{'x' * 200}… (50000 characters in all)"
+    assert memory._cut(once, 800) == once
 
 
 def test_so_many_calls_are_waited_for_and_no_more() -> None:
