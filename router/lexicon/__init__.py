@@ -157,6 +157,7 @@ class Lexicon:
     any_more: Words = NO_WORDS
     determiner: Words = NO_WORDS
     no_more: Words = NO_WORDS  # what is no longer done comes after it
+    not_known: Words = NO_WORDS  # an answer that has none to give yet
     do: Words = NO_WORDS  # to go about a request, of any kind
     around_cancel: Words = NO_WORDS
     resume: Words = NO_WORDS  # what is gone on with comes after it
@@ -184,6 +185,7 @@ class Lexicon:
     opens_correction: Words = NO_WORDS
     leads_to: Words = NO_WORDS  # what a new value comes after
     around_value: Words = NO_WORDS  # what stands around a value that is said anew
+    beside_value: Words = NO_WORDS  # what leads to a value, or follows it, and is part of none
     first_day: Words = NO_WORDS
     last_day: Words = NO_WORDS
     around_end: Words = NO_WORDS

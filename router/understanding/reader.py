@@ -254,7 +254,8 @@ class _Wish:
         slot = self.heard.slot
         if slot is not None and slot.kind.is_text:
             return False
-        return self.with_next(other).aim == self.aim  # and no question about it
+        # Of a request, no question about it.
+        return self.heard.asking is not None or self.with_next(other).aim == self.aim
 
 
 def _wishes(heard: _Heard) -> list[_Wish]:

@@ -22,9 +22,11 @@ from router.understanding.corrections import values as corrections
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.item_corrections import added
 from router.understanding.items.items import find_items
-from router.understanding.slots.free_text import documents_of, left_over
+from router.understanding.slots.answer_parts import beside, text_answer
+from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Values, fill_days, half_value, parts_of, range_slots
-from router.understanding.slots.prefill import find_texts, from_things, reason_slot, without_doubt
+from router.understanding.slots.prefill import reason_slot, without_doubt
+from router.understanding.triggers.classifier import Blocker
 
 _MOST_OF_A_YEAR = timedelta(days=300)
 
@@ -120,6 +122,9 @@ _QUESTION = compiled(
 )
 
 
+_HOW_OR_WHAT = Blocker("how-or-what")
+
+
 def answer(view: FlowView, utterance: Utterance) -> Values | None:
     """What the message says about the slot being asked, and whatever else it surely says.
 
@@ -129,6 +134,8 @@ def answer(view: FlowView, utterance: Utterance) -> Values | None:
     path = view.awaiting[0] if view.awaiting else None
     slot = slot_at(view.fillable, path) if path else None
     if path is None or slot is None or not utterance.text:
+        return None
+    if not slot.kind.is_text and _HOW_OR_WHAT.stops(utterance.text):
         return None
     if slot.is_itemised:
         return _another(view, path, slot, utterance)
@@ -288,7 +295,7 @@ def _top_level(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> V
         if value is None:
             return _only_days(view, utterance)
         values = {name: value}
-    return {**_besides(view, name, utterance), **values}
+    return {**beside(view, name, utterance), **values}
 
 
 def _free_text(view: FlowView, name: str, utterance: Utterance) -> Values | None:
@@ -299,16 +306,13 @@ def _free_text(view: FlowView, name: str, utterance: Utterance) -> Values | None
     empty = yes_or_no(utterance.text) is not None and not _NONE.search(utterance.text)
     if empty or says_nothing(utterance.text):
         return None
-    slot = view.fillable[name]
-    named = find_texts({name: slot}, utterance.normalised).values
-    if named and not _QUESTION.search(utterance.text):
-        return {**_besides(view, name, utterance), **named}
-    more = added(view, utterance)
-    if more or name != reason_slot(view.fillable):
-        return more or _only(name, _read_field(slot, utterance))
-    return corrections.restated(view, utterance, ranges_only=True) or _only(
-        name, _read_field(slot, utterance)
-    )
+    if more := added(view, utterance):
+        return more
+    if name == reason_slot(view.fillable) and (
+        again := corrections.restated(view, utterance, ranges_only=True)
+    ):
+        return again
+    return text_answer(view, name, utterance)
 
 
 def _takes_half_a_day(view: FlowView) -> bool:
@@ -327,27 +331,3 @@ def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
         return value
     named = find_choices(slot.choices, utterance.text)
     return named[-1].value if named else None
-
-
-def _besides(view: FlowView, asked: str, utterance: Utterance) -> Values:
-    """What else the answer surely says, of slots that are still empty."""
-    ranged = view.fillable[asked].part_of_range is not None
-    others = {
-        name: slot
-        for name, slot in view.fillable.items()
-        if name != asked and view.slots.get(name) is None and not (ranged and slot.part_of_range)
-    }
-    filling = find_texts(others, utterance.normalised)
-    filling.add(from_things(others, utterance))
-    reason = reason_slot(others)
-    if reason is not None:
-        # What says something about any slot; what is left is free text.
-        spans = [f.span for f in utterance.things]
-        spans += find_texts(view.fillable, utterance.normalised).used
-        for slot in view.fillable.values():
-            if slot.kind.made_of == "choices":
-                spans += [f.span for f in find_choices(slot.choices, utterance.text)]
-        rest = left_over(utterance.normalised, spans)
-        if rest is not None and len(rest) < len(utterance.normalised.typed.strip()):
-            filling.values[reason] = rest
-    return filling.values

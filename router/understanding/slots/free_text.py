@@ -73,6 +73,11 @@ def left_over(
     return _trimmed(text, start, end) if together else None
 
 
+def is_purpose(text: str) -> bool:
+    """True where a normalised clause begins like one that says what for: `去接孩子`, `to meet`."""
+    return _PURPOSE.search(text) is not None
+
+
 def without_cause(text: str) -> str:
     """A normalised text less the cause that it states: what is said there asks for nothing."""
     cause = _cause(text)
@@ -145,7 +150,8 @@ def _purpose(text: Normalised, clauses: list[Found[str]], taken: Spans) -> str |
     for clause in clauses:
         ends = [end for start, end in taken if clause.start <= start and end < clause.end]
         rest = _clause(text.text, max(ends, default=clause.end), clause.end)
-        if _PURPOSE.search(rest.value) is not None and _says_something(text, rest):
+        free = not rest.touches(taken)
+        if free and is_purpose(rest.value) and _says_something(text, rest):
             return _trimmed(text, *rest.span)
     return None
 

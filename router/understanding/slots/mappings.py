@@ -31,9 +31,14 @@ _MYSELF = compiled(r"我(?:自己|也)|\bi(?:'m| am| have| was| feel| caught| go
 _CLAUSE = 40
 
 
+def happens(text: str) -> bool:
+    """True where a normalised text names what happens to a person: illness, a birth."""
+    return _HAPPENS.search(text) is not None
+
+
 def is_anothers(text: str, start: int, end: int) -> bool:
     """True where what stands there happens to somebody else, not to the speaker: `妈妈住院了`."""
-    if _HAPPENS.search(text[start:end]) is None:
+    if not happens(text[start:end]):
         return False
     before, after = text[:start][-_CLAUSE:], text[end:][:_CLAUSE]
     if _MYSELF.search(before):

@@ -39,8 +39,10 @@ def find_texts(slots: Slots, said: Normalised) -> Filling:
 
 
 _pattern = lru_cache(maxsize=512)(compiled)
-_CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
-_WHOLE = frozenset({"question", "query"})
+CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
+"""Names of slots that take a reason: the words that nothing else was read from."""
+WHOLE = frozenset({"question", "query", "text", "message", "content", "body"})
+"""Names of slots that take everything that was said, whatever is in it."""
 
 
 def prefill(slots: Slots, utterance: Utterance, matches: Iterable[Match] = ()) -> Values:
@@ -79,7 +81,7 @@ def prefill_offered(slots: Slots, said: Utterance, matches: Iterable[Match] = ()
         return {}
     reason = reason_slot(slots)
     others = {name: slot for name, slot in slots.items() if name != reason}
-    whole = {name: words for name, s in slots.items() if name in _WHOLE and s.kind.is_text}
+    whole = {name: words for name, s in slots.items() if name in WHOLE and s.kind.is_text}
     return {**prefill(others, said, matches), **whole}
 
 
@@ -128,7 +130,7 @@ def _put_reason(slots: Slots, utterance: Utterance, taken: list[Match], filling:
 def reason_slot(slots: Slots) -> str | None:
     """The free-text slot that takes what is left over: the only one, or the one for reasons."""
     texts = [n for n, slot in slots.items() if slot.kind.is_text and (slot.ask or slot.required)]
-    named = [name for name in texts if name in _CAUSES]
+    named = [name for name in texts if name in CAUSES]
     if named:
         return named[0]
     return texts[0] if len(texts) == 1 and texts[0].endswith("reason") else None

@@ -132,7 +132,11 @@ ASKED = {
             ("any more", None, "天气"),
             ("destination", {"destination": "上海"}, "上海  去上海"),
             ("destination", {"destination": "上海", **WEEK}, "我去上海，下周一到周三"),
-            ("destination", {"destination": "to Berlin, by plane"}, "to Berlin, by plane"),
+            (
+                "destination",
+                {"destination": "Berlin", "transport": "plane"},
+                "to Berlin, by plane",
+            ),
             (
                 "destination",
                 {"destination": "Berlin", "transport": "plane"},
