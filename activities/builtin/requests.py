@@ -74,6 +74,10 @@ class Requests(BaseModel):
     """How they stand, in the language of the conversation."""
 
 
+_BY_NOW = "(?:现在|到底|已经|被|领导|老板|经理|还)*"
+_DECIDED = "(?:审?批|通过|批准|同意)(?:完|好|过|下来|通过)?"
+
+
 @tool(
     permission="read",
     title={"zh": "我的申请", "en": "My requests"},
@@ -120,6 +124,33 @@ class Requests(BaseModel):
             "(?:list |what are )?(?:all )?(?:of )?my (?:own |open |pending |current )*"
             "(?:requests|applications)"
         ),
+        # Of whatever there is: 进度怎么样了、到谁那了、批了吗、卡在哪了、有消息吗
+        whole(f"{OWN}(?:审批|现在|目前)*(?:进度|进展)(?:怎么样|如何|咋样|到哪)?"),
+        whole(
+            f"{OWN}(?:现在|审批|流程|批|走|审)*[到在卡停](?:在|到|了)*(?:谁|哪)(?:那?[里儿]|那|手[里上]|一?步)?"
+        ),
+        whole(f"{OWN}{_BY_NOW}(?:有没有|是不是){_BY_NOW}(?:{_DECIDED})了?"),
+        whole(f"{OWN}{_BY_NOW}(?:{_DECIDED})了?(?:吗|么|没有?|不)"),
+        whole(f"{OWN}还没有?(?:{_DECIDED})"),
+        whole(
+            f"{OWN}(?:大概|还要|得|要)*(?:什么时候|几时|何时|多久)(?:才|能|会)*(?:{_DECIDED}|有结果)"
+        ),
+        whole(
+            "(?:审批|申请)?(?:有没有?|有)(?:新的?)?(?:消息|结果|进展|回复|回音)(?:了|没|没有)*|(?:审批)?结果(?:怎么样|出来)"
+        ),
+        whole("any (?:news|updates?|progress|word)(?: yet| on (?:it|that|this|my request))*"),
+        whole(
+            "(?:has|is|was) (?:it|that|this)(?: been| already| still)* "
+            "(?:approved|rejected|decided|through|pending|granted|signed off)(?: yet| already)?"
+        ),
+        whole(
+            "(?:who|where)(?:'s| has| is) (?:it|that|this)(?: now| at| with| stuck| waiting| for)*"
+        ),
+        whole(
+            "(?:what(?:'s| is) )?(?:the |its )?(?:approval )?(?:status|progress)"
+            "(?: of (?:it|that))?"
+        ),
+        whole("when (?:will|is) (?:it|that|this)(?: going to)?(?: be)? (?:approved|decided|done)"),
     ],
 )
 async def get_my_requests(

@@ -143,6 +143,11 @@ _ONE_MORE = compiled(
 )
 
 
+def opens_item(text: str) -> bool:
+    """True where a normalised clause begins as people begin who add something: `还有`, `and`."""
+    return _OPENS.search(text) is not None
+
+
 def added(view: FlowView, utterance: Utterance) -> Values | None:
     """The items that the message adds to a list that is known, by path; None where it adds none.
 

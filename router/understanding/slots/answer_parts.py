@@ -21,8 +21,8 @@ from router.lexicon import EN, ZH
 from router.understanding.dialogue_acts import asks, says_nothing
 from router.understanding.slots.free_text import clauses_of, is_purpose, left_over
 from router.understanding.slots.mappings import Filling, Values, happens
-from router.understanding.triggers.classifier import Blocker
 from router.understanding.slots.prefill import CAUSES, WHOLE, find_texts, from_things, reason_slot
+from router.understanding.triggers.classifier import Blocker
 
 _EDGE = rf"(?:{ZH.beside_value}|\b(?:{EN.beside_value})\b|[ ,.!~:;、。-])"
 _LEADING, _TRAILING = compiled(f"^{_EDGE}+"), compiled(f"{_EDGE}+$")

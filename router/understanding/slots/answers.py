@@ -20,10 +20,10 @@ from router.flow.view import FlowView
 from router.lexicon import EN, ZH
 from router.understanding.corrections import values as corrections
 from router.understanding.dialogue_acts import says_nothing
-from router.understanding.items.item_corrections import added
+from router.understanding.items.item_corrections import added, opens_item
 from router.understanding.items.items import find_items
 from router.understanding.slots.answer_parts import beside, text_answer
-from router.understanding.slots.free_text import documents_of
+from router.understanding.slots.free_text import clauses_of, documents_of
 from router.understanding.slots.mappings import Values, fill_days, half_value, parts_of, range_slots
 from router.understanding.slots.prefill import reason_slot, without_doubt
 from router.understanding.triggers.classifier import Blocker
@@ -133,9 +133,7 @@ def answer(view: FlowView, utterance: Utterance) -> Values | None:
     """
     path = view.awaiting[0] if view.awaiting else None
     slot = slot_at(view.fillable, path) if path else None
-    if path is None or slot is None or not utterance.text:
-        return None
-    if not slot.kind.is_text and _HOW_OR_WHAT.stops(utterance.text):
+    if path is None or slot is None or not utterance.text or _only_asks(slot, utterance.text):
         return None
     if slot.is_itemised:
         return _another(view, path, slot, utterance)
@@ -149,6 +147,11 @@ def answer(view: FlowView, utterance: Utterance) -> Values | None:
     if "." in path:
         return _field(view, path, slot, utterance)
     return _top_level(view, path, slot, utterance)
+
+
+def _only_asks(slot: Slot, text: str) -> bool:
+    """True of `婚假怎么休`: it names a choice, and chooses none."""
+    return not slot.kind.is_text and _HOW_OR_WHAT.stops(text)
 
 
 def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
@@ -215,11 +218,21 @@ def _field(view: FlowView, path: str, slot: Slot, utterance: Utterance) -> Value
         return _only(path, picked if unnamed else _read_field(slot, utterance))
     if corrections.corrected_items(view, utterance) is not None:
         return None
-    if (numbers := documents_of(slot)) is not None:
-        return _only(path, numbers.answered(utterance))
-    if slot.kind.is_text:
-        return _only(path, _read_field(slot, utterance))
+    numbers = documents_of(slot)
+    if numbers is not None or slot.kind.is_text:
+        own, others = _and_more(view, utterance)
+        said = numbers.answered(own) if numbers is not None else _read_field(slot, own)
+        return {**others, **(_only(path, said) or {})} or None
     return _with_siblings(view, path, slot, Slot(type="list", of=parent), utterance)
+
+
+def _and_more(view: FlowView, utterance: Utterance) -> tuple[Utterance, Values]:
+    """The answer to what is asked, and the items that are added after it: `还有午饭 45.5`."""
+    at = next((c.start for c in clauses_of(utterance.text) if opens_item(c.value)), None)
+    if at is None:
+        return utterance, {}
+    others = added(view, utterance.part(at, len(utterance.text)))
+    return (utterance, {}) if others is None else (utterance.part(0, at), others)
 
 
 def _with_siblings(
