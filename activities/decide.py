@@ -49,7 +49,8 @@ from router.telemetry.metrics import UNFAITHFUL
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
 from router.understanding.grounding import changed, grounded_call, is_figure, stated
-from router.understanding.triggers.classifier import Blocker
+from router.understanding.slots.prefill import prefill_offered
+from router.understanding.triggers.classifier import Blocker, objection
 
 logger = logging.getLogger(__name__)
 
@@ -301,10 +302,24 @@ class Decider:
         text, usable = given.message.text or "", self.capabilities.visible_to(given.account.caller)
         greeted = understand.greeting(text, given.situation, usable)
         decide = decider.decide_beside if given.beside else decider.decide_by_nearness
-        route, commands = greeted or decide(given.message, given.situation, found)
+        decided = greeted or self._begun(given, found)
+        route, commands = decided or decide(given.message, given.situation, found)
         return activities.RoutingDecision(
             route=route, commands=commands, usage=usage, notice=notice, plainly=self.chain is None
         )
+
+    def _begun(
+        self, given: activities.Decide, found: Selection
+    ) -> tuple[Route, list[Command]] | None:
+        """The flow that is so near that nobody has to be asked, and that nothing speaks against."""
+        situation, said = given.situation, Utterance.of(given.message.text or "", given.account.now)
+        asking = situation.active is not None and situation.active.asking
+        if asking or not found.is_certain or objection(said.text) is not None:
+            return None
+        flow = self.capabilities.startable(found.candidates[0].name, given.account.caller)
+        if flow is None or found.candidates[0].kind != "flow":
+            return None
+        return decider.begun(flow.flow, prefill_offered(flow.slots, said), found, situation.locale)
 
     def _offered(self, given: activities.Decide, found: Sequence[Selection]) -> Offer:
         caller = given.account.caller

@@ -21,8 +21,10 @@ from router.contracts.failures import to_failure
 from router.contracts.skill_run import Steer
 from router.domain.commands import Clarify, Resume, StartFlow
 from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
+from router.domain.locale import Locale
 from router.domain.messages import Route, ToolResultAction, Turn
 from router.domain.records import LogEntry
+from router.entities.language import language_of
 from workflows import memory, turns
 from workflows.activity import Visibility, drained, perform
 from workflows.command_runner import CommandRunner
@@ -194,7 +196,7 @@ class ConversationWorkflow:
 
     def _with_news(self, news: contract.News) -> tuple[contract.News, contract.ConversationState]:
         """What to say of the news, and the state after it."""
-        state, locale = self._state, self._start.locale
+        state, locale = self._state, self._locale
         told, view = memory.as_told(state, news, locale), news.view
         asks_which = memory.leaves_several(state, view)
         after = memory.with_news(state, view, resume=not asks_which)
@@ -275,7 +277,8 @@ class ConversationWorkflow:
         await self._write(rows)
         digest = submission.message.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
-        state = memory.with_turn(self._state, held).changed(heard_at=workflow.now())
+        heard = {"heard_at": workflow.now(), "locale": message.locale}
+        state = memory.with_turn(self._state, held).changed(**heard)
         routes = turn.routes or [turn.route]
         self._state = memory.remembering(state, said, text_of(turn.replies), routes)
         self._show(turn.route)
@@ -347,8 +350,15 @@ class ConversationWorkflow:
         return CommandRunner(message, state, self._skills, self._unheard)
 
     def _context(self, submission: contract.Submission, seen: str) -> TurnContext:
-        start = self._start
-        return TurnContext(start.conversation, start.locale, submission, workflow.now(), seen)
+        text, active = submission.message.text or "", self._state.active
+        asked = active is not None and active.asking
+        locale = language_of(text, answers=asked) or self._locale
+        return TurnContext(self._start.conversation, locale, submission, workflow.now(), seen)
+
+    @property
+    def _locale(self) -> Locale:
+        """The language that its person wrote last; at first, that of their profile."""
+        return self._state.locale or self._start.locale
 
     @property
     def _number(self) -> int:

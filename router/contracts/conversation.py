@@ -151,6 +151,8 @@ class ConversationState(Payload):
     model_away: bool = False
     """Whether its person was told that no model answers, and none has answered since."""
     usage: Usage = Usage()
+    locale: Locale | None = None
+    """The language that its person wrote last, where that is known."""
 
 
 class ConversationStart(Payload):

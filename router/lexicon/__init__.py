@@ -185,6 +185,7 @@ class Lexicon:
     opens_correction: Words = NO_WORDS
     leads_to: Words = NO_WORDS  # what a new value comes after
     around_value: Words = NO_WORDS  # what stands around a value that is said anew
+    telltale: Words = NO_WORDS  # small words that only this language has
     beside_value: Words = NO_WORDS  # what leads to a value, or follows it, and is part of none
     first_day: Words = NO_WORDS
     last_day: Words = NO_WORDS

@@ -64,6 +64,9 @@ class Thresholds:
     """Below this words are enough, whatever is nearest."""
     margin: float = 1.0
     """From this on the first is clearly ahead."""
+    start: float = 1000.0
+    """From this margin on what is first is right 99 times in 100, so that a flow may begin without
+    a question. No margin is as large as the default: nothing begins so until that was measured."""
     choice: float = 0.01
     """A choice with a score below this is asked about, whoever made it."""
     places: int = 3
@@ -89,6 +92,11 @@ class Selection:
     """What went otherwise than planned, such as an encoder that failed."""
     thresholds: Thresholds = field(default_factory=Thresholds)
     """What the verdict was read with."""
+
+    @property
+    def is_certain(self) -> bool:
+        """True where the first is so far ahead that it may begin without a question."""
+        return self.verdict != "none" and self.signs.margin >= self.thresholds.start
 
 
 def verdict(signs: Signs, thresholds: Thresholds) -> Verdict:
@@ -134,6 +142,8 @@ def within_budget(ranked: Iterable[Capability], tokens: int | None, most: int) -
 
 PRECISION = 0.95
 """How often what is called clear should be right."""
+CERTAIN, LEAST_CERTAIN = 0.99, 100
+"""How often what begins without a question should be right, of so many messages at least."""
 LOST = 0.01
 """The share of messages for a capability that the gate may turn away."""
 
@@ -158,7 +168,7 @@ def fitted_thresholds(rows: Sequence[Judged], default: Thresholds | None = None)
 
     `known` balances wanted messages let through against unwanted ones kept out; `needs_tool`
     turns away as many as it may without losing more than `LOST` of the wanted; `margin` is the
-    smallest that makes `PRECISION` of what is clear right.
+    smallest that makes `PRECISION` of what is clear right, and `start` the one for `CERTAIN`.
     """
     default = default or Thresholds()
     wanted = [row.signs for row in rows if row.wanted]
@@ -171,9 +181,16 @@ def fitted_thresholds(rows: Sequence[Judged], default: Thresholds | None = None)
         known = _parting([s.known for s in wanted], [s.known for s in unwanted])
     passed = [row for row in rows if row.signs.known >= known and row.signs.needs_tool >= gate]
     margin = _margin(passed, default.margin)
+    start = _margin(passed, default.start, CERTAIN, LEAST_CERTAIN)
     places, choice = _place(rows, default)
     return replace(
-        default, known=known, needs_tool=gate, margin=margin, places=places, choice=choice
+        default,
+        known=known,
+        needs_tool=gate,
+        margin=margin,
+        start=start,
+        places=places,
+        choice=choice,
     )
 
 
@@ -232,16 +249,24 @@ def _parting(above: Sequence[float], below: Sequence[float]) -> float:
     return float(cuts[int(np.argmax(kept + refused))])
 
 
-def _margin(rows: Sequence[Judged], default: float) -> float:
-    """The smallest margin from which on enough are right."""
-    if not rows:
+def _margin(
+    rows: Sequence[Judged], default: float, share: float = PRECISION, least: int = 1
+) -> float:
+    """The smallest margin from which on this share is right, of so many rows at least.
+
+    Where there is none that is the default, or the largest where one row is enough.
+    """
+    if len(rows) < least:
         return default
     ordered = sorted(rows, key=lambda row: -row.signs.margin)
     margins = np.array([row.signs.margin for row in ordered])
     right = np.cumsum([row.right for row in ordered]) / np.arange(1, len(ordered) + 1)
     last_of_equals = np.append(margins[1:] < margins[:-1], [True])
-    enough = np.flatnonzero((right >= PRECISION) & last_of_equals)
-    return float(margins[enough[-1]]) if len(enough) else float(margins[0])
+    enough = np.flatnonzero((right >= share) & last_of_equals)
+    enough = enough[enough >= least - 1]
+    if len(enough):
+        return float(margins[enough[-1]])
+    return float(margins[0]) if least == 1 else default
 
 
 MOST = 1000

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Literal, Self
 
+from pydantic import JsonValue
+
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -73,7 +75,8 @@ REASONS: dict[Verdict, Localised] = {
         zh="有一项很接近，没有模型来判断", en="one capability is near, and no model decided"
     ),
     "several": Localised(
-        zh="有几项接近，没有模型来判断", en="several capabilities are near, and no model decided"
+        zh="最接近的那项领先得不多，也没有模型来判断",
+        en="the nearest isn't far ahead, and no model decided",
     ),
     "none": Localised(
         zh="没有接近的，也没有模型来判断", en="nothing is near, and no model decided"
@@ -392,6 +395,21 @@ def decide_by_nearness(
     listed = [c.capability for c in found.candidates if c.kind != "skill"]
     route, commands = decide_without_model(message, situation, listed, found.verdict)
     return route.model_copy(update={"candidates": shown(found)}), commands
+
+
+NEAREST = Localised(
+    zh="它比别的都近得多：这么近的，一百次里有九十九次是它",
+    en="nothing else is nearly as near: of those that are, 99 in 100 are meant",
+)
+
+
+def begun(
+    flow: str, slots: Mapping[str, JsonValue], found: Selection, locale: Locale
+) -> tuple[Route, list[Command]]:
+    """The route and the start of a flow that `Selection.is_certain` speaks for."""
+    reason = NEAREST.within(locale)
+    route = Route(kind="flow", target=flow, by="retrieval", reason=reason, candidates=shown(found))
+    return route, [StartFlow(flow=flow, slots=dict(slots))]
 
 
 def decide_beside(

@@ -181,7 +181,7 @@ async def test_one_that_comes_to_nothing_is_told_to_the_first(talk: Talk) -> Non
     script = [CHOOSE, OVER, *[fails(400)] * 3, says("没有查到。")]
     assert texts(await talk.scripted(REQUEST, *script)) == ["没有查到。"]
     (result,) = results(talk.model.chats[-1])
-    assert result.startswith("It stopped at a limit (errors), with this: 连续几步都没有进展")
+    assert result.startswith("It stopped at a limit (away), with this: 语言模型现在没有应答")
 
 
 async def test_a_turn_that_is_stopped_stops_both_and_can_be_gone_on_with(talk: Talk) -> None:

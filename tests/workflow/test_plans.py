@@ -327,7 +327,7 @@ async def test_without_its_model_a_run_tells_what_it_has(talk: Talk, model: Plan
     model.steps[TRAIN].append(says("G1, 500"))
     model.reflections += [fails(400)] * 6
     (said,) = texts(await talk.say("帮我安排去上海"))
-    assert said == "连续几步都没有进展，先停下了。\n已经查清：\n- Find a train: G1, 500"
+    assert said == "语言模型现在没有应答，还没有得出结论。\n已经查清：\n- Find a train: G1, 500"
 
 
 CAREFUL = PLANNER.model_copy(update={"confirm_plan": True})

@@ -147,6 +147,7 @@ async def thresholds(settings: Settings) -> str:
     """The thresholds of pre-selection can be read."""
     path = settings.thresholds
     found = asdict(Thresholds() if path is None else read_thresholds(path))
+    found.pop("reliability")
     shown = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
     return f"the default: {shown}" if path is None else f"{shown}, from {path}"
 

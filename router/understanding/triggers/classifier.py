@@ -181,6 +181,12 @@ _ALWAYS = frozenset({"translation"})
 """Guards that nothing outweighs: what is to be translated is a request of somebody else."""
 
 
+def objection(text: str) -> str | None:
+    """Why a normalised message asks for nothing to be begun; None where no guard says so."""
+    said = without_cause(text)
+    return holding([each for each in BLOCKERS if each.stops(said)], ())
+
+
 def spans_of(expressions: Iterable[Any], text: str) -> list[Span]:
     """Where these are found in a text."""
     return [m.span() for each in expressions for m in islice(each.finditer(text), MOST_FOUND)]

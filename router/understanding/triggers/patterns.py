@@ -19,6 +19,7 @@ from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import BlockerName, FlowDefinition
 from router.lexicon import Words
+from router.understanding.dialogue_acts import AROUND
 from router.understanding.names import FlowNames
 from router.understanding.reading import PatternHit
 from router.understanding.triggers.classifier import About, Objections, blotted, spans_of
@@ -148,11 +149,12 @@ class _Entry:
 
 
 class PatternIndex:
-    """Every pattern and guard of a set of flows."""
+    """Every pattern and guard of a set of flows; and their examples, where they are `verbatim`."""
 
-    def __init__(self, flows: Iterable[FlowDefinition]) -> None:
+    def __init__(self, flows: Iterable[FlowDefinition], *, verbatim: bool = True) -> None:
         held = list(flows)
         self._entries = [entry for flow in held for entry in _entries(flow)]
+        self._examples = _examples(held) if verbatim else {}
         self._filter = PatternFilter(entry.source for entry in self._entries)
         self._named = {flow.flow: (_names(flow), flow.verbs) for flow in held}
 
@@ -164,15 +166,26 @@ class PatternIndex:
         """
         held = list(flows)
         entries = [entry for flow in held for entry in _entries(flow)]
-        return self if entries == self._entries else PatternIndex(held)
+        same = entries == self._entries and _examples(held) == self._examples
+        return self if same else PatternIndex(held)
 
     def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
-        """Every pattern of the flows for these roles, in the text's order; what overrules it."""
+        """Every pattern of the flows for these roles, in the text's order; what overrules it.
+
+        Of a text that is an example of a flow, word for word, those of its flow alone: whoever
+        wrote it down has said what it is for.
+        """
         entries = ((index, self._entries[index]) for index in self._filter.found(text.text))
         found = [(n, entry) for n, entry in entries if not entry.roles or entry.roles & roles]
-        if all(entry.kind == "unless" for _, entry in found):
+        said = self._examples.get(_core(text.text), ())
+        named = [one.flow for one in said if not one.triggers.roles or one.triggers.roles & roles]
+        if all(entry.kind == "unless" for _, entry in found) and not named:
             return []
-        return sorted(self._matches(text, found), key=lambda m: (m.start, -m.end))
+        matches = list(self._matches(text, found))
+        if named:
+            matches = [match for match in matches if match.hit.flow in named]
+            matches += [_whole(text, flow) for flow in named]
+        return sorted(matches, key=lambda m: (m.start, -m.end))
 
     def _matches(self, text: Normalised, found: list[tuple[int, _Entry]]) -> Iterator[Match]:
         objections = Objections(text.text)
@@ -203,6 +216,27 @@ def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
     for kind, sources in kinds.items():
         for source in sources:
             yield _Entry(flow.flow, source, kind, triggers.roles, triggers.without)
+
+
+def _examples(flows: Iterable[FlowDefinition]) -> dict[str, list[FlowDefinition]]:
+    found: dict[str, list[FlowDefinition]] = {}
+    for flow in flows:
+        for said in {_core(normalise(example).text) for example in flow.triggers.examples}:
+            found.setdefault(said, []).append(flow)
+    return found
+
+
+def _core(text: str) -> str:
+    """A normalised text without what is said around it: `请帮我出个差，谢谢`."""
+    return _AROUND.sub("", text) or text
+
+
+_AROUND = compiled(f"^{AROUND}+|{AROUND}+$")
+
+
+def _whole(text: Normalised, flow: str) -> Match:
+    hit = PatternHit(flow=flow, pattern=text.typed, span=text.span(0, len(text.text)))
+    return Match(hit, 0, len(text.text))
 
 
 def _names(flow: FlowDefinition) -> list[Any]:
@@ -243,7 +277,7 @@ class Rivalry:
 def rivalries(flows: Iterable[FlowDefinition]) -> Iterator[Rivalry]:
     """What flows make of each other's examples, each said by somebody who has every role."""
     held = list(flows)
-    index = PatternIndex(held)
+    index = PatternIndex(held, verbatim=False)
     everyone = frozenset(role for flow in held for role in flow.triggers.roles)
     for flow in held:
         for number, example in enumerate(flow.triggers.examples):

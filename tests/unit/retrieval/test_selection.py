@@ -82,7 +82,7 @@ def test_a_file_of_no_use_is_refused_with_what_would_be(content: str, tmp_path: 
 
 
 def test_thresholds_come_back_as_they_were_kept(tmp_path: Path) -> None:
-    kept = Thresholds(0.4, 0.2, 1.5, 0.02, 4, ((0.0, 0.3), (0.5, 0.9)))
+    kept = Thresholds(0.4, 0.2, 1.5, 2.5, 0.02, 4, ((0.0, 0.3), (0.5, 0.9)))
     write_thresholds(tmp_path / "thresholds.json", kept)
     assert read_thresholds(tmp_path / "thresholds.json") == kept
 
