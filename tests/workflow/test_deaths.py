@@ -71,7 +71,7 @@ async def test_whatever_is_set_aside_ends_its_turn_and_is_not_begun_in_another_w
         alice = await person(house, "alice")
         talk = await Talk(real_client, house, alice, queue=queue, models=[model]).open()
         dispatch = calls(("dispatch_to_skill", {"skill_name": "clerk", "request": "the books"}))
-        turn = await talk.scripted("how are the books?", dispatch, calls(("look", {})))
+        turn = await talk.scripted("账怎么样了？", dispatch, calls(("look", {})))
     assert (turn.status, turn.route.reason) == ("failed", "这一轮被搁置了")
     assert "接连意外退出" in words(turn)
     assert register.refused == 1

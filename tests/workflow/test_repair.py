@@ -140,15 +140,24 @@ async def begun(talk: Talk) -> str:
     return flow_of(turn).id
 
 
-@pytest.mark.parametrize("said", ["继续刚才的请假", "接着办", "continue my leave request"])
-async def test_what_fell_silent_is_taken_up(passing: Passing, talk: Talk, said: str) -> None:
+@pytest.mark.parametrize(
+    ("said", "back"),
+    [
+        ("继续刚才的请假", "我们回到请假申请。"),
+        ("接着办", "我们回到请假申请。"),
+        ("continue my leave request", "Back to: Leave request."),
+    ],
+)
+async def test_what_fell_silent_is_taken_up(
+    passing: Passing, talk: Talk, said: str, back: str
+) -> None:
     run = await begun(talk)
     await silent(passing, talk, run)
     assert await active(talk) is None
     turn = await talk.say(said)
     assert flow_of(turn).id != run
     assert flow_of(turn).slots.keys() == {"leave_type", "start"}
-    assert (flow_of(turn).awaiting, turn.replies[0].text) == (["end"], "我们回到请假申请。")
+    assert (flow_of(turn).awaiting, turn.replies[0].text) == (["end"], back)
     await talk.say("取消")
     assert (await talk.say("继续刚才的请假")).route.by != "slot"
 

@@ -122,7 +122,7 @@ async def _served(stack: AsyncExitStack, models: Models) -> Servers:
 
 async def chosen(talk: Talk, tool: str, *answers: str) -> Turn:
     """The tool, chosen from what is offered without a model, and what its form asks, answered."""
-    await talk.say("帮我办一下")
+    await talk.say("帮我办一下" if talk.locale == "zh" else "please do it for me")
     turn = await talk.press("choose", value=tool)
     for answer in answers:
         turn = await talk.say(answer)
