@@ -67,9 +67,13 @@ class Capabilities:
         offered = (t for t in self.registry.offered() if t.roles != {FLOW_ROLE})
         return [_phrases_of(tool) for tool in offered if tool.phrases]
 
-    def listed(self) -> list[Capability]:
-        """What is named to whoever asks what can be done here; to whom, is decided then."""
-        return self._listed(self.registry.offered())
+    def listed(self, *, skills: bool = True) -> list[Capability]:
+        """What is named to whoever asks what can be done here; to whom, is decided then.
+
+        Without a model, whose work they are, that is no `skills`.
+        """
+        named = self._listed(self.registry.offered())
+        return [one for one in named if skills or one.kind != "skill"]
 
     def _listed(self, tools: Iterable[Tool]) -> list[Capability]:
         shown = (t.capability for t in tools if t.options.listed and t.roles != {FLOW_ROLE})
@@ -193,9 +197,11 @@ class Capabilities:
 
 
 def _phrases_of(tool: Tool) -> ToolPhrases:
-    """One that reads and needs no argument can be called as soon as it is asked for."""
-    at_once = not tool.asks_first and not tool.parameters.get("required")
-    return ToolPhrases(tool.name, tool.title, tool.phrases, tool.roles, at_once)
+    """One that reads can be called as soon as it is asked for with all that it needs."""
+    required = tool.parameters.get("required")
+    needs = frozenset(map(str, required)) if isinstance(required, list) else frozenset[str]()
+    reads = not tool.asks_first
+    return ToolPhrases(tool.name, tool.title, tool.phrases, tool.roles, reads, needs)
 
 
 def _suits(skill: Skill, tool: Tool) -> bool:

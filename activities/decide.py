@@ -300,7 +300,7 @@ class Decider:
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
     ) -> activities.RoutingDecision:
         text, usable = given.message.text or "", self.capabilities.visible_to(given.account.caller)
-        greeted = understand.greeting(text, given.situation, usable)
+        greeted = understand.greeting(text, given.situation, understand.without_skills(usable))
         decide = decider.decide_beside if given.beside else decider.decide_by_nearness
         decided = greeted or self._begun(given, found)
         route, commands = decided or decide(given.message, given.situation, found)

@@ -42,6 +42,11 @@ def greeting(
     return route, [ReplyText(text=HELLO.within(locale) + listed)]
 
 
+def without_skills(usable: Iterable[Capability]) -> list[Capability]:
+    """What there is without a model, whose work skills are."""
+    return [one for one in usable if one.kind != "skill"]
+
+
 class Understander:
     """Reads messages by patterns; without a model (`alone`) it greets too, at less cost."""
 
@@ -62,7 +67,7 @@ class Understander:
         )
         if understood.route is None and self._alone and given.caller is not None:
             caller = given.caller
-            usable = self._capabilities.visible_to(caller)
+            usable = without_skills(self._capabilities.visible_to(caller))
             answer = greeting(given.message.text or "", given.situation, usable)
             if answer is None:
                 return understood

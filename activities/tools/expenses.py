@@ -9,8 +9,10 @@ from activities.people.people import HumanResources, approved
 from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
 from activities.phrases import whole
 from activities.policies.limits import Category, ExpenseLimits, Grade, Limit, expense_limits
-from router.domain.locale import Locale
+from activities.tools import summaries
+from router.domain.locale import Locale, Localised
 from router.flow.prompts.field_names import name_in_chinese
+from router.flow.prompts.values import named
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
@@ -56,6 +58,7 @@ class ExpenseLimitList(BaseModel):
     city_is_listed: bool
     """False where a city was named that the policy doesn't name: all it may be under are here."""
     limits: list[ExpenseLimit]
+    summary: str
 
 
 @tool(
@@ -99,12 +102,31 @@ async def get_expense_limits(
     own: Grade = DIRECTOR if DIRECTOR in ctx.caller.roles else "staff"
     whose = grade or own
     found = limits.holding(category, city, whose)
+    shown = [_shown(limit, limits, ctx.locale) for limit in found]
+    lines = [_line(limit, ctx.locale) for limit in shown]
     return ExpenseLimitList(
         grade=whose,
         city=city,
         city_is_listed=city is None or limits.names(city),
-        limits=[_shown(limit, limits, ctx.locale) for limit in found],
+        limits=shown,
+        summary=summaries.listed(_LIMITS, lines, ctx.locale),
     )
+
+
+_LIMITS = Localised(zh="最多可以报：", en="What may be claimed at most:")
+
+
+def _line(limit: ExpenseLimit, locale: Locale) -> str:
+    """`住宿（北京）：800 CNY 每晚`."""
+    kind, per = named("category", limit.category, locale), named("per", limit.per, locale)
+    most = f"{limit.amount.normalize():f} {limit.currency}"
+    if locale == "zh":
+        whose = "、".join(named("grades", one, locale) for one in limit.grades)
+        about = "，".join(filter(None, [limit.place, whose]))
+        return f"{kind}{f'（{about}）' if about else ''}：{most} {per}"
+    about = ", ".join(filter(None, [limit.place, " and ".join(limit.grades)]))
+    where = f" ({about})" if about else ""
+    return f"{kind.replace('_', ' ')}{where}: {most} per {per}"
 
 
 def _shown(limit: Limit, limits: ExpenseLimits, locale: Locale) -> ExpenseLimit:
@@ -133,6 +155,13 @@ class Submitted(BaseModel):
     total: MoneyAmount
 
 
+class Claims(BaseModel):
+    """Claims, and line by line."""
+
+    claims: list[Claim]
+    summary: str
+
+
 class ClaimEnded(BaseModel):
     """What became of a claim; nulls where there was none."""
 
@@ -157,9 +186,10 @@ class ClaimEnded(BaseModel):
         whole("(?:list |all )?my (?:past |expense |latest |recent )*claims|my claims? history"),
     ],
 )
-async def get_my_claims(ctx: ToolContext, hr: HumanResources) -> list[Claim]:
+async def get_my_claims(ctx: ToolContext, hr: HumanResources) -> Claims:
     """Your expense claims, newest first, with their items and what became of them."""
-    return await hr.claims.of(Owner.of(ctx.caller))
+    found = await hr.claims.of(Owner.of(ctx.caller))
+    return Claims(claims=found, summary=summaries.claims(found, ctx.locale))
 
 
 @approved(title={"zh": "提交报销单", "en": "Submit an expense claim"})

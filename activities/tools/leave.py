@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from activities.people.people import HumanResources, approved
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
 from activities.phrases import whole
+from activities.tools import summaries
 from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import ToolContext
 from router.tool.labels import ChineseLabel
@@ -55,13 +56,34 @@ class Recorded(BaseModel):
     days: Days
 
 
+class LeaveBalance(Balance):
+    """The balance of one kind of leave, and in a sentence."""
+
+    summary: str
+
+
+class LeaveBalances(BaseModel):
+    """Those of every kind that there is any of, and line by line."""
+
+    year: int
+    balances: list[Balance]
+    summary: str
+
+
+class LeaveRecords(BaseModel):
+    """Leave on record, and line by line."""
+
+    records: list[LeaveRecord]
+    summary: str
+
+
 _MINE = "我?(?:的|今年|现在|目前|一共)*"
-_KIND = "(?:年休假|年假|病假|事假|婚假|产假|陪产假|丧假|调休|假期|假)"
+_KIND = "(?:(?P<leave_type>年休假|年假|病假|事假|婚假|产假|陪产假|丧假|调休)|假期|假)"
 _DAYS = "(?:多少天?|几天)"
 _LEFT = f"(?:还|剩|余)(?:能|可以|剩|有|余|请|休|下)*{_DAYS}"
 _KIND_EN = (
-    "(?:(?:annual|sick|personal|paid|compensatory|comp|marriage|maternity|paternity) )*"
-    "(?:leave|vacation|pto|time off|holiday)"
+    "(?:(?P<leave_type>annual|sick|personal|compensatory|comp|marriage|maternity|paternity"
+    "|bereavement) (?:leave|time)|(?:paid )?(?:leave|vacation|pto|time off|holiday))"
 )
 
 
@@ -83,6 +105,9 @@ _KIND_EN = (
         whole(
             f"我(?:的|今年|现在|目前|一共)*(?:有{_DAYS}(?:的)?{_KIND}|{_KIND}(?:一共|还)*有{_DAYS})"
         ),
+        # 我还剩几天: of every kind
+        whole(f"{_MINE}{_LEFT}(?:可以|能|没)?(?:请|休|用)?"),
+        whole("how many days(?: off)? (?:do i (?:still )?have|have i got)(?: left| remaining)?"),
         # 年假余额
         whole(f"{_MINE}{_KIND}余额(?:有|是|还有|还剩)*(?:多少|几天)?"),
         # how much leave do I have, how many vacation days are left
@@ -95,23 +120,32 @@ _KIND_EN = (
     ],
 )
 async def get_leave_balance(
-    leave_type: Annotated[
-        LeaveType, Field(description="The kind of leave"), ChineseLabel("假期类型")
-    ],
     ctx: ToolContext,
     hr: HumanResources,
+    leave_type: Annotated[
+        LeaveType | None,
+        Field(description="The kind of leave; every kind where left out"),
+        ChineseLabel("假期类型"),
+    ] = None,
     on: Annotated[
         date | None,
         Field(description="A day of the year that is meant; today where left out"),
         ChineseLabel("哪一年（其中任意一天）"),
     ] = None,
-) -> Balance:
-    """How many days of a kind of leave you have left this year, of how many.
+) -> LeaveBalance | LeaveBalances:
+    """How many days of leave you have left this year, of how many.
 
     The answer's `days` are what is left, `used` what is taken, `entitled` what was granted.
     """
-    year = (on or ctx.now.date()).year
-    return await hr.leave.balance(Owner.of(ctx.caller), leave_type, year)
+    owner, year = Owner.of(ctx.caller), (on or ctx.now.date()).year
+    if leave_type is not None:
+        found = await hr.leave.balance(owner, leave_type, year)
+        said = summaries.balance(found, ctx.locale)
+        return LeaveBalance(**found.model_dump(), summary=said)
+    every = [each for each in await hr.leave.balances(owner, year) if each.entitled or each.used]
+    return LeaveBalances(
+        year=year, balances=every, summary=summaries.balances(every, year, ctx.locale)
+    )
 
 
 @tool(
@@ -133,9 +167,10 @@ async def get_leave_balance(
         whole("my (?:past )?leave (?:records?|history)"),
     ],
 )
-async def get_my_leave(ctx: ToolContext, hr: HumanResources) -> list[LeaveRecord]:
+async def get_my_leave(ctx: ToolContext, hr: HumanResources) -> LeaveRecords:
     """Your leave on record, the latest first."""
-    return await hr.leave.of(Owner.of(ctx.caller))
+    found = await hr.leave.of(Owner.of(ctx.caller))
+    return LeaveRecords(records=found, summary=summaries.leave(found, ctx.locale))
 
 
 @approved(title={"zh": "登记请假", "en": "Record leave"})

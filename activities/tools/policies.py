@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from activities.phrases import whole
 from activities.policies.book import Passage, PolicyBook, policy_book
 from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import Depends
@@ -30,6 +31,18 @@ name_in_chinese(
 
 MOST_PASSAGES = 10
 
+_OF = (
+    "(?:婚假|产假|陪产假|丧假|病假|年假|年休假|事假|调休|育儿假|探亲假|加班费?|报销|发票|出差(?:住宿|餐补|补贴)?|住宿|餐补"
+    "|差旅|打车|团建|话费|请假|设备|密码)"
+)
+"""What the company has policies about, as people call it."""
+_OF_EN = (
+    "(?:marriage|maternity|paternity|bereavement|sick|annual|compensatory|overtime|travel|hotel|meal"
+    "|per diem|expense|receipt|invoice|password)"
+)
+_DONE_EN = "(?:work|works|count|counted|paid|calculated|granted|handled)"
+_RULE_EN = "(?:polic(?:y|ies)|rules?|limits?|allowance|requirements?)"
+
 
 class Passages(BaseModel):
     """Passages that fit the question, best first; none where no policy is about it."""
@@ -48,6 +61,25 @@ class Passages(BaseModel):
         "what is the hotel limit",
         "how does overtime pay work",
         "报销要什么材料",
+    ],
+    phrases=[
+        # 婚假怎么休、产假有几天、病假要什么证明; what one has left oneself is something else
+        whole(f"(?P<question>{_OF}(?:要|应该|该|得)?怎么(?:休|请|算|报|报销|规定|计算|发))"),
+        whole(
+            f"(?P<question>{_OF}(?:有|是|都|要|需要|提供|带|交)*(?:什么|哪些)(?:规定|要求|条件|材料|证明|手续|标准|限制))"
+        ),
+        whole(
+            f"(?P<question>{_OF}(?:的)?(?:标准|规定|政策|制度|上限|限额|要求)(?:是|有)?(?:多少|什么|怎么样|哪些))"
+        ),
+        whole(
+            f"(?P<question>{_OF}(?:可以|能|最多|一般|一共|总共|最长)*(?:有|请|休|是)(?:多少天|几天|多久|多长时间))"
+        ),
+        whole(
+            f"(?P<question>{_OF}(?:需要|要|用)(?:不用|不要)?[^,.!?]{{0,8}}(?:证明|发票|材料|审批)吗?)"
+        ),
+        whole(f"(?P<question>how (?:does|do|is|are) {_OF_EN}[a-z ]{{0,20}}{_DONE_EN})"),
+        whole(f"(?P<question>how (?:many days|much|long) (?:of |is |are )*{_OF_EN}[a-z ]{{0,40}})"),
+        whole(f"(?P<question>what(?:'s| is| are) (?:the )?{_OF_EN}[a-z ]{{0,20}}{_RULE_EN})"),
     ],
 )
 async def search_policies(

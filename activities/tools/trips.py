@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from activities.people.people import HumanResources, approved
 from activities.people.records import MoneyAmount, Owner, Transport, Trip, TripRecord
 from activities.phrases import whole
+from activities.tools import summaries
 from router.flow.prompts.field_names import name_in_chinese
 from router.tool.context import ToolContext
 from router.tool.tool import tool
@@ -24,6 +25,13 @@ name_in_chinese(
 
 Place = Annotated[str, Field(min_length=1, max_length=200)]
 Remark = Annotated[str | None, Field(max_length=1000)]
+
+
+class Trips(BaseModel):
+    """Trips on record, and line by line."""
+
+    trips: list[TripRecord]
+    summary: str
 
 
 class Booked(BaseModel):
@@ -43,9 +51,10 @@ class Booked(BaseModel):
         whole("my (?:past )?business trips|my business trip (?:records?|history)"),
     ],
 )
-async def get_my_trips(ctx: ToolContext, hr: HumanResources) -> list[TripRecord]:
+async def get_my_trips(ctx: ToolContext, hr: HumanResources) -> Trips:
     """Your business trips on record, the latest first, with those that were called off."""
-    return await hr.trips.of(Owner.of(ctx.caller))
+    found = await hr.trips.of(Owner.of(ctx.caller))
+    return Trips(trips=found, summary=summaries.trips(found, ctx.locale))
 
 
 async def _may_be_booked(start: date, end: date, ctx: ToolContext, hr: HumanResources) -> None:

@@ -99,7 +99,7 @@ async def dry_run_of(
     words_only = quick and not (settings.data / VECTORS).exists()
     async with chains_of(settings) as chains, index_of(settings, words_only=words_only) as index:
         yield DryRun(
-            reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
+            reader=Reader(offered.flows(), offered.phrases(), offered.listed(skills=with_model)),
             offered=offered,
             index=index,
             chain=chains.usual if with_model else None,

@@ -203,7 +203,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             tools=tools,
             folders=folders,
             flow_files=flow_files,
-            reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
+            reader=Reader(
+                offered.flows(), offered.phrases(), offered.listed(skills=chains.usual is not None)
+            ),
             store=store,
             dependencies=dependencies,
             caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),

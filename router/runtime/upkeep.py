@@ -176,5 +176,7 @@ async def _expired(parts: Parts) -> None:
 
 async def _relearnt(parts: Parts) -> None:
     offered = parts.offered
-    parts.reader.replace(offered.flows(), offered.phrases(), offered.listed())
+    parts.reader.replace(
+        offered.flows(), offered.phrases(), offered.listed(skills=parts.chains.usual is not None)
+    )
     await parts.index.update(offered.everything())

@@ -21,7 +21,7 @@ from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.engine.changes import CHANGE
 from router.flow.paused import PausedRun, Situation, run_meant
-from router.flow.slot_types.slot import Slot, read_as, slot_at
+from router.flow.slot_types.slot import Slot, coerced, read_as, slot_at
 from router.flow.view import FlowView
 from router.understanding import actions
 from router.understanding import dialogue_acts as acts
@@ -493,15 +493,29 @@ def tool_request(heard: _Heard) -> actions.Outcome | None:
     """A tool that the message asks for in one of its sentences; the first of several."""
     for match in heard.tools:
         tool = heard.known.phrases.tools[match.hit.flow]
-        if not tool.at_once and tool.tool in heard.known.flows:
+        arguments = _arguments(heard, tool.tool, match)
+        at_once = tool.reads and tool.needs <= arguments.keys()
+        if not at_once and tool.tool in heard.known.flows:
             return _begun(heard, tool.tool, [match])
-        if tool.at_once:
+        if at_once:
             words = heard.as_typed(match.start, match.end)
             title = tool.title.within(heard.locale)
             route = why.TOOL.route(heard.locale, tool.tool, title=title, words=words)
-            named = {name: heard.as_typed(*span) for name, span in match.groups.items()}
-            return route, commands.CallTool(id=_CALL, tool=tool.tool, arguments=dict(named))
+            return route, commands.CallTool(id=_CALL, tool=tool.tool, arguments=arguments)
     return None
+
+
+def _arguments(heard: _Heard, tool: str, match: Match) -> Values:
+    """What the groups of the sentence hold, as the tool takes it; a choice that is none is left."""
+    form = heard.known.flows.get(tool)
+    named: Values = {}
+    for name, span in match.groups.items():
+        typed = heard.as_typed(*span)
+        slot = form.slots.get(name) if form else None
+        value = coerced(slot, typed, heard.utterance.now) if slot else typed
+        if slot is None or not slot.choices or value in slot.choices:
+            named[name] = value
+    return named
 
 
 def skill_answer(heard: _Heard) -> actions.Outcome | None:

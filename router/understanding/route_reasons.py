@@ -140,7 +140,10 @@ NOTHING = Localised(
 
 
 def overview(capabilities: Iterable[Capability], roles: frozenset[str], locale: Locale) -> str:
-    """The first titles of what these roles may use, by kind; others are found by asking."""
+    """The first titles of what these roles may use, by kind; others are found by asking.
+
+    Whoever knows that no model is there leaves skills out of `capabilities`: they are its work.
+    """
     usable = [c for c in capabilities if not c.roles or c.roles & roles]
     lines = []
     for kind, heading in _KINDS:

@@ -14,7 +14,7 @@ from router.flow.engine.context import StepContext
 from router.flow.engine.run import Run, Task
 from router.flow.language import expressions
 from router.flow.language.expressions import ExpressionError, LookupNeeded
-from router.flow.slot_types.slot import Slot, Unfit, fitted, label_of, shown
+from router.flow.slot_types.slot import HALF_DAY, Slot, Unfit, both_halves, fitted, label_of, shown
 
 
 def root(path: str) -> str:
@@ -98,8 +98,10 @@ def amended(
             changed.append(path)
     if not changed:
         return None
-    zh = [f"{_called(definition, p, 'zh')}改为{said(definition, run, p, 'zh')}" for p in changed]
-    en = [f"{_called(definition, p, 'en')} is {said(definition, run, p, 'en')}" for p in changed]
+    half, other = both_halves(definition.slots, run.slots) or ("", "")
+    changed = [path for path in changed if path != other or half not in changed]
+    zh = [f"{_of(definition, run, p, 'zh')}改为{said(definition, run, p, 'zh')}" for p in changed]
+    en = [f"{_of(definition, run, p, 'en')} is {said(definition, run, p, 'en')}" for p in changed]
     return Localised(zh=f"{'，'.join(zh)}。", en=f"{' now, '.join(en)} now.")
 
 
@@ -120,6 +122,11 @@ def said(definition: FlowDefinition, run: Run, path: str, locale: Locale) -> str
     slot = definition.slot_at(path) or Slot(type="text")
     value = " ".join(shown(slot, at(run.slots, path), locale, run.files).split())
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
+
+
+def _of(definition: FlowDefinition, run: Run, path: str, locale: Locale) -> str:
+    halves = both_halves(definition.slots, run.slots) or ()
+    return HALF_DAY.within(locale) if path in halves else _called(definition, path, locale)
 
 
 def _called(definition: FlowDefinition, path: str, locale: Locale) -> str:

@@ -19,7 +19,7 @@ from router.flow.engine.elicitation import extended
 from router.flow.engine.run import Run
 from router.flow.engine.slots import at, root
 from router.flow.language import templates
-from router.flow.slot_types.slot import Slot, label_of
+from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, label_of
 from router.flow.view import FlowView
 
 Way = Literal["help", "skip", "start_over", "cancel", "person"]
@@ -190,10 +190,13 @@ def known_in(
     files: Mapping[str, str],
 ) -> dict[str, str]:
     """Every value whose slot has a label, by that, as people read it; `files` has names by id."""
+    half, other = both_halves(slots, values) or ("", "")
     return {
-        slot.label.within(locale): templates.shown(slot, values[name], locale, files)
+        (HALF_DAY if name == half else slot.label).within(locale): templates.shown(
+            slot, values[name], locale, files
+        )
         for name, slot in slots.items()
-        if slot.label is not None and values.get(name) is not None
+        if slot.label is not None and values.get(name) is not None and name != other
     }
 
 

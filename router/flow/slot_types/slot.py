@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from types import GeneratorType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic_core import PydanticCustomError
@@ -308,6 +308,25 @@ def shown(slot: Slot, value: JsonValue, locale: Locale, files: Files = NO_FILES)
 def label_of(name: str, slot: Slot) -> Localised:
     """What people call the slot."""
     return slot.label or Localised(zh=name, en=name)
+
+
+HALF_DAY = Localised(zh="半天", en="Half day")
+"""What people call the half of a single day, of which a range has one at each end."""
+
+
+def both_halves(
+    slots: Mapping[str, Slot], values: Mapping[str, JsonValue]
+) -> tuple[str, str] | None:
+    """The slots of the halves of a single day, which are one to a person; else None.
+
+    >>> both_halves({}, {}) is None
+    True
+    """
+    parts = {slot.part_of_range: name for name, slot in slots.items() if slot.part_of_range}
+    start, end, first, last = (parts.get(part, "") for part in get_args(RangePart))
+    one_day = values.get(start) is not None and values.get(start) == values.get(end)
+    half = values.get(first)
+    return (first, last) if one_day and half is not None and half == values.get(last) else None
 
 
 def slot_at(slots: Mapping[str, Slot], path: str) -> Slot | None:

@@ -299,7 +299,9 @@ def _of(flow: str, example: int, matches: list[Match]) -> Iterator[Rivalry]:
 
 @dataclass(frozen=True)
 class ToolPhrases:
-    """The sentences that ask for one tool; `at_once` where it is then called as it is.
+    """The sentences that ask for one tool.
+
+    It is called at once where it only `reads`, and groups of the sentence hold all that it `needs`.
 
     They are RE2, searched in the normalised message as flows' patterns are, but no blocker
     overrules them: what they mean must be plain from the whole message. `{NAME_ZH}`,
@@ -312,7 +314,8 @@ class ToolPhrases:
     title: Localised
     phrases: tuple[str, ...]
     roles: frozenset[str] = frozenset()
-    at_once: bool = False
+    reads: bool = False
+    needs: frozenset[str] = frozenset()
 
 
 _NEVER = r"[^\s\S]"

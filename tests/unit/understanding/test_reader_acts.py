@@ -26,7 +26,7 @@ TAKE_BACK = flow(
 )
 STANDING = Localised(zh="我的申请", en="My requests")
 PHRASES = [
-    ToolPhrases("standing", STANDING, ("^我的请假批了吗[?]?$", "^my requests$"), at_once=True),
+    ToolPhrases("standing", STANDING, ("^我的请假批了吗[?]?$", "^my requests$"), reads=True),
     ToolPhrases("take_back", TAKE_BACK.title, ("^取消我的(?P<request>请假|报销)$",)),
 ]
 OFFERED = [
@@ -150,7 +150,7 @@ def test_any_other_tool_starts_its_form_with_what_the_sentence_names() -> None:
 
 
 def test_a_flow_that_takes_the_message_comes_before_a_tool() -> None:
-    greedy = [ToolPhrases("standing", STANDING, ("^我要请假$",), at_once=True)]
+    greedy = [ToolPhrases("standing", STANDING, ("^我要请假$",), reads=True)]
     begun = command("我要请假", reader=Reader(FLOWS, greedy))
     assert begun == commands.StartFlow(flow="leave_request")
 

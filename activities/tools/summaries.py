@@ -1,0 +1,121 @@
+"""What the sample's own records come to, in a sentence and line by line: for chats without a model.
+
+A tool's result carries it as `summary`; the fields beside it are for flows and models.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from decimal import Decimal
+
+from activities.people.records import Balance, Claim, LeaveRecord, MoneyAmount, TripRecord
+from router.domain.locale import Locale, Localised
+from router.flow.prompts.field_names import VALUES
+from router.flow.slot_types.dates import day
+
+NOTHING = Localised(zh="没有查到记录。", en="There is nothing on record.")
+_TAKEN_BACK = Localised(zh="（已撤回）", en=" (taken back)")
+_CALLED_OFF = Localised(zh="（已取消）", en=" (called off)")
+_CLAIM = {
+    "submitted": Localised(zh="审批中", en="awaiting approval"),
+    "settled": Localised(zh="已入账", en="paid"),
+    "rejected": Localised(zh="已驳回", en="rejected"),
+    "withdrawn": Localised(zh="已撤回", en="withdrawn"),
+}
+
+
+def balance(of: Balance, locale: Locale) -> str:
+    """One kind's, as a sentence.
+
+    >>> of = {"leave_type": "annual", "year": 2026, "entitled": 15, "used": 3, "days": 12}
+    >>> balance(Balance.model_validate(of), "en")
+    'You have 12 of 15 days of annual leave left in 2026.'
+    """
+    kind, left, whole, used = kind_of(of.leave_type, locale), of.days, of.entitled, of.used
+    if locale == "zh":
+        spent = f"（共 {_days(whole)} 天，已用 {_days(used)} 天）"
+        return f"你 {of.year} 年的{kind}还剩 {_days(left)} 天{spent}。"
+    return f"You have {_days(left)} of {_days(whole)} days of {kind} left in {of.year}."
+
+
+def balances(of: Sequence[Balance], year: int, locale: Locale) -> str:
+    """Those of several kinds, line by line."""
+    if not of:
+        return NOTHING.within(locale)
+    if locale == "zh":
+        lines = (f"{kind_of(b.leave_type, locale)}：{_share(b, ' / ')} 天" for b in of)
+        head = f"你 {year} 年还剩的假（剩余 / 总额）："
+    else:
+        lines = (f"{kind_of(b.leave_type, locale)}: {_share(b, ' of ')} days" for b in of)
+        head = f"What you have left in {year}:"
+    return "\n".join([head, *(f"- {line}" for line in lines)])
+
+
+def _share(of: Balance, between: str) -> str:
+    return f"{_days(of.days)}{between}{_days(of.entitled)}"
+
+
+def leave(of: Sequence[LeaveRecord], locale: Locale) -> str:
+    """Leave on record: which, when, how long, and whether it was taken back."""
+    head = Localised(zh=f"共 {len(of)} 条请假记录：", en=f"{len(of)} on record:")
+    return listed(head, (_leave(each, locale) for each in of), locale)
+
+
+def _leave(one: LeaveRecord, locale: Locale) -> str:
+    back = _TAKEN_BACK.within(locale) if one.status == "reverted" else ""
+    length = f"{_days(one.days)} 天" if locale == "zh" else f"{_days(one.days)} days"
+    said = [kind_of(one.leave_type, locale), _stretch(one.start, one.end, locale), length]
+    return _row(said, locale) + back
+
+
+def claims(of: Sequence[Claim], locale: Locale) -> str:
+    """Claims: what for, how much, and how each stands."""
+    head = Localised(zh=f"共 {len(of)} 张报销单：", en=f"{len(of)} on record:")
+    return listed(head, (_claim(each, locale) for each in of), locale)
+
+
+def _claim(one: Claim, locale: Locale) -> str:
+    stands = _CLAIM[one.status].within(locale) if one.status in _CLAIM else str(one.status)
+    days = sorted(item.date for item in one.items)
+    when = _stretch(days[0], days[-1], locale) if days else ""
+    return _row([when, one.reason, _money(one.total), stands], locale)
+
+
+def trips(of: Sequence[TripRecord], locale: Locale) -> str:
+    """Trips: where, when, about how much, and whether it was called off."""
+    head = Localised(zh=f"共 {len(of)} 次出差：", en=f"{len(of)} on record:")
+    return listed(head, (_trip(each, locale) for each in of), locale)
+
+
+def _trip(one: TripRecord, locale: Locale) -> str:
+    off = _CALLED_OFF.within(locale) if one.status == "cancelled" else ""
+    said = [one.destination, _stretch(one.start, one.end, locale), _money(one.estimate)]
+    return _row(said, locale) + off
+
+
+def kind_of(leave_type: str, locale: Locale) -> str:
+    """What a kind of leave is called."""
+    return VALUES["leave_type"][leave_type] if locale == "zh" else f"{leave_type} leave"
+
+
+def listed(head: Localised, lines: Iterable[str], locale: Locale) -> str:
+    """Lines under what they are; that there are none, where there are none."""
+    rows = [f"- {line}" for line in lines]
+    return "\n".join([head.within(locale), *rows]) if rows else NOTHING.within(locale)
+
+
+def _row(said: Iterable[str], locale: Locale) -> str:
+    return ("，" if locale == "zh" else ", ").join(filter(None, said))
+
+
+def _days(count: Decimal) -> str:
+    return f"{count.normalize():f}"
+
+
+def _money(amount: MoneyAmount) -> str:
+    return f"{amount.amount:,.2f} {amount.currency}"
+
+
+def _stretch(start: date, end: date, locale: Locale) -> str:
+    between = " 至 " if locale == "zh" else " to "
+    first, last = (day(each.isoformat(), locale) for each in (start, end))
+    return first if start == end else f"{first}{between}{last}"
