@@ -18,7 +18,7 @@ from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
 name_in_chinese(
-    {"claim": "报销单", "invoice": "发票", "items": "明细", "category": "类别"},
+    {"claim": "报销单", "claims": "报销单", "invoice": "发票", "items": "明细", "category": "类别"},
     {
         "category": {
             "hotel": "住宿",

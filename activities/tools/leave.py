@@ -21,6 +21,7 @@ name_in_chinese(
         "adjustments": "调整记录",
         "balance": "余额",
         "balances": "余额",
+        "records": "记录",
         "entitled": "总额",
         "entitled_before": "调整前总额",
         "leave_type": "类型",
@@ -106,7 +107,7 @@ _KIND_EN = (
             f"我(?:的|今年|现在|目前|一共)*(?:有{_DAYS}(?:的)?{_KIND}|{_KIND}(?:一共|还)*有{_DAYS})"
         ),
         # 我还剩几天: of every kind
-        whole(f"{_MINE}{_LEFT}(?:可以|能|没)?(?:请|休|用)?"),
+        whole(f"我(?:的|今年|现在|目前|一共)*{_LEFT}(?:可以|能|没)?(?:请|休|用)?"),
         whole("how many days(?: off)? (?:do i (?:still )?have|have i got)(?: left| remaining)?"),
         # 年假余额
         whole(f"{_MINE}{_KIND}余额(?:有|是|还有|还剩)*(?:多少|几天)?"),

@@ -41,6 +41,10 @@ _OF_EN = (
     "|per diem|expense|receipt|invoice|password)"
 )
 _DONE_EN = "(?:work|works|count|counted|paid|calculated|granted|handled)"
+_GIVEN_EN = (
+    "(?: leave)?(?: (?:do|can|may) i (?:get|take|claim|spend)| (?:is|are) (?:allowed|granted|given)"
+    "| am i entitled to)"
+)
 _RULE_EN = "(?:polic(?:y|ies)|rules?|limits?|allowance|requirements?)"
 
 
@@ -78,7 +82,7 @@ class Passages(BaseModel):
             f"(?P<question>{_OF}(?:需要|要|用)(?:不用|不要)?[^,.!?]{{0,8}}(?:证明|发票|材料|审批)吗?)"
         ),
         whole(f"(?P<question>how (?:does|do|is|are) {_OF_EN}[a-z ]{{0,20}}{_DONE_EN})"),
-        whole(f"(?P<question>how (?:many days|much|long) (?:of |is |are )*{_OF_EN}[a-z ]{{0,40}})"),
+        whole(f"(?P<question>how (?:many days|much|long) (?:of |is |are )*{_OF_EN}{_GIVEN_EN}?)"),
         whole(f"(?P<question>what(?:'s| is| are) (?:the )?{_OF_EN}[a-z ]{{0,20}}{_RULE_EN})"),
     ],
 )

@@ -19,6 +19,7 @@ name_in_chinese(
         "destination": "目的地",
         "estimate": "预计费用",
         "transport": "交通方式",
+        "trips": "出差",
     },
     {"transport": {"train": "火车", "plane": "飞机", "car": "汽车", "other": "其他"}},
 )

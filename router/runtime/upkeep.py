@@ -176,7 +176,6 @@ async def _expired(parts: Parts) -> None:
 
 async def _relearnt(parts: Parts) -> None:
     offered = parts.offered
-    parts.reader.replace(
-        offered.flows(), offered.phrases(), offered.listed(skills=parts.chains.usual is not None)
-    )
+    listed = offered.listed(skills=parts.chains.usual is not None)
+    parts.reader.replace(offered.flows(), offered.phrases(), listed)
     await parts.index.update(offered.everything())

@@ -3,7 +3,7 @@
 import pytest
 
 from router.domain.messages import ChoicesReply, ConfirmReply
-from tests.workflow.desk import Talk, flow_of, run_of, words
+from tests.workflow.desk import Talk, flow_of, run_of, texts, words
 
 
 async def test_what_is_said_about_the_question_answers_it_and_asks_it_again(talk: Talk) -> None:
@@ -60,8 +60,10 @@ async def test_how_a_request_stands_is_looked_up_in_the_middle_of_another(talk: 
 async def test_a_balance_is_told_for_the_kind_that_is_named(talk: Talk) -> None:
     turn = await talk.say("年假还剩几天")
     route = turn.route
-    assert (route.kind, route.target, route.by) == ("flow", "get_leave_balance", "pattern")
-    assert (flow_of(turn).status, flow_of(turn).slots["leave_type"]) == ("completed", "annual")
+    assert (route.kind, route.target, route.by) == ("tool", "get_leave_balance", "pattern")
+    assert turn.tool_calls[0].arguments == {"leave_type": "annual"}
+    assert "的年假还剩 " in texts(turn)[0]
+    assert "- 年假：" in texts(await talk.say("我还剩几天"))[0]
 
 
 @pytest.mark.parametrize("said", ["撤回吧", "take it back"])

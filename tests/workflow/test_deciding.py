@@ -318,10 +318,8 @@ async def test_without_a_model_a_tool_runs_as_a_form(client: Client, parts: Part
     offered = [o.value for r in turn.replies if r.type == "choices" for o in r.options]
     assert "get_leave_balance" in offered
     turn = await talk.press("choose", value="get_leave_balance")
-    assert flow_of(turn).awaiting == ["leave_type"]
-    turn = await talk.press("choose", value="annual")
     assert flow_of(turn).status == "completed"
-    assert "entitled: 15" in texts(turn)[0]  # what is left of them depends on the other tests
+    assert "of 15 days" in texts(turn)[0]  # what is left of them depends on the other tests
 
 
 async def test_a_tool_of_flows_alone_can_not_be_started_by_its_name(talk: Talk) -> None:

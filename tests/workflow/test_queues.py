@@ -78,7 +78,7 @@ async def test_tools_and_models_are_asked_on_their_queues(real_client: Client, o
     assert turn.tool_calls[0].status == "done"
     sent = await queues_of(real_client, "queues1", turn)
     assert sent.pop("get_leave_balance") == TOOLS
-    assert sent == {"tell_flow": TURNS}
+    assert set(sent.values()) <= {TURNS}
 
 
 async def test_without_own_queues_all_is_where_turns_are(real_client: Client, own: Parts) -> None:

@@ -201,7 +201,7 @@ class TestWeeklyReport:
         (waiting,) = [item for item in requests["items"] if item["id"] == run]
         assert (waiting["flow"], waiting["status"]) == ("leave_request", "waiting_approval")
         assert len(waiting["waits_for"]) == 1
-        assert (leave, days["workdays"]) == ([], 5)
+        assert (leave["records"], days["workdays"]) == ([], 5)
         assert template["text"] == (SKILLS / "weekly-report/assets/report.zh.md").read_text()
         model.then(ends("# 周报：11月16日至11月22日\n…\n还没有发给任何人。"))
         reported = await gina.say("登录页上线了，卡在构建，下周修构建")

@@ -184,7 +184,8 @@ class PatternIndex:
         matches = list(self._matches(text, found))
         if named:
             matches = [match for match in matches if match.hit.flow in named]
-            matches += [_whole(text, flow) for flow in named]
+            begins = {match.hit.flow for match in matches if match.hit.blocked_by is None}
+            matches += [_whole(text, flow) for flow in named if flow not in begins]
         return sorted(matches, key=lambda m: (m.start, -m.end))
 
     def _matches(self, text: Normalised, found: list[tuple[int, _Entry]]) -> Iterator[Match]:

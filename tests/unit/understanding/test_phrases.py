@@ -82,6 +82,9 @@ BALANCES = [
     *("how many days of annual leave do I have", "我有几天年假", "我的假还剩几天"),
 ]
 RECORDS = [
+    ("年假有几天", "search_policies"),
+    ("婚假有多少天", "search_policies"),
+    ("how does marriage leave work?", "search_policies"),
     ("我的请假记录", "get_my_leave"),
     ("我今年请过哪些假", "get_my_leave"),
     ("when was I on leave this year", "get_my_leave"),
@@ -90,7 +93,7 @@ RECORDS = [
     ("show my expense claims", "get_my_claims"),
 ]
 NOTHING = phrases("""
-    婚假有多少天  年假有几天  余额  查余额  还有几天  能请几天婚假  请假怎么审批  谁审批报销
+    余额  查余额  还有几天  能请几天婚假  请假怎么审批  谁审批报销
     报销流程是什么  Bob的请假批了吗  公司年假一共几天  帮我看看张三的请假批了吗  提醒我明天开会
     提醒我请假  取消会议  催眠  催一下快递  年假规定  想休几天年假  状态  审批  撤回消息  取消订单
     我要请假  我的申请怎么写

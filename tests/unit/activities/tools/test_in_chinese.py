@@ -11,7 +11,7 @@ from pydantic import JsonValue
 import activities.builtin
 import activities.tools
 from router.domain.principals import FLOW_ROLE
-from router.flow.engine.events import Answered, Called
+from router.flow.engine.events import Called
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.routing.tool_form import form_of
 from router.tool.http.client import OutboundGuard, Sender
@@ -85,7 +85,7 @@ def test_a_balance_is_asked_for_and_told_in_chinese() -> None:
     assert form is not None
     driver = Driver(form)
     driver.run.locale = "zh"
-    driver.begin().take(Answered(by="alice", slots={"leave_type": "annual"}), answer=False)
+    driver.take(Began(by="alice", slots={}), answer=False)
     (task,) = driver.run.tasks
     found: dict[str, JsonValue] = {"leave_type": "annual", "days": 12.0, "used": 3}
     driver.take(Called(task=task, value=found))

@@ -38,6 +38,7 @@ def desk(kept: Desk) -> Desk:
 async def test_a_balance_is_of_the_callers_year(desk: Desk) -> None:
     balance = await desk.ask("get_leave_balance", leave_type="annual")
     days = {"entitled": 15.0, "used": 0.0, "days": 15.0}
+    assert balance.pop("summary").startswith("你 2027 年的年假还剩 ")
     assert balance == {"leave_type": "annual", "year": 2027, **days}
 
 
@@ -49,7 +50,7 @@ async def test_a_leave_is_recorded_charged_listed_and_taken_back(desk: Desk) -> 
     recorded = await desk.flow("record_leave", "k1", LEAVE)
     again = await desk.flow("record_leave", "k1", LEAVE)
     assert await left() == 12.5
-    (listed,) = await desk.ask("get_my_leave")
+    (listed,) = (await desk.ask("get_my_leave"))["records"]
     assert (listed["start"], listed["end_half"], listed["days"]) == ("2026-11-23", "am", 2.5)
     reverted = await desk.flow("revert_leave", "k2", LEAVE, undoes="k1")
     assert recorded == again == reverted == {"record": listed["id"], "days": 2.5}
@@ -67,8 +68,8 @@ async def test_what_crashes_records_once(desk: Desk, monkeypatch: pytest.MonkeyP
             with pytest.raises(SystemExit):
                 await desk.flow(tool, tool, arguments)
     recorded, submitted = [await desk.flow(tool, tool, given) for tool, given in writes.items()]
-    assert [r["id"] for r in await desk.ask("get_my_leave")] == [recorded["record"]]
-    assert [c["id"] for c in await desk.ask("get_my_claims")] == [submitted["claim"]]
+    assert [r["id"] for r in (await desk.ask("get_my_leave"))["records"]] == [recorded["record"]]
+    assert [c["id"] for c in (await desk.ask("get_my_claims"))["claims"]] == [submitted["claim"]]
 
 
 @pytest.mark.parametrize(
@@ -94,8 +95,11 @@ async def test_a_claim_is_submitted_and_settled_or_rejected_or_withdrawn(desk: D
     assert first["total"] == {"amount": "12000.10", "currency": "CNY"}
     assert settled == {"claim": first["claim"], "status": "settled"}
     assert rejected["status"] == "rejected"
-    assert {c["status"] for c in await desk.ask("get_my_claims")} == {"settled", "rejected"}
-    assert await desk.ask("get_my_claims", caller=BOB) == []
+    assert {c["status"] for c in (await desk.ask("get_my_claims"))["claims"]} == {
+        "settled",
+        "rejected",
+    }
+    assert (await desk.ask("get_my_claims", caller=BOB))["claims"] == []
     with pytest.raises(PermanentToolError, match="invoice A"):
         await desk.flow("submit_claim", "k5", claim("a"), caller=BOB)
     await desk.flow("withdraw_claim", "k6", claim("A", "B"), undoes="k1")
