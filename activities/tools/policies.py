@@ -6,8 +6,9 @@ from pydantic import BaseModel, Field
 
 from activities.phrases import whole
 from activities.policies.book import Passage, PolicyBook, policy_book
+from activities.tools import summaries
 from router.flow.prompts.field_names import name_in_chinese
-from router.tool.context import Depends
+from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
@@ -53,6 +54,7 @@ class Passages(BaseModel):
 
     question: str
     passages: list[Passage]
+    summary: str
 
 
 @tool(
@@ -93,6 +95,7 @@ async def search_policies(
         ChineseLabel("要查的问题"),
     ],
     book: Annotated[PolicyBook, Depends(policy_book)],
+    ctx: ToolContext,
     top: Annotated[
         int, Field(description="Passages at most", ge=1, le=MOST_PASSAGES), ChineseLabel("最多几段")
     ] = 3,
@@ -102,4 +105,6 @@ async def search_policies(
     The company's policies are quoted with file and heading. Answer from the passages alone;
     where there are none, say so.
     """
-    return Passages(question=question, passages=await book.search(question, top))
+    found = await book.search(question, top)
+    said = summaries.policy(question, found, ctx.locale)
+    return Passages(question=question, passages=found, summary=said)

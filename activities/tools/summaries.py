@@ -3,16 +3,19 @@
 A tool's result carries it as `summary`; the fields beside it are for flows and models.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 
 from activities.people.records import Balance, Claim, LeaveRecord, MoneyAmount, TripRecord
+from activities.policies.book import Passage
 from router.domain.locale import Locale, Localised
 from router.flow.prompts.field_names import VALUES
 from router.flow.slot_types.dates import day
 
 NOTHING = Localised(zh="没有查到记录。", en="There is nothing on record.")
+NO_POLICY = Localised(zh="制度里没有查到这方面的规定。", en="No policy is about that.")
 _TAKEN_BACK = Localised(zh="（已撤回）", en=" (taken back)")
 _CALLED_OFF = Localised(zh="（已取消）", en=" (called off)")
 _CLAIM = {
@@ -90,6 +93,55 @@ def _trip(one: TripRecord, locale: Locale) -> str:
     off = _CALLED_OFF.within(locale) if one.status == "cancelled" else ""
     said = [one.destination, _stretch(one.start, one.end, locale), _money(one.estimate)]
     return _row(said, locale) + off
+
+
+def policy(question: str, of: Sequence[Passage], locale: Locale) -> str:
+    """The passage that fits best, of its tables the rows that are asked about, and what else fits.
+
+    A table's row is a line: `婚假：10 天，领证后一年内休完`.
+    """
+    if not of:
+        return NO_POLICY.within(locale)
+    first, *others = of
+    lines = [_titled(first, locale), *_of_passage(question, first.text, locale)]
+    if others:
+        also = [_titled(one, locale) for one in others]
+        see_also = f"See also: {'; '.join(also)}"
+        lines.append(f"也可以看：{'；'.join(also)}" if locale == "zh" else see_also)
+    return "\n".join(lines)
+
+
+def _titled(one: Passage, locale: Locale) -> str:
+    if locale == "zh":
+        return f"《{one.policy}》{one.heading}"
+    return f"{one.policy}, {one.heading}"
+
+
+def _of_passage(question: str, text: str, locale: Locale) -> list[str]:
+    rows = [_cells(line) for line in text.splitlines() if _ROW.match(line)]
+    head, body = rows[:1], [cells for cells in rows[1:] if not _RULE.match(cells[0])]
+    named = [cells for cells in body if cells[0] and _names(question, cells[0])]
+    colon, comma = ("：", "，") if locale == "zh" else (": ", ", ")
+    told = [f"- {cells[0]}{colon}{comma.join(filter(None, cells[1:]))}" for cells in named or body]
+    if named:
+        return told
+    said = [line for line in text.splitlines() if line.strip() and not _ROW.match(line)]
+    return [*told, *said] if head else said
+
+
+_ROW = re.compile(r"\s{0,8}\|")
+_RULE = re.compile(r":?-{2,}")
+_LEAST_NAME = 2
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def _names(question: str, cell: str) -> bool:
+    """True where the question names what the row is about: by a word, or two characters."""
+    name = re.split(r"[（(]", cell)[0].strip().casefold()
+    return len(name) >= _LEAST_NAME and name in question.casefold()
 
 
 def kind_of(leave_type: str, locale: Locale) -> str:

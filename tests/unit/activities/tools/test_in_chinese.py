@@ -11,7 +11,7 @@ from pydantic import JsonValue
 import activities.builtin
 import activities.tools
 from router.domain.principals import FLOW_ROLE
-from router.flow.engine.events import Called
+from router.flow.engine.events import Began, Called
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.routing.tool_form import form_of
 from router.tool.http.client import OutboundGuard, Sender
