@@ -61,14 +61,17 @@ function confirmation(reply, { act }) {
 
 const WORDS_BETWEEN = 24;
 
-// The text without the lines that only say in a sentence what the summary lists below it.
-function besides({ text, summary }) {
+// The text without the lines that only say in a sentence what the summary lists below it. What is
+// asked stays, whatever it names: a card with buttons and no question asks for blind trust.
+export function besides({ text, summary }) {
   const listed = [...Object.values(summary).filter((value) => value.length > 1), ...Object.keys(summary)];
-  const repeats = (line) => {
+  const lines = text.trimEnd().split("\n");
+  const repeats = (line, index) => {
+    if (index === lines.length - 1 || /[?？]\s*$/.test(line)) return false;
     const rest = listed.reduce((left, part) => left.replaceAll(part, ""), line);
     return rest !== line && !line.includes("→") && (rest.match(/[\p{L}\p{N}]/gu) ?? []).length <= WORDS_BETWEEN;
   };
-  return text.split("\n").filter((line) => !repeats(line)).join("\n");
+  return lines.filter((line, index) => !repeats(line, index)).join("\n");
 }
 
 function fields(reply, { page, act, offer }) {

@@ -276,3 +276,20 @@ async def test_news_elsewhere_are_marked_until_they_are_looked_at(
     await entry.click()
     await gina.hears("已经登记")
     await expect(entry).not_to_contain_text("有新消息")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("申请停车证 京A12345？", "申请停车证 京A12345？"),
+        ("车牌：京A12345\n提交吗？", "提交吗？"),
+        ("Submit the parking permit for 京A12345?", "Submit the parking permit for 京A12345?"),
+        ("车牌：京A12345\n车牌：京A12345", "车牌：京A12345"),
+    ],
+)
+async def test_a_card_keeps_what_is_asked_and_leaves_out_what_it_lists(
+    alice: Visitor, text: str, kept: str
+) -> None:
+    script = "async (reply) => (await import('/web/replies.js')).besides(reply)"
+    shown = await alice.page.evaluate(script, {"text": text, "summary": {"车牌": "京A12345"}})
+    assert shown == kept

@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from router.entities.booleans import yes_or_no
-from router.entities.choices import find_choices
+from router.entities.choices import find_choices, is_label
 from router.entities.grammar import Found, Span, compiled, only
 from router.entities.money import Money
 from router.entities.utterance import Utterance
@@ -52,9 +52,7 @@ def beside(view: FlowView, asked: str, utterance: Utterance) -> Values:
     if reason is not None:
         spans = [f.span for f in utterance.things]
         spans += [*filling.used, *find_texts(view.fillable, utterance.normalised).used]
-        for slot in view.fillable.values():
-            if slot.kind.made_of == "choices":
-                spans += [f.span for f in find_choices(slot.choices, utterance.text)]
+        spans += _named_choices(view.fillable, utterance.text)
         rest = left_over(utterance.normalised, spans)
         if rest is not None and len(rest) < len(utterance.normalised.typed.strip()):
             filling.values[reason] = rest
@@ -174,8 +172,12 @@ def _left(text: str, clause: Found[str], taken: Iterable[Span]) -> Iterator[Foun
 def _named_choices(slots: Mapping[str, Slot], text: str) -> list[Span]:
     """Where a choice is named; what happens to people only hints at one, and is a reason too."""
     choices = [slot.choices for slot in slots.values() if slot.kind.made_of == "choices"]
-    found = [f.span for each in choices for f in find_choices(each, text)]
-    return [span for span in found if not happens(text[slice(*span)])]
+    found = [(each, f.span) for each in choices for f in find_choices(each, text)]
+    return [
+        span
+        for each, span in found
+        if is_label(each, text[slice(*span)]) or not happens(text[slice(*span)])
+    ]
 
 
 def _outside(clause: Found[str], taken: Iterable[Span]) -> Iterator[Span]:
