@@ -74,6 +74,14 @@ class Requests(BaseModel):
     """How they stand, in the language of the conversation."""
 
 
+_EARLIER = (
+    "(?:(?:上|这|本)(?:周|个?月|次|星期)|前(?:几|两)?天|昨天|今天|刚才|刚刚|之前|早上|上午)?"
+    "(?:提|交|申请|报|请|提交)(?:了)?"
+)
+_STANDS = (
+    "(?:审?批|通过|批准)(?:完|好|过|下来)?(?:了)?(?:吗|没有?|么)|(?:有没有|有)(?:结果|消息|进展)(?:了)?(?:吗|没有?|么)?"
+    "|[到在卡停](?:在|到|了)*(?:谁|哪)(?:那?[里儿]|那|手[里上]|一?步)?|怎么样|什么情况"
+)
 _BY_NOW = "(?:现在|到底|已经|被|领导|老板|经理|还)*"
 _DECIDED = "(?:审?批|通过|批准|同意)(?:完|好|过|下来|通过)?"
 
@@ -124,10 +132,28 @@ _DECIDED = "(?:审?批|通过|批准|同意)(?:完|好|过|下来|通过)?"
             "(?:list |what are )?(?:all )?(?:of )?my (?:own |open |pending |current )*"
             "(?:requests|applications)"
         ),
+        # With what people put around it: 我上周提的那个假批下来没、那个单子卡在谁手里
+        whole(
+            f"(?:我|我们)?{_EARLIER}(?:的|那|个|条|份|笔)*(?:{REQUEST}|单子|东西)?"
+            f"(?:现在|到底|审批)*(?:{_STANDS})"
+        ),
+        whole(
+            "(?:is there )?any (?:news|updates?|word|progress) (?:on|about|of) my "
+            f"(?P<kind>{REQUEST_EN})"
+        ),
+        whole(
+            f"(?:did|has|is) my (?P<kind>{REQUEST_EN}) (?:go(?:ne)? (?:through|thru)|come through"
+            "|get approved|done)(?: yet)?"
+        ),
+        whole(f"who(?:'s| is)? (?:sitting on|holding(?: up)?|got|has) my (?P<kind>{REQUEST_EN})"),
+        whole(
+            f"(?:(?:i )?haven'?t heard(?: back)?(?: anything)? (?:on|about) my {REQUEST_EN},? ?)?"
+            "where(?:'s|s| is) (?:it|that)(?: at| now)*"
+        ),
         # Of whatever there is: 进度怎么样了、到谁那了、批了吗、卡在哪了、有消息吗
         whole(f"{OWN}(?:审批|现在|目前)*(?:进度|进展)(?:怎么样|如何|咋样|到哪)?"),
         whole(
-            f"{OWN}(?:现在|审批|流程|批|走|审)*[到在卡停](?:在|到|了)*(?:谁|哪)(?:那?[里儿]|那|手[里上]|一?步)?"
+            f"{OWN}(?:单子|东西)?(?:现在|审批|流程|批|走|审)*[到在卡停](?:在|到|了)*(?:谁|哪)(?:那?[里儿]|那|手[里上]|一?步)?"
         ),
         whole(f"{OWN}{_BY_NOW}(?:有没有|是不是){_BY_NOW}(?:{_DECIDED})了?"),
         whole(f"{OWN}{_BY_NOW}(?:{_DECIDED})(?:了(?:吗|么|没有?|不)|没有?)"),

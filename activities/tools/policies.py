@@ -83,6 +83,9 @@ class Passages(BaseModel):
         whole(
             f"(?P<question>{_OF}(?:需要|要|用)(?:不用|不要)?[^,.!?]{{0,8}}(?:证明|发票|材料|审批)吗?)"
         ),
+        whole("(?P<question>没有?发票(?:的)?(?:还|也)?(?:能|可以|能不能|可不可以)报销?)"),
+        whole("(?P<question>(?:is|are) [a-z ]{2,40} (?:covered|reimbursed|reimbursable))"),
+        whole("(?P<question>am i allowed to [a-z ]{2,40})"),
         whole(f"(?P<question>how (?:does|do|is|are) {_OF_EN}[a-z ]{{0,20}}{_DONE_EN})"),
         whole(f"(?P<question>how (?:many days|much|long) (?:of |is |are )*{_OF_EN}{_GIVEN_EN}?)"),
         whole(f"(?P<question>what(?:'s| is| are) (?:the )?{_OF_EN}[a-z ]{{0,20}}{_RULE_EN})"),

@@ -185,6 +185,8 @@ class Lexicon:
     opens_correction: Words = NO_WORDS
     leads_to: Words = NO_WORDS  # what a new value comes after
     around_value: Words = NO_WORDS  # what stands around a value that is said anew
+    goes_back: Words = NO_WORDS  # stands at the day on which a journey ends
+    same_day: Words = NO_WORDS  # it ends on the day on which it began
     telltale: Words = NO_WORDS  # small words that only this language has
     beside_value: Words = NO_WORDS  # what leads to a value, or follows it, and is part of none
     first_day: Words = NO_WORDS

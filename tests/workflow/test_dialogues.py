@@ -48,6 +48,8 @@ class Dialogue(BaseModel):
     lang: Literal["zh", "en"]
     about: Literal["answers", "questions", "status", "corrections", "language", "examples"]
     written: Literal["descriptions", "tuned"]
+    not_yet: str = ""
+    """What of it isn't understood yet; where it is, this has to go."""
     turns: list[Said]
 
 
@@ -59,7 +61,18 @@ def load() -> list[Dialogue]:
 DIALOGUES = load()
 
 
-@pytest.mark.parametrize("dialogue", DIALOGUES, ids=lambda one: one.dialogue)
+def parameters() -> list[Any]:
+    return [
+        pytest.param(
+            one,
+            id=one.dialogue,
+            marks=pytest.mark.xfail(strict=True, reason=one.not_yet) if one.not_yet else (),
+        )
+        for one in DIALOGUES
+    ]
+
+
+@pytest.mark.parametrize("dialogue", parameters())
 async def test_what_was_said_is_understood_and_not_asked_again(
     talk: Talk, dialogue: Dialogue
 ) -> None:

@@ -17,6 +17,7 @@ from router.entities.dates import Days
 from router.entities.durations import Duration
 from router.entities.grammar import compiled, group_span, only
 from router.entities.money import Money
+from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.engine.changes import CHANGE
 from router.flow.slot_types.slot import Slot, read_as
@@ -199,6 +200,8 @@ def correction(view: FlowView, utterance: Utterance) -> Values | None:
     a correction does, and the value goes to the slot filled last that it fits.
     """
     rest = utterance.part(after_yes(utterance.text), len(utterance.text))
+    if anew := contrasted(view, rest):
+        return anew
     named = _named(view, rest)
     if not named or [*named] != [range_slots(view.fillable).get("end")]:
         named = repointed(view, rest) or named
@@ -210,6 +213,98 @@ def correction(view: FlowView, utterance: Utterance) -> Values | None:
     if opening is None:
         return None
     return _by_type(view, _tail(rest, opening.end())) or _by_type(view, rest)
+
+
+_CONTRAST = compiled(
+    r"(?P<new>[^,.;!?]+?),? ?(?:而?不是|\b(?:not|instead of|rather than)\b) ?"
+    r"(?P<old>[^,.;!?]+?)[,.! ]*$"
+)
+_ANEW = compiled(
+    r"^(?:(?:actually|no|oh|sorry|wait|please|不对|哦|等等|还是)[, ]*)*"
+    r"(?:(?:make|change) (?:it|that)(?: to)?|改成|改为|换成|要|改) ?(?P<new>[^,.;!?]{1,20})[.! ]*$"
+)
+_LONGEST_CONTRAST = 60
+
+
+def contrasted(view: FlowView, utterance: Utterance) -> Values | None:
+    """The one value that is denied, `85 not 58`, `去的是苏州不是杭州`, as what it is said to be.
+
+    None where no value that is known is the one denied, or several are. `make it 3` is for the one
+    number that is known.
+    """
+    if numbered := _numbered_anew(view, utterance):
+        return numbered
+    match = _CONTRAST.search(utterance.text) if len(utterance.text) <= _LONGEST_CONTRAST else None
+    if match is None:
+        return None
+    new, old = (utterance.part(*group_span(match, name)) for name in ("new", "old"))
+    changed: Values = {
+        path: value
+        for path, slot, known in _known(view)
+        if _is_said(slot, known, old)
+        if (value := _said_for(slot, new, known)) not in (None, known)
+    }
+    return changed if len(changed) == 1 else None
+
+
+def _numbered_anew(view: FlowView, utterance: Utterance) -> Values | None:
+    found = _ANEW.search(utterance.text)
+    if found is None:
+        return None
+    numbers = [(path, slot) for path, slot, _ in _known(view) if slot.kind.takes is Decimal]
+    new = utterance.part(*group_span(found, "new"))
+    if len(numbers) != 1 or len(only(Decimal, new.things)) != 1 or len(new.things) != 1:
+        return None
+    path, slot = numbers[0]
+    value = read_as(slot, new)
+    return None if value is None else {path: value}
+
+
+def _known(view: FlowView) -> Iterator[tuple[str, Slot, JsonValue]]:
+    """Every value that is known, of items too, with its path and its slot."""
+    for name, slot in view.fillable.items():
+        value = view.slots.get(name)
+        if slot.is_itemised and slot.of is not None and isinstance(value, list):
+            for place, item in enumerate(value):
+                fields = item.items() if isinstance(item, dict) else ()
+                yield from (
+                    (f"{name}.{place}.{key}", slot.of.fields[key], known)
+                    for key, known in fields
+                    if key in slot.of.fields
+                )
+        elif value is not None:
+            yield name, slot, value
+
+
+def _is_said(slot: Slot, known: JsonValue, old: Utterance) -> bool:
+    if slot.kind.is_text:
+        return normalise(str(known)).text == old.text
+    if slot.kind.takes is Days:
+        days = [*only(Days, old.meant), *only(Days, old.spent)]
+        weekday = {f.value.first.weekday() for f in days}
+        return len(weekday) == 1 and date.fromisoformat(str(known)[:10]).weekday() in weekday
+    return read_as(slot, old) == known
+
+
+def _said_for(slot: Slot, new: Utterance, known: JsonValue) -> JsonValue:
+    if slot.kind.is_text:
+        lead = _TO_NEW.search(new.text)
+        return new.normalised.as_typed(lead.end() if lead else 0, len(new.text)).strip() or None
+    if slot.kind.takes is not Days:
+        return read_as(slot, new)
+    days = only(Days, new.meant)
+    if not days:
+        return None
+    day, named = days[-1].value.first, new.text[days[-1].start : days[-1].end]
+    if _A_WEEKDAY_ALONE.search(named):
+        # Of the week that is spoken of.
+        had = date.fromisoformat(str(known)[:10])
+        day = had + timedelta(days=day.weekday() - had.weekday())
+    return day.isoformat()
+
+
+_A_WEEKDAY_ALONE = compiled(r"^(?:周|星期|礼拜).$|^[a-z]+$")
+_TO_NEW = compiled(r"^.*(?:是|去|到)|^.*\b(?:is|was|to|it's)\b ?")
 
 
 def corrected_items(view: FlowView, utterance: Utterance) -> OfItems | None:

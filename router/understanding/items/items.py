@@ -29,12 +29,14 @@ from router.understanding.slots.mappings import Filling
 _MEASURE = "[台个部只块套把张件副支份条本架]"
 _BEFORE = compiled(
     rf"(?P<n>{ZH_COUNT}) ?(?:{_MEASURE} ?)(?:新的?|办公用?的?|全新的?|大|小)? ?$"
+    rf"|(?:[加来要请再和、,及给]|^)(?P<one>{_MEASURE}) ?(?:新的?)? ?$"
     rf"|(?:^|[^\d.])(?P<figure>\d{{1,3}}) ?(?:x|×|\*)? ?$"
     rf"|(?P<en>\b(?:an?|another)\b|{EN_NUMBER}) (?:x )?(?:(?:new|extra|more|additional|big|large"
     r"|small|spare|pieces? of|sets? of|pairs? of) ){0,2}$"
 )
 _AFTER = compiled(
     rf"^s? ?(?P<each>各|每[种样]|都|一样)? ?(?:要|需要|来|申请)? ?(?P<n>{ZH_COUNT}) ?{_MEASURE}"
+    rf"|^s? ?, ?(?P<alone>{ZH_COUNT}) ?{_MEASURE}(?:就[行好够]|够|即可|$|[,.!])"
     r"|^s? ?(?:x|×|\*|:|= ?) ?(?P<figure>\d{1,3})(?:[^\d.]|$)"
 )
 _LOOK = 24
@@ -57,10 +59,12 @@ def find_counts(text: str, things: Iterable[Found[Any]]) -> Iterator[Found[int]]
 def _count(text: str, match: Any, offset: int) -> Found[int] | None:
     if match is None:
         return None
-    name = next(n for n in ("n", "figure", "en") if match.groupdict().get(n))
+    names = ("n", "one", "alone", "figure", "en")
+    name = next(n for n in names if match.groupdict().get(n))
     start, end = (offset + at for at in group_span(match, name))
     written = match.group(name)
-    value = Decimal(1) if written in _ONE_PIECE else parse_number(written)
+    is_one = written in _ONE_PIECE or name == "one"
+    value = Decimal(1) if is_one else parse_number(written)
     whole = value is not None and value == value.to_integral_value() and value > 0
     if not whole or cuts_a_word(text, start):
         return None

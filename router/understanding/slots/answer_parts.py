@@ -6,7 +6,7 @@ out wherever they stand; of prose (a reason) only clauses that say nothing else 
 it was typed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -14,23 +14,41 @@ from router.entities.booleans import yes_or_no
 from router.entities.choices import find_choices, is_label
 from router.entities.grammar import Found, Span, compiled, only
 from router.entities.money import Money
+from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, read_as
 from router.flow.view import FlowView
 from router.lexicon import EN, ZH
 from router.understanding.dialogue_acts import asks, says_nothing
-from router.understanding.slots.free_text import clauses_of, is_purpose, left_over
-from router.understanding.slots.mappings import Filling, Values, happens
+from router.understanding.slots.free_text import (
+    EDGE,
+    clauses_of,
+    is_purpose,
+    left_over,
+    remainders,
+    trimmed,
+)
+from router.understanding.slots.mappings import (
+    SAME_DAY,
+    Filling,
+    Values,
+    happens,
+)
 from router.understanding.slots.prefill import CAUSES, WHOLE, find_texts, from_things, reason_slot
 from router.understanding.triggers.classifier import Blocker
-
-_EDGE = rf"(?:{ZH.beside_value}|\b(?:{EN.beside_value})\b|[ ,.!~:;、。-])"
-_LEADING, _TRAILING = compiled(f"^{_EDGE}+"), compiled(f"{_EDGE}+$")
-_SAYS = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{2}|[a-z]+[0-9]|[0-9]+[a-z]")
-
+from router.understanding.wishes import asks_the_desk
 
 _HOW_OR_WHAT = Blocker("how-or-what")
-_NOT_KNOWN = compiled(f"^{_EDGE}*(?:{ZH.not_known}|{EN.not_known}){_EDGE}*$")
+_NOT_KNOWN = compiled(f"^{EDGE}*(?:{ZH.not_known}|{EN.not_known}){EDGE}*$")
+_CHANGE = Blocker("change")
+
+
+def _takes_back(text: str) -> bool:
+    """True where a clause has the desk undo something: `刚提交的那个帮我撤回来`."""
+    return _CHANGE.stops(text) and asks_the_desk(text, opened=True)
+
+
+_ENDS_ASKING = compiled("[啊呀呢么嘛哈来着]$")
 _NUMERIC = (Decimal, Money)
 
 
@@ -44,18 +62,22 @@ def empty_slots(view: FlowView, asked: str) -> dict[str, Slot]:
     }
 
 
-def beside(view: FlowView, asked: str, utterance: Utterance) -> Values:
-    """What an answer surely says besides, of slots that are still empty."""
+def beside(view: FlowView, asked: str, utterance: Utterance, used: Iterable[Span] = ()) -> Values:
+    """What an answer surely says besides, of slots that are still empty.
+
+    `used` is where it says what was asked, beyond what every reader finds.
+    """
     others = empty_slots(view, asked)
     filling = _recognised(others, utterance)
     reason = reason_slot(others)
     if reason is not None:
-        spans = [f.span for f in utterance.things]
+        spans = [*used, *(f.span for f in utterance.things)]
         spans += [*filling.used, *find_texts(view.fillable, utterance.normalised).used]
         spans += _named_choices(view.fillable, utterance.text)
+        spans += [found.span() for found in SAME_DAY.finditer(utterance.text)]
         rest = left_over(utterance.normalised, spans)
         if rest is not None and len(rest) < len(utterance.normalised.typed.strip()):
-            filling.values[reason] = rest
+            filling.values |= _reason(reason, rest)
     return filling.values
 
 
@@ -71,6 +93,7 @@ def text_answer(view: FlowView, asked: str, utterance: Utterance) -> Values | No
     named = find_texts({asked: slot}, replace(said, text=_blotted(said.text, found.used)))
     if not found.values and not named.values and not _goes_on_with_purpose(others, said.text):
         unsaid = _is_question(said.text, prose=is_prose) or _NOT_KNOWN.search(said.text)
+        unsaid = unsaid or any(_takes_back(clause.value) for clause in clauses_of(said.text))
         return None if unsaid else _whole(slot, asked, utterance)
     clauses = (said.text[c.start : c.end + 1] for c in clauses_of(said.text))
     if any(_is_question(clause, prose=is_prose) for clause in clauses):
@@ -86,8 +109,14 @@ def text_answer(view: FlowView, asked: str, utterance: Utterance) -> Values | No
     reason = reason_slot(others)
     rest = left_over(said, taken) if reason is not None and reason not in values else None
     if reason is not None and rest is not None:
-        values[reason] = rest
+        values |= _reason(reason, rest)
     return {n: v for n, v in values.items() if _fits(view.fillable[n], v)} or None
+
+
+def _reason(name: str, rest: str) -> Values:
+    """What is left as a reason; nothing, where that only goes with a value: `全天`."""
+    text = normalise(rest).text
+    return {name: rest} if trimmed(text, (0, len(text))) else {}
 
 
 def _whole(slot: Slot, name: str, utterance: Utterance) -> Values | None:
@@ -101,7 +130,9 @@ def _fits(slot: Slot, value: object) -> bool:
 
 def _is_question(text: str, *, prose: bool) -> bool:
     """True where it asks; prose may well speak of how and what."""
-    return asks(text) or text.rstrip().endswith("?") or (not prose and _HOW_OR_WHAT.stops(text))
+    if asks(text) or text.rstrip().endswith("?"):
+        return True
+    return _HOW_OR_WHAT.stops(text) and (not prose or _ENDS_ASKING.search(text) is not None)
 
 
 def _answers_yes(text: str) -> bool:
@@ -118,19 +149,34 @@ def _recognised(others: Mapping[str, Slot], utterance: Utterance) -> Filling:
 
 
 def _bare_number(slots: Mapping[str, Slot], utterance: Utterance) -> Filling:
-    """`两千左右` in a clause of its own, into the only slot that a number by itself may fill."""
+    """`两千左右` in a clause of its own, into the only slot that a number by itself may fill.
+
+    `开车去 1500` too, where that is for money: nothing else that is said beside is so large.
+    """
     filling, text = Filling(), utterance.text
     numeric = [n for n, slot in slots.items() if slot.kind.takes in _NUMERIC]
-    clauses = clauses_of(text)
-    if len(numeric) != 1 or len(clauses) == 1:
+    found = only(Decimal, utterance.things)
+    if len(numeric) != 1 or len(found) != 1:
         return filling
-    spans = [f.span for f in only(Decimal, utterance.things)]
-    bare = [c for c in clauses if c.touches(spans) and not any(_left(text, c, spans))]
-    if len(bare) == 1:
-        value = read_as(slots[numeric[0]], utterance.part(*bare[0].span))
+    (number,), slot = found, slots[numeric[0]]
+    clauses = clauses_of(text)
+    clause = next((c for c in clauses if c.touches([number.span])), None)
+    if clause is None:
+        return filling
+    bare = len(clauses) > 1 and not any(remainders(text, clause, [number.span]))
+    large = number.value >= _LARGE and not _COUNTED.search(text[number.end :])
+    if bare or (slot.kind.takes is Money and large):
+        span = clause.span if bare else number.span
+        value = read_as(slot, utterance.part(*span))
         if value is not None:
-            filling.put(numeric[0], value, bare[0])
+            filling.put(numeric[0], value, Found(*span, text[slice(*span)]))
     return filling
+
+
+_LARGE = 100
+_COUNTED = compiled(
+    rf"^ ?(?:[个人台天点号月年件张次位楼层室房门块本车班级期]|{EN.counted}|th\b|st\b)"
+)
 
 
 def _blotted(text: str, spans: Iterable[Span]) -> str:
@@ -148,7 +194,7 @@ def _goes_on_with_purpose(others: Mapping[str, Slot], text: str) -> bool:
 
 def _prose(text: str, taken: Sequence[Span]) -> list[Found[str]]:
     """The clauses that say anything besides what was taken, each whole."""
-    return [clause for clause in clauses_of(text) if any(_left(text, clause, taken))]
+    return [clause for clause in clauses_of(text) if any(remainders(text, clause, taken))]
 
 
 def _name(text: str, taken: Sequence[Span]) -> list[Found[str]]:
@@ -156,17 +202,10 @@ def _name(text: str, taken: Sequence[Span]) -> list[Found[str]]:
 
     The clause whole, where its words run on around something that was taken.
     """
-    clauses = [(clause, list(_left(text, clause, taken))) for clause in clauses_of(text)]
+    clauses = [(clause, list(remainders(text, clause, taken))) for clause in clauses_of(text)]
     said = [(clause, left) for clause, left in clauses if left]
     names = [one for one in said if not is_purpose(one[0].value)] or said
     return [left[0] if len(left) == 1 else clause for clause, left in names[:1]]
-
-
-def _left(text: str, clause: Found[str], taken: Iterable[Span]) -> Iterator[Found[str]]:
-    """The parts of the clause around what was taken that say anything."""
-    for span in _outside(clause, taken):
-        if said := _trimmed(text, span):
-            yield said
 
 
 def _named_choices(slots: Mapping[str, Slot], text: str) -> list[Span]:
@@ -178,27 +217,6 @@ def _named_choices(slots: Mapping[str, Slot], text: str) -> list[Span]:
         for each, span in found
         if is_label(each, text[slice(*span)]) or not happens(text[slice(*span)])
     ]
-
-
-def _outside(clause: Found[str], taken: Iterable[Span]) -> Iterator[Span]:
-    start = clause.start
-    for first, last in sorted(span for span in taken if clause.touches([span])):
-        if start < first:
-            yield start, first
-        start = max(start, last)
-    if start < clause.end:
-        yield start, clause.end
-
-
-def _trimmed(text: str, span: Span) -> Found[str] | None:
-    """What a part says, without the words that only lead to a value; None where that is nothing."""
-    start, end = span
-    leading = _LEADING.search(text[start:end])
-    start += leading.end() if leading else 0
-    trailing = _TRAILING.search(text[start:end])
-    end -= len(trailing.group()) if trailing else 0
-    said = text[start:end]
-    return Found(start, end, said) if _SAYS.search(said) else None
 
 
 def _joined(utterance: Utterance, pieces: Sequence[Found[str]]) -> str:

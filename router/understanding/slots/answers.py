@@ -10,7 +10,8 @@ from router.entities.booleans import numbered, yes_or_no
 from router.entities.choices import find_choices
 from router.entities.dates import Days
 from router.entities.durations import Duration
-from router.entities.grammar import Found, compiled, only
+from router.entities.grammar import Found, Span, compiled, only
+from router.entities.normalisation import normalise
 from router.entities.ranges import from_weekday, interval, one_day
 from router.entities.utterance import Utterance, is_far, is_unplanned
 from router.flow.engine.slots import at
@@ -22,9 +23,17 @@ from router.understanding.corrections import values as corrections
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.item_corrections import added, opens_item
 from router.understanding.items.items import find_items
-from router.understanding.slots.answer_parts import beside, text_answer
+from router.understanding.slots.answer_parts import beside, empty_slots, text_answer
 from router.understanding.slots.free_text import clauses_of, documents_of
-from router.understanding.slots.mappings import Values, fill_days, half_value, parts_of, range_slots
+from router.understanding.slots.mappings import (
+    SAME_DAY,
+    Filling,
+    Values,
+    fill_days,
+    half_value,
+    parts_of,
+    range_slots,
+)
 from router.understanding.slots.prefill import reason_slot, without_doubt
 from router.understanding.triggers.classifier import Blocker
 
@@ -60,6 +69,8 @@ def _only_days(view: FlowView, utterance: Utterance) -> Values | None:
 def _until(slots: Mapping[str, Slot], utterance: Utterance, start: date) -> Values | None:
     """An end, or how long it takes from the start that is known."""
     parts = range_slots(slots)
+    if SAME_DAY.search(utterance.text) and not only(Days, utterance.things):
+        return {parts["end"]: start.isoformat()}
     days = _days_until(utterance, start)
     if len(days) == 1:
         given = parts_of(replace(days[0], single=False), open_end=False)
@@ -122,7 +133,8 @@ _QUESTION = compiled(
 )
 
 
-_HOW_OR_WHAT = Blocker("how-or-what")
+_HOW_OR_WHAT, _WHETHER = Blocker("how-or-what"), Blocker("whether")
+_PROPOSES = compiled(r"可以|行|好|\b(?:ok(?:ay)?|fine|alright|good|possible|works?)\b")
 
 
 def answer(view: FlowView, utterance: Utterance) -> Values | None:
@@ -151,7 +163,9 @@ def answer(view: FlowView, utterance: Utterance) -> Values | None:
 
 def _only_asks(slot: Slot, text: str) -> bool:
     """True of `婚假怎么休`: it names a choice, and chooses none."""
-    return not slot.kind.is_text and _HOW_OR_WHAT.stops(text)
+    if slot.kind.is_text:
+        return False
+    return _HOW_OR_WHAT.stops(text) or (_WHETHER.stops(text) and not _PROPOSES.search(text))
 
 
 def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
@@ -161,15 +175,31 @@ def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Val
         return None
     # Whoever was shown a numbered list and types 1 has not spent 1 on something.
     picked = numbered(utterance.text)
-    items, _ = find_items(slot, utterance) if picked is None else ([], [])
+    items, used = find_items(slot, utterance) if picked is None else ([], Filling())
     if not items and (called := _named_item(slot, utterance)):
         items = [called]
     if items:
-        return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
+        others = beside(view, name, utterance, used.used)
+        return {**others, **{f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}}
+    if over := _no_more(view, name, utterance):
+        return over
     more = _goes_on(utterance.text, yes_or_no(utterance.text) if picked is None else picked)
     if more is False or _DONE.search(utterance.text):
         return {f"{name}.more": False}
     return {f"{name}.more": True} if more and not _AGREED.search(utterance.text) else None
+
+
+def _no_more(view: FlowView, name: str, utterance: Utterance) -> Values | None:
+    """`就这些，新人入职`: the list is over, and what comes after that is said as well."""
+    first, *rest = clauses_of(utterance.text)
+    if not rest or not _NO_MORE.search(first.value):
+        return None
+    said = utterance.part(rest[0].start, len(utterance.text))
+    if says_nothing(said.text):
+        return None
+    reason = reason_slot(empty_slots(view, name))
+    others = beside(view, name, said) if reason is None else text_answer(view, reason, said)
+    return {**(others or {}), f"{name}.more": False}
 
 
 def _goes_on(text: str, said: bool | None) -> bool | None:
@@ -222,8 +252,16 @@ def _field(view: FlowView, path: str, slot: Slot, utterance: Utterance) -> Value
     if numbers is not None or slot.kind.is_text:
         own, others = _and_more(view, utterance)
         said = numbers.answered(own) if numbers is not None else _read_field(slot, own)
+        if numbers is not None and said is not None:
+            others = {**beside(view, _root(path), own, _saying(own, said)), **others}
         return {**others, **(_only(path, said) or {})} or None
     return _with_siblings(view, path, slot, Slot(type="list", of=parent), utterance)
+
+
+def _saying(utterance: Utterance, value: JsonValue) -> list[Span]:
+    """The clauses in which the value stands."""
+    written = normalise(str(value)).text
+    return [clause.span for clause in clauses_of(utterance.text) if written in clause.value]
 
 
 def _and_more(view: FlowView, utterance: Utterance) -> tuple[Utterance, Values]:
@@ -240,7 +278,7 @@ def _with_siblings(
 ) -> Values | None:
     """The field with whatever else the answer says of its item, and of those after it."""
     prefix, _, name = path.rpartition(".")
-    items, _ = find_items(row, utterance)
+    items, used = find_items(row, utterance)
     first = dict(items[0]) if items else {}
     asked = first.get(name)
     if asked is None:
@@ -255,7 +293,12 @@ def _with_siblings(
     following = _following(view, prefix, items[1:])
     if following is None:
         return None
-    return {f"{prefix}.{key}": value for key, value in {**first, name: asked}.items()} | following
+    own = {f"{prefix}.{key}": value for key, value in {**first, name: asked}.items()}
+    return {**beside(view, _root(path), utterance, used.used), **own, **following}
+
+
+def _root(path: str) -> str:
+    return path.split(".", maxsplit=1)[0]
 
 
 def _following(view: FlowView, prefix: str, items: list[Values]) -> Values | None:

@@ -5,7 +5,7 @@ or the request itself; or where it says outright that it is the cause. Where tha
 there is nothing, and the slot is asked for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from router.entities.documents import Documents, documents
 from router.entities.grammar import MOST_FOUND, Found, Span, compiled
@@ -31,6 +31,7 @@ _ON_THE_WAY = compiled(rf"(?:[, ]|{ZH.on_the_way}|\b{EN.on_the_way}\b)*$")
 # What somebody is off to do: 请半天假 | 去接孩子, take a day off | to pick up my son.
 _PURPOSE = compiled(
     rf"^{ZH.purpose}.{{1,}}|^ ?to {EN.purpose}\b.{{3,}}"
+    "|^ ?[a-z]{3,14}ing (?:an?|the|our|my|new|with) .{3,}"
     "|^ ?for (?:an?|my|our|the|some|family|personal) [a-z].{2,}"
 )
 _SOME = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{3,}")
@@ -58,7 +59,7 @@ def left_over(
         end = min([cause.end, *(start for start, _ in requests if cause.start <= start)])
         if end < cause.end:
             end -= len(_ON_THE_WAY.search(text.text[cause.start : end]).group())
-        return _trimmed(text, cause.start, end) if end > cause.start else None
+        return _typed(text, cause.start, end) if end > cause.start else None
     signed = farewell(text)
     clauses = [c for c in clauses_of(text.text) if c.end <= signed]
     if len(clauses) > MOST_FOUND:
@@ -70,12 +71,46 @@ def left_over(
     # They count as one where only punctuation parts them.
     start, end = free[0].start, free[-1].end
     together = len(clauses_of(text.text[start:end])) == len(free)
-    return _trimmed(text, start, end) if together else None
+    return _typed(text, start, end) if together else None
 
 
 def is_purpose(text: str) -> bool:
     """True where a normalised clause begins like one that says what for: `去接孩子`, `to meet`."""
     return _PURPOSE.search(text) is not None
+
+
+EDGE = rf"(?:{ZH.beside_value}|\b(?:{EN.beside_value})\b|[ ,.!~:;、。-])"
+_LEADING, _TRAILING = compiled(f"^{EDGE}+"), compiled(f"{EDGE}+$")
+_SAYS = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{2}|[a-z]+[0-9]|[0-9]+[a-z]")
+"""What may stand around a value and is part of none."""
+
+
+def remainders(text: str, clause: Found[str], taken: Iterable[Span]) -> Iterator[Found[str]]:
+    """The parts of the clause around what was taken that say anything."""
+    for span in _outside(clause, taken):
+        if said := trimmed(text, span):
+            yield said
+
+
+def _outside(clause: Found[str], taken: Iterable[Span]) -> Iterator[Span]:
+    start = clause.start
+    for first, last in sorted(span for span in taken if clause.touches([span])):
+        if start < first:
+            yield start, first
+        start = max(start, last)
+    if start < clause.end:
+        yield start, clause.end
+
+
+def trimmed(text: str, span: Span) -> Found[str] | None:
+    """What a part says, without the words that only lead to a value; None where that is nothing."""
+    start, end = span
+    leading = _LEADING.search(text[start:end])
+    start += leading.end() if leading else 0
+    trailing = _TRAILING.search(text[start:end])
+    end -= len(trailing.group()) if trailing else 0
+    said = text[start:end]
+    return Found(start, end, said) if _SAYS.search(said) else None
 
 
 def without_cause(text: str) -> str:
@@ -131,7 +166,7 @@ def _rest_of_a_clause(
     `明天身体不舒服请一天病假`; then it has to look like one.
     """
     for clause in clauses:
-        inside = [span for span in used if clause.touches([span])]
+        inside = sorted(span for span in used if clause.touches([span]))
         asked = min((s for s, _ in requests if clause.start <= s < clause.end), default=None)
         leading = [span for span in inside if asked is None or span[0] < asked]
         if not leading or text.text[clause.start : leading[0][0]].strip() not in {"", "我"}:
@@ -141,7 +176,7 @@ def _rest_of_a_clause(
         said = rest.value.strip()
         doubtful = asked is not None and (len(said) < _SHORTEST_CAUSE or _REQUESTING.search(said))
         if not doubtful and end - start > _SHORTEST_REST and _says_something(text, rest):
-            return _trimmed(text, start, end)
+            return _typed(text, start, end)
     return None
 
 
@@ -152,11 +187,11 @@ def _purpose(text: Normalised, clauses: list[Found[str]], taken: Spans) -> str |
         rest = _clause(text.text, max(ends, default=clause.end), clause.end)
         free = not rest.touches(taken)
         if free and is_purpose(rest.value) and _says_something(text, rest):
-            return _trimmed(text, *rest.span)
+            return _typed(text, *rest.span)
     return None
 
 
-def _trimmed(text: Normalised, start: int, end: int) -> str | None:
+def _typed(text: Normalised, start: int, end: int) -> str | None:
     said = text.text[start:end]
     leading = _LEADING.search(said)
     if leading is not None and leading.end() < len(said):

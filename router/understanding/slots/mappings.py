@@ -17,10 +17,11 @@ from router.entities.dates import Days
 from router.entities.durations import Duration
 from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, only
-from router.entities.ranges import Interval, interval, kept
+from router.entities.ranges import Interval, from_weekday, interval, kept
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import SLOT_TYPES, RangePart, Slot, filled_by
 from router.lexicon import BOTH, EN, ZH
+from router.understanding.slots.free_text import clauses_of, remainders
 
 # What happens to a person, and only hints at a choice for the one to whom it happens.
 _HAPPENS = compiled(str(BOTH.happening))
@@ -107,8 +108,12 @@ def fill_choices(slots: Slots, text: str) -> Filling:
 def fill_days(slots: Slots, things: Iterable[Found[Thing]], text: str) -> Filling:
     """Dates, ranges and durations in their slots; no end where a length disagrees."""
     listed = list(things)
-    days, lengths = interval(only(Days, listed), text), only(Duration, listed)
+    journey = _there_and_back(slots, only(Days, listed), text)
+    days = journey or interval(only(Days, listed), text)
+    lengths = only(Duration, listed)
     filling = Filling()
+    if journey is not None:
+        filling.used += [f.span for f in only(Days, listed)]
     if days is not None:
         filling.add(_one_stretch(slots, days))
         differs = len(lengths) == 1 and not _agree(days.found.value, lengths[0].value)
@@ -119,6 +124,39 @@ def fill_days(slots: Slots, things: Iterable[Found[Thing]], text: str) -> Fillin
             return filling
     filling.add(_fill_duration(slots, lengths, filling))
     return filling
+
+
+_BACK_BEFORE = compiled(rf"\b{EN.goes_back}(?: (?:on|by))? $")
+_BACK_AFTER = compiled(f"^ ?{ZH.goes_back}(?:[ ,.;:!?]|$)")
+SAME_DAY = compiled(rf"{ZH.same_day}|\b{EN.same_day}\b")
+
+
+def _there_and_back(slots: Slots, found: list[Found[Days]], text: str) -> Interval | None:
+    """A journey from one day to another, `下周一去，周三回`, or `当天来回`; None for anything else.
+
+    Only of what ends by coming back, as its last slot says: of leave, who is back works that day.
+    """
+    end = slots.get(range_slots(slots).get("end", ""))
+    asked = (end.label, end.ask) if end else ()
+    if not any(said and (_ENDS_ZH in said.zh or _ENDS_EN in said.en) for said in asked):
+        return None
+    one_day = [f for f in found if f.value.first == f.value.last]
+    if len(found) == 1 and one_day and SAME_DAY.search(text):
+        day = one_day[0].value
+        return Interval(replace(one_day[0], value=replace(day, single=False)))
+    if len(one_day) != _ENDS or len(found) != _ENDS:
+        return None
+    leaves, back = one_day
+    before, after = text[: back.start][-_CLAUSE:], text[back.end :][:_CLAUSE]
+    if not (_BACK_BEFORE.search(before) or _BACK_AFTER.search(after)):
+        return None
+    last = from_weekday(back.value, leaves.value.first, text[back.start : back.end])
+    if last.last < leaves.value.first:
+        return None
+    return Interval(Found(*leaves.span, Days(leaves.value.first, last.last)))
+
+
+_ENDS, _ENDS_ZH, _ENDS_EN = 2, "回", "back"
 
 
 def _agree(days: Days, length: Duration) -> bool:
@@ -205,6 +243,36 @@ def last_day(start: str, length: Duration) -> str | None:
     if days != int(days) or not 0 < days <= _MOST_DAYS:
         return None
     return (date.fromisoformat(start) + timedelta(days=int(days) - 1)).isoformat()
+
+
+_FIRST = compiled(rf"{ZH.first_day}|\b{EN.first_day}\b")
+_LAST = compiled(rf"{ZH.last_day}|\b{EN.last_day}\b")
+
+
+def fill_halves(slots: Slots, utterance: Utterance) -> Filling:
+    """`第一天下午才开始`, `just the morning` of a single day: the halves at the ends of a range."""
+    parts, filling = range_slots(slots), Filling()
+    if "start_half" not in parts or "end_half" not in parts:
+        return filling
+    choices = slots[parts["start_half"]].choices
+    days = only(Days, utterance.meant)
+    one_day = len(days) == 1 and days[0].value.single and not days[0].value.first_half
+    for clause in clauses_of(utterance.text):
+        found = find_choices(choices, clause.value)
+        if len({f.value for f in found}) != 1 or clause.touches(f.span for f in days):
+            continue
+        half = found[0].value
+        spans = [(clause.start + f.start, clause.start + f.end) for f in found]
+        if _LAST.search(clause.value):
+            filling.put(parts["end_half"], half, clause)
+        elif _FIRST.search(clause.value):
+            filling.put(parts["start_half"], half, clause)
+        elif one_day and not any(remainders(utterance.text, clause, spans)):
+            filling.put(parts["start_half"], half, clause)
+            filling.put(parts["end_half"], half, clause)
+            if "end" in parts:
+                filling.put(parts["end"], days[0].value.first.isoformat(), clause)
+    return filling
 
 
 def fill_mentions(slots: Slots, utterance: Utterance) -> Filling:

@@ -15,6 +15,7 @@ from router.understanding.slots.mappings import (
     Values,
     fill_choices,
     fill_days,
+    fill_halves,
     fill_mentions,
     range_slots,
 )
@@ -90,6 +91,7 @@ def from_things(slots: Slots, utterance: Utterance) -> Filling:
     filling = fill_choices(slots, utterance.text)
     filling.add(without_doubt(slots, utterance, fill_days(slots, utterance.meant, utterance.text)))
     filling.add(fill_mentions(slots, utterance))
+    filling.add(fill_halves(slots, utterance))
     return filling
 
 

@@ -208,7 +208,7 @@ def _given_up(
     if isinstance(event, events.Answered | events.Confirmed):
         offered |= event.slots
     yield from (path.split(".")[0] for path in offered)
-    yield str(offered.get(CHANGE))
+    yield str(offered.get(CHANGE)).split(".")[0]
     # What a tool asked back is a state until the run starts over.
     entered = (
         h.state for h in after.history[len(before.history) :] if h.state in definition.states

@@ -65,7 +65,7 @@ def test_what_the_loader_works_out_is_no_part_of_it() -> None:
 
 SHIPPED = {
     "business_trip 1": "4e5696205d59f5ed",
-    "business_trip 2": "e0d20b3ea41e47b9",
+    "business_trip 2": "0baca0220584d2c9",
     "equipment_request 1": "008831f629be2f54",
     "leave_request 2": "a7971e6b83a96dda",
     "reimbursement 2": "5a60eb10d1647f5c",
