@@ -16,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.documents.document import read_document
 from router.domain.messages import Turn
+from router.flow.engine.slots import at
 from tests.llm.dialogues import dated
-from tests.llm.labels import has, value_at
+from tests.llm.labels import has
 from tests.workflow.desk import Talk, words
 
 SPEAKERS = {"zh": "alice", "en": "frank"}
@@ -94,7 +95,7 @@ def asked_again(turn: Turn, given: set[str]) -> list[str]:
 def is_value(slots: dict[str, Any], path: str, wanted: JsonValue) -> bool:
     """Whether the value at the path is wanted; an amount is a number, however it is kept."""
     if isinstance(wanted, int | float) and not isinstance(wanted, bool):
-        found = value_at(slots, path)
+        found = at(slots, path)
         return isinstance(found, int | float | str) and float(found) == float(wanted)
     return has(slots, path, wanted)
 

@@ -191,10 +191,10 @@ def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Val
 
 def _no_more(view: FlowView, name: str, utterance: Utterance) -> Values | None:
     """`就这些，新人入职`: the list is over, and what comes after that is said as well."""
-    first, *rest = clauses_of(utterance.text)
-    if not rest or not _NO_MORE.search(first.value):
+    clauses = clauses_of(utterance.text)
+    if len(clauses) == 1 or not any(_NO_MORE.search(first.value) for first in clauses[:1]):
         return None
-    said = utterance.part(rest[0].start, len(utterance.text))
+    said = utterance.part(clauses[1].start, len(utterance.text))
     if says_nothing(said.text):
         return None
     reason = reason_slot(empty_slots(view, name))

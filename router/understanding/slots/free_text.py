@@ -80,7 +80,7 @@ def is_purpose(text: str) -> bool:
 
 
 EDGE = rf"(?:{ZH.beside_value}|\b(?:{EN.beside_value})\b|[ ,.!~:;、。-])"
-_LEADING, _TRAILING = compiled(f"^{EDGE}+"), compiled(f"{EDGE}+$")
+_EDGE_BEFORE, _EDGE_AFTER = compiled(f"^{EDGE}+"), compiled(f"{EDGE}+$")
 _SAYS = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{2}|[a-z]+[0-9]|[0-9]+[a-z]")
 """What may stand around a value and is part of none."""
 
@@ -105,9 +105,9 @@ def _outside(clause: Found[str], taken: Iterable[Span]) -> Iterator[Span]:
 def trimmed(text: str, span: Span) -> Found[str] | None:
     """What a part says, without the words that only lead to a value; None where that is nothing."""
     start, end = span
-    leading = _LEADING.search(text[start:end])
+    leading = _EDGE_BEFORE.search(text[start:end])
     start += leading.end() if leading else 0
-    trailing = _TRAILING.search(text[start:end])
+    trailing = _EDGE_AFTER.search(text[start:end])
     end -= len(trailing.group()) if trailing else 0
     said = text[start:end]
     return Found(start, end, said) if _SAYS.search(said) else None
