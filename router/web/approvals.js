@@ -13,7 +13,10 @@ export function approvals(page) {
   const list = element("ul", { class: "cards" });
   const none = empty("inbox", t("nothingWaits"), t("nothingWaitsHint"));
   const further = element("p", { class: "hint", hidden: true }, t("moreWait", MOST));
-  const view = element("section", { class: "sheet" }, element("h1", { tabindex: "-1" }, t("approvals")), none, further, list);
+  const search = labelled(t("find"), element("input", { type: "search", oninput: () => filter() }), { class: "field find", hidden: true });
+  const keys = element("p", { class: "hint keys", hidden: true }, t("inboxKeys"));
+  const title = element("h1", { tabindex: "-1" }, t("approvals"));
+  const view = element("section", { class: "sheet", onkeydown: key }, title, none, further, search, keys, list);
   const shown = new Map(); // approval id to its card
   const decided = new Map(); // approval id to what was listed of it when it was decided here
 
@@ -22,6 +25,28 @@ export function approvals(page) {
     for (const card of list.querySelectorAll(".settled")) card.remove();
     decided.clear();
     await refresh();
+    // What is due first stands first; but nothing moves while somebody is at it.
+    if (!list.contains(document.activeElement)) list.append(...[...list.children].sort(byDue));
+  }
+
+  // Those of which a word is left out aren't gone: what is looked for is emptied with the page.
+  function filter() {
+    const wanted = search.querySelector("input").value.trim().toLocaleLowerCase();
+    for (const card of list.children) card.hidden = !card.textContent.toLocaleLowerCase().includes(wanted);
+  }
+
+  // Two keys decide: a letter goes to the button, Enter presses it. Who writes isn't disturbed.
+  function key(event) {
+    const writes = event.target.matches("input, textarea, select");
+    if (writes || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const open = [...list.querySelectorAll(".card:not(.settled)")].filter((card) => !card.hidden && !card.inert);
+    const at = open.findIndex((card) => card.contains(event.target));
+    const moved = { j: open[at + 1], k: open[Math.max(0, at - 1)] }[event.key];
+    const to = moved?.querySelector("h2") ?? open[at]?.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (!to || to.hidden) return;
+    event.preventDefault();
+    to.focus();
+    to.scrollIntoView({ block: "nearest" });
   }
 
   async function refresh() {
@@ -41,10 +66,13 @@ export function approvals(page) {
       list.append(shown.get(item.id));
     }
     none.hidden = list.childElementCount > 0;
+    search.hidden = shown.size < MANY;
+    keys.hidden = shown.size < 2;
+    filter();
   }
 
-  // What is over keeps its place until the section is opened anew: were it to go, the next card would
-  // come up under the pointer, and a second click would decide on what nobody has looked at.
+  // What is over keeps its place while the pointer is on it: were it to shrink, the next card would come
+  // up under it, and a second click would decide on what nobody has looked at. Then it is a line.
   function settle(id, outcome) {
     const card = shown.get(id);
     if (!card) return;
@@ -54,6 +82,9 @@ export function approvals(page) {
     card.classList.add("settled");
     card.inert = false;
     card.replaceChildren(title, element("p", { class: "hint" }, outcome));
+    const shrink = () => (card.style.minHeight = "");
+    if (!card.matches(":hover")) shrink();
+    else card.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && shrink());
     shown.delete(id);
     keepTyped(draft(id), "");
     if (held) title.focus({ preventScroll: true });
@@ -69,7 +100,7 @@ export function approvals(page) {
     const reasoned = { unless: () => comment.value.trim() !== "", not: () => comment.focus() };
     return element(
       "li",
-      { class: "card", "aria-labelledby": title.id, "data-since": item.since },
+      { class: "card", "aria-labelledby": title.id, "data-since": item.since, "data-due": item.due ?? "" },
       about(item, title),
       pairs(item.summary),
       ...more(item),
@@ -77,8 +108,8 @@ export function approvals(page) {
       element(
         "div",
         { class: "actions" },
-        button(t("approve"), () => decide("approve"), { class: "primary" }),
-        twice(t("return"), t("reallyReturn"), { yes: t("return"), no: t("sayWhy") }, () => decide("return"), reasoned),
+        button(t("approve"), () => decide("approve"), { class: "primary", "data-key": "a" }),
+        twice(t("return"), t("reallyReturn"), { yes: t("return"), no: t("sayWhy") }, () => decide("return"), { ...reasoned, "data-key": "r" }),
         twice(t("reject"), t("reallyReject"), { yes: t("reject"), no: t("neverMind") }, () => decide("reject"), { class: "danger" }),
       ),
       passing(item, decide),
@@ -146,6 +177,13 @@ export function approvals(page) {
 
   return { view, show, refresh };
 }
+
+const MANY = 6;
+
+const NEVER = "9999";
+
+const byDue = (one, other) =>
+  (one.dataset.due || NEVER).localeCompare(other.dataset.due || NEVER) || one.dataset.since.localeCompare(other.dataset.since);
 
 const PLAIN = new Set(["approve", "return", "reject"]);
 

@@ -83,6 +83,8 @@ const TEXTS = {
   nothingAsked: { zh: "你还没有提交过申请", en: "You have no requests yet" },
   nothingAskedHint: { zh: "在对话里说一声，比如“我要请假”。", en: "Say what you need in a chat, such as “I need to take leave”." },
   asks: { zh: "{} · {}提交", en: "{} · {}" },
+  find: { zh: "查找", en: "Find" },
+  inboxKeys: { zh: "按键：j、k 上下，a 到“同意”，r 到“退回”，回车就办。", en: "Keys: j and k go down and up, a to Approve, r to Return, Enter does it." },
   comment: { zh: "意见", en: "Comment" },
   approve: { zh: "同意", en: "Approve" },
   reject: { zh: "拒绝", en: "Reject" },

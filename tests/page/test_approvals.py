@@ -181,3 +181,31 @@ async def test_an_inbox_says_that_more_waits_than_it_shows(door: Door, served: S
     await bob.page.reload()
     await expect(bob.card("Number 0.")).to_be_visible()
     await expect(further).to_be_hidden()
+
+
+async def test_many_are_looked_through_by_words_and_decided_by_keys(
+    door: Door, served: Served
+) -> None:
+    for number, day in enumerate([8, 9, 10, 11, 12, 15, 16], 1):
+        words = f"我要请年假，明年3月{day}日一天，去看展览{number}号厅"
+        await Caller(served, "gina").asks_for_leave(words)
+    carol = await (await door.visitor(served)).come("Carol Meyer")
+    await carol.go("Approvals")
+    cards = carol.page.locator(".cards > .card:not(.settled):visible")
+    await expect(carol.card("展览7号厅")).to_be_visible()
+    search = carol.page.get_by_label("Find")
+    await search.fill("展览3号厅")
+    await expect(cards).to_have_count(1)
+    await search.fill("")
+    await carol.page.locator("h1").focus()
+    await carol.page.keyboard.press("j")
+    first = cards.first.locator("h2")
+    await expect(first).to_be_focused()
+    await carol.page.keyboard.press("a")
+    approve = cards.first.get_by_role("button", name="Approve")
+    await expect(approve).to_be_focused()
+    await carol.page.keyboard.press("Enter")
+    settled = carol.page.locator(".settled")
+    await expect(settled).to_have_count(1)
+    assert await settled.evaluate("one => one.style.minHeight") == ""
+    assert await carol.violations() == []
