@@ -12,7 +12,7 @@ from router.flow.language.expressions import texts_given
 from router.flow.slot_types.slot import Slot
 from router.flow.validation.draft import Draft, complaint
 from router.flow.validation.expressions import templates_in, written_in
-from router.flow.validation.patterns import words_sound, written_out
+from router.flow.validation.patterns import WORDS, references, words_sound, written_out
 
 
 def remarks(draft: Draft) -> Iterator[Complaint]:
@@ -20,12 +20,25 @@ def remarks(draft: Draft) -> Iterator[Complaint]:
     read = slots_read(draft)
     for name, slot in draft.definition.slots.items():
         yield from _slot(draft, name, slot, name in read)
+    yield from _unused_words(draft)
     for place, state in draft.each_state():
         ask = state.asks
         if ask is not None and ask.expire_after is not None and "expired" not in state.exits():
             what = f"when nobody decides on {place[-1]} in time, the flow ends without a word"
             remedy = "add expired: <state>, with a say that tells the requester"
             yield complaint((*place, "approve", "expire_after"), what, remedy)
+
+
+def _unused_words(draft: Draft) -> Iterator[Complaint]:
+    """Named words that stand in no pattern: of a misspelt name, or left from one that has gone."""
+    triggers = draft.definition.triggers
+    patterns = [*triggers.patterns, *triggers.topics, *triggers.unless]
+    used = {name for one in (*patterns, *triggers.words.values()) for name in references(one)}
+    for name in triggers.words:
+        if name not in used:
+            what = f"no pattern uses the words {name}"
+            remedy = f"put {{{name}}} where it is meant, or take it out"
+            yield complaint((*WORDS, name), what, remedy)
 
 
 def unheld_roles(draft: Draft, held: Collection[str]) -> Iterator[Complaint]:

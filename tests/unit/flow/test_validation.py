@@ -442,6 +442,12 @@ def test_what_a_message_may_fill_is_not_called_unfillable(old: str, new: str) ->
     assert not any("nothing ever fills" in fault.what for fault in found)
 
 
+def test_words_that_no_pattern_uses_are_remarked() -> None:
+    found = remarked(changed("  unless:", "  words: {NOBODY: '(?:a|b)'}\n  unless:"))
+    (fault,) = [fault for fault in found if "NOBODY" in fault.what]
+    assert fault.what == "no pattern uses the words NOBODY"
+
+
 def test_a_slot_that_a_text_or_a_summary_shows_is_used() -> None:
     filled = changed("city, kind, start", "city, kind, note, start")
     said = filled.replace(f"good: {{say: {WORD}", 'good: {say: {zh: "{{ shown.note }}", en: "x"}')
