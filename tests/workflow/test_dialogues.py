@@ -13,13 +13,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import BaseModel, ConfigDict, JsonValue
+from temporalio.client import Client
 
 from router.documents.document import read_document
 from router.domain.messages import Turn
 from router.flow.engine.slots import at
+from router.runtime.composition import Parts
 from tests.llm.dialogues import dated
 from tests.llm.labels import has
-from tests.workflow.desk import Talk, words
+from tests.workflow.desk import Talk, person, words
 
 SPEAKERS = {"zh": "alice", "en": "frank"}
 
@@ -75,9 +77,11 @@ def parameters() -> list[Any]:
 
 @pytest.mark.parametrize("dialogue", parameters())
 async def test_what_was_said_is_understood_and_not_asked_again(
-    talk: Talk, dialogue: Dialogue
+    real_client: Client, parts: Parts, dialogue: Dialogue
 ) -> None:
-    chat = await talk.another(SPEAKERS[dialogue.lang], dialogue.lang)
+    """At a server whose clock nobody moves: what is said names days."""
+    speaker = await person(parts, SPEAKERS[dialogue.lang])
+    chat = await Talk(real_client, parts, speaker, dialogue.lang).open()
     today = datetime.now(ZoneInfo(chat.person.timezone)).date()
     given: set[str] = set()
     for label in dialogue.turns:

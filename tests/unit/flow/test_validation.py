@@ -443,7 +443,7 @@ def test_what_a_message_may_fill_is_not_called_unfillable(old: str, new: str) ->
 
 
 def test_words_that_no_pattern_uses_are_remarked() -> None:
-    found = remarked(changed("  unless:", "  words: {NOBODY: '(?:a|b)'}\n  unless:"))
+    found = remarked(changed("  words: {", "  words: {NOBODY: '(?:a|b)', "))
     (fault,) = [fault for fault in found if "NOBODY" in fault.what]
     assert fault.what == "no pattern uses the words NOBODY"
 
