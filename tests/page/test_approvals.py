@@ -143,6 +143,7 @@ async def test_what_every_object_has_is_no_section_and_no_button(
         await gina.say(name)
         await expect(gina.page.locator("li.user p").last).to_have_text(name)
         await expect(gina.page).to_have_url(re.compile("#/c/"))
+        await expect(gina.answers.last).to_be_visible()
 
 
 def waiting(numbers: range) -> list[dict[str, Any]]:
