@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TypeGuard
 
 from pydantic import JsonValue
@@ -413,8 +414,9 @@ class Decider:
         if given.rounds:
             return lambda _: True
         before = [line.told for line in given.history]
-        known = Evidence([], [*before, decider.words_of(given.message)], given.account.now)
-        return lambda said: known.doubt(said, of_names=False) is None
+        said_before = [*before, decider.words_of(given.message)]
+        known = cache(lambda: Evidence([], said_before, given.account.now))
+        return lambda said: known().doubt(said, of_names=False) is None
 
     def _shaped(self, command: Command, given: activities.Decide, alone: bool) -> Command:
         now, active = given.situation.now, given.situation.active

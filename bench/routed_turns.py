@@ -5,7 +5,7 @@ Both run in this process against one dev server:
 * ours: a message that no pattern takes. It is understood (local activity), decided (activity:
   capabilities are searched, a scripted model is asked over HTTP and answers at once) and written
   to the event log (local activity). With a tool: the model calls one, which runs as an activity,
-  and what it found is phrased by the model in a third;
+  and says what it found in a third;
 * bare: an update that runs a local activity, one activity (three), and a local activity.
   Nothing is computed and nothing is kept.
 
@@ -40,6 +40,11 @@ TEXTS = (
     *("最近总是睡不好，怎么办", "给我讲讲你能做什么", "今天心情有点差", "这家公司怎么样"),
     *("what do you think about Mondays", "tell me something nice", "how are you doing", "午饭吃啥"),
 )
+ABOUT_LEAVE = (
+    *("我的年假还剩多少来着", "帮我瞧瞧年假剩多少来着", "年假余额是多少来着", "年假还够几天来着"),
+    *("remind me of my annual leave balance", "my annual leave, how much of it is left over"),
+)
+"""For a tool that is near to them, and that no sentence of it takes."""
 USERS = ("alice", "bob", "carol", "dave", "erin", "frank", "gina", "olga")
 """In turn: a person may call a tool only so often a minute."""
 
@@ -50,8 +55,10 @@ Turn = Callable[[int], Awaitable[None]]
 
 
 def with_tool(received: Received) -> Reply:
-    """Calls a tool where functions are offered, else says what it found."""
-    answer: Behaviour = CALL if received.body.get("tools") else says("年假还剩 8 天。")
+    """Calls a tool where functions are offered and it hasn't yet; then it says what it found."""
+    last = received.body["messages"][-1]
+    found = last["role"] == "tool" or not received.body.get("tools")
+    answer: Behaviour = says("查到了。") if found else CALL
     return answer(received)
 
 
@@ -82,7 +89,8 @@ async def our_turns(client: Client, parts: Parts, kind: str) -> Turn:
     says = [await conversation_of(user, client, parts, "router") for user in USERS]
 
     async def turn(number: int) -> None:
-        answered = await says[number % len(says)](TEXTS[number % len(TEXTS)])
+        texts = ABOUT_LEAVE if kind == "tool" else TEXTS
+        answered = await says[number % len(says)](texts[number % len(texts)])
         decided = (answered.route.kind, answered.route.by) == (kind, "llm")
         if not decided or any(call.status != "done" for call in answered.tool_calls):
             raise SystemExit(f"not a turn that a model decided: {answered}")

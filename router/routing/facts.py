@@ -8,8 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Literal
 from unicodedata import normalize
 
@@ -92,11 +93,17 @@ _NOT_COUNTED = frozenset({"一", "one", "a", "an"})
 
 def statements(text: str, now: datetime) -> Iterator[StatedFact]:
     """What a text states, in no particular order; days as one would mean them who speaks `now`."""
+    yield from _stated_on(text, now.date())
+
+
+@lru_cache(maxsize=512)
+def _stated_on(text: str, day: date) -> tuple[StatedFact, ...]:
+    """What a text states, said on that day; what was said before is read again in every turn."""
     marked = _ITEM.sub(" ", _MOMENT.sub(" ", text))
     plain, named = _blanked(marked)
-    yield from named
-    for piece in _pieces(plain):
-        yield from _stated(Utterance.of(piece, now))
+    noon = datetime.combine(day, time(12), UTC)
+    stated = (each for piece in _pieces(plain) for each in _stated(Utterance.of(piece, noon)))
+    return (*named, *stated)
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -98,7 +98,8 @@ class Evidence:
         self._names = facts.squeezed(f"{self._found}\n{asked}")
         for each in results:
             self._take_result(each)
-        self._take_text(asked)
+        for each in said_before:
+            self._take_text(each)
 
     def doubt(self, said: str, *, of_names: bool = True) -> Doubt | None:
         """What of it doesn't hold first; None where nothing speaks against it.
