@@ -100,8 +100,13 @@ def amended(
         return None
     half, other = both_halves(definition.slots, run.slots) or ("", "")
     changed = [path for path in changed if path != other or half not in changed]
-    zh = [f"{_of(definition, run, p, 'zh')}改为{said(definition, run, p, 'zh')}" for p in changed]
-    en = [f"{_of(definition, run, p, 'en')} is {said(definition, run, p, 'en')}" for p in changed]
+
+    def called(path: str, locale: Locale) -> str:
+        is_half = path in (half, other)
+        return HALF_DAY.within(locale) if is_half else _called(definition, path, locale)
+
+    zh = [f"{called(p, 'zh')}改为{said(definition, run, p, 'zh')}" for p in changed]
+    en = [f"{called(p, 'en')} is {said(definition, run, p, 'en')}" for p in changed]
     return Localised(zh=f"{'，'.join(zh)}。", en=f"{' now, '.join(en)} now.")
 
 
@@ -122,11 +127,6 @@ def said(definition: FlowDefinition, run: Run, path: str, locale: Locale) -> str
     slot = definition.slot_at(path) or Slot(type="text")
     value = " ".join(shown(slot, at(run.slots, path), locale, run.files).split())
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
-
-
-def _of(definition: FlowDefinition, run: Run, path: str, locale: Locale) -> str:
-    halves = both_halves(definition.slots, run.slots) or ()
-    return HALF_DAY.within(locale) if path in halves else _called(definition, path, locale)
 
 
 def _called(definition: FlowDefinition, path: str, locale: Locale) -> str:

@@ -310,6 +310,11 @@ def label_of(name: str, slot: Slot) -> Localised:
     return slot.label or Localised(zh=name, en=name)
 
 
+def range_slots(slots: Mapping[str, Slot]) -> dict[RangePart, str]:
+    """The names of the slots that share a date range, by the part that each takes."""
+    return {slot.part_of_range: name for name, slot in slots.items() if slot.part_of_range}
+
+
 HALF_DAY = Localised(zh="半天", en="Half day")
 """What people call the half of a single day, of which a range has one at each end."""
 
@@ -322,7 +327,7 @@ def both_halves(
     >>> both_halves({}, {}) is None
     True
     """
-    parts = {slot.part_of_range: name for name, slot in slots.items() if slot.part_of_range}
+    parts = range_slots(slots)
     start, end, first, last = (parts.get(part, "") for part in get_args(RangePart))
     one_day = values.get(start) is not None and values.get(start) == values.get(end)
     half = values.get(first)

@@ -51,12 +51,11 @@ def post(
     """The response while within, its body unread; raises the client's errors."""
     create = client.chat.completions.with_streaming_response.create
     # The client walks through what it is given, key by key, for ten milliseconds where functions
-    # have schemas; what is extra is sent as it is.
-    walked = {"messages": [], "model": sent.body["model"], "stream": sent.body.get("stream", False)}
-    rest = {key: value for key, value in sent.body.items() if key != "stream"}
-    if not walked["stream"]:
-        del walked["stream"]
-    return create(**walked, extra_body=rest, extra_headers=headers)
+    # have schemas; what is extra is sent as it is, in place of what it was given.
+    walked: dict[str, Any] = {"messages": [], "model": sent.body["model"]}
+    if sent.body.get("stream"):
+        walked["stream"] = True
+    return create(**walked, extra_body=sent.body, extra_headers=headers)
 
 
 def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 1) -> ChatAnswer:

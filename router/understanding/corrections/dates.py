@@ -17,11 +17,11 @@ from router.entities.grammar import Found, compiled, only
 from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
 from router.entities.ranges import from_weekday
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import RangePart, filled_by
+from router.flow.slot_types.slot import RangePart, filled_by, range_slots
 from router.flow.view import FlowView
 from router.lexicon import EN, ZH
 from router.understanding.names import FlowNames
-from router.understanding.slots.mappings import Values, fill_days, half_value, last_day, range_slots
+from router.understanding.slots.mappings import Values, fill_days, half_value, last_day
 
 _ONLY = compiled(r"只|就请|\b(?:only|just)\b")
 

@@ -20,13 +20,13 @@ from router.entities.money import Money
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.engine.changes import CHANGE
-from router.flow.slot_types.slot import Slot, read_as
+from router.flow.slot_types.slot import Slot, each_part, range_slots, read_as
 from router.flow.view import FlowView
 from router.lexicon import EN, ZH
 from router.understanding.corrections.dates import halved, repointed, retimed, shifted
 from router.understanding.items.item_corrections import OfItems, added, said_of_items
 from router.understanding.names import word_in, words_of
-from router.understanding.slots.mappings import Values, fill_choices, range_slots
+from router.understanding.slots.mappings import Values, fill_choices
 from router.understanding.slots.prefill import find_texts
 
 _IS_WRONG = rf"(?:{ZH.wrong}|\b{EN.wrong}\b)"
@@ -264,16 +264,10 @@ def _known(view: FlowView) -> Iterator[tuple[str, Slot, JsonValue]]:
     """Every value that is known, of items too, with its path and its slot."""
     for name, slot in view.fillable.items():
         value = view.slots.get(name)
-        if slot.is_itemised and slot.of is not None and isinstance(value, list):
-            for place, item in enumerate(value):
-                fields = item.items() if isinstance(item, dict) else ()
-                yield from (
-                    (f"{name}.{place}.{key}", slot.of.fields[key], known)
-                    for key, known in fields
-                    if key in slot.of.fields
-                )
-        elif value is not None:
-            yield name, slot, value
+        parts = each_part(slot, value, name) if slot.is_itemised else [(name, slot, value)]
+        for path, part, known in parts:
+            if known is not None and not (slot.is_itemised and (part.of or part.fields)):
+                yield path, part, known
 
 
 def _is_said(slot: Slot, known: JsonValue, old: Utterance) -> bool:

@@ -41,13 +41,6 @@ from router.understanding.wishes import asks_the_desk
 _HOW_OR_WHAT = Blocker("how-or-what")
 _NOT_KNOWN = compiled(f"^{EDGE}*(?:{ZH.not_known}|{EN.not_known}){EDGE}*$")
 _CHANGE = Blocker("change")
-
-
-def _takes_back(text: str) -> bool:
-    """True where a clause has the desk undo something: `刚提交的那个帮我撤回来`."""
-    return _CHANGE.stops(text) and asks_the_desk(text, opened=True)
-
-
 _ENDS_ASKING = compiled("[啊呀呢么嘛哈来着]$")
 _NUMERIC = (Decimal, Money)
 
@@ -107,8 +100,7 @@ def text_answer(view: FlowView, asked: str, utterance: Utterance) -> Values | No
             values[asked] = _joined(utterance, own)
             taken += [piece.span for piece in own]
     reason = reason_slot(others)
-    rest = left_over(said, taken) if reason is not None and reason not in values else None
-    if reason is not None and rest is not None:
+    if reason is not None and reason not in values and (rest := left_over(said, taken)):
         values |= _reason(reason, rest)
     return {n: v for n, v in values.items() if _fits(view.fillable[n], v)} or None
 
@@ -135,6 +127,11 @@ def _is_question(text: str, *, prose: bool) -> bool:
     return _HOW_OR_WHAT.stops(text) and (not prose or _ENDS_ASKING.search(text) is not None)
 
 
+def _takes_back(text: str) -> bool:
+    """True where a clause has the desk undo something: `刚提交的那个帮我撤回来`."""
+    return _CHANGE.stops(text) and asks_the_desk(text, opened=True)
+
+
 def _answers_yes(text: str) -> bool:
     return yes_or_no(text) is not None or says_nothing(text)
 
@@ -142,9 +139,8 @@ def _answers_yes(text: str) -> bool:
 def _recognised(others: Mapping[str, Slot], utterance: Utterance) -> Filling:
     filling = find_texts(others, utterance.normalised)
     filling.add(from_things(others, utterance))
-    filling.add(
-        _bare_number({n: s for n, s in others.items() if n not in filling.values}, utterance)
-    )
+    unfilled = {name: slot for name, slot in others.items() if name not in filling.values}
+    filling.add(_bare_number(unfilled, utterance))
     return filling
 
 

@@ -15,7 +15,7 @@ from router.entities.normalisation import normalise
 from router.entities.ranges import from_weekday, interval, one_day
 from router.entities.utterance import Utterance, is_far, is_unplanned
 from router.flow.engine.slots import at
-from router.flow.slot_types.slot import Slot, filled_by, read_as, slot_at
+from router.flow.slot_types.slot import Slot, filled_by, range_slots, read_as, slot_at
 from router.flow.slot_types.structures import pieces
 from router.flow.view import FlowView
 from router.lexicon import EN, ZH
@@ -32,7 +32,6 @@ from router.understanding.slots.mappings import (
     fill_days,
     half_value,
     parts_of,
-    range_slots,
 )
 from router.understanding.slots.prefill import reason_slot, without_doubt
 from router.understanding.triggers.classifier import Blocker

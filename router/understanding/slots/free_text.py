@@ -80,9 +80,9 @@ def is_purpose(text: str) -> bool:
 
 
 EDGE = rf"(?:{ZH.beside_value}|\b(?:{EN.beside_value})\b|[ ,.!~:;、。-])"
+"""What may stand around a value and is part of none."""
 _EDGE_BEFORE, _EDGE_AFTER = compiled(f"^{EDGE}+"), compiled(f"{EDGE}+$")
 _SAYS = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{2}|[a-z]+[0-9]|[0-9]+[a-z]")
-"""What may stand around a value and is part of none."""
 
 
 def remainders(text: str, clause: Found[str], taken: Iterable[Span]) -> Iterator[Found[str]]:

@@ -19,7 +19,7 @@ from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, only
 from router.entities.ranges import Interval, from_weekday, interval, kept
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import SLOT_TYPES, RangePart, Slot, filled_by
+from router.flow.slot_types.slot import SLOT_TYPES, RangePart, Slot, filled_by, range_slots
 from router.lexicon import BOTH, EN, ZH
 from router.understanding.slots.free_text import clauses_of, remainders
 
@@ -80,11 +80,6 @@ class Filling:
         """Note a value and where it stands."""
         self.values.setdefault(name, value)
         self.used.append(found.span)
-
-
-def range_slots(slots: Slots) -> dict[RangePart, str]:
-    """The names of the slots that share a date range, by the part that each takes."""
-    return {slot.part_of_range: name for name, slot in slots.items() if slot.part_of_range}
 
 
 def fill_choices(slots: Slots, text: str) -> Filling:

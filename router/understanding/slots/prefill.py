@@ -6,7 +6,7 @@ from functools import lru_cache
 from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised
 from router.entities.utterance import Utterance, is_far, is_unplanned
-from router.flow.slot_types.slot import coerced
+from router.flow.slot_types.slot import coerced, range_slots
 from router.understanding.items.items import find_items
 from router.understanding.slots.free_text import left_over
 from router.understanding.slots.mappings import (
@@ -17,7 +17,6 @@ from router.understanding.slots.mappings import (
     fill_days,
     fill_halves,
     fill_mentions,
-    range_slots,
 )
 from router.understanding.triggers.patterns import Match
 
