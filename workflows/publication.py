@@ -121,6 +121,8 @@ def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.A
     waiting = {a.id for a in approval.waiting_for()} if run.status not in ENDED else set()
     # Until when it may be decided: before it goes to somebody else, or expires.
     due = decisions.decide_by(approval, {name: timer.due for name, timer in run.timers.items()})
+    state = definition.states.get(run.state)
+    ask = state.asks if state else None
     return [
         records.ApprovalRecord(
             id=asked.id,
@@ -140,6 +142,8 @@ def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.A
             active=asked.id in waiting,
             verdict=asked.verdict,
             comment=asked.comment,
+            decided_at=asked.at,
+            bulk=ask is not None and ask.bulk,
         )
         for asked in approval.assignees
     ]

@@ -268,6 +268,10 @@ class ApprovalRecord(Record):
     """True while this person's decision is what the run waits for."""
     verdict: str | None = None
     comment: str | None = None
+    decided_at: datetime | None = None
+    """When the verdict was given."""
+    bulk: bool = False
+    """True where it may be decided together with others."""
 
     def summary_in(self, locale: Locale) -> dict[str, str]:
         """What is decided on, by label, as its person reads it: what the digest stands for."""

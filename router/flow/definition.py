@@ -131,6 +131,8 @@ class Approve(Definition):
     """Expressions of people who are told and may look, but don't decide."""
     skip_same: bool = True
     """False asks people again who have agreed to the same contents in this run."""
+    bulk: bool = False
+    """True lets an approver decide on several requests at once, with one comment for all."""
 
 
 class Withdrawal(Definition):

@@ -266,6 +266,16 @@ class Runs:
         theirs = select(_approvals).filter_by(tenant=tenant, person=person).where(*_AWAITED)
         return await page(self._database, ApprovalRecord, theirs, _approvals.c.since, before, limit)
 
+    async def decided_by(
+        self, tenant: str, person: str, before: str | None, limit: int
+    ) -> tuple[list[ApprovalRecord], str | None]:
+        """What this person has decided, the latest decision first, and the next cursor."""
+        at = _approvals.c.decided_at
+        theirs = select(_approvals).filter_by(tenant=tenant, person=person)
+        # What went on to somebody else was decided by the clock.
+        given = theirs.where(at.is_not(None), _approvals.c.verdict != "escalated")
+        return await page(self._database, ApprovalRecord, given, at, before, limit)
+
     async def waiting(self) -> Waiting:
         """How many approvals anybody is waited for with, since when, and how many expire soon."""
         expiring = func.count().filter(_approvals.c.expires < datetime.now(UTC) + EXPIRING)

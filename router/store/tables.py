@@ -97,7 +97,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0002", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0003", metadata
 )
 
 conversations = Table(
@@ -186,10 +186,16 @@ approvals = Table(
     optional("verdict"),
     optional("comment"),
     optional("expires", MomentType),
+    optional("decided_at", MomentType),
+    Column("bulk", Boolean, nullable=False, server_default=false()),
     PrimaryKeyConstraint("tenant", "id"),
     ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
 )
 _index("approvals_of_run", approvals, "tenant", "run")
+_index(
+    *("approvals_decided", approvals, "tenant", "person", "decided_at", "id"),
+    where="verdict IS NOT NULL",
+)
 Index(
     "approvals_waiting",
     approvals.c.tenant,
