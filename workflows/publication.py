@@ -4,7 +4,7 @@ Each is told only where the run is something else than it was told last.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
 from temporalio import workflow
@@ -20,7 +20,7 @@ from router.domain.records import LogEntry
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation, decisions, elicitation
 from router.flow.engine.events import Remind
-from router.flow.engine.run import Run, Task
+from router.flow.engine.run import Approval, Run, Task
 from router.flow.prompts import question
 from router.flow.slot_types.slot import files_in
 from workflows.activity import perform
@@ -115,16 +115,21 @@ def _amendment(run: Run) -> records.Amendment | None:
 
 
 def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.ApprovalRecord]:
-    approval = run.approval
-    if approval is None:
-        return []
-    waiting = {a.id for a in approval.waiting_for()} if run.status not in ENDED else set()
+    """The decisions of the approval that is under way, and of the one before as it ended."""
+    both = (approval for approval in (run.settled, run.approval) if approval is not None)
+    return [row for approval in both for row in _rows(definition, run, approval, id_)]
+
+
+def _rows(
+    definition: FlowDefinition, run: Run, approval: Approval, id_: str
+) -> Iterator[records.ApprovalRecord]:
+    is_open = approval is run.approval and run.status not in ENDED
+    waiting = {a.id for a in approval.waiting_for()} if is_open else set()
     # Until when it may be decided: before it goes to somebody else, or expires.
-    due = decisions.decide_by(approval, {name: timer.due for name, timer in run.timers.items()})
-    state = definition.states.get(run.state)
-    ask = state.asks if state else None
-    return [
-        records.ApprovalRecord(
+    dues = {name: timer.due for name, timer in run.timers.items()} if is_open else {}
+    due = decisions.decide_by(approval, dues)
+    for asked in approval.assignees:
+        yield records.ApprovalRecord(
             id=asked.id,
             tenant=run.requester.tenant,
             run=run.id,
@@ -143,10 +148,8 @@ def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.A
             verdict=asked.verdict,
             comment=asked.comment,
             decided_at=asked.at,
-            bulk=ask is not None and ask.bulk,
+            bulk=approval.bulk,
         )
-        for asked in approval.assignees
-    ]
 
 
 def _notices(flow: FlowDefinition, run: Run, reminder: Remind, now: datetime) -> list[LogEntry]:

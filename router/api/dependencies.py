@@ -19,7 +19,7 @@ from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
-from router.domain.locale import Localised
+from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
 from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
@@ -159,7 +159,11 @@ bearer = HTTPBearer(
 
 
 async def authenticate(request: Request) -> Principal:
-    """Whoever the request's token names, asked for once a request; else `Unauthenticated`."""
+    """Whoever the request's token names, asked for once a request; else `Unauthenticated`.
+
+    They are answered in the language of the header `X-Locale`, else in that of the directory: not
+    in that of `Accept-Language`, which browsers send without anybody's having chosen it.
+    """
     known: Principal | None = getattr(request.state, "principal", None)
     if known is not None:
         return known
@@ -171,7 +175,9 @@ async def authenticate(request: Request) -> Principal:
     person = await state.services.directory.find(vouched.tenant, vouched.user)
     if person is None:
         raise Unauthenticated("The token names nobody in the directory.")
-    principal = person.also(vouched.roles)
+    wished = request.headers.get("x-locale")
+    locale = next((each for each in LOCALES if each == wished), person.locale)
+    principal = person.also(vouched.roles).speaking(locale)
     request.state.session = CallerSession(state.services.directory, (principal,), vouched.until)
     # Where the request is refused after this, it is in the caller's language.
     request.state.principal, request.state.locale = principal, principal.locale

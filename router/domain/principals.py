@@ -90,6 +90,10 @@ class Principal(BaseModel, frozen=True):
         more = roles - RESERVED_ROLES - self.roles
         return self.model_copy(update={"roles": self.roles | more}) if more else self
 
+    def speaking(self, locale: Locale) -> Self:
+        """The same person, answered in this language."""
+        return self if locale == self.locale else self.model_copy(update={"locale": locale})
+
     def may(self, roles: frozenset[str] | list[str]) -> bool:
         """True where one of `roles` is held, or none is asked for."""
         return not roles or bool(self.roles & set(roles))

@@ -120,8 +120,8 @@ def of_closed(
 
 
 def _why(stands: ApprovalRecord | None, happened: set[str]) -> Closing:
-    """`stands` is None where the whole approval is over, by what has `happened` to the run."""
-    if stands is not None:
+    """By what they said or, where they said nothing, by what has `happened` to the run."""
+    if stands is not None and stands.verdict is not None:
         return "decided" if stands.verdict in _VERDICTS else "passed_on"
     if "withdrawn" in happened:
         return "withdrawn"
@@ -129,7 +129,9 @@ def _why(stands: ApprovalRecord | None, happened: set[str]) -> Closing:
         return "expired"
     if LOST in happened:
         return "lost"
-    return "decided" if happened & _VERDICTS else "withdrawn"
+    if happened & _VERDICTS:
+        return "decided"
+    return "withdrawn" if stands is None else "passed_on"
 
 
 LONGEST_ID = 200

@@ -245,6 +245,14 @@ class Orphaned(Record):
     count: int
 
 
+class Change(Record):
+    """What was said of one thing, by its label, and is now; empty where nothing was."""
+
+    label: str
+    before: str
+    now: str
+
+
 class ApprovalRecord(Record):
     """A decision that a person was asked for. `verdict` is None while it is awaited."""
 
@@ -279,6 +287,15 @@ class ApprovalRecord(Record):
             self.labels[slot].within(locale): value.within(locale)
             for slot, value in self.summary.items()
         }
+
+    def changes_since(self, earlier: "ApprovalRecord", locale: Locale) -> list[Change]:
+        """How what is decided on differs from what was decided on then, as its person reads it."""
+        then, now = earlier.summary_in(locale), self.summary_in(locale)
+        return [
+            Change(label=label, before=then.get(label, ""), now=now.get(label, ""))
+            for label in {**now, **then}
+            if then.get(label, "") != now.get(label, "")
+        ]
 
 
 class FileRecord(Record):

@@ -45,9 +45,17 @@ class Catalog:
 
 WORDING = {"flow", "version", "title", "description", "names", "verbs", "triggers"}
 """Of a flow: what it is called and what starts it."""
-LEFT_OUT: dict[str, type] = {"synonyms": list, "names": list, "reference": dict, SKIPPABLE: bool}
-"""How people call a choice, and what the loader works out from the rest; with the type by which
-each is told from a slot or an argument of that name."""
+LEFT_OUT: dict[str, type] = {
+    "synonyms": list,
+    "names": list,
+    "reference": dict,
+    SKIPPABLE: bool,
+    "bulk": bool,
+    "caption": dict,
+}
+"""How people call a choice or see a state, how approvers go through what waits for them, and what
+the loader works out from the rest; with the type by which each is told from a slot or an argument
+of that name."""
 
 
 def behaviour(definition: FlowDefinition) -> str:

@@ -266,6 +266,12 @@ class Runs:
         theirs = select(_approvals).filter_by(tenant=tenant, person=person).where(*_AWAITED)
         return await page(self._database, ApprovalRecord, theirs, _approvals.c.since, before, limit)
 
+    async def count_waiting(self, tenant: str, person: str) -> int:
+        """How many decisions of this person's are awaited."""
+        theirs = select(func.count()).select_from(_approvals)
+        query = theirs.filter_by(tenant=tenant, person=person).where(*_AWAITED)
+        return await self._database.read(lambda c: c.execute(query).scalar_one())
+
     async def decided_by(
         self, tenant: str, person: str, before: str | None, limit: int
     ) -> tuple[list[ApprovalRecord], str | None]:
@@ -292,6 +298,13 @@ class Runs:
         theirs = select(_approvals).filter_by(tenant=tenant).where(_approvals.c.run.in_(runs))
         query = theirs.where(*_AWAITED).order_by(_approvals.c.since, _approvals.c.id)
         return await records(self._database, ApprovalRecord, query)
+
+    async def returned(self, tenant: str, runs: Sequence[str]) -> dict[str, ApprovalRecord]:
+        """What was sent back last in these runs, by their public ids; not of those where nothing was."""
+        theirs = select(_approvals).filter_by(tenant=tenant, verdict="return")
+        query = theirs.where(_approvals.c.run.in_(runs)).order_by(_approvals.c.decided_at)
+        found = await records(self._database, ApprovalRecord, query)
+        return {one.run: one for one in found}
 
     async def find_approval(self, tenant: str, approval: str) -> ApprovalRecord | None:
         """The approval, decided or not."""

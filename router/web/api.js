@@ -1,6 +1,7 @@
 // The REST API as the page uses it.
 
 import { token } from "./session.js";
+import { chosen } from "./texts.js";
 
 export class Problem extends Error {
   constructor(status, detail, asWhom = null) {
@@ -55,6 +56,7 @@ async function asked(method, path, body, extra, signal) {
   const headers = { Accept: "application/json", ...extra };
   const asWhom = token();
   if (asWhom) headers.Authorization = `Bearer ${asWhom}`;
+  if (chosen()) headers["X-Locale"] = chosen();
   const asItIs = body === undefined || body instanceof FormData;
   if (!asItIs) headers["Content-Type"] = "application/json";
   const options = { method, headers, signal, body: asItIs ? body : JSON.stringify(body) };

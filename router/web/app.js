@@ -1,7 +1,7 @@
 // Puts the page together: who is here, what is open, and what is new.
 
 import { Problem, get } from "./api.js";
-import { MOST, approvals } from "./approvals.js";
+import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
 import { forgetDrafts, sweepDrafts } from "./drafts.js";
 import { coalesced, follow } from "./events.js";
@@ -12,6 +12,7 @@ import { sidebar } from "./sidebar.js";
 import { signIn } from "./sign_in.js";
 import { at, frame, menu, title, translate } from "./frame.js";
 import { language, speak, t } from "./texts.js";
+import { inZone } from "./times.js";
 
 const NEWS_EVERY = 60_000; // in case; the server's stream of news says when, and at least every 15 seconds
 const LANGUAGE = "language";
@@ -38,7 +39,7 @@ function pageFor(me, capabilities, colleagues) {
     nameOf: (id) => names.get(id) ?? id,
     people: () => colleagues,
     examples: () => examples(capabilities),
-    count: (number, more) => ((number = more ? `${number}+` : number), desk?.side.count(number), title(number)),
+    count: (number) => (desk?.side.count(number), title(number)),
     seen: (conversation, latest) => desk?.side.note(conversation, latest),
     changed: () => trying(() => desk?.side.load()),
     went: (hash) => (history.replaceState(null, "", hash), desk.side.mark(hash.slice(4), "chat")),
@@ -75,6 +76,7 @@ async function enter() {
   const [me, { items: capabilities }, { items: colleagues }] = await Promise.all([get("/v1/me"), get("/v1/capabilities"), get("/v1/people")]);
   if (mine !== comings) return;
   if (!remembered(LANGUAGE)) speak(me.locale);
+  inZone(me.timezone);
   translate();
   const page = pageFor(me, capabilities, colleagues);
   const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page) };
@@ -143,8 +145,7 @@ async function model() {
 }
 
 async function count(page) {
-  const { items, next } = await get(`/v1/approvals?limit=${MOST}`);
-  page.count(items.length, next);
+  page.count((await get("/v1/approvals?limit=1")).waiting);
 }
 
 // A browser that never opened the printed address is told of nobody.
@@ -154,7 +155,7 @@ function toStrangers(problem) {
 }
 
 async function begin() {
-  speak(remembered(LANGUAGE) ?? navigator.language.slice(0, 2));
+  speak(remembered(LANGUAGE) ?? navigator.language.slice(0, 2), Boolean(remembered(LANGUAGE)));
   translate();
   const { auth, oidc, has_model } = await get("/web/config.json");
   provider = oidc;
@@ -170,7 +171,7 @@ async function begin() {
 at("leave").addEventListener("click", () => (forgetDrafts(), leave("")));
 at("language").addEventListener("click", () => {
   remember(LANGUAGE, language() === "zh" ? "en" : "zh");
-  speak(remembered(LANGUAGE));
+  speak(remembered(LANGUAGE), true);
   translate();
   close();
   if (token()) trying(enter);

@@ -82,9 +82,22 @@ const TEXTS = {
   nothingWaitsHint: { zh: "有新的会马上出现在这里。", en: "What comes will be here at once." },
   nothingAsked: { zh: "你还没有提交过申请", en: "You have no requests yet" },
   nothingAskedHint: { zh: "在对话里说一声，比如“我要请假”。", en: "Say what you need in a chat, such as “I need to take leave”." },
-  asks: { zh: "{} · {}提交", en: "{} · {}" },
   find: { zh: "查找", en: "Find" },
-  inboxKeys: { zh: "按键：j、k 上下，a 到“同意”，r 到“退回”，回车就办。", en: "Keys: j and k go down and up, a to Approve, r to Return, Enter does it." },
+  inboxKeys: { zh: "按键：j、k 上下，回车展开，a 到“同意”，r 到“退回”，回车就办；x 选中。", en: "Keys: j and k go down and up, Enter opens, a goes to Approve, r to Return, Enter does it; x chooses." },
+  kind: { zh: "种类", en: "Kind" },
+  allKinds: { zh: "全部", en: "All" },
+  waiting: { zh: "待办", en: "Waiting" },
+  decidedOnes: { zh: "已办", en: "Decided" },
+  nothingDecided: { zh: "你还没有审批过", en: "You haven't decided anything yet" },
+  nothingDecidedHint: { zh: "审批过的会留在这里。", en: "What you decide stays here." },
+  passedOn: { zh: "转交", en: "Passed on" },
+  tick: { zh: "选中：{}", en: "Choose: {}" },
+  ticked: { zh: "已选 {} 项", en: "{} chosen" },
+  tickAll: { zh: "全选", en: "Choose all" },
+  tickNone: { zh: "取消选择", en: "Choose none" },
+  together: { zh: "一起审批", en: "Decide together" },
+  decidedAll: { zh: "已处理 {} 项", en: "{} decided" },
+  changedSince: { zh: "退回之后改了", en: "Changed since it was sent back" },
   comment: { zh: "意见", en: "Comment" },
   approve: { zh: "同意", en: "Approve" },
   reject: { zh: "拒绝", en: "Reject" },
@@ -100,7 +113,7 @@ const TEXTS = {
   addAfter: { zh: "后加签：我同意，再由对方审", en: "Add after me: I agree, then they decide" },
   passIt: { zh: "确定", en: "Pass on" },
   decided: { zh: "已处理", en: "Decided" },
-  moreWait: { zh: "等你审批的超过 {} 项，这里是最新的；处理掉一些，更早的才会出现。", en: "More than {} wait for you. These are the newest; older ones appear as you decide." },
+  moreWait: { zh: "等你审批的有 {} 项，这里是最新的 {} 项；处理掉一些，更早的才会出现。", en: "{} wait for you. These are the newest {}; older ones appear as you decide." },
   noLonger: { zh: "不用你处理了", en: "No longer waits for you" },
   details: { zh: "内容", en: "Details" },
   history: { zh: "经过", en: "History" },
@@ -123,13 +136,17 @@ const TEXTS = {
 };
 
 let locale = "zh";
+let wished = null;
 
-export function speak(language) {
+// `wish` where somebody chose it: what the router says is then asked for in it, too.
+export function speak(language, wish = false) {
   locale = language === "en" ? "en" : "zh";
+  wished = wish ? locale : null;
   document.documentElement.lang = locale === "zh" ? "zh-CN" : "en";
 }
 
 export const language = () => locale;
+export const chosen = () => wished;
 
 // What the page says under this key, with the values in the places of `{}`.
 export function t(key, ...values) {

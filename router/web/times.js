@@ -13,17 +13,15 @@ const UNITS = [
 const LEFT = { zh: (length) => `还剩 ${length}`, en: (length) => `${length} left` };
 const OVERDUE = { zh: (length) => `已过期 ${length}`, en: (length) => `${length} overdue` };
 
-export function moment(iso) {
-  return new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
-}
+let timeZone; // the browser's, until it is known whose page it is
 
-export function clock(iso) {
-  return new Intl.DateTimeFormat(language(), { timeStyle: "short" }).format(new Date(iso));
-}
+export const inZone = (zone) => (timeZone = zone);
 
-export function day(iso) {
-  return new Intl.DateTimeFormat(language(), { month: "long", day: "numeric", weekday: "short" }).format(new Date(iso));
-}
+const dated = (iso, how) => new Intl.DateTimeFormat(language(), { ...how, timeZone }).format(new Date(iso));
+
+export const moment = (iso) => dated(iso, { dateStyle: "medium", timeStyle: "short" });
+export const clock = (iso) => dated(iso, { timeStyle: "short" });
+export const day = (iso) => dated(iso, { month: "long", day: "numeric", weekday: "short" });
 
 // `3 天前`, `2 hours ago`
 export function ago(iso, now = Date.now()) {

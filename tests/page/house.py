@@ -26,6 +26,7 @@ REQUIRED = "ROUTER_TESTS_REQUIRE_BROWSER"
 WITHIN = 15_000
 """Milliseconds for whatever is waited for."""
 NARROW = {"width": 360, "height": 740}
+PHONE = {"width": 390, "height": 780}
 WIDE = {"width": 1280, "height": 820}
 SERIOUS = {"serious", "critical"}
 LOST_CONNECTION = ("ERR_CONNECTION_", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
@@ -154,6 +155,14 @@ class Visitor:
     def card(self, text: str) -> Locator:
         """What waits under this name, or is listed; what was decided here isn't any more."""
         return self.page.locator(".cards > .card:not(.settled)").filter(has_text=text)
+
+    async def opened(self, text: str) -> Locator:
+        """The card of this name, open."""
+        card = self.card(text)
+        opener = card.locator(".opener")
+        if await opener.get_attribute("aria-expanded") == "false":
+            await opener.click()
+        return card
 
     async def violations(self) -> list[str]:
         """What a checker of accessibility finds serious, as `rule: the first elements`."""

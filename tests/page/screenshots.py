@@ -16,12 +16,11 @@ from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.page.house import Caller, Door, Served, Visitor, chromium
+from tests.page.house import PHONE, Caller, Door, Served, Visitor, chromium
 from tests.temporal import dev_server
 from tests.workflow.desk import QUEUE, register_attributes
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
-PHONE = {"width": 390, "height": 780}
 DESK = {"width": 1200, "height": 780}
 ENGLISH = {"locale": "en-US"}
 DARK = {"color_scheme": "dark"}

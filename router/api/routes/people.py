@@ -6,6 +6,7 @@ from pydantic import BaseModel
 from router.api.dependencies import Caller, Given
 from router.api.errors import problems
 from router.domain.locale import Locale
+from router.domain.principals import Principal
 
 router = APIRouter(prefix="/v1", tags=["people"])
 sign_in = APIRouter(prefix="/v1/dev/users", tags=["dev"], include_in_schema=False)
@@ -18,7 +19,15 @@ class Person(BaseModel):
     id: str
     name: str
     locale: Locale
+    timezone: str
+    """An IANA name, such as `Asia/Shanghai`."""
     roles: list[str]
+
+    @classmethod
+    def of(cls, person: Principal) -> "Person":
+        """The person as whoever may be them sees it."""
+        shown = person.model_dump(include={"id", "name", "locale", "timezone"})
+        return cls(**shown, roles=sorted(person.roles))
 
 
 class PersonView(BaseModel):
@@ -39,7 +48,7 @@ class ColleaguePage(BaseModel):
 @router.get("/me", responses=problems())
 async def me(caller: Caller) -> Person:
     """Say who the token stands for."""
-    return Person(id=caller.id, name=caller.name, locale=caller.locale, roles=sorted(caller.roles))
+    return Person.of(caller)
 
 
 @router.get("/people", responses=problems())
@@ -53,7 +62,4 @@ async def colleagues(services: Given, caller: Caller) -> ColleaguePage:
 @sign_in.get("")
 async def index(services: Given) -> list[Person]:
     """List everybody in the directory."""
-    return [
-        Person(id=p.id, name=p.name, locale=p.locale, roles=sorted(p.roles))
-        for p in services.directory.everyone()
-    ]
+    return [Person.of(person) for person in services.directory.everyone()]

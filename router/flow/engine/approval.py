@@ -145,6 +145,7 @@ def open_approval(context: StepContext) -> None:
         digest=_digest({**_contents(context), "state": run.state}),
         assignees=people,
         contents=contents,
+        bulk=ask.bulk,
     )
     awaited = approval.waiting_for()
     dues = decisions.moments(context, ask, awaited[0].person, opening.since) if awaited else {}
@@ -323,5 +324,5 @@ def expire(context: StepContext) -> None:
         context.leave("expired")
     else:
         context.run.pending = Ending(status="expired")
-        context.run.approval = None
+        context.run.close_approval()
         context.run.timers = {}

@@ -94,7 +94,8 @@ class StepContext:
         run = self.run
         comment = self._why() if event in ("returned", "rejected") else None
         run.state, run.visit = target, run.visit + 1
-        run.known, run.approval, run.timers = {}, None, {}
+        run.close_approval()
+        run.known, run.timers = {}, {}
         run.asked, run.no_matches, run.pending = None, 0, None
         run.batch, run.tries, run.held, run.again = None, 0, None, 0
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
@@ -109,7 +110,8 @@ class StepContext:
     def end(self, status: FlowStatus) -> None:
         """End the run here and now."""
         run = self.run
-        run.status, run.timers, run.tasks, run.approval = status, {}, {}, None
+        run.close_approval()
+        run.status, run.timers, run.tasks = status, {}, {}
         run.pending, run.asked, run.offered, run.batch = None, None, {}, None
         run.held = None
         self.note(status)
@@ -119,7 +121,8 @@ class StepContext:
         self.note("failed", comment=reason)
         self.say(say)
         run = self.run
-        run.pending, run.timers, run.approval = Ending(status="failed"), {}, None
+        run.close_approval()
+        run.pending, run.timers = Ending(status="failed"), {}
 
     def ask_world(self, need: LookupNeeded, slot: str = "") -> None:
         """Owe a lookup; the step goes on from here when its answer comes in."""

@@ -222,7 +222,8 @@ def _cancelled(context: StepContext, event: events.Cancelled) -> None:
     parallel.stop(context)
     run.held = None
     run.pending = Ending(status="cancelled")
-    run.timers, run.approval, run.offered = {}, None, {}
+    run.close_approval()
+    run.timers, run.offered = {}, {}
     run.status = "running"
 
 

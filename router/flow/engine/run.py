@@ -223,6 +223,7 @@ class Approval(BaseModel):
     cc: list[str] = []
     contents: str = ""
     """Stands for what the requester said and what came of it, whichever state shows it."""
+    bulk: bool = False
 
     def draft(self) -> "Approval":
         """The same, for a step to change: what people said of it can be written into it."""
@@ -433,6 +434,8 @@ class Run(BaseModel):
     tasks: dict[str, Task] = {}
     timers: dict[str, Timer] = {}
     approval: Approval | None = None
+    settled: Approval | None = None
+    """The approval before that, as it ended."""
     agreements: list[Agreement] = []
     copied: list[str] = []
     """Everyone who was ever told of an approval as `cc`."""
@@ -499,6 +502,10 @@ class Run(BaseModel):
     def departs(self) -> bool:
         """True where it is settled that the run goes elsewhere from its state, or ends."""
         return isinstance(self.pending, Leaving | GoingBack | Ending)
+
+    def close_approval(self) -> None:
+        """Nobody is asked any more: what was decided until then is on record as it stands."""
+        self.settled, self.approval = self.approval or self.settled, None
 
     def no_match(self) -> None:
         """Count one more answer that didn't answer what is asked."""
