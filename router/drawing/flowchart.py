@@ -6,13 +6,13 @@ its state diagrams don't.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
 from router.domain.locale import Locale, Localised
 from router.domain.records import HistoryLine
-from router.flow.definition import KINDS, FlowDefinition, State
+from router.flow.definition import KINDS, Branch, FlowDefinition, State
 from router.flow.engine.run import Happening
 from router.flow.prompts.values import span
 from router.flow.view import STATUSES
@@ -36,6 +36,8 @@ OTHERWISE = Localised(zh="否则", en="otherwise")
 UNDONE_BY = Localised(zh="撤销用 {}", en="undone by {}")
 REMINDS = Localised(zh="每 {}提醒一次", en="reminds every {}")
 ESCALATES = Localised(zh="{}后升级给 {}", en="after {} goes to {}")
+GOES_UP = Localised(zh="{}后升级", en="goes up after {}")
+DEPENDING = Localised(zh="视情况", en="depending")
 EXPIRES = Localised(zh="{}后过期", en="expires after {}")
 HERE = Localised(zh="现在在这里", en="it is here now")
 TIMES = Localised(zh="{} 次，最近 {}", en="{}×, last {}")
@@ -70,6 +72,7 @@ class Node:
 
     name: str
     kind: str
+    heading: str
     lines: tuple[str, ...]
     timers: tuple[str, ...] = ()
     end: str | None = None
@@ -104,66 +107,116 @@ class Graph:
     edges: tuple[Edge, ...]
 
     @property
+    def headings(self) -> dict[str, str]:
+        """What each state is called here."""
+        return {node.name: node.heading for node in self.nodes}
+
+    @property
     def summary(self) -> str:
         """The picture in a sentence, for who can't see it."""
         ends = dict.fromkeys(node.end for node in self.nodes if node.end)
         ended = "、" if self.locale == "zh" else ", "
         said_ends = ended.join(named(STATUSES, end, self.locale) for end in ends)
-        about = (self.title, self.version, len(self.nodes), self.start, said_ends or "–")
+        start = self.headings[self.start]
+        about = (self.title, self.version, len(self.nodes), start, said_ends or "–")
         return said(SUMMARY, self.locale, *about)
 
 
-def graph_of(definition: FlowDefinition, locale: Locale) -> Graph:
-    """The states of a flow and the ways between them, labelled in `locale`."""
+def graph_of(definition: FlowDefinition, locale: Locale, *, plain: bool = False) -> Graph:
+    """The states of a flow and the ways between them, labelled in `locale`.
+
+    With `plain` it is for people who have never seen the file: states and ways by their names in
+    words, and no expressions.
+    """
     known = definition.states
-    edges = (edge for name, state in known.items() for edge in _edges(name, state, locale))
+    node, edges_of = (_plain_node, _plain_edges) if plain else (_node, _edges)
+    edges = (edge for name, state in known.items() for edge in edges_of(name, state, locale))
     return Graph(
         name=definition.flow,
         version=definition.version,
         title=definition.title.within(locale),
         locale=locale,
         start=definition.start,
-        nodes=tuple(_node(definition, name, locale) for name in known),
+        nodes=tuple(node(definition, name, locale) for name in known),
         edges=tuple(edge for edge in edges if edge.target in known),
     )
 
 
 def _node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
     state = definition.states[name]
-    does = state.label.within(locale)
-    slots = {n: definition.slots[n] for n in state.collects if n in definition.slots}
-    labels = {n: slot.label.within(locale) for n, slot in slots.items() if slot.label}
-    asked = ("、" if locale == "zh" else ", ").join(labels.get(n, n) for n in state.collects)
-    shown = state.shown if isinstance(state.shown, str) else state.shown.within(locale)
-    # Of a template what it is recognised by: what is filled in is left open.
-    plain = " ".join(_FILLED_IN.sub("… ", shown).split())
-    detail = asked or (plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…")
+    does, detail = state.label.within(locale), _detail(definition, state, locale)
     lines = [f"{does}{'：' if locale == 'zh' else ': '}{detail}" if detail else does]
     if state.ends is not None:
         lines = [detail] if detail else []
         lines.append(f"■ {named(STATUSES, state.ends, locale)}")
     if state.undoes is not None:
         lines.append(said(UNDONE_BY, locale, state.undoes))
-    return Node(name, state.kind, tuple(lines), tuple(_timers(state, locale)), state.ends)
+    timers = tuple(_timers(state, locale, plain=False))
+    return Node(name, state.kind, name, tuple(lines), timers, state.ends)
 
 
-def _timers(state: State, locale: Locale) -> Iterator[str]:
+def _plain_node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
+    state = definition.states[name]
+    heading = (state.name or state.label).within(locale)
+    told = state.collects or isinstance(state.shown, Localised)
+    detail = _detail(definition, state, locale) if told and state.name is None else ""
+    lines = [detail] if detail else []
+    if state.ends is not None:
+        lines.append(f"■ {named(STATUSES, state.ends, locale)}")
+    timers = tuple(_timers(state, locale, plain=True))
+    return Node(name, state.kind, heading, tuple(lines), timers, state.ends)
+
+
+def _detail(definition: FlowDefinition, state: State, locale: Locale) -> str:
+    slots = {n: definition.slots[n] for n in state.collects if n in definition.slots}
+    labels = {n: slot.label.within(locale) for n, slot in slots.items() if slot.label}
+    asked = ("、" if locale == "zh" else ", ").join(labels.get(n, n) for n in state.collects)
+    shown = state.shown if isinstance(state.shown, str) else state.shown.within(locale)
+    # Of a template what it is recognised by: what is filled in is left open.
+    text = " ".join(_FILLED_IN.sub("… ", shown).split())
+    return asked or (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+
+
+def _timers(state: State, locale: Locale, *, plain: bool) -> Iterator[str]:
     if (ask := state.asks) is None:
         return
     if ask.remind_every is not None:
         yield said(REMINDS, locale, span(ask.remind_every, locale))
     if ask.escalate_after is not None:
-        yield said(ESCALATES, locale, span(ask.escalate_after, locale), ask.escalate_to)
+        after = span(ask.escalate_after, locale)
+        yield said(GOES_UP, locale, after) if plain else said(
+            ESCALATES, locale, after, ask.escalate_to
+        )
     if ask.expire_after is not None:
         yield said(EXPIRES, locale, span(ask.expire_after, locale))
 
 
+Condition = Callable[[Branch, bool], str]
+"""What is written on a way for a branch, and whether it is one of several."""
+
+
 def _edges(name: str, state: State, locale: Locale) -> Iterator[Edge]:
+    def condition(branch: Branch, one_of_several: bool) -> str:
+        return branch.condition or (OTHERWISE.within(locale) if one_of_several else "")
+
+    return _ways(name, state, locale, condition)
+
+
+def _plain_edges(name: str, state: State, locale: Locale) -> Iterator[Edge]:
+    def condition(branch: Branch, one_of_several: bool) -> str:
+        if branch.name is not None:
+            return branch.name.within(locale)
+        unsaid = DEPENDING if branch.condition else OTHERWISE
+        return unsaid.within(locale) if one_of_several or branch.condition else ""
+
+    return _ways(name, state, locale, condition)
+
+
+def _ways(name: str, state: State, locale: Locale, condition: Condition) -> Iterator[Edge]:
     for exit_, branches in state.exits().items():
         for target in dict.fromkeys(branch.to for branch in branches):
-            otherwise = OTHERWISE.within(locale) if len(branches) > 1 else ""
-            leading = (b.condition or otherwise for b in branches if b.to == target)
-            conditions = (" ".join(condition.split()) for condition in leading if condition)
+            leading = (condition(b, len(branches) > 1) for b in branches if b.to == target)
+            conditions = dict.fromkeys(" ".join(each.split()) for each in leading if each)
             joined = (" 或 " if locale == "zh" else " or ").join(conditions)
             event = named(EXITS, exit_, locale)
             label = ("：" if locale == "zh" else ": ").join(filter(None, (event, joined)))
@@ -252,7 +305,7 @@ def mermaid_of(graph: Graph, journey: Journey | None = None) -> str:
 
 def _shape(graph: Graph, node: Node, journey: Journey) -> str:
     opening, closing = KINDS[node.kind].outline.mermaid
-    lines = [f"<b>{_escaped(node.name)}</b>", *map(_escaped, (*node.lines, *node.timers))]
+    lines = [f"<b>{_escaped(node.heading)}</b>", *map(_escaped, (*node.lines, *node.timers))]
     if been := journey.seen(node.name, graph.locale):
         lines.append(_escaped(been))
     return f'{opening}"{"<br>".join(lines)}"{closing}'

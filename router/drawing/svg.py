@@ -317,7 +317,7 @@ def _described(graph: Graph, journey: Journey) -> str:
     if not journey.visits:
         return graph.summary
     entered = sorted((at, name) for name, times in journey.visits.items() for at in times)
-    names = " ▸ ".join(name for _, name in entered)
+    names = " ▸ ".join(graph.headings[name] for _, name in entered if name in graph.headings)
     return f"{graph.summary} {said(flowchart.WENT, graph.locale, names)}"
 
 
@@ -328,9 +328,9 @@ def _node_text(graph: Graph, node: Node, journey: Journey) -> WrappedText:
     if node.name == journey.here:
         more.append(f"● {flowchart.HERE.within(graph.locale)}")
     below = _written(more, NODE_ROOM)
-    wide = max(width(node.name, SIZE) * 1.08, below.width)
-    full = "\n".join([node.name, *more])
-    return WrappedText((node.name, *below.lines), wide, below.height + SIZE * LEADING, full)
+    wide = max(width(node.heading, SIZE) * 1.08, below.width)
+    full = "\n".join([node.heading, *more])
+    return WrappedText((node.heading, *below.lines), wide, below.height + SIZE * LEADING, full)
 
 
 def _written(texts: list[str], room: float) -> WrappedText:
@@ -346,12 +346,15 @@ def _edges(
     boxes = [layout.boxes[label_of(n)] for n in range(1, len(ways) + 1)]
     drawn = zip(graph.edges, ways, texts, boxes, strict=True)
     last = sorted(drawn, key=lambda each: each[0].key in journey.taken)
-    return [_edge(*each, journey) for each in last]
+    return [_edge(*each, journey, graph.headings) for each in last]
 
 
-def _edge(edge: Edge, way: str, text: WrappedText, box: Box, journey: Journey) -> str:
+def _edge(
+    edge: Edge, way: str, text: WrappedText, box: Box, journey: Journey, headings: dict[str, str]
+) -> str:
     taken = edge.key in journey.taken
-    said_whole = f"{edge.source} ▸ {edge.target}" + (f": {text.full}" if text.full else "")
+    ends = f"{headings[edge.source]} ▸ {headings[edge.target]}"
+    said_whole = f"{ends}: {text.full}" if text.full else ends
     below = f"<title>{_text(said_whole)}</title>{_way(way, taken)}"
     if text.lines:
         below += (

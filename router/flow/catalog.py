@@ -51,7 +51,7 @@ LEFT_OUT: dict[str, type] = {
     "reference": dict,
     SKIPPABLE: bool,
     "bulk": bool,
-    "caption": dict,
+    "name": dict,
 }
 """How people call a choice or see a state, how approvers go through what waits for them, and what
 the loader works out from the rest; with the type by which each is told from a slot or an argument

@@ -93,6 +93,8 @@ class Branch(Definition):
     """A state."""
     condition: str | None = Field(None, alias="if")
     """An expression; the first branch whose condition holds is taken."""
+    name: Localised | None = None
+    """The condition in words, for pictures that people look at who don't read expressions."""
 
 
 def _branches(value: Any) -> Any:
@@ -237,6 +239,10 @@ class State(Definition):
     label: ClassVar[Localised]
     """What it does, in pictures."""
     outline: ClassVar[Outline] = Outline()
+
+    name: Localised | None = None
+    """What it is called in pictures that people look at; without one, what its kind does."""
+
     fails: ClassVar[bool] = False
     """True where it may come to nothing, and says why as `results.error`."""
 

@@ -49,6 +49,11 @@ class FlowView(BaseModel):
     skipped: list[str] = []
     """The slots that the requester of such a run had left empty."""
 
+    def label_of(self, slot: str) -> Localised:
+        """What people call a slot; its own name where the file has no label for it."""
+        known = self.fillable.get(slot)
+        return known.label if known and known.label else Localised(zh=slot, en=slot)
+
     @property
     def ended(self) -> bool:
         """True where nothing can happen to the run any more."""

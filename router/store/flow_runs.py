@@ -300,7 +300,7 @@ class Runs:
         return await records(self._database, ApprovalRecord, query)
 
     async def returned(self, tenant: str, runs: Sequence[str]) -> dict[str, ApprovalRecord]:
-        """What was sent back last in these runs, by their public ids; not of those where nothing was."""
+        """What was sent back last in these runs, by their public ids, where anything was."""
         theirs = select(_approvals).filter_by(tenant=tenant, verdict="return")
         query = theirs.where(_approvals.c.run.in_(runs)).order_by(_approvals.c.decided_at)
         found = await records(self._database, ApprovalRecord, query)

@@ -94,7 +94,8 @@ SKILL_LEFT = Reason("cancel", "slot", "不让 {skill} 接着办了", "{skill} is
 
 def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:
     """The message answered or corrected something of the active flow, or only goes on with it."""
-    names = ", ".join(slots)
+    labels = (view.label_of(name) for name in slots)
+    names = ("、" if locale == "zh" else ", ").join(label.within(locale) for label in labels)
     return FILLED.of(view, locale, names=names) if names else GOES_ON.of(view, locale)
 
 

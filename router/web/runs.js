@@ -4,7 +4,7 @@ import { button, element, icon, pairs, unfolding } from "./dom.js";
 import { fileList, picture } from "./files.js";
 import { t } from "./texts.js";
 import { moment } from "./times.js";
-import { eventName, statusName } from "./words.js";
+import { eventName, saidWith, statusName } from "./words.js";
 
 export const ENDED = new Set(["completed", "rejected", "cancelled", "failed", "expired"]);
 
@@ -20,14 +20,14 @@ export function filesOf(run, page) {
 // What happened, a line each; that it went on by itself is nobody's news.
 export function timeline(run, page) {
   const lines = run.history.map((entry) => ({ ...entry, words: eventName(entry.event) })).filter(({ words }) => words);
-  const line = ({ at, words, by, comment }) =>
+  const line = (entry) =>
     element(
       "li",
       {},
-      element("strong", {}, words),
-      by && ` · ${page.nameOf(by)}`,
-      element("time", { datetime: at }, moment(at)),
-      comment && element("q", {}, comment),
+      element("strong", {}, entry.words),
+      entry.by && ` · ${page.nameOf(entry.by)}`,
+      element("time", { datetime: entry.at }, moment(entry.at)),
+      saidWith(entry) && element("q", {}, entry.comment),
     );
   return element("ol", { class: "timeline" }, ...lines.map(line), ended(run));
 }
@@ -40,12 +40,17 @@ function ended(run) {
 
 // Its flow as a picture, with the way that it took.
 export function diagram(run, page) {
+  const path = `/v1/flow-runs/${encodeURIComponent(run.id)}/graph`;
+  const drawing = async (query = "") => (await page.trying(() => picture(path + query, t("diagramOf", run.title)))) ?? t("failed");
   const fill = async () => {
-    const path = `/v1/flow-runs/${encodeURIComponent(run.id)}/graph`;
-    const drawn = await page.trying(() => picture(path, t("diagramOf", run.title)));
-    const frame = element("div", { class: "diagram", tabindex: "0", role: "region", "aria-label": t("diagram") }, drawn ?? t("failed"));
+    const frame = element("div", { class: "diagram", tabindex: "0", role: "region", "aria-label": t("diagram") }, await drawing());
     const zoom = button(t("zoom"), () => zoom.setAttribute("aria-pressed", String(frame.classList.toggle("full"))), { "aria-pressed": "false" });
-    return [frame, element("div", { class: "actions" }, zoom)];
+    const exact = button(t("exactly"), async () => {
+      const whole = exact.getAttribute("aria-pressed") === "false";
+      exact.setAttribute("aria-pressed", String(whole));
+      frame.replaceChildren(await drawing(whole ? "?details=true" : ""));
+    }, { "aria-pressed": "false" });
+    return [frame, element("div", { class: "actions" }, zoom, exact)];
   };
   return unfolding(t("diagram"), fill);
 }

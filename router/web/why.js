@@ -8,21 +8,24 @@ import { byName, kindName } from "./words.js";
 const BY_WORDS = new Set(["pattern", "llm", "retrieval", "fallback"]);
 const LONGEST = 80;
 
-// `said` is the text of the message; null where a button or form answered.
+// `said` is the text of the message; null where a button or form answered. A sentence says why; what
+// it was weighed by is for those who ask.
 export function why(route, said, page) {
   const target = page.titleOf(route.target) ?? kindName(route.kind);
-  const fill = async () => {
+  const sentence = route.by === "llm" || !route.reason ? t(route.by === "llm" ? "byModel" : "byOther", target, byName(route.by)) : route.reason;
+  const details = async () => {
     const parts = [standing(route)];
     if (route.candidates?.length) parts.push(...candidates(route.candidates, page));
     if (said && BY_WORDS.has(route.by)) parts.push(...(await read(said, page)));
     return parts;
   };
+  const fill = () => [element("p", {}, sentence), unfolding(t("whyDetails"), details, { class: "details" })];
   return unfolding(`${t("why")} · ${target}`, fill, { class: "why" });
 }
 
 function standing(route) {
   const rows = { [t("whyKind")]: kindName(route.kind), [t("whyBy")]: byName(route.by) };
-  if (route.reason) rows[t("whyReason")] = route.reason;
+  if (route.by === "llm" && route.reason) rows[t("whyReason")] = route.reason;
   if (route.confidence != null) rows[t("confidence")] = `${Math.round(route.confidence * 100)} %`;
   return pairs(rows);
 }

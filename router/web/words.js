@@ -42,6 +42,8 @@ const EVENTS = {
   return: { zh: "退回修改", en: "Sent back for changes" },
   delegate: { zh: "转交他人", en: "Delegated" },
   add: { zh: "加签", en: "Added an approver" },
+  "add before": { zh: "先加签", en: "Added an approver before" },
+  "add after": { zh: "同意，后加签", en: "Agreed, and added an approver after" },
   expired: { zh: "过期", en: "Expired" },
   late: { zh: "逾期", en: "Late" },
   reminded: { zh: "提醒审批人", en: "Approvers reminded" },
@@ -52,6 +54,13 @@ const EVENTS = {
   "stands in": { zh: "代为审批", en: "Stands in" },
   "agreement carried over": { zh: "已同意过同样内容", en: "Agreed to the same before" },
   arrived: { zh: "收到通知", en: "Heard from outside" },
+  "call failed": { zh: "有一步没有办成", en: "One step didn't work" },
+  "lookup failed": { zh: "有一项没有查到", en: "Something couldn't be looked up" },
+  "completed there": { zh: "其中一项办好了", en: "One part is done" },
+  "rejected there": { zh: "其中一项没有获批", en: "One part was rejected" },
+  "cancelled there": { zh: "其中一项取消了", en: "One part was cancelled" },
+  "expired there": { zh: "其中一项过期了", en: "One part expired" },
+  "failed there": { zh: "其中一项没有办成", en: "One part failed" },
   started: { zh: "开始办理", en: "Started" },
   held: { zh: "暂停，等人处理", en: "Held for an operator" },
   lost: { zh: "中断，等管理员处理", en: "Cut off; an operator sees to it" },
@@ -88,6 +97,10 @@ export const statusName = (status) => within(STATUSES, status);
 export const toolStatus = (status) => within(TOOL_STATUSES, status);
 export const kindName = (kind) => within(KINDS, kind);
 export const byName = (by) => within(BY, by);
+
+// Where what is noted beside an event is somebody's own words; else it is for those who run the house.
+const SAID = new Set(["approve", "reject", "return", "returned", "rejected", "delegate", "add", "add before", "add after", "withdrawn", "withdrawal asked"]);
+export const saidWith = ({ event, comment }) => (SAID.has(event) && comment) || null;
 
 // What happened, in words; null where it isn't worth a line.
 export const eventName = (event) => (EVENTS[event] === null ? null : within(EVENTS, event));

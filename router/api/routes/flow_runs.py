@@ -129,6 +129,7 @@ async def graph(
     caller: Caller,
     record: ReadRun,
     format_: Annotated[PictureFormat, Query(alias="format")] = "svg",
+    details: Annotated[bool, Query(description="With the file's names and expressions.")] = False,
 ) -> Response:
     """Draw the run's flow, as it was when the run began, with the way that the run took."""
     own = await run_updates.definition_of(services.temporal, record)
@@ -141,7 +142,7 @@ async def graph(
     journey = journey_of(definition, record.history, ZoneInfo(caller.timezone))
     media_type, drawn = PICTURES[format_]
     return Response(
-        drawn(graph_of(definition, caller.locale), journey),
+        drawn(graph_of(definition, caller.locale, plain=not details), journey),
         media_type=media_type,
         headers={"Content-Security-Policy": INERT},
     )

@@ -56,7 +56,9 @@ def holds_approval(context: StepContext) -> bool:
     ends = isinstance(run.pending, Ending | GoingBack)
     if run.held is None or context.state.kind != "approve" or ends:
         return False
-    run.status = "waiting" if run.approval is None else "waiting_approval"
+    # Nobody is, where it is decided and what comes next can't be looked up.
+    awaited = run.approval is not None and run.approval.waiting_for()
+    run.status = "waiting_approval" if awaited else "waiting"
     return True
 
 

@@ -1,8 +1,9 @@
 """Texts of flow files: Jinja in a sandbox, the same words for the same values, always. Pure.
 
 A text reads `slots` (raw values), `shown` (as people read them), `results` and `requester`, with
-the filters `money`, `date`, `readable`, `told` and `remark`. What is empty renders as nothing: in
-the middle of a durable run a gap does less harm than an error. Misspelt names are found on loading.
+the filters `money`, `date`, `short_date`, `readable`, `told` and `remark`. What is empty renders as
+nothing: in the middle of a durable run a gap does less harm than an error. Misspelt names are found
+on loading.
 
 A text words values, it computes none: it has no macros, what it sets it doesn't set from what it
 has set, no operator or filter makes much of little, and what its loops go through is counted.
@@ -24,7 +25,7 @@ from router.domain.errors import Fault, RouterError, nearest
 from router.domain.locale import Locale
 from router.flow.definition import SlotValues
 from router.flow.prompts import values
-from router.flow.slot_types.dates import day
+from router.flow.slot_types.dates import day, short_date
 from router.flow.slot_types.numbers import money
 from router.flow.slot_types.slot import NO_FILES, Slot, plain, shown
 
@@ -347,6 +348,7 @@ ENVIRONMENT.filters |= {
     "round": _rounded,
     "money": _in_locale(money),
     "date": _in_locale(day),
+    "short_date": _in_locale(short_date),
     "readable": _in_locale(values.readable),
     "told": _in_locale(values.told),
     "remark": _in_locale(values.remark),

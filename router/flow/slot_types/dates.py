@@ -214,6 +214,21 @@ def day(value: JsonValue, locale: Locale) -> str:
     return f"{weekday} {found.day} {MONTHS[found.month - 1]} {found.year}"
 
 
+def short_date(value: JsonValue, locale: Locale) -> str:
+    """A date, or the date of a moment, without its year and weekday: for titles.
+
+    >>> short_date("2026-11-23", "zh"), short_date("2026-11-23T14:30:00+08:00", "en")
+    ('11月23日', '23 Nov')
+    """
+    try:
+        found = date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return plain(value)
+    if locale == "zh":
+        return f"{found.month}月{found.day}日"
+    return f"{found.day} {MONTHS[found.month - 1]}"
+
+
 def moment(value: JsonValue, locale: Locale) -> str:
     """A date and time such as `2026-11-23T14:30:00+08:00`, in the zone it is written in."""
     try:

@@ -191,7 +191,7 @@ class TestSvg:
     def test_a_kind_nobody_has_drawn_yet_gets_a_rectangle(self) -> None:
         graph = graph_of(LEAVE, "en")
         node = graph.nodes[0]
-        odd = type(node)(node.name, "parallel", node.lines)
+        odd = type(node)(node.name, "parallel", node.heading, node.lines)
         new = Graph(**{**vars(graph), "nodes": (odd, *graph.nodes[1:])})
         assert "details" in svg_of(new)
         assert 's0["<b>details</b>' in mermaid_of(new)

@@ -63,7 +63,7 @@ def card(flow: str, locale: Locale) -> str:
     [
         ("business_trip", "zh", "Alice|去Oslo|2026年11月30日|2026年12月2日|飞机|4,000"),
         ("business_trip", "zh", "同行人: Li|事由: talks"),
-        ("business_trip", "en", "Alice|to Oslo|30 Nov 2026|2 Dec 2026|by plane|4,000"),
+        ("business_trip", "en", "Alice|to Oslo|30 Nov 2026|2 Dec 2026|plane|4,000"),
         ("business_trip", "en", "Travelling with: Li|Purpose: talks"),
         ("equipment_request", "zh", "Alice|12000.00 元|2026年12月1日|笔记本电脑|耳机|2|3|new team"),
         ("equipment_request", "en", "Alice|12000.00 CNY|1 Dec 2026|laptop|headset|2|3|new team"),

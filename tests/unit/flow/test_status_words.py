@@ -18,6 +18,6 @@ def test_every_status_of_a_run_has_words_and_nothing_else_has() -> None:
 
 @pytest.mark.parametrize("status", ["completed", "rejected", "cancelled", "failed", "expired"])
 def test_a_list_and_a_picture_call_it_the_same(status: str) -> None:
-    end = Node("over", "say", (), end=status)
+    end = Node("over", "say", "over", (), end=status)
     picture = Graph("leave", 1, "请假", "zh", "over", (end,), ())
     assert VALUES["status"][status] in picture.summary
