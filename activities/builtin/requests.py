@@ -11,11 +11,11 @@ from activities import provided
 from activities.builtin.standing import (
     ANY,
     RunMention,
+    Standing,
     can_be_taken_back,
     in_short,
     offer_of,
     run_meant,
-    standing,
 )
 from activities.phrases import OWN, REQUEST, REQUEST_EN, whole
 from activities.tell_flow import own_share
@@ -219,18 +219,13 @@ async def get_my_requests(
     said = RunMention(kind or ANY, ctx.now, kinds)
     asked = [run for run in found if not run.is_branch and said.is_kind(run)]
     items = [await _request(ctx, run, awaited[run.id], people) for run in asked]
-    lines = [_said(ctx, run, item) for run, item in zip(asked, items, strict=True)]
-    return Requests(items=items, more=older is not None, summary=in_short(lines, ctx.locale))
+    stand = (_standing(run, item) for run, item in zip(asked, items, strict=True))
+    return Requests(items=items, more=older is not None, summary=in_short(stand, ctx.locale))
 
 
-def _said(ctx: ToolContext, run: RunRecord, item: RequestView) -> str:
+def _standing(run: RunRecord, item: RequestView) -> Standing:
     people, since = [one.name for one in item.waits_for], item.since.isoformat()
-    stands = standing(item.title, item.status, run.slots, people, since, ctx.locale)
-    if not item.files:
-        return stands
-    if ctx.locale == "zh":
-        return f"{stands}；附件：{'、'.join(item.files)}"
-    return f"{stands}; files: {', '.join(item.files)}"
+    return Standing(item.title, item.status, run.slots, people, since, item.files)
 
 
 def _whole_of(run: RunRecord) -> str:

@@ -19,6 +19,7 @@ from router.domain.errors import (
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
 from router.domain.records import RunRecord
+from router.domain.text_tables import written
 from router.entities.dates import Days
 from router.entities.grammar import only
 from router.entities.utterance import Utterance
@@ -40,23 +41,46 @@ Slots = Mapping[str, JsonValue]
 Purses = dict[str, Decimal]
 
 
-def standing(
-    title: str,
-    status: FlowStatus,
-    slots: Slots,
-    waits_for: Sequence[str],
-    since: str,
-    locale: Locale,
-) -> str:
-    """One request in one line, such as `请假申请（11月23日 至 11月25日）：审批中，在等 王芳`."""
-    days = [day(slots[name], locale) for name in ("start", "end") if _is_day(slots.get(name))]
-    about = _about([_TO[locale].join(dict.fromkeys(days)), sums(slots, locale)], title, locale)
-    stands, at = named("status", status, locale), moment(since, locale)
-    if locale == "zh":
-        people = "、".join(waits_for)
-        return f"{about}：{stands}" + (f"，在等 {people} 审批" if people else f"（{at}）")
-    people = ", ".join(waits_for)
-    return f"{about}: {stands}" + (f", with {people}" if people else f" ({at})")
+@dataclass(frozen=True)
+class Standing:
+    """How one request stands: what it is about, and who decides next, or since when it is so."""
+
+    title: str
+    status: FlowStatus
+    slots: Slots
+    waits_for: Sequence[str]
+    since: str
+    files: Sequence[str] = ()
+
+    def sentence(self, locale: Locale) -> str:
+        """It in a line, such as `请假申请（11月23日 至 11月25日）：审批中，在等 王芳`."""
+        about = _about([self._when(locale), sums(self.slots, locale)], self.title, locale)
+        stands, people = named("status", self.status, locale), self._people(locale)
+        at = moment(self.since, locale)
+        if locale == "zh":
+            said = f"{about}：{stands}" + (f"，在等 {people} 审批" if people else f"（{at}）")
+            return said + (f"；附件：{'、'.join(self.files)}" if self.files else "")
+        said = f"{about}: {stands}" + (f", with {people}" if people else f" ({at})")
+        return said + (f"; files: {', '.join(self.files)}" if self.files else "")
+
+    def row(self, locale: Locale) -> list[str]:
+        """It under `COLUMNS`."""
+        about = _AND[locale].join(filter(None, [self._when(locale), sums(self.slots, locale)]))
+        stands = named("status", self.status, locale).replace("_", " ")
+        return [self.title, about, stands, self._people(locale) or moment(self.since, locale)]
+
+    def _when(self, locale: Locale) -> str:
+        ends = (self.slots.get(name) for name in ("start", "end"))
+        return _TO[locale].join(dict.fromkeys(day(end, locale) for end in ends if _is_day(end)))
+
+    def _people(self, locale: Locale) -> str:
+        return ("、" if locale == "zh" else ", ").join(self.waits_for)
+
+
+COLUMNS: dict[Locale, tuple[str, ...]] = {
+    "zh": ("申请", "内容", "状态", "在等谁，或者何时"),
+    "en": ("Request", "About", "Status", "With whom, or when"),
+}
 
 
 def _about(parts: Iterable[str], title: str, locale: Locale) -> str:
@@ -175,14 +199,18 @@ def _date(value: JsonValue) -> date:
     return date.fromisoformat(str(value))
 
 
-def in_short(lines: Iterable[str], locale: Locale) -> str:
-    """The first few lines, and how many there are beside them."""
-    every = list(lines)
+def in_short(found: Iterable[Standing], locale: Locale) -> str:
+    """One in a sentence; of several the first few as a table, and how many there are beside."""
+    every = list(found)
     left = len(every) - MOST_SAID
     if not every:
         return "没有这样的申请。" if locale == "zh" else "There is no such request."
-    more = f"还有 {left} 个更早的。" if locale == "zh" else f"and {left} older ones."
-    return "\n".join([*every[:MOST_SAID], *([more] if left > 0 else [])])
+    if len(every) == 1:
+        return every[0].sentence(locale)
+    head = f"你最近的 {min(len(every), MOST_SAID)} 个申请：" if locale == "zh" else "Your requests:"
+    table = written(COLUMNS[locale], (one.row(locale) for one in every[:MOST_SAID]))
+    more = f"还有 {left} 个更早的。" if locale == "zh" else f"There are {left} older ones."
+    return "\n\n".join([head, table, *([more] if left > 0 else [])])
 
 
 ANY = "request"

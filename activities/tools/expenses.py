@@ -103,30 +103,32 @@ async def get_expense_limits(
     whose = grade or own
     found = limits.holding(category, city, whose)
     shown = [_shown(limit, limits, ctx.locale) for limit in found]
-    lines = [_line(limit, ctx.locale) for limit in shown]
+    rows = [_row(limit, ctx.locale) for limit in shown]
     return ExpenseLimitList(
         grade=whose,
         city=city,
         city_is_listed=city is None or limits.names(city),
         limits=shown,
-        summary=summaries.listed(_LIMITS, lines, ctx.locale),
+        summary=summaries.listed(_LIMITS, _COLUMNS, rows, ctx.locale),
     )
 
 
 _LIMITS = Localised(zh="最多可以报：", en="What may be claimed at most:")
+_COLUMNS: summaries.Columns = {
+    "zh": ("费用", "适用", "最多"),
+    "en": ("For", "Where, whose", "At most"),
+}
 
 
-def _line(limit: ExpenseLimit, locale: Locale) -> str:
-    """`住宿（北京）：800 CNY 每晚`."""
+def _row(limit: ExpenseLimit, locale: Locale) -> list[str]:
+    """`住宿`, `北京`, `800 CNY 每晚`."""
     kind, per = named("category", limit.category, locale), named("per", limit.per, locale)
-    most = f"{limit.amount.normalize():f} {limit.currency}"
+    most = f"{limit.amount.normalize():,f} {limit.currency}"
     if locale == "zh":
         whose = "、".join(named("grades", one, locale) for one in limit.grades)
-        about = "，".join(filter(None, [limit.place, whose]))
-        return f"{kind}{f'（{about}）' if about else ''}：{most} {per}"
+        return [kind, "，".join(filter(None, [limit.place, whose])), f"{most} {per}"]
     about = ", ".join(filter(None, [limit.place, " and ".join(limit.grades)]))
-    where = f" ({about})" if about else ""
-    return f"{kind.replace('_', ' ')}{where}: {most} per {per}"
+    return [kind.replace("_", " "), about, f"{most} per {per}"]
 
 
 def _shown(limit: Limit, limits: ExpenseLimits, locale: Locale) -> ExpenseLimit:

@@ -1,28 +1,50 @@
-"""What the sample's own records come to, in a sentence and line by line: for chats without a model.
+"""What the sample's own records come to, in a sentence and a table: for chats without a model.
 
 A tool's result carries it as `summary`; the fields beside it are for flows and models.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 
 from activities.people.records import Balance, Claim, LeaveRecord, MoneyAmount, TripRecord
 from activities.policies.book import Passage
+from router.domain import text_tables
 from router.domain.locale import Locale, Localised
 from router.flow.prompts.field_names import VALUES
 from router.flow.slot_types.dates import day
 
 NOTHING = Localised(zh="没有查到记录。", en="There is nothing on record.")
 NO_POLICY = Localised(zh="制度里没有查到这方面的规定。", en="No policy is about that.")
-_TAKEN_BACK = Localised(zh="（已撤回）", en=" (taken back)")
-_CALLED_OFF = Localised(zh="（已取消）", en=" (called off)")
+_LEAVE = {
+    False: Localised(zh="已登记", en="recorded"),
+    True: Localised(zh="已撤回", en="taken back"),
+}
+"""By whether it was taken back."""
+_TRIP = {
+    False: Localised(zh="已登记", en="recorded"),
+    True: Localised(zh="已取消", en="called off"),
+}
+"""By whether it was called off."""
 _CLAIM = {
     "submitted": Localised(zh="审批中", en="awaiting approval"),
     "settled": Localised(zh="已入账", en="paid"),
     "rejected": Localised(zh="已驳回", en="rejected"),
     "withdrawn": Localised(zh="已撤回", en="withdrawn"),
+}
+
+
+Columns = Mapping[Locale, tuple[str, ...]]
+BALANCES: Columns = {"zh": ("假别", "剩余", "已用", "共"), "en": ("Kind", "Left", "Used", "In all")}
+LEAVE: Columns = {"zh": ("假别", "日期", "天数", "状态"), "en": ("Kind", "When", "Days", "Status")}
+CLAIMS: Columns = {
+    "zh": ("日期", "事由", "金额", "状态"),
+    "en": ("When", "For", "Amount", "Status"),
+}
+TRIPS: Columns = {
+    "zh": ("目的地", "日期", "预计", "状态"),
+    "en": ("Where", "When", "About", "Status"),
 }
 
 
@@ -41,58 +63,48 @@ def balance(of: Balance, locale: Locale) -> str:
 
 
 def balances(of: Sequence[Balance], year: int, locale: Locale) -> str:
-    """Those of several kinds, line by line."""
-    if not of:
-        return NOTHING.within(locale)
-    if locale == "zh":
-        lines = (f"{kind_of(b.leave_type, locale)}：{_share(b, ' / ')} 天" for b in of)
-        head = f"你 {year} 年还剩的假（剩余 / 总额）："
-    else:
-        lines = (f"{kind_of(b.leave_type, locale)}: {_share(b, ' of ')} days" for b in of)
-        head = f"What you have left in {year}:"
-    return "\n".join([head, *(f"- {line}" for line in lines)])
-
-
-def _share(of: Balance, between: str) -> str:
-    return f"{_days(of.days)}{between}{_days(of.entitled)}"
+    """Those of several kinds, as a table."""
+    head = Localised(zh=f"你 {year} 年的假：", en=f"Your leave in {year}:")
+    days = ((b, (b.days, b.used, b.entitled)) for b in of)
+    rows = [[kind_of(b.leave_type, locale), *map(_days, each)] for b, each in days]
+    return listed(head, BALANCES, rows, locale)
 
 
 def leave(of: Sequence[LeaveRecord], locale: Locale) -> str:
     """Leave on record: which, when, how long, and whether it was taken back."""
     head = Localised(zh=f"共 {len(of)} 条请假记录：", en=f"{len(of)} on record:")
-    return listed(head, (_leave(each, locale) for each in of), locale)
+    return listed(head, LEAVE, (_leave(each, locale) for each in of), locale)
 
 
-def _leave(one: LeaveRecord, locale: Locale) -> str:
-    back = _TAKEN_BACK.within(locale) if one.status == "reverted" else ""
-    length = f"{_days(one.days)} 天" if locale == "zh" else f"{_days(one.days)} days"
-    said = [kind_of(one.leave_type, locale), _stretch(one.start, one.end, locale), length]
-    return _row(said, locale) + back
+def _leave(one: LeaveRecord, locale: Locale) -> list[str]:
+    stands = _LEAVE[one.status == "reverted"].within(locale)
+    when = _stretch(one.start, one.end, locale)
+    return [kind_of(one.leave_type, locale), when, _days(one.days), stands]
 
 
 def claims(of: Sequence[Claim], locale: Locale) -> str:
     """Claims: what for, how much, and how each stands."""
     head = Localised(zh=f"共 {len(of)} 张报销单：", en=f"{len(of)} on record:")
-    return listed(head, (_claim(each, locale) for each in of), locale)
+    return listed(head, CLAIMS, (_claim(each, locale) for each in of), locale)
 
 
-def _claim(one: Claim, locale: Locale) -> str:
+def _claim(one: Claim, locale: Locale) -> list[str]:
     stands = _CLAIM[one.status].within(locale) if one.status in _CLAIM else str(one.status)
     days = sorted(item.date for item in one.items)
     when = _stretch(days[0], days[-1], locale) if days else ""
-    return _row([when, one.reason, _money(one.total), stands], locale)
+    return [when, one.reason, _money(one.total), stands]
 
 
 def trips(of: Sequence[TripRecord], locale: Locale) -> str:
     """Trips: where, when, about how much, and whether it was called off."""
     head = Localised(zh=f"共 {len(of)} 次出差：", en=f"{len(of)} on record:")
-    return listed(head, (_trip(each, locale) for each in of), locale)
+    return listed(head, TRIPS, (_trip(each, locale) for each in of), locale)
 
 
-def _trip(one: TripRecord, locale: Locale) -> str:
-    off = _CALLED_OFF.within(locale) if one.status == "cancelled" else ""
-    said = [one.destination, _stretch(one.start, one.end, locale), _money(one.estimate)]
-    return _row(said, locale) + off
+def _trip(one: TripRecord, locale: Locale) -> list[str]:
+    stands = _TRIP[one.status == "cancelled"].within(locale)
+    when = _stretch(one.start, one.end, locale)
+    return [one.destination, when, _money(one.estimate), stands]
 
 
 def policy(question: str, of: Sequence[Passage], locale: Locale) -> str:
@@ -149,14 +161,12 @@ def kind_of(leave_type: str, locale: Locale) -> str:
     return VALUES["leave_type"][leave_type] if locale == "zh" else f"{leave_type} leave"
 
 
-def listed(head: Localised, lines: Iterable[str], locale: Locale) -> str:
-    """Lines under what they are; that there are none, where there are none."""
-    rows = [f"- {line}" for line in lines]
-    return "\n".join([head.within(locale), *rows]) if rows else NOTHING.within(locale)
-
-
-def _row(said: Iterable[str], locale: Locale) -> str:
-    return ("，" if locale == "zh" else ", ").join(filter(None, said))
+def listed(head: Localised, columns: Columns, rows: Iterable[Sequence[str]], locale: Locale) -> str:
+    """A table under what it is of; that there is nothing, where there is nothing."""
+    body = list(rows)
+    if not body:
+        return NOTHING.within(locale)
+    return f"{head.within(locale)}\n\n{text_tables.written(columns[locale], body)}"
 
 
 def _days(count: Decimal) -> str:

@@ -15,6 +15,7 @@ from router.domain.messages import (
     as_plain_text,
     unsaid,
 )
+from router.domain.text_tables import as_lines
 from router.domain.visible_text import isolated, labelled, one_line
 from router.flow.prompts.question import value_of
 
@@ -108,10 +109,10 @@ MOST_SECTIONS = 40
 def sections_of(reply: Reply, locale: Locale, *, buttons: bool) -> list[str]:
     """The reply as texts, each field one; where buttons answer it, they needn't be said as well."""
     if buttons and isinstance(reply, ChoicesReply):
-        return [reply.text]
+        return [as_lines(reply.text, locale)]
     if buttons and isinstance(reply, ConfirmReply):
-        return _sections([reply.text] if reply.text else [], unsaid(reply))
-    return [as_plain_text([reply], locale)]
+        return _sections([as_lines(reply.text, locale)] if reply.text else [], unsaid(reply))
+    return [as_lines(as_plain_text([reply], locale), locale)]
 
 
 def answers(reply: Reply, said: Statement) -> Iterator[CardButton]:

@@ -184,8 +184,10 @@ def _timers(state: State, locale: Locale, *, plain: bool) -> Iterator[str]:
         yield said(REMINDS, locale, span(ask.remind_every, locale))
     if ask.escalate_after is not None:
         after = span(ask.escalate_after, locale)
-        yield said(GOES_UP, locale, after) if plain else said(
-            ESCALATES, locale, after, ask.escalate_to
+        yield (
+            said(GOES_UP, locale, after)
+            if plain
+            else said(ESCALATES, locale, after, ask.escalate_to)
         )
     if ask.expire_after is not None:
         yield said(EXPIRES, locale, span(ask.expire_after, locale))

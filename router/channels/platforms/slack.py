@@ -41,6 +41,7 @@ from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 from router.domain.locale import Locale
 from router.domain.messages import as_plain_text
+from router.domain.text_tables import as_lines
 from router.domain.visible_text import pieces
 from router.settings.values import WebUrl
 
@@ -78,7 +79,7 @@ IN_A_ROW = 25
 def fallback(post: Post) -> str:
     """The whole as text: for notifications, and where no blocks are shown."""
     if isinstance(post, Statement):
-        return escaped(as_plain_text(post.replies, post.locale))
+        return escaped(as_lines(as_plain_text(post.replies, post.locale), post.locale))
     return escaped(f"{cards.title_of(post)} {post.outcome}".strip())
 
 

@@ -14,6 +14,7 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FormReply, Reply, Route, as_plain_text
+from router.domain.text_tables import in_columns
 from router.domain.visible_text import labelled, legible, one_line
 
 WELCOME = Localised(
@@ -101,7 +102,7 @@ def printable(text: str) -> str:
 
 def said(replies: Sequence[Reply], locale: Locale, *, interactive: bool) -> str:
     """Replies as text; where somebody sits there, with how a form of several fields is filled."""
-    text = as_plain_text(replies, locale)
+    text = in_columns(as_plain_text(replies, locale))
     last = replies[-1] if replies else None
     if interactive and isinstance(last, FormReply) and len(last.fields) > 1:
         text += f"\n\n{FORM_HINT.within(locale)}"

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from pydantic import JsonValue
 
+from router.domain import text_tables
 from router.domain.file_types import FileMention, mentioned
 from router.domain.locale import Locale, Localised
 from router.domain.records import READ_ON, page_in
@@ -48,6 +49,8 @@ def readable(value: JsonValue, locale: Locale) -> str:
     """
     if isinstance(value, dict):
         return _readable_object(value, locale)
+    if isinstance(value, list) and (table := _table(value, locale)):
+        return table
     if isinstance(value, list) and value:
         comma = "，" if locale == "zh" else ", "
         return "\n".join(f"- {readable(item, locale).replace(chr(10), comma)}" for item in value)
@@ -74,6 +77,28 @@ def _readable_object(value: dict[str, JsonValue], locale: Locale) -> str:
     return said or {"zh": "（没有查到内容）", "en": "(nothing was found)"}[locale]
 
 
+def _table(items: list[JsonValue], locale: Locale) -> str:
+    """Several objects with the same few plain fields as a table; empty for any other list."""
+    objects = [item for item in items if isinstance(item, dict)]
+    fields = dict.fromkeys(name for item in objects for name in item)
+    alike = all(item.keys() == objects[0].keys() for item in objects)
+    nested = any(isinstance(value, dict | list) for item in objects for value in item.values())
+    if len(objects) != len(items) or len(items) < _FEWEST or not alike or nested:
+        return ""
+    if not 1 < len(fields) <= _MOST_COLUMNS:
+        return ""
+    head = [_label(name, locale) for name in fields]
+    rows = ([_cell(name, item[name], locale) for name in fields] for item in objects)
+    return text_tables.written(head, rows)
+
+
+_FEWEST, _MOST_COLUMNS = 2, 6
+
+
+def _cell(name: str, value: JsonValue, locale: Locale) -> str:
+    return "" if value in (None, "") else readable(_named_all(name, value, locale), locale)
+
+
 def linked(file: FileMention, locale: Locale) -> str:
     """A file's name, its size and where it is fetched."""
     if locale == "zh":
@@ -96,11 +121,15 @@ def named(name: str, value: str, locale: Locale) -> str:
 def _line(name: str, value: JsonValue, locale: Locale) -> str:
     if value is None or value == "":
         return ""
-    shown, label = readable(_named_all(name, value, locale), locale), name.replace("_", " ")
+    shown, label = readable(_named_all(name, value, locale), locale), _label(name, locale)
     colon, space = ("：", "") if locale == "zh" else (":", " ")
-    label = FIELDS.get(name, label) if locale == "zh" else label
     gap = "\n" if "\n" in shown else space
     return f"{label}{colon}{gap}{shown}"
+
+
+def _label(name: str, locale: Locale) -> str:
+    plain_name = name.replace("_", " ")
+    return FIELDS.get(name, plain_name) if locale == "zh" else plain_name
 
 
 def _named_all(name: str, value: JsonValue, locale: Locale) -> JsonValue:
