@@ -305,9 +305,9 @@ class DeclarationSource(ToolSource):
         """By file, the variable that isn't set and without which there is nothing of it."""
         return self.watched.absent if self.watched else {}
 
-    def changes(self) -> AsyncIterator[object]:
+    def changes(self, *, editing: bool = False) -> AsyncIterator[object]:
         """Each change of a file that could be taken up; it never ends."""
-        return self.watched.changes() if self.watched else super().changes()
+        return self.watched.changes() if self.watched else super().changes(editing=editing)
 
 
 SOURCE = DeclarationSource
