@@ -55,6 +55,7 @@ class WatchedModules:
         self._registry = registry
         self._packages = packages
         self._names: dict[Path, str] = {}
+        self._loaded: dict[Path, str] = {}
         self._tools: dict[Path, list[Tool]] = {}
         self._watcher = Watcher(self._paths, self._taken_up, _complain)
 
@@ -69,6 +70,7 @@ class WatchedModules:
             return False
         for path in self._tools.keys() - self._names.keys():
             self._registry.swap(self._tools.pop(path), [])
+            sys.modules.pop(self._loaded.pop(path), None)
         return {*map(id, before.values())} != {*map(id, self._tools.values())}
 
     def changes(self, seconds: float = SECONDS) -> AsyncIterator[bool]:
@@ -81,6 +83,7 @@ class WatchedModules:
 
     def _all(self) -> dict[Path, list[Tool]]:
         self._registry.discover(*self._packages)
+        self._loaded = self._names.copy()
         self._tools = {path: _tools_in(sys.modules[name]) for path, name in self._names.items()}
         return self._tools
 
@@ -94,7 +97,7 @@ class WatchedModules:
         else:
             found = _tools_in(_run_anew(name, path))
         self._registry.swap(last or [], found)
-        self._tools[path] = found
+        self._loaded[path], self._tools[path] = name, found
         return found
 
 
@@ -147,9 +150,9 @@ def _importers(name: str) -> list[str]:
     root, leaf = f"{name.partition('.')[0]}.", name.rpartition(".")[2]
     found = []
     for other, module in sorted(sys.modules.copy().items()):
-        file = getattr(module, "__file__", None)
-        if other.startswith(root) and other != name and file:
-            text = Path(file).read_text("utf-8")
+        file = Path(getattr(module, "__file__", None) or "")
+        if other.startswith(root) and other != name and file.is_file():
+            text = file.read_text("utf-8")
             if leaf in text and name in _imports(ast.parse(text)):
                 found.append(other)
     return found
@@ -165,7 +168,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
 
 
 def _complain(path: Path, last: list[Tool] | None, error: Exception) -> None:
-    state = "stay as they were" if last else "aren't used"
+    state = "aren't used" if last is None else "stay as they were"
     _log.error("the tools of %s %s: %s", path, state, error)
 
 
