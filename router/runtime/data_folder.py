@@ -106,7 +106,9 @@ def announced(folder: DataFolder, ports: ServedPorts) -> Iterator[None]:
     file = folder.path / SERVED
     fresh = file.with_name(f"{SERVED}.{os.getpid()}")
     try:
-        fresh.write_bytes(_ANNOUNCEMENT.dump_json(Announcement(os.getpid(), ports)))
+        opened = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(opened, "wb") as written:
+            written.write(_ANNOUNCEMENT.dump_json(Announcement(os.getpid(), ports)))
         fresh.replace(file)
     except OSError as error:
         raise _unwritable(folder.path, error) from None

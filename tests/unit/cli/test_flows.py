@@ -148,6 +148,17 @@ def test_warnings_name_lines_and_change_nothing_unless_strict(run: Run, elsewher
     assert "error: --strict allows no warnings, and there are" in strict.err
 
 
+def test_what_is_wrong_with_a_file_is_said_once_though_it_is_in_use(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUTER_FLOWS", str(elsewhere))
+    (elsewhere / "rival.yaml").write_text(RIVAL.replace("t: done", "t: doen"))
+    (elsewhere / "other.yaml").write_text(RIVAL.replace("t: done", "t: dnoe"))
+    outcome = run("flows", "validate", "rival.yaml")
+    assert outcome.err.count("there is no state doen") == 1
+    assert outcome.err.count("there is no state dnoe") == 1
+
+
 def test_everything_is_said_at_once(run: Run, elsewhere: Path) -> None:
     faulty = RIVAL.replace("['请.{0,4}假']", "['没有人这么说']").replace("t: done", "t: doen")
     (elsewhere / "rival.yaml").write_text(
