@@ -82,8 +82,8 @@ async def test_the_ports_of_the_dev_that_runs_on_the_folder_are_looked_at(
                 "127.0.0.1:17001 http://127.0.0.1:18002",
             ]
             monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", "127.0.0.1:5")
-            (found,) = await examine({"addresses": addresses}, data=elsewhere / "d")
-            assert found.says == "127.0.0.1:5 http://127.0.0.1:18002"
+            (one,) = await examine({"addresses": addresses}, data=elsewhere / "d")
+            assert one.says == "127.0.0.1:5 http://127.0.0.1:18002"
 
 
 async def test_unusable_settings_are_the_only_finding(monkeypatch: pytest.MonkeyPatch) -> None:
