@@ -36,7 +36,11 @@ DataFolder = Annotated[
 
 
 Url = Annotated[
-    str | None, typer.Option(help="Where the REST API is.", show_default="the dev that runs here")
+    str | None,
+    typer.Option(
+        help="Where the REST API is.",
+        show_default=f"that of a dev on the data folder, or {LOCAL_API}",
+    ),
 ]
 
 
