@@ -6,11 +6,13 @@ A check says what it found, or raises a `RouterError` that says what is wrong an
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import typer
 
 from router.cli.checks import configuration, services
 from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
+from router.cli.options import DataFolder, settings_in
 from router.domain.errors import RouterError
 from router.settings import Settings
 
@@ -22,9 +24,9 @@ CHECKS: Mapping[str, Check] = {
     "variables": configuration.variables,
     "authentication": configuration.authentication,
     "directory": configuration.directory,
-    "flows": configuration.flows,
     "tools": configuration.tools,
     "declared tools": configuration.declared_tools,
+    "flows": configuration.flows,
     "mcp servers": services.mcp,
     "skills": configuration.skills,
     "skill sandbox": configuration.skill_sandbox,
@@ -63,11 +65,11 @@ class Diagnosis:
 
 
 async def examine(
-    checks: Mapping[str, Check] = CHECKS, *, trust_dotenv: bool = False
+    checks: Mapping[str, Check] = CHECKS, *, trust_dotenv: bool = False, data: Path | None = None
 ) -> list[Diagnosis]:
-    """Every finding; of the settings alone where they can't be used."""
+    """Every finding; of the settings alone where they can't be used. One cause is told once."""
     try:
-        settings = Settings.load()
+        settings = settings_in(data)
     except RouterError as error:
         return [Diagnosis("settings", fine=False, says=str(error))]
     findings, passed_over = [], {} if trust_dotenv else untrusted(settings)
@@ -82,17 +84,26 @@ async def examine(
             finding = Diagnosis(subject, fine=False, says=str(error))
         except Exception as error:  # noqa: BLE001 - asked for when things broke as nobody foresaw
             finding = Diagnosis(subject, fine=False, says=f"{type(error).__name__}: {error}")
-        findings.append(finding)
+        findings.append(_told_before(finding, findings))
     return findings
 
 
-def doctor(trust_dotenv: TrustDotenv = False) -> None:
+def _told_before(finding: Diagnosis, before: list[Diagnosis]) -> Diagnosis:
+    """The finding, or that there is none where what it says is what an earlier one failed with."""
+    for other in before:
+        if not finding.fine and not other.fine and finding.says == other.says:
+            said = f"not looked at: mend {other.subject} first"
+            return Diagnosis(finding.subject, fine=True, says=said, looked_at=False)
+    return finding
+
+
+def doctor(trust_dotenv: TrustDotenv = False, data: DataFolder = None) -> None:
     """Check settings and what they need.
 
     Says what to do about each failure, and exits with 1 if there is one. A program that only the
     .env of this folder names isn't started, nor is a key sent to an address that it names.
     """
-    findings = asyncio.run(examine(trust_dotenv=trust_dotenv))
+    findings = asyncio.run(examine(trust_dotenv=trust_dotenv, data=data))
     width = max(len(finding.subject) for finding in findings)
     below = "\n" + " " * (width + 10)
     for finding in findings:

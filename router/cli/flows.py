@@ -24,7 +24,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.drawing import graph_of, journey_of, mermaid_of, svg_of
 from router.flow.definition import FlowDefinition
-from router.flow.loader import FlowFile, examine_all, load_flow, read_all
+from router.flow.loader import FlowFile, examine_all, load_flow
 from router.runtime.definitions import flow_folder, load_catalog, load_registry
 from router.settings import Settings
 from router.store.database import Database
@@ -107,7 +107,8 @@ def validated(settings: Settings, paths: list[Path] | None) -> Validated:
     known = load_registry(settings).parameters()
     files, errors = examine_all(paths or [flow_folder(settings)], known)
     sound = [file for file in files if not file.problems]
-    neighbours, trouble = ([], []) if paths is None else _neighbours(settings, files, known)
+    names = {*(file.path.stem for file in files), *(Path(each.file).stem for each in errors)}
+    neighbours, trouble = ([], []) if paths is None else _neighbours(settings, names, known)
     roles = None
     try:
         roles = people_of(settings).roles
@@ -128,15 +129,12 @@ def validated(settings: Settings, paths: list[Path] | None) -> Validated:
 
 
 def _neighbours(
-    settings: Settings, files: list[FlowFile], known: dict[str, frozenset[str]]
+    settings: Settings, names: set[str], known: dict[str, frozenset[str]]
 ) -> tuple[list[FlowFile], list[Problem]]:
-    """The flows in use that aren't among the files; what keeps them from being looked at."""
-    names = {file.definition.flow for file in files}
-    try:
-        in_use = read_all([flow_folder(settings)], known)
-    except DefinitionError as error:
-        return [], error.problems
-    return [file for file in in_use if file.definition.flow not in names], []
+    """The flows in use that aren't of those names; what keeps others from being looked at."""
+    in_use, problems = examine_all([flow_folder(settings)], known)
+    sound = [file for file in in_use if not file.problems and file.path.stem not in names]
+    return sound, [problem for problem in problems if Path(problem.file).stem not in names]
 
 
 def _problem(file: FlowFile, rivalry: Rivalry) -> Problem:

@@ -24,7 +24,7 @@ from mcp.server.stdio import stdio_server
 from mcp_types import ToolAnnotations
 from pydantic import JsonValue
 
-from router.cli.options import LOCAL_API
+from router.cli.options import Url, api_url
 from router.cli.rest import Rest, RestRefused
 from router.domain.errors import Forbidden, InvalidInput, NotFound, RouterError, Unavailable
 from router.domain.messages import LONGEST_QUESTION, FlowStatus
@@ -383,7 +383,7 @@ async def _greet(session: Session, url: str) -> None:
 
 
 def mcp(
-    url: Annotated[str, typer.Option(help="Where the REST API is.")] = LOCAL_API,
+    url: Url = None,
     user: Annotated[
         str | None, typer.Option(help="Whom to act as, where ROUTER_AUTH=dev: a user id.")
     ] = None,
@@ -413,6 +413,7 @@ def mcp(
     bearer = user or token
     if not bearer or (user and token):
         raise typer.BadParameter("name one of --user and --token (or ROUTER_TOKEN)")
-    if not url.startswith(("http://", "https://")):
-        raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
-    asyncio.run(over_stdio(url, bearer) if http is None else over_http(url, bearer, http))
+    at = api_url(url)
+    if not at.startswith(("http://", "https://")):
+        raise typer.BadParameter(f"--url {at!r} is no URL: write http://127.0.0.1:8000")
+    asyncio.run(over_stdio(at, bearer) if http is None else over_http(at, bearer, http))

@@ -21,8 +21,8 @@ from router.domain.errors import NotFound
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import SHELL, Act, AuditEntry
 from router.domain.visible_text import inline, isolated
-from router.runtime.data_folder import made
-from router.settings import Settings
+from router.runtime.data_folder import made, served
+from router.settings import Section, Settings
 from router.store.audit import AuditTrail
 from router.store.database import Database
 from router.store.store import Store
@@ -35,9 +35,42 @@ DataFolder = Annotated[
 ]
 
 
+Url = Annotated[
+    str | None,
+    typer.Option(
+        help="Where the REST API is.",
+        show_default=f"that of a dev on the data folder, or {LOCAL_API}",
+    ),
+]
+
+
+class _Here(Section):
+    data: Path = Path(Settings.model_fields["data"].default)
+
+
+def api_url(given: str | None) -> str:
+    """Where the REST API is: as given, else that of the `dev` on this data folder, if one runs."""
+    if given is not None:
+        return given
+    found = served(_Here.load().data)
+    return LOCAL_API if found is None else f"http://127.0.0.1:{found.api}"
+
+
 def settings_in(data: Path | None) -> Settings:
-    """The settings, with this data folder where one is given; raises `MisconfiguredError`."""
-    return Settings.load(**({} if data is None else {"data": data}))
+    """The settings, with this data folder where one is given; raises `MisconfiguredError`.
+
+    Temporal is that of the `dev` which runs on the folder, where none is set.
+    """
+    settings = Settings.load(**({} if data is None else {"data": data}))
+    found = served(settings.data)
+    if found is None:
+        return settings
+    known = {
+        "temporal_address": f"127.0.0.1:{found.temporal}",
+        "temporal_ui": f"http://127.0.0.1:{found.ui}",
+    }
+    unset = {name: at for name, at in known.items() if name not in settings.model_fields_set}
+    return settings.model_copy(update=unset)
 
 
 def absent_database(settings: Settings) -> Path | None:

@@ -12,13 +12,12 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from router.cli.options import LOCAL_API, echo_aligned
+from router.cli.options import Url, api_url, echo_aligned
 from router.cli.rest import Rest, RestRefused
 from router.domain.errors import RouterError
 from router.domain.records import EXPIRING
 
 User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
-Url = Annotated[str, typer.Option(help="Where the REST API is.")]
 Token = Annotated[
     str | None, typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user.")
 ]
@@ -52,7 +51,7 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
     limit: Limit = 50,
     as_json: AsJson = False,
     user: User = OPERATOR,
-    url: Url = LOCAL_API,
+    url: Url = None,
     token: Token = None,
 ) -> None:
     """List everyone's runs, newest first."""
@@ -74,7 +73,7 @@ def retry(
     run: RunId,
     reason: Reason = None,
     user: User = OPERATOR,
-    url: Url = LOCAL_API,
+    url: Url = None,
     token: Token = None,
 ) -> None:
     """Make the call again that the run is held for."""
@@ -86,7 +85,7 @@ def terminate(
     run: RunId,
     reason: Reason = None,
     user: User = OPERATOR,
-    url: Url = LOCAL_API,
+    url: Url = None,
     token: Token = None,
 ) -> None:
     """End the run; what it did is undone."""
@@ -105,7 +104,7 @@ def reassign(  # noqa: PLR0913, PLR0917 - one run's, or everything of one person
     yes: Annotated[bool, typer.Option("--yes", help="Do so in all of them.")] = False,
     reason: Reason = None,
     user: User = OPERATOR,
-    url: Url = LOCAL_API,
+    url: Url = None,
     token: Token = None,
 ) -> None:
     """Have somebody else decide: in one run, or in all that wait for that person."""
@@ -154,7 +153,7 @@ async def _reassigned(rest: Rest, run: str, body: dict[str, Any]) -> str:
 def why(
     turn: Annotated[str, typer.Argument(metavar="CONVERSATION/MESSAGE", help="A turn.")],
     user: User = OPERATOR,
-    url: Url = LOCAL_API,
+    url: Url = None,
     token: Token = None,
 ) -> None:
     """Say why a message went where it did, as JSON."""
@@ -171,7 +170,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each narrows the list
     limit: Limit = 50,
     as_json: AsJson = False,
     user: User = OPERATOR,
-    url: Url = LOCAL_API,
+    url: Url = None,
     token: Token = None,
 ) -> None:
     """Read what operators did and looked at, newest first."""
@@ -193,16 +192,16 @@ def _echo(items: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, as_json: b
         typer.echo("nothing of the kind", err=True)
 
 
-def _operate(url: str, token: str, run: str, verb: str, body: dict[str, Any]) -> None:
+def _operate(url: str | None, token: str, run: str, verb: str, body: dict[str, Any]) -> None:
     path = f"/v1/flow-runs/{run}/{verb}"
     standing = asyncio.run(_asked(url, token, lambda rest: rest.post(path, body)))
     typer.echo(f"{standing['id']}  {standing['status']}  {standing['state']}")
 
 
-def _got(url: str, token: str, path: str, query: dict[str, Any]) -> dict[str, Any]:
+def _got(url: str | None, token: str, path: str, query: dict[str, Any]) -> dict[str, Any]:
     return asyncio.run(_asked(url, token, lambda rest: rest.get(path, **query)))
 
 
-async def _asked(url: str, token: str, question: Callable[[Rest], Awaitable[T]]) -> T:
-    async with aclosing(Rest(url, token)) as rest:
+async def _asked(url: str | None, token: str, question: Callable[[Rest], Awaitable[T]]) -> T:
+    async with aclosing(Rest(api_url(url), token)) as rest:
         return await question(rest)

@@ -48,7 +48,8 @@ class _Seen(Generic[Item]):
     stamp: Stamp | None
     """None where the next look is to read it whatever its state."""
     item: Item | None
-    is_sound: bool = True
+    complaint: str = ""
+    """Why it can't be used any more; empty where it can."""
 
 
 class Watcher(Generic[Item]):
@@ -84,6 +85,11 @@ class Watcher(Generic[Item]):
         """What there is, in the order of the paths."""
         return [seen.item for seen in self._seen.values() if seen.item is not None]
 
+    @property
+    def unsound(self) -> list[Path]:
+        """The paths that can't be used as they are now."""
+        return [path for path, seen in self._seen.items() if seen.complaint]
+
     def reload(self) -> list[Item] | None:
         """What there is now, with what has changed read anew; None where nothing has."""
         stamps = {path: stamp_of(self._files(path, self._last(path))) for path in self._paths()}
@@ -95,7 +101,7 @@ class Watcher(Generic[Item]):
     def retry(self) -> None:
         """Have the next look read again what couldn't be used: what it needs may be there now."""
         self._seen = {
-            path: seen if seen.is_sound else replace(seen, stamp=None)
+            path: replace(seen, stamp=None) if seen.complaint else seen
             for path, seen in self._seen.items()
         }
 
@@ -113,8 +119,10 @@ class Watcher(Generic[Item]):
         try:
             item = self._read(path)
         except (RouterError, OSError) as error:
-            self._complain(path, last, error)
-            return _Seen(stamp, last, is_sound=False)
+            # Read again unchanged, for what it needs might have come: it was said already.
+            if before is None or before.stamp is not None or before.complaint != str(error):
+                self._complain(path, last, error)
+            return _Seen(stamp, last, complaint=str(error))
         return _Seen(self._stamp_read(path, last, item, stamp), item)
 
     def _stamp_read(

@@ -92,7 +92,7 @@ def only_choice(choices: Choices, text: str) -> Found[str] | None:
 
 
 def answered_choice(choices: Choices, text: str) -> str | None:
-    """The choice that an answer to this very question means: named, numbered or begun."""
+    """The choice that an answer to this very question means: named, numbered, begun, mistyped."""
     named = only_choice(choices, text)
     if named is not None:
         return named.value
@@ -100,7 +100,51 @@ def answered_choice(choices: Choices, text: str) -> str | None:
     number = chosen_number(text, len(values))
     if number is not None:
         return values[number]
-    return _begun(_phrases(tuple(choices.items())), text)
+    phrases = _phrases(tuple(choices.items()))
+    return _begun(phrases, text) or _mistyped(phrases, text)
+
+
+_CLAUSE = compiled("[^,.;!?、。]+")
+_LONG_ENOUGH = 5
+"""Letters of a word that one wrong letter leaves recognisable."""
+
+
+def _mistyped(phrases: Phrases, text: str) -> str | None:
+    """The one choice that a whole clause names but for a slip in one word: `anual leave`."""
+    clauses = [clause.strip().split(" ") for clause in _CLAUSE.findall(text) if clause.isascii()]
+    near = {
+        value
+        for phrase, value in phrases
+        if phrase.isascii()
+        if any(_names_but_for_a_slip(clause, phrase.split(" ")) for clause in clauses)
+    }
+    return near.pop() if len(near) == 1 else None
+
+
+def _names_but_for_a_slip(clause: list[str], phrase: list[str]) -> bool:
+    if len(clause) != len(phrase):
+        return False
+    wrong = [pair for pair in zip(clause, phrase, strict=True) if pair[0] != pair[1]]
+    return len(wrong) == 1 and all(
+        min(len(typed), len(meant)) >= _LONG_ENOUGH and typed.isalpha() and _is_a_slip(typed, meant)
+        for typed, meant in wrong
+    )
+
+
+def _is_a_slip(typed: str, meant: str) -> bool:
+    """True where one letter is missing, too many, another, or two neighbours are swapped.
+
+    >>> [_is_a_slip(word, "annual") for word in ("anual", "annuall", "annuel", "anunal", "manual")]
+    [True, True, True, True, False]
+    """
+    if typed == meant or abs(len(typed) - len(meant)) > 1:
+        return False
+    start = next((i for i, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), None)
+    if start is None:
+        return True
+    rest, wanted = typed[start:], meant[start:]
+    swapped = rest[1::-1] + rest[2:] == wanted
+    return swapped or wanted in {rest[1:], rest} or rest == wanted[1:] or rest[1:] == wanted[1:]
 
 
 def _begun(phrases: Phrases, text: str) -> str | None:

@@ -125,7 +125,19 @@ def _from_words(text: str) -> Decimal | None:
     return Decimal(total + section)
 
 
+# 6k, 1.2w: a number where the sentence ends or goes on behind it. A 4k monitor is no thousands.
+_AFTER_SCALE = (
+    r"$|[,.;!?)、]| ?(?:左右|上下|以内|以下|不到|差不多|的样子|吧)"
+    r"| (?:or|with|for|including|in|all|total|max|at most|and)\b"
+)
+
 _RULES = (
+    Rule(
+        rf"(?P<n>{DIGITS}[kw])",
+        lambda g: parse_number(g["n"]),
+        unless_after="[第#/:-]|no\\.? |version |v",
+        only_before=_AFTER_SCALE,
+    ),
     Rule(
         rf"(?P<n>{DIGITS}(?: ?[百千万亿]\d?)?)",
         lambda g: parse_number(g["n"]),

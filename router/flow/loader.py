@@ -305,6 +305,11 @@ class WatchedFlows:
         """Those there are now, or None where nothing has changed, or the whole folder has gone."""
         return self._watcher.reload() if self._place.exists() else None
 
+    @property
+    def unfit(self) -> list[Path]:
+        """The files that can't be used as they are now, which the log has said."""
+        return self._watcher.unsound
+
     def changes(self, seconds: float = SECONDS) -> AsyncIterator[list[FlowFile]]:
         """What there is after each change, for ever; looks so often."""
         return changes(self.reload, seconds)

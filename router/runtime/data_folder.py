@@ -1,4 +1,7 @@
-"""The folder that keeps `temporal.db` and `router.db`, used by one `dev` at a time."""
+"""The folder that keeps `temporal.db` and `router.db`, used by one `dev` at a time.
+
+Other commands find in it where that `dev` serves.
+"""
 
 import fcntl
 import os
@@ -10,9 +13,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from router.domain.errors import MisconfiguredError
 
 LOCK = "dev.lock"
+SERVED = "dev.json"
 ADMISSION = "dev.token"
 TOKEN_BYTES = 32
 PRIVATE = 0o700
@@ -62,12 +68,69 @@ def claimed(path: Path, patience: float = PATIENCE) -> Iterator[DataFolder]:
         os.close(lock)
 
 
-def _held(lock: int) -> bool:
+LOOKING = fcntl.LOCK_SH
+
+
+def _held(lock: int, how: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
+
+
+@dataclass(frozen=True)
+class ServedPorts:
+    """Where a `dev` that runs serves, all of it on loopback: no file can name another host."""
+
+    api: int
+    temporal: int
+    ui: int
+    metrics: int | None = None
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """What the file says: who serves, and where."""
+
+    pid: int
+    ports: ServedPorts
+
+
+_ANNOUNCEMENT = TypeAdapter(Announcement)
+
+
+@contextmanager
+def announced(folder: DataFolder, ports: ServedPorts) -> Iterator[None]:
+    """Let other commands find these ports in the folder while within."""
+    file = folder.path / SERVED
+    fresh = file.with_name(f"{SERVED}.{os.getpid()}")
+    try:
+        opened = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(opened, "wb") as written:
+            written.write(_ANNOUNCEMENT.dump_json(Announcement(os.getpid(), ports)))
+        fresh.replace(file)
+    except OSError as error:
+        raise _unwritable(folder.path, error) from None
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def served(path: Path) -> ServedPorts | None:
+    """Where the `dev` on this folder serves; None where none does, or its file isn't ours.
+
+    What a `dev` left behind that was killed is known by its lock, which is gone with it.
+    """
+    try:
+        with (path / LOCK).open("rb") as lock, (path / SERVED).open("rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid() or _held(lock.fileno(), LOOKING):
+                return None
+            found = _ANNOUNCEMENT.validate_json(file.read())
+            return found.ports if str(found.pid).encode() == lock.read(20) else None
+    except (OSError, ValidationError):  # nobody has served here, or it is no file of ours
+        return None
 
 
 def made(path: Path) -> Path:

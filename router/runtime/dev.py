@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 from temporalio.client import Client
@@ -21,7 +22,13 @@ from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import Unavailable
 from router.gateway.generations import agree, halves
 from router.runtime import process, temporal_server
-from router.runtime.data_folder import DataFolder, claimed, page_token
+from router.runtime.data_folder import (
+    DataFolder,
+    ServedPorts,
+    announced,
+    claimed,
+    page_token,
+)
 from router.runtime.process import ProcessTelemetry, settle, until_told_to_stop
 from router.runtime.server import Ports, api_server, opened
 from router.runtime.temporal import connect, temporal_says
@@ -109,8 +116,18 @@ async def _serve(
                     "state": folder.path,
                 }
                 lines = [f"{name:<12} {where}" for name, where in addresses.items()]
-                print(*lines, "ready", sep="\n", flush=True)
-                await process.forever(running)
+                with announced(folder, _served(ports, seen.metrics)):
+                    print(*lines, "ready", sep="\n", flush=True)
+                    await process.forever(running)
+
+
+def _served(ports: Ports, metrics: str | None) -> ServedPorts:
+    return ServedPorts(
+        api=ports.api,
+        temporal=ports.temporal,
+        ui=ports.ui,
+        metrics=urlsplit(metrics).port if metrics else None,
+    )
 
 
 API_GRACE = 2.5

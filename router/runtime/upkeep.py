@@ -5,13 +5,21 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from router.directory.sources import LiveDirectory
-from router.domain.errors import Conflict, DefinitionError, MisconfiguredError, RouterError
+from router.domain.errors import (
+    Conflict,
+    DefinitionError,
+    MisconfiguredError,
+    Problem,
+    RouterError,
+)
+from router.flow.loader import examine_all
 from router.retrieval.vector_cache import VectorFile, VectorMemory
 from router.runtime.composition import VECTORS, Parts, assembled
-from router.runtime.definitions import check_versions, load_catalog, taken_up
+from router.runtime.definitions import check_versions, flow_folder, taken_up
 from router.secrecy.codec import opens, sealed_with
 from router.settings import Settings
 from router.store.identity import KeySeals
@@ -49,9 +57,10 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
         await check_versions(settings, catalog, versions, editing=editing)
         await opened(parts)
+        misfits = Misfits(parts)
         work = [
             learn(parts),
-            *(_tools_kept_up(parts, each) for each in parts.tools.each),
+            *(_tools_kept_up(parts, each, misfits, editing=editing) for each in parts.tools.each),
             _skills_kept_up(parts),
             _flows_kept_up(parts, editing=editing),
             _skill_files_tidied(parts),
@@ -101,20 +110,36 @@ async def opened(parts: Parts) -> list[object]:
     return [await dependencies.resolve(each) for each in ordered]
 
 
-async def _tools_kept_up(parts: Parts, source: ToolSource) -> None:
-    async for _ in source.changes():
-        await asyncio.to_thread(warn_of_misfits, parts)
+async def _tools_kept_up(
+    parts: Parts, source: ToolSource, misfits: "Misfits", *, editing: bool
+) -> None:
+    async for _ in source.changes(editing=editing):
+        await asyncio.to_thread(misfits.warn)
         parts.flow_files.retry()
         await _relearnt(parts)
 
 
-def warn_of_misfits(parts: Parts) -> None:
-    """Say in the log which flows call a tool that isn't there any more, or not with those names."""
-    try:
-        load_catalog(parts.settings, parts.offered.registry)
-    except DefinitionError as error:
-        for problem in error.problems:
-            _log.warning("a flow no longer fits the tools that there are: %s", problem)
+class Misfits:
+    """Flows that call a tool which isn't there any more, or not with those names."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._known: list[Problem] = []
+
+    def warn(self) -> None:
+        """Say in the log which there are that weren't at the last look.
+
+        What is wrong with a file whatever tools there are, its reader has said.
+        """
+        folder = [flow_folder(self._parts.settings)]
+        _, otherwise = examine_all(folder)
+        _, found = examine_all(folder, self._parts.offered.registry.parameters())
+        found = [problem for problem in found if problem not in otherwise]
+        told = self._parts.flow_files.unfit
+        for problem in found:
+            if problem not in self._known and Path(problem.file) not in told:
+                _log.warning("a flow no longer fits the tools that there are: %s", problem)
+        self._known = found
 
 
 async def _skills_kept_up(parts: Parts) -> None:

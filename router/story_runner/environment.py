@@ -221,7 +221,7 @@ def binary() -> Path:
     if found is None:
         raise MisconfiguredError(
             f"stories need {NAME}, which isn't beside {sys.executable} nor on the PATH: "
-            "install it with `pip install 'intent-router[test]'`"
+            "run `make setup` in a clone, else `pip install 'intent-router[test]'`"
         )
     return Path(found)
 

@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import pkgutil
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from types import ModuleType
 from typing import Any, Self
@@ -36,6 +36,12 @@ class Registry:
         code = self._groups[CODE]
         if code.get(tool.name) is not tool:
             self.replace(CODE, [*code.values(), tool])
+
+    def swap(self, old: Iterable[Tool], new: Iterable[Tool]) -> None:
+        """Put new tools of the code in place of old ones; raises as `replace` does."""
+        gone = {*map(id, old)}
+        stay = [tool for tool in self._groups[CODE].values() if id(tool) not in gone]
+        self.replace(CODE, [*stay, *new])
 
     def replace(self, group: str, tools: Iterable[Tool]) -> None:
         """Let exactly these be the tools of `group`, all at once.
@@ -70,7 +76,7 @@ class Registry:
         """
         for package in packages:
             for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-                for value in vars(_imported(found.name)).values():
+                for value in vars(imported(found.name)).values():
                     if isinstance(value, Tool):
                         self.add(value)
         return self
@@ -149,10 +155,10 @@ def allows(tool: Tool, person: Principal, *, by_flow: bool = False) -> bool:
     return not tool.roles or bool(tool.roles & held)
 
 
-def _imported(name: str) -> ModuleType:
+def imported(name: str, load: Callable[[str], ModuleType] = importlib.import_module) -> ModuleType:
     """The module; raises `DefinitionError` at the line of it that keeps it from being imported."""
     try:
-        return importlib.import_module(name)
+        return load(name)
     except DefinitionError:
         raise
     except Exception as error:

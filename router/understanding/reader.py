@@ -431,7 +431,12 @@ def _slots_given(heard: _Heard, view: FlowView) -> Values | None:
     if corrected or not again:
         return corrected or answer(view, heard.utterance)
     empty = {n: s for n, s in view.fillable.items() if view.slots.get(n) is None}
-    return prefill(empty, heard.utterance, again) or answer(view, heard.utterance) or {}
+    said, asked = answer(view, heard.utterance) or {}, heard.slot
+    given = prefill(empty, heard.utterance, again)
+    if not given or asked is None or asked.kind.is_text:
+        return given or said
+    # What was asked is read as an answer: an end after the start that is known.
+    return given | {name: said[name] for name in view.awaiting[:1] if name in said}
 
 
 def offered_beside(heard: _Heard, view: FlowView) -> actions.Outcome | None:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from temporalio.client import WorkflowHandle
+from temporalio.client import WorkflowHandle, WorkflowHistoryEventFilterType
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
@@ -61,13 +61,14 @@ async def activities(talk: Talk) -> list[str]:
     return names
 
 
-async def seconds_to_stop(run: WorkflowHandle[Any, Any]) -> float:
-    """From when the run was told to stop until it had, by the server's clock."""
-    *_, over = events = [event async for event in run.fetch_history_events()]
-    (told_to,) = [
-        e for e in events if e.HasField("workflow_execution_cancel_requested_event_attributes")
-    ]
-    return over.event_time.ToNanoseconds() / 1e9 - told_to.event_time.ToNanoseconds() / 1e9
+async def ended(run: WorkflowHandle[Any, Any]) -> None:
+    """Return once the run is over, however it ended."""
+    closing = run.fetch_history_events(
+        wait_new_event=True, event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT
+    )
+    async with asyncio.timeout(WITHIN):
+        async for _ in closing:
+            return
 
 
 async def finished(talk: Talk, name: str, count: int) -> None:

@@ -22,6 +22,7 @@ from router.retrieval.selection import Thresholds, read_thresholds
 from router.routing.prompts import Prompts
 from router.runtime import definitions, temporal_server
 from router.runtime.composition import encoder
+from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
 from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Settings, slips
@@ -181,14 +182,21 @@ async def data_folder(settings: Settings) -> str:
     return str(folder)
 
 
-async def api_port(_settings: Settings) -> str:
+async def api_port(settings: Settings) -> str:
     """The API's port is free, or it is our API that answers there."""
-    return await _free_or_ours(Ports().api, f"{Ports().api_url}/healthz", "--port")
+    ports = _ports(settings)
+    return await _free_or_ours(ports.api, f"{ports.api_url}/healthz", "--port")
 
 
 async def ui_port(settings: Settings) -> str:
     """The Temporal UI's port is free, or the UI answers there."""
-    return await _free_or_ours(Ports().ui, settings.temporal_ui, "--ui-port")
+    return await _free_or_ours(_ports(settings).ui, settings.temporal_ui, "--ui-port")
+
+
+def _ports(settings: Settings) -> Ports:
+    """Those of the `dev` that runs on the data folder, or those that the next one takes."""
+    found = served(settings.data)
+    return Ports(found.api, found.temporal, found.ui) if found else Ports()
 
 
 async def _free_or_ours(port: int, url: str, option: str) -> str:

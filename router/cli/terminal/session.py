@@ -17,7 +17,7 @@ from urllib.parse import quote
 import httpx2
 import typer
 
-from router.cli.options import LOCAL_API
+from router.cli.options import Url, api_url
 from router.cli.rest import Rest, RestRefused
 from router.cli.terminal import screen
 from router.cli.terminal.chat_conversation import (
@@ -355,7 +355,7 @@ def chat(
     user: Annotated[
         str, typer.Option(help="Whom to chat as, where ROUTER_AUTH=dev: a user id.")
     ] = "alice",
-    url: Annotated[str, typer.Option(help="Where the REST API is.")] = LOCAL_API,
+    url: Url = None,
     conversation: Annotated[
         str | None,
         typer.Option(metavar="ID", help="Which conversation to go on with.", show_default="last"),
@@ -381,12 +381,13 @@ def chat(
     bearer = token or user
     if not (bearer.isascii() and bearer.isprintable()):
         raise typer.BadParameter(f"{bearer!r} is no user id, nor a token: write visible ASCII")
+    at = api_url(url)
     try:
-        valid = httpx2.URL(url).scheme in {"http", "https"} and bool(httpx2.URL(url).host)
+        valid = httpx2.URL(at).scheme in {"http", "https"} and bool(httpx2.URL(at).host)
     except httpx2.InvalidURL:
         valid = False
     if not valid:
-        raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
+        raise typer.BadParameter(f"--url {at!r} is no URL: write http://127.0.0.1:8000")
     kept = (state or Path.home() / ".local" / "state") / "intent-router"
     shown = screen.screen_of(plain=no_colour is not None)
-    asyncio.run(converse(url, bearer, conversation, new=new, on=shown, state=kept))
+    asyncio.run(converse(at, bearer, conversation, new=new, on=shown, state=kept))

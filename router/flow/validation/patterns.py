@@ -90,7 +90,7 @@ def patterns_of(triggers: Triggers) -> Iterator[tuple[Place, str]]:
 
 
 def word_complaints(draft: Draft) -> Iterator[Complaint]:
-    """Words that can't work or do nothing, and names in braces that are no word."""
+    """Words that can't work, and names in braces that are no word."""
     triggers = draft.definition.triggers
     good = words_sound(triggers.words)
     for name, source in triggers.words.items():
@@ -105,8 +105,7 @@ def word_complaints(draft: Draft) -> Iterator[Complaint]:
     # Where none that stands in the file may be missing from the definition.
     parts = {("triggers", part) for part in ("words", "patterns", "unless")}
     if parts.isdisjoint(place[:2] for place in draft.mended):
-        # An unused word is often the one that a wrong name was meant to be: said of it alone.
-        yield from [*_too_early(triggers), *_unknown(triggers)] or _unused(triggers)
+        yield from [*_too_early(triggers), *_unknown(triggers)]
 
 
 def _too_early(triggers: Triggers) -> Iterator[Complaint]:
@@ -129,15 +128,6 @@ def _unknown(triggers: Triggers) -> Iterator[Complaint]:
             if name not in triggers.words:
                 remedy = nearest(name, triggers.words) or f"add {name} to words"
                 yield complaint(place, f"there is no word {name} for {source!r}", remedy)
-
-
-def _unused(triggers: Triggers) -> Iterator[Complaint]:
-    sources = [*triggers.words.values(), *(source for _, source in patterns_of(triggers))]
-    used = {name for source in sources for name in references(source)}
-    for name in triggers.words:
-        if name not in used and NAME.match(name):
-            remedy = f"write {{{name}}}, or leave it out"
-            yield complaint((*WORDS, name), f"no pattern uses the word {name}", remedy)
 
 
 ESCAPED = {"\b": "a backspace", "\x1b": "an escape character", "\x00": "a null character"}

@@ -36,8 +36,8 @@ def _unused_words(draft: Draft) -> Iterator[Complaint]:
     used = {name for one in (*patterns, *triggers.words.values()) for name in references(one)}
     for name in triggers.words:
         if name not in used:
-            what = f"no pattern uses the words {name}"
-            remedy = f"put {{{name}}} where it is meant, or take it out"
+            what = f"no pattern uses the word {name}"
+            remedy = f"write {{{name}}} where it is meant, or take it out"
             yield complaint((*WORDS, name), what, remedy)
 
 

@@ -43,8 +43,11 @@ class ToolSource:
         """Keep the tools up while within."""
         yield
 
-    async def changes(self) -> AsyncIterator[object]:
-        """Each change of the tools while they are kept up; it never ends."""
+    async def changes(self, *, editing: bool = False) -> AsyncIterator[object]:  # noqa: ARG002
+        """Each change of the tools while they are kept up; it never ends.
+
+        Code is read anew only while its author is `editing` it, in their own process.
+        """
         await asyncio.Event().wait()
         yield None
 

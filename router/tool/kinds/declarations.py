@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from router.documents.document import Place, Unreadable, read_text
 from router.documents.strict_json import json_document
 from router.documents.validation import Complaint, problems_in, validated
-from router.documents.watcher import SECONDS, Watcher, changes
+from router.documents.watcher import SECONDS, Stamp, Watcher, changes, stamp_of
 from router.domain.errors import (
     DefinitionError,
     Fault,
@@ -240,9 +240,10 @@ class WatchedTools:
         self._watcher = Watcher(
             lambda: [place],
             self._taken_up,
-            lambda _, __, error: _log.error("the tools stay as they were: %s", error),
+            lambda _, __, error: self._complain(error),
             self._files,
         )
+        self._said: dict[Problem, Stamp] = {}
 
     @property
     def absent(self) -> dict[str, str]:
@@ -273,6 +274,16 @@ class WatchedTools:
         for file, variable in loaded.absent.items():
             _log.info("no tool of %s is there: %s isn't set", file, variable)
         return loaded
+
+    def _complain(self, error: Exception) -> None:
+        """Say what is wrong, but for what was said of files that haven't changed since."""
+        found = list(error.problems) if isinstance(error, DefinitionError) else []
+        now = {problem: stamp_of([Path(problem.file)]) for problem in found}
+        new = [problem for problem in found if self._said.get(problem) != now[problem]]
+        self._said = now
+        if new or not found:
+            said = DefinitionError(new) if new else error
+            _log.error("the tools stay as they were: %s", said)
 
     def _files(self, place: Path, loaded: LoadedTools | None) -> list[Path]:
         listed = list(place.glob("*.json")) if place.is_dir() else [place]
@@ -305,9 +316,9 @@ class DeclarationSource(ToolSource):
         """By file, the variable that isn't set and without which there is nothing of it."""
         return self.watched.absent if self.watched else {}
 
-    def changes(self) -> AsyncIterator[object]:
+    def changes(self, *, editing: bool = False) -> AsyncIterator[object]:
         """Each change of a file that could be taken up; it never ends."""
-        return self.watched.changes() if self.watched else super().changes()
+        return self.watched.changes() if self.watched else super().changes(editing=editing)
 
 
 SOURCE = DeclarationSource

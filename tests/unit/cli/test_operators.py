@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from router.cli.token import lifetime
+from router.runtime.data_folder import ServedPorts, announced, claimed
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.unit.cli.conftest import Run, serving
 
@@ -52,6 +53,15 @@ def test_everyones_runs_are_listed_as_narrowed(run: Run, api: Api) -> None:
     (asked,) = api.requests
     assert asked.target == "/v1/flow-runs?waiting_for=bob&held=true&all=true&limit=50"
     assert asked.headers["authorization"] == "Bearer olga"
+
+
+def test_the_api_of_the_dev_on_the_data_folder_is_asked_where_none_is_named(
+    run: Run, api: Api, elsewhere: Path
+) -> None:
+    api.answers["/v1/flow-runs"] = {"items": [RUN], "next": None}
+    with claimed(elsewhere / ".data") as held, announced(held, ServedPorts(api.port, 1, 1)):
+        assert "r1" in run.printed("runs", "list")
+    assert len(api.requests) == 1
 
 
 @pytest.mark.parametrize(

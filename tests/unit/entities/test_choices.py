@@ -3,6 +3,7 @@ import pytest
 from router.domain.messages import Option
 from router.entities import choices
 from router.entities.normalisation import normalise
+from router.flow.slot_types.slot import Choice
 from tests.unit.entities.tables import table
 from tests.unit.understanding.flows import LEAVE
 
@@ -18,6 +19,23 @@ def test_an_answer_chooses(typed: str, value: str) -> None:
 @pytest.mark.parametrize("typed", ["9", "0", "年假还是病假", "假", "a", "annually", "什么都行", ""])
 def test_an_answer_that_chooses_nothing(typed: str) -> None:
     assert choices.answered_choice(KIND.choices, normalise(typed).text) is None
+
+
+@pytest.mark.parametrize(
+    "typed", ["anual", "Anual leave", "annuel", "annaul", "anual, from Monday"]
+)
+def test_a_slip_of_the_finger_in_a_long_word_is_read(typed: str) -> None:
+    assert choices.answered_choice(KIND.choices, normalise(typed).text) == "annual"
+
+
+@pytest.mark.parametrize("typed", ["sikc", "manual", "my anual report", "年家", "perternity"])
+def test_no_slip_is_made_of_a_short_word_of_another_or_of_one_among_others(typed: str) -> None:
+    assert choices.answered_choice(KIND.choices, normalise(typed).text) is None
+
+
+def test_a_slip_that_two_choices_are_as_near_to_chooses_none() -> None:
+    named = {name: Choice(label={"zh": name, "en": name}) for name in ("maple", "marle")}
+    assert choices.answered_choice(named, "mable") is None
 
 
 def test_what_is_found_is_the_longest_phrase_of_whole_words_and_its_own_name_before_hints() -> None:

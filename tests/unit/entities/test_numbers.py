@@ -21,6 +21,27 @@ def test_a_sentence_without_numbers_has_none(text: str) -> None:
     assert find_numbers(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("flying, around 6k with hotel", 6000),
+        ("about 3.5k", 3500),
+        ("大概6k", 6000),
+        ("1.2w左右", 12000),
+        ("3万吧", 30000),
+        ("两千五左右", 2500),
+    ],
+)
+def test_thousands_are_read_as_they_are_written_for_short(text: str, value: int) -> None:
+    (found,) = find_numbers(text)
+    assert found.value == value
+
+
+@pytest.mark.parametrize("text", ["a 4k monitor", "4k显示器", "10k run"])
+def test_what_is_called_by_its_thousands_is_no_number(text: str) -> None:
+    assert find_numbers(text) == []
+
+
 def test_numbers_stand_where_they_are_written() -> None:
     assert [(f.start, f.end, f.value) for f in find_numbers("58 和 二十三")] == [
         (0, 2, Decimal(58)),

@@ -3,6 +3,7 @@
 Costs are counted, not timed: every function that a step enters, Python's own included.
 """
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,18 +55,25 @@ def after(rounds: int, run: Run) -> Run:
 
 @contextmanager
 def counting() -> Iterator[list[int]]:
-    """How many functions are entered meanwhile."""
+    """How many functions are entered meanwhile, but for those of the garbage collector.
+
+    It comes when it is due, whoever's garbage it is, and then calls finalizers and what other
+    tests' libraries have it call: Hypothesis times it.
+    """
     entered = [0]
 
     def count(_: FrameType, event: str, __: Any) -> None:
         entered[0] += event in ("call", "c_call")
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()
     sys.setprofile(count)
     try:
         yield entered
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
 
 
 def work(run: Run, event: AnyEvent) -> int:

@@ -14,7 +14,7 @@ from router.domain.principals import EVERYONE, Principal
 from router.flow.paused import Situation
 from router.runtime.composition import Parts, assembled
 from router.runtime.definitions import load_capabilities
-from router.runtime.upkeep import at_work, warn_of_misfits
+from router.runtime.upkeep import Misfits, at_work
 from router.settings import Settings
 from router.tool.kinds.declarations import DeclarationSource
 from tests.fakes.model_server import ModelServer
@@ -94,7 +94,7 @@ async def test_a_flow_whose_tool_is_deleted_is_named_with_its_line(
         (source,) = (each for each in parts.tools.each if isinstance(each, DeclarationSource))
         assert source.watched
         assert source.watched.reload()
-        warn_of_misfits(parts)
+        Misfits(parts).warn()
     assert "birds.yaml:12: there is no tool get_flamingos" in caplog.text
 
 

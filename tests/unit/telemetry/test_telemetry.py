@@ -102,14 +102,12 @@ def test_a_failure_of_temporals_says_what_it_stands_for() -> None:
 
 
 STARTED = """
-import os, time
-from router.telemetry.tracing import span
-from router.telemetry.tracing import LAST_SECONDS, traced
+import os
+from router.telemetry.tracing import span, traced
 with traced("test", os.environ, with_content=False) as plugins:
     with span("one"):
         assert len(plugins) == 1
-    began = time.monotonic()
-print(time.monotonic() - began < LAST_SECONDS + 1)
+print("over")
 """
 
 
@@ -117,9 +115,10 @@ def test_a_collector_that_never_answers_holds_up_nobodys_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
         environment = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
+        environment |= {"OTEL_EXPORTER_OTLP_TIMEOUT": "86400"}  # the exporter waits for a day
         words = [sys.executable, "-c", STARTED]
-        ran = subprocess.check_output(words, env=environment, text=True, timeout=60)
-    assert ran == "True\n"
+        ran = subprocess.check_output(words, env=environment, text=True, timeout=120)
+    assert ran == "over\n"
 
 
 SECRET = "我的工资是多少"

@@ -1,5 +1,6 @@
 """Answers to the question that is open, for slots of every type."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from tests.unit.entities.tables import spread, typed
-from tests.unit.understanding.dialogue import TAXI, answered, asking, item, yuan
+from tests.unit.understanding.dialogue import TAXI, answered, asking, filled, item, yuan
 from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
+
+MONDAY = datetime.fromisoformat("2026-11-23T10:00+08:00")
 
 
 def listing(kind: str, path: str = "words.0", known: list[Any] | None = None) -> FlowView:
@@ -144,6 +147,8 @@ ASKED = {
             ),
         ),
         ("reason", {"reason": "航班取消了，要改签"}, " 航班取消了，要改签 "),
+        ("reason", {"reason": "不知道爸妈什么时候回来"}, "不知道爸妈什么时候回来"),
+        ("reason", None, "这个什么时候批来着"),
     ],
 )
 def test_what_is_said_answers_it(asked: str, typed: str, slots: dict[str, Any] | None) -> None:
@@ -180,6 +185,10 @@ def test_what_was_spent_was_in_the_past(
         (Slot(type="duration"), "3", {"days": 3}),
         (Slot(type="duration"), "两周", {"weeks": 2}),
         (Slot(type="money"), "两千五", yuan("2500.00")),
+        (Slot(type="money"), "6k", yuan("6000.00")),
+        (Slot(type="money"), "1.2k or so", yuan("1200.00")),
+        (Slot(type="money"), "3万", yuan("30000.00")),
+        (Slot(type="integer"), "大概3k", 3000),
         (Slot(type="datetime"), "明天下午3点", "2026-11-19T15:00:00+08:00"),
         (Slot(type="datetime"), "2026-12-01T14:30", "2026-12-01T14:30:00+08:00"),
         (Slot(type="datetime"), "明天", None),
@@ -245,3 +254,11 @@ def test_a_length_tells_the_last_day_where_a_flow_has_no_slot_for_it(typed: str,
 @pytest.mark.parametrize("typed", ["半天", "两天半", "3 hours", "99999 days"])
 def test_a_part_of_a_day_tells_no_last_day(typed: str) -> None:
     assert answered(GOING, typed) is None
+
+
+@pytest.mark.parametrize("weekday", range(7))
+def test_an_end_beside_words_of_the_request_comes_after_the_start_on_any_day(weekday: int) -> None:
+    view = asking(LEAVE, "end", {"leave_type": "personal", "start": "2026-11-30"})
+    now = MONDAY + timedelta(days=weekday)
+    said = filled("请到周三，第一天下午才开始", view, now=now)
+    assert said == {"end": "2026-12-02", "start_half": "pm"}

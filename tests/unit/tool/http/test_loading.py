@@ -367,6 +367,19 @@ def test_a_broken_file_keeps_the_old_tools_and_is_logged_once(
     assert names(registry) == ["mended"]
 
 
+def test_what_was_said_of_a_file_is_not_said_again_when_another_is_broken(
+    folder: Folder, tools: WatchedTools, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.write(declaration(retries="x"))
+    assert not tools.reload()
+    (folder.path / "other.json").write_text("{")
+    assert not tools.reload()
+    first, second = caplog.messages
+    assert "retries" in first
+    assert "retries" not in second
+    assert "other.json:1" in second
+
+
 def test_a_document_that_is_selected_from_is_watched_too(
     folder: Folder, tools: WatchedTools, registry: Registry
 ) -> None:
