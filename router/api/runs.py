@@ -9,6 +9,7 @@ from fastapi import Depends
 from pydantic import BaseModel, JsonValue
 
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Offers, Services, known
+from router.api.incident import held_because
 from router.api.params import derived_id, fresh_id
 from router.domain.errors import Forbidden, NotFound
 from router.domain.locale import Locale
@@ -115,6 +116,9 @@ class FlowRun(BaseModel):
     """The run that takes this one back, or was refused to."""
     held: bool = False
     """Whether it waits for an operator."""
+    held_because: str | None = None
+    """What was tried, what came back, since when, and what can be done about it, in the reader's
+    language; told to operators and to its requester."""
     waiting_for: list[str] = []
     """Whose decision it waits for; told to operators."""
     temporal: TemporalRun
@@ -129,6 +133,9 @@ class FlowRun(BaseModel):
         shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
         known, locale = todays_definition(record, services.offered), reader.locale
         summary = known_in(known.slots, record.slots, locale, record.files) if known else {}
+        operates = OPERATOR in reader.roles
+        is_told = operates or record.requester == reader.id
+        why = held_because(record, reader, services.offered.title_of, operates=operates)
         done_for_good = record.remedy is None or record.withdrawn_by is not None
         return cls(
             title=record.title.within(locale),
@@ -136,6 +143,7 @@ class FlowRun(BaseModel):
             conversation=record.conversation if record.requester == reader.id else None,
             can_be_withdrawn=record.status not in ENDED or not done_for_good,
             held=is_held(record.status, record.history),
+            held_because=why if is_told else None,
             waiting_for=list(waiting_for),
             history=record.history,
             temporal=TemporalRun.of(record, services.settings),

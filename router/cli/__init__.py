@@ -46,6 +46,7 @@ COMMANDS = {
         "Compare runs with their workflows, and put right what doesn't fit.",
     ),
     "runs": ("runs:app", "Find anybody's runs and put them right, as an operator."),
+    "traffic": ("traffic:traffic", "Sum up what went on: turns, runs, approvals, models."),
     "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
 }
 """Every command: where in this package it is, and what the list of them says of it."""

@@ -68,6 +68,11 @@ class Rest:
         given = {name: value for name, value in query.items() if value is not None}
         return await self._answer(self._http.build_request("GET", path, params=given))
 
+    async def text(self, path: str, **query: Any) -> str:
+        """What is there, where that isn't JSON."""
+        given = {name: value for name, value in query.items() if value is not None}
+        return (await self._sent(self._http.build_request("GET", path, params=given))).text
+
     async def post(self, path: str, body: dict[str, Any], **query: Any) -> dict[str, Any]:
         """What came of it."""
         return await self._answer(self._http.build_request("POST", path, json=body, params=query))
@@ -92,11 +97,16 @@ class Rest:
                     yield event
 
     async def _answer(self, request: httpx2.Request) -> dict[str, Any]:
+        response = await self._sent(request)
+        with self._reachable():
+            return _OBJECT.validate_json(response.content)
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         with self._reachable():
             response = await self._http.send(request)
             if response.is_error:
                 raise self._refusal(response)
-            return _OBJECT.validate_json(response.content)
+            return response
 
     def _refusal(self, response: httpx2.Response) -> RestRefused:
         return RestRefused(reason(_OBJECT.validate_json(response.content)), response.status_code)

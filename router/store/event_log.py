@@ -53,7 +53,7 @@ class LogAppender:
         """Append, in order, the entries whose keys aren't there yet."""
         if not entries:
             return
-        rows = [to_row(entry, tenant=tenant) for entry in entries]
+        rows = [to_row(entry, tenant=tenant, **_where_it_went(entry)) for entry in entries]
         for row in rows:
             del row["sequence"]
         streams = {f"conversation/{e.conversation}" for e in entries if e.conversation is not None}
@@ -69,6 +69,14 @@ class LogAppender:
             await self._live.tell(Progress(conversation=conversation, **about))
         for person in sorted({entry.recipient or "" for entry in entries} - {""}):
             await self._live.tell(Progress(conversation="", person=person, **about))
+
+
+def _where_it_went(entry: LogEntry) -> dict[str, Any]:
+    """What traffic counts of a turn; of anything else there is nothing to count."""
+    if entry.kind != "turn":
+        return dict.fromkeys(("route_kind", "route_by", "missed"))
+    turn = RecordedTurn.model_validate(entry.data).turn
+    return {"route_kind": turn.route.kind, "route_by": turn.route.by, "missed": turn.missed}
 
 
 def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
