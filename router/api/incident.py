@@ -20,29 +20,27 @@ Kind = Literal["call", "undo", "lookup", "approver", "lost", "unknown"]
 
 LONGEST = 300
 """Characters of what a tool answered: the whole of it is in the history."""
+TRIED: frozenset[Kind] = frozenset({"call", "undo", "lookup"})
 HELD = "held"
 CALL_FAILED, UNDO_FAILED = "call failed", "undo failed"
 
 HAPPENED: Mapping[Kind, Localised] = {
-    "call": Localised(zh="{tool}没有办成，得到的回答是{answer}", en="{tool} failed with {answer}"),
-    "undo": Localised(
-        zh="撤回时{tool}没有办成，得到的回答是{answer}",
-        en="taking a step back, {tool} failed with {answer}",
-    ),
+    "call": Localised(zh="{tool}没有办成", en="{tool} failed"),
+    "undo": Localised(zh="撤回时{tool}没有办成", en="taking a step back, {tool} failed"),
     "lookup": Localised(
-        zh="要用{tool}查由谁审批，没有查成，得到的回答是{answer}",
-        en="{tool}, which finds who decides, failed with {answer}",
+        zh="要用{tool}查由谁审批，没有查成", en="{tool}, which finds who decides, failed"
     ),
     "approver": Localised(
-        zh="该审批的人已不在通讯录里，也没有指定别人（{answer}）",
-        en="who should decide is gone from the directory, with nobody in their place ({answer})",
+        zh="该审批的人已不在通讯录里，也没有指定别人",
+        en="who should decide is gone from the directory, with nobody in their place",
     ),
     "lost": Localised(
-        zh="它在 Temporal 里的工作流没有了（{answer}）",
-        en="its workflow in Temporal is gone ({answer})",
+        zh="它在 Temporal 里的工作流没有了", en="its workflow in Temporal can't go on"
     ),
     "unknown": Localised(zh="有一步没有办成", en="a step didn't work out"),
 }
+CAME_BACK = Localised(zh="，得到的是{answer}", en=" with {answer}")
+FOUND = Localised(zh="（{answer}）", en=" ({answer})")
 REMEDIES: Mapping[Kind, Localised] = {
     "approver": Localised(zh="可以改派审批人，或者终止", en="reassign it, or terminate the run"),
     "lost": Localised(
@@ -63,21 +61,28 @@ def held_because(
 ) -> str | None:
     """What was tried, what came back, since when, and what can be done; None where it isn't held.
 
-    Who doesn't operate is told that an administrator sees to it.
+    Who doesn't operate is told what was tried, and that an administrator sees to it: what came back
+    may name what is nobody's business but theirs.
     """
     if not is_held(run.status, run.history):
         return None
     here = next(n for n, line in reversed([*enumerate(run.history)]) if line.event in {HELD, LOST})
     kind, tool, answer = _incident(run.history[: here + 1])
-    locale = reader.locale
-    title = title_of(tool)
-    named = {"tool": quoted(title.within(locale) if title else tool), "answer": answer}
+    locale, title = reader.locale, title_of(tool)
+    came = CAME_BACK if kind in TRIED else FOUND
+    happened = (
+        HAPPENED[kind]
+        .within(locale)
+        .replace("{tool}", quoted(title.within(locale) if title else tool))
+    )
+    if operates and answer:
+        happened += came.within(locale).replace("{answer}", answer)
     remedy = REMEDIES.get(kind, REMEDIES["unknown"]) if operates else SEEN_TO
-    happened = HAPPENED[kind].within(locale).format(**named)
-    return SENTENCE.within(locale).format(
-        happened=happened[:1].upper() + happened[1:],
-        since=_moment(run.history[here].at, reader),
-        remedy=remedy.within(locale),
+    return (
+        SENTENCE.within(locale)
+        .replace("{since}", _moment(run.history[here].at, reader))
+        .replace("{remedy}", remedy.within(locale))
+        .replace("{happened}", happened[:1].upper() + happened[1:])
     )
 
 

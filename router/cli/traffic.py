@@ -22,7 +22,7 @@ APPROVALS = ("flow", "decided", "waiting", "median_hours", "p90_hours")
 MODEL = ("day", "calls", "prompt_tokens", "completion_tokens")
 
 
-def traffic(  # noqa: PLR0913, PLR0917 - the days, the form, and whom to ask as whom
+def traffic(
     since: Day = None,
     until: Day = None,
     as_json: Annotated[bool, typer.Option("--json", help="As REST answers.")] = False,

@@ -32,14 +32,23 @@ class Period(NamedTuple):
     zone: ZoneInfo
 
     @classmethod
-    def read(cls, since: date | None, until: date | None, zone: str, now: datetime) -> Self:
-        """From `since` to `until`; to today and a week long, where those aren't given.
+    def read(
+        cls,
+        since: date | None,
+        until: date | None,
+        zone: str,
+        now: datetime,
+        days: int | None = None,
+    ) -> Self:
+        """From `since` to `until`, or so many `days`; a week up to today where nothing is given.
 
         Raises `InvalidInput` for days that are none, too many, or in no order.
         """
         here = ZoneInfo(zone)
         last = until or now.astimezone(here).date()
-        first = since or last - timedelta(days=WEEK - 1)
+        if since is not None and days is not None:
+            raise InvalidInput.at("days", "since says where to begin already: name one of the two")
+        first = since or last - timedelta(days=(days or WEEK) - 1)
         if first > last:
             raise InvalidInput.at("since", f"{first} comes after {last}: begin before the end")
         if (last - first).days >= MOST_DAYS:

@@ -19,6 +19,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from router.domain.messages import Turn
 from router.domain.progress import Progress, begun_by
 from router.domain.records import (
     ConversationPreview,
@@ -73,9 +74,10 @@ class LogAppender:
 
 def _where_it_went(entry: LogEntry) -> dict[str, Any]:
     """What traffic counts of a turn; of anything else there is nothing to count."""
-    if entry.kind != "turn":
+    recorded = entry.data.get("turn") if entry.kind == "turn" else None
+    if recorded is None:
         return dict.fromkeys(("route_kind", "route_by", "missed"))
-    turn = RecordedTurn.model_validate(entry.data).turn
+    turn = Turn.model_validate(recorded)
     return {"route_kind": turn.route.kind, "route_by": turn.route.by, "missed": turn.missed}
 
 

@@ -63,6 +63,7 @@ class TrafficCounts(Aggregate):
             select(number.label("day"), _log.c.route_kind, _log.c.route_by, _log.c.missed)
             .where(_log.c.tenant == tenant, _log.c.kind == literal_column("'turn'"))
             .where(_log.c.at >= _moment(period.since), _log.c.at < _moment(period.until))
+            .where(_log.c.route_kind.is_not(None))
             .subquery()
         )
         query = select(*each.c, func.count()).group_by(*each.c)

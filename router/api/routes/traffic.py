@@ -18,6 +18,7 @@ from router.domain.errors import Forbidden
 from router.domain.messages import RouteBy, RouteKind
 from router.domain.principals import Principal
 from router.domain.traffic import (
+    MOST_DAYS,
     Period,
     Traffic,
     approval_traffic,
@@ -41,12 +42,15 @@ Tabulated = Callable[[Traffic], tuple[Sequence[str], Iterable[Row]]]
 
 async def _period(
     caller: Caller,
-    since: Annotated[Day | None, Query(description="The first day; a week's by default.")] = None,
+    since: Annotated[Day | None, Query(description="The first day.")] = None,
     until: Annotated[Day | None, Query(description="The last day; today by default.")] = None,
+    days: Annotated[
+        int | None, Query(ge=1, le=MOST_DAYS, description="How many, in place of `since`; else 7.")
+    ] = None,
 ) -> Period:
     if OPERATOR not in caller.roles:
         raise Forbidden("Only an operator may see the traffic of the house.")
-    return Period.read(since, until, caller.timezone, datetime.now(UTC))
+    return Period.read(since, until, caller.timezone, datetime.now(UTC), days)
 
 
 Asked = Annotated[Period, Depends(_period)]
