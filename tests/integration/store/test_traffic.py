@@ -20,7 +20,7 @@ SHANGHAI = Period.read(MON, TUE, "Asia/Shanghai", NOW)
 
 def turn(name: str, at: datetime, status: str = "done", **route: Any) -> LogEntry:
     about = {"kind": "flow", "by": "pattern", "target": "leave_request", **route}
-    done = Turn(message_id=name, turn=1, status=status, route=Route(**about))  # type: ignore[arg-type]
+    done = Turn(message_id=name, turn=1, status=status, route=Route(**about))
     recorded: Any = {"digest": "d", "turn": done.model_dump(mode="json")}
     return LogEntry(key=name, kind="turn", at=at, conversation="c1", message_id=name, data=recorded)
 
