@@ -29,7 +29,14 @@ from router.store.store import Store
 from router.store.tables import ROUTER
 
 LOCAL_API = "http://127.0.0.1:8000"
+OPERATOR = "olga"
+"""Who operates the sample company."""
 Found = TypeVar("Found")
+User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
+Url = Annotated[str, typer.Option(help="Where the REST API is.")]
+Token = Annotated[
+    str | None, typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user.")
+]
 DataFolder = Annotated[
     Path | None, typer.Option(help="The data folder of `dev`.", show_default=".data")
 ]

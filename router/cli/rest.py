@@ -1,9 +1,9 @@
 """The REST API as its clients on the command line call it, each on behalf of one person."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -15,6 +15,8 @@ SECONDS = 90.0
 """How long an answer is waited for, or the next of a stream's events."""
 CONNECTED_WITHIN = 5.0
 EVENTS = "text/event-stream"
+
+T = TypeVar("T")
 
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
@@ -150,3 +152,9 @@ def reason(problem: dict[str, Any]) -> str:
     faults = [each for each in problem.get("errors") or [] if str(each.get("detail")) not in said]
     fields = [f"{each.get('field')} {each.get('detail')}" for each in faults]
     return f"{said} ({'; '.join(fields)})" if fields else said
+
+
+async def asked(url: str, token: str, question: Callable[[Rest], Awaitable[T]]) -> T:
+    """What one person's question of the API comes to."""
+    async with aclosing(Rest(url, token)) as rest:
+        return await question(rest)

@@ -5,33 +5,25 @@ What each of them does is noted there, under the name of whoever's token it is.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from router.cli.options import LOCAL_API, echo_aligned
-from router.cli.rest import Rest, RestRefused
+from router.cli.options import LOCAL_API, OPERATOR, Token, Url, User, echo_aligned
+from router.cli.rest import Rest, RestRefused, asked
 from router.domain.errors import RouterError
 from router.domain.records import EXPIRING
 
-User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
-Url = Annotated[str, typer.Option(help="Where the REST API is.")]
-Token = Annotated[
-    str | None, typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user.")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON array, as REST answers.")]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="How many at most.")]
 Since = Annotated[str | None, typer.Option(help="A moment, such as 2026-11-23T09:00+08:00.")]
 Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the audit trail.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 
-OPERATOR = "olga"
 Row = tuple[str, ...]
-T = TypeVar("T")
 
 app = typer.Typer(help="Find anybody's runs and put them right, as an operator.")
 
@@ -254,9 +246,3 @@ def _operate(url: str, token: str, run: str, verb: str, body: dict[str, Any]) ->
 
 def _got(url: str, token: str, path: str, query: dict[str, Any]) -> dict[str, Any]:
     return asyncio.run(asked(url, token, lambda rest: rest.get(path, **query)))
-
-
-async def asked(url: str, token: str, question: Callable[[Rest], Awaitable[T]]) -> T:
-    """What one person's question of the API comes to."""
-    async with aclosing(Rest(url, token)) as rest:
-        return await question(rest)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from router.cli.options import LOCAL_API, echo_aligned
-from router.cli.runs import OPERATOR, Token, Url, User, asked
+from router.cli.options import LOCAL_API, OPERATOR, Token, Url, User, echo_aligned
+from router.cli.rest import asked
 
 Day = Annotated[str | None, typer.Option(help="A day, such as 2026-11-23.")]
 Row = tuple[str, ...]

@@ -70,6 +70,7 @@ function runCard(run, page, changed) {
     page.say(t(said, run.title, statusName(standing.status)));
     await changed();
   });
+  const lost = run.history.at(-1)?.event === "lost"; // nobody is there to do it: its sentence says what is to be done
   const ends = { yes: t("terminate"), no: t("neverMind") };
   const waits = run.waiting_for.map(page.nameOf).join(", ");
   return element(
@@ -82,8 +83,8 @@ function runCard(run, page, changed) {
     element(
       "div",
       { class: "actions" },
-      run.held ? button(t("retry"), () => act("retry", "retried"), { class: "primary" }) : null,
-      twice(t("terminate"), t("reallyTerminate"), ends, () => act("terminate", "terminated"), { class: "danger" }),
+      run.held && !lost ? button(t("retry"), () => act("retry", "retried"), { class: "primary" }) : null,
+      lost ? null : twice(t("terminate"), t("reallyTerminate"), ends, () => act("terminate", "terminated"), { class: "danger" }),
       temporalLink(run),
     ),
     waits && reassigning(run, page, (body) => act("reassign", "reassigned", body)),

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from router.api.audit import in_words
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services
 from router.api.errors import problems
+from router.api.files import disposition
 from router.api.params import Day, StrictRoute
-from router.api.routes.files import disposition
 from router.domain.errors import Forbidden
 from router.domain.messages import RouteBy, RouteKind
 from router.domain.principals import Principal

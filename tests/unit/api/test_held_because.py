@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.api.incident import held_because
+from router.api.runs import held_because
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
