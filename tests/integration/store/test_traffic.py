@@ -4,13 +4,19 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, column, insert, table
 
 from router.domain.locale import Localised
 from router.domain.messages import Route, Turn, Usage
 from router.domain.records import HistoryLine, LogEntry
 from router.domain.traffic import AwaitedCount, Period, TurnCount, Unfinished
-from router.store import traffic
+from router.store import tables, traffic
+from router.store.database import Database
 from router.store.store import Store
+from router.store.tables import ROUTER
+from router.store.traffic import TrafficCounts
 from tests.integration.store.test_store import TITLE, approval, run
 
 MON, TUE = date(2026, 11, 23), date(2026, 11, 24)
@@ -137,3 +143,36 @@ async def test_what_models_cost_is_added_up_over_people(store: Store) -> None:
     (found,) = await store.traffic.model("default", SHANGHAI)
     amounts = {"calls": 2, "prompt_tokens": 2**34, "completion_tokens": 6}
     assert found.model_dump() == {"day": MON, **amounts}
+
+
+async def test_turns_from_before_their_ways_were_kept_are_counted_too(database_url: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(ROUTER.folder))
+    config.set_main_option("path_separator", "os")
+    columns = ["tenant", "key", "kind", "at", "conversation", "message_id", "data"]
+    log = table("event_log", *(column(name, tables.log.c[name].type) for name in columns))
+    entries = [
+        turn("m1", SHANGHAI.since),
+        turn("m2", SHANGHAI.since, kind="clarify", by="retrieval", target=None),
+        turn("m3", SHANGHAI.since, kind="clarify", by="retrieval"),
+        turn("m4", SHANGHAI.since, status="failed", kind="reply", by="fallback", target=None),
+    ]
+
+    def as_it_was(connection: Connection) -> None:
+        config.attributes.update(connection=connection, version_table=ROUTER.version_table)
+        command.upgrade(config, "0003")
+        for entry in entries:
+            kept = entry.model_dump(include={*columns})
+            connection.execute(insert(log), kept | {"tenant": "default"})
+        command.upgrade(config, "head")
+
+    database = Database(database_url)
+    await database.write(as_it_was)
+    found = await TrafficCounts(database).turns("default", SHANGHAI)
+    await database.dispose()
+    assert sorted(found) == [
+        TurnCount(MON, "clarify", "retrieval", missed=False, number=1),
+        TurnCount(MON, "clarify", "retrieval", missed=True, number=1),
+        TurnCount(MON, "flow", "pattern", missed=False, number=1),
+        TurnCount(MON, "reply", "fallback", missed=True, number=1),
+    ]
