@@ -77,7 +77,7 @@ function runCard(run, page, changed) {
     "li",
     { class: "card", "aria-labelledby": title.id },
     element("header", {}, element("div", {}, title, element("p", { class: "hint" }, `${page.nameOf(run.requester)} · `, when)), chip(run.status)),
-    run.held_because && element("p", { class: "why-held" }, run.held_because),
+    run.held_because ? element("p", { class: "why-held" }, run.held_because) : null,
     waits && element("p", { class: "hint" }, t("waitsFor", waits)),
     labelled(t("reasonKept"), reason),
     element(

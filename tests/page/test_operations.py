@@ -90,6 +90,15 @@ async def test_a_held_run_says_why_and_is_made_again(house: Served, door: Door) 
     assert (line["who"], line["reason"]) == ("olga", "the bank says sorry")
 
 
+async def test_its_requester_reads_what_was_tried(house: Served, door: Door) -> None:
+    await unpaid(house, "account 16 is closed")
+    alice = await (await door.visitor(house)).come("王丽 Alice")
+    await alice.go("我的申请")
+    why = alice.card("payment").first.locator(".why-held")
+    await expect(why).to_contain_text("“付款”没有办成；从")
+    await expect(why).not_to_contain_text("account 16")
+
+
 async def test_a_run_is_ended_once_it_was_asked_twice(house: Served, door: Door) -> None:
     run = await unpaid(house, "account 18 is closed")
     olga = await operating(door, house)
@@ -183,6 +192,7 @@ async def test_nobody_is_kept_out(
         await olga.page.locator("#language").click()
         await expect(olga.page.get_by_role("heading", name="业务统计")).to_be_visible()
     await expect(olga.page.locator(".figures .tiles")).to_be_visible()
+    await expect(olga.page.locator(".operations .card").first).to_be_visible()
     await olga.page.evaluate(UNFOLD)
     await expect(olga.page.locator(".operations .timeline").first).to_be_visible()
     await expect(olga.page.locator(".operations > details table")).to_be_visible()
@@ -190,7 +200,8 @@ async def test_nobody_is_kept_out(
     assert await olga.overflow() == 0
     if language == "en":
         assert await olga.page.evaluate(SMALL_TARGETS) == []
-    await olga.page.screenshot(path=f"/tmp/h11-{language}.png", full_page=False)
+        await olga.page.set_viewport_size({"width": 360, "height": 740})
+        assert await olga.overflow() == 0
 
 
 async def test_who_operates_nothing_sees_no_such_section(house: Served, door: Door) -> None:
