@@ -153,7 +153,8 @@ class FlowTraffic(BaseModel):
     abandoned: int
     """Those of which the form was given up: cancelled, expired, or still being filled in and
     without a word for a day, and never handed in. Handed in is what its requester has confirmed,
-    or what has entered a state that calls a tool, asks for approval, waits, or starts others."""
+    what has entered a state that asks for approval, waits, or starts others, and where the flow
+    has nothing confirmed, what has called a tool."""
 
 
 class ApprovalTraffic(BaseModel):
@@ -224,9 +225,9 @@ def flow_traffic(
     return sorted(lines, key=lambda line: (-line.begun, line.flow))
 
 
-def is_abandoned(run: Unfinished, doing: Collection[str]) -> bool:
-    """True where it was never handed in; `doing` are the states of its flow that do something."""
-    return not any(event == HANDED_IN or state in doing for state, event in run.way)
+def is_abandoned(run: Unfinished, handing_in: Collection[str]) -> bool:
+    """True where it was never handed in; `handing_in` are the states by which it was."""
+    return not any(event == HANDED_IN or state in handing_in for state, event in run.way)
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:

@@ -27,6 +27,7 @@ from router.domain.traffic import (
     overall_median,
     turn_days,
 )
+from router.flow.definition import FlowDefinition
 from router.store.traffic import TrafficCounts
 
 router = APIRouter(prefix="/v1", tags=["operators"], route_class=StrictRoute)
@@ -109,16 +110,20 @@ async def _abandoned(
     found = Counter[str]()
     async for run in counts.unfinished(tenant, period, datetime.now(UTC)):
         if run.flow not in doing:
-            doing[run.flow] = _doing(services, run.flow)
+            definition = services.offered.definition(run.flow)
+            doing[run.flow] = handing_in(definition) if definition else frozenset()
         found[run.flow] += is_abandoned(run, doing[run.flow])
     return found
 
 
-def _doing(services: Services, flow: str) -> frozenset[str]:
-    """The states in which something happens to a request, by the flow's file of today."""
-    definition = services.offered.definition(flow)
-    states = definition.states.items() if definition else ()
-    return frozenset(name for name, state in states if state.kind not in FILLING)
+def handing_in(definition: FlowDefinition) -> frozenset[str]:
+    """The states by which a request has been handed in, by the flow's file of today.
+
+    A call is one where nothing is confirmed: before a confirmation it only looks something up.
+    """
+    kinds = {name: state.kind for name, state in definition.states.items()}
+    alone = FILLING | {"call"} if "confirm" in kinds.values() else FILLING
+    return frozenset(name for name, kind in kinds.items() if kind not in alone)
 
 
 def _days(period: Period) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from router.api.routes.traffic import as_csv
+from router.api.routes.traffic import as_csv, handing_in
 from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.domain.records import HistoryLine
@@ -17,6 +17,8 @@ from router.store.store import Store
 from tests.integration.api.conftest import As, problem
 from tests.integration.api.test_runs import approval_record, run_record
 from tests.integration.store.test_traffic import turn
+from tests.unit.flow.definitions import text
+from tests.workflow.test_wider_flows import approval, flow
 
 DAY = datetime(2019, 5, 6, 9, tzinfo=UTC)
 """A day on which nobody else in these tests does anything."""
@@ -146,6 +148,18 @@ def test_no_cell_is_a_formula_to_a_spreadsheet(begins: str) -> None:
     found = Traffic.model_validate({**days, **lists, "flows": [counts]})
     (row,) = csv.DictReader(io.StringIO(as_csv(found, "flows"), newline=""))
     assert row["title"] == f"'{begins}\",\n"
+
+
+def test_a_call_hands_in_where_nothing_is_confirmed_and_only_looks_up_where_it_is() -> None:
+    pay, boss = {"call": "pay", "next": "boss"}, approval("bob", "good")
+    refused = {"say": text("no"), "end": "rejected"}
+    at_once = flow("at_once", pay=pay, boss=boss, refused=refused)
+    assert handing_in(at_once) == {"pay", "boss"}
+    sure = {"confirm": text("Sure?"), "confirmed": "boss", "declined": "bad"}
+    asked_first = flow(
+        "asked_first", pay=pay | {"next": "sure"}, sure=sure, boss=boss, refused=refused
+    )
+    assert handing_in(asked_first) == {"boss"}
 
 
 class TestHeldBecause:
