@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from pydantic import JsonValue
 
 from router.contracts.flow import CallLimits
+from router.domain.locale import Localised
 from router.domain.principals import FLOW_ROLE, Capability, Principal
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
@@ -51,6 +52,10 @@ class Capabilities:
     def forms(self) -> list[FlowDefinition]:
         """The tools as flows; nothing starts them by itself, they are chosen where offered."""
         return list(self._forms_of(self.registry).values())
+
+    def title_of(self, tool: str) -> Localised | None:
+        """What the tool of this name is called by people; None where there is none."""
+        return self.registry[tool].title if tool in self.registry else None
 
     def look_ups(self) -> frozenset[str]:
         """The flows that are nobody's requests: forms of tools that read or are about requests."""

@@ -78,6 +78,9 @@ class Offers(Protocol):
     def result_problems(self, name: str, result: JsonValue) -> list[str]:
         """What is wrong with a front end's result of the tool of this name, as `field: what`."""
 
+    def title_of(self, tool: str) -> Localised | None:
+        """What the tool of this name is called by people; None where there is none."""
+
     def look_ups(self) -> frozenset[str]:
         """The flows whose runs are nobody's requests: they look something up, or remind of one."""
 

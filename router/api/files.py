@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 from fastapi import HTTPException, Request
 from pydantic import BaseModel, ConfigDict
@@ -129,3 +130,9 @@ async def hand_in(
     await claim(services, caller, key, "create file", record.sha256)
     most = services.settings.user_files_per_day
     return FileView.model_validate(await services.store.files.keep(record, upload.content, most))
+
+
+def disposition(name: str) -> str:
+    """`Content-Disposition` of an attachment, its name in ASCII and as it is (RFC 5987)."""
+    ascii_name = "".join(c if c.isascii() and c not in '"\\' else "_" for c in name)
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -9,6 +9,7 @@ import secrets
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
+from datetime import date
 from email.message import Message as MailHeaders
 from typing import Annotated, Any, TypeVar
 
@@ -92,6 +93,7 @@ _CONTROL = re.compile(f"[{CONTROLS}]")
 PLAIN = f"^[^{CONTROLS}]*$"
 DATED = r"^(19[7-9][0-9]|2[0-9]{3})-[0-9]{2}-[0-9]{2}[Tt]"
 """A moment of a year that every database knows, and not a number of seconds."""
+CALENDAR_DAY = r"^(19[7-9][0-9]|2[0-9]{3})-[0-9]{2}-[0-9]{2}$"
 
 IS_SCHEMA = "x-is-schema"
 """Stands where `openapi` puts a reference: pydantic takes none to what isn't its own."""
@@ -128,6 +130,13 @@ def _dated(written: str) -> str:
     """Refuse what is no date: pydantic takes any number for seconds since 1970."""
     if not re.match(DATED, written):
         raise ValueError("write a moment from 1970 to 2999 like 2026-11-23T09:00:00+08:00")
+    return written
+
+
+def _day(written: str) -> str:
+    """Refuse what is no day: pydantic takes any number for one, and moments too."""
+    if not re.fullmatch(CALENDAR_DAY, written):
+        raise ValueError("write a day from 1970 to 2999 like 2026-11-23")
     return written
 
 
@@ -179,6 +188,13 @@ Name = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
 
 PersonId = Annotated[str, Field(pattern=r"^[!-~]{1,64}$")]
 """Somebody's id, whether or not anybody has it: visible ASCII, for it is noted and compared."""
+
+Day = Annotated[
+    date,
+    BeforeValidator(_day),
+    WithJsonSchema({"type": "string", "format": "date", "pattern": CALENDAR_DAY}),
+]
+"""A day (`2026-11-23`) of a year that databases know."""
 
 Since = Annotated[
     AwareDatetime,

@@ -46,6 +46,10 @@ COMMANDS = {
         "Compare runs with their workflows, and put right what doesn't fit.",
     ),
     "runs": ("runs:app", "Find anybody's runs and put them right, as an operator."),
+    "traffic": (
+        "traffic:traffic",
+        "Sum up turns, runs, approvals and what models cost; of the last seven days by default.",
+    ),
     "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
 }
 """Every command: where in this package it is, and what the list of them says of it."""

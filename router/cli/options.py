@@ -29,7 +29,13 @@ from router.store.store import Store
 from router.store.tables import ROUTER
 
 LOCAL_API = "http://127.0.0.1:8000"
+OPERATOR = "olga"
+"""Who operates the sample company."""
 Found = TypeVar("Found")
+User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
+Token = Annotated[
+    str | None, typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user.")
+]
 DataFolder = Annotated[
     Path | None, typer.Option(help="The data folder of `dev`.", show_default=".data")
 ]
@@ -84,13 +90,18 @@ def paths_argument(what: str, otherwise: str) -> Any:
     return typer.Argument(metavar="[PATH]...", help=what, show_default=otherwise)
 
 
-def echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print the rows, which have equally many cells, a line each, their columns aligned."""
+def echo_aligned(rows: Sequence[tuple[str, ...]], *, numbers: bool = False) -> None:
+    """Print the rows, which have equally many cells, a line each, their columns aligned.
+
+    With `numbers` all columns but the first are set to the right.
+    """
     lines = [[isolated(inline(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = zip(line, widths, strict=True)
-        typer.echo("  ".join(f"{cell:<{width}}" for cell, width in cells).rstrip())
+        sides = "".join("<" if n == 0 or not numbers else ">" for n in range(len(line)))
+        set_ = (f"{cell:{side}{width}}" for (cell, width), side in zip(cells, sides, strict=True))
+        typer.echo("  ".join(set_).rstrip())
 
 
 def person(settings: Settings, user: str, tenant: str = DEFAULT_TENANT) -> Principal:

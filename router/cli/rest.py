@@ -1,13 +1,14 @@
 """The REST API as its clients on the command line call it, each on behalf of one person."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from router.cli.options import api_url
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.domain.loopback import may_be_proxied
 
@@ -15,6 +16,8 @@ SECONDS = 90.0
 """How long an answer is waited for, or the next of a stream's events."""
 CONNECTED_WITHIN = 5.0
 EVENTS = "text/event-stream"
+
+T = TypeVar("T")
 
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
@@ -68,6 +71,11 @@ class Rest:
         given = {name: value for name, value in query.items() if value is not None}
         return await self._answer(self._http.build_request("GET", path, params=given))
 
+    async def text(self, path: str, **query: Any) -> str:
+        """What is there, where that isn't JSON."""
+        given = {name: value for name, value in query.items() if value is not None}
+        return (await self._sent(self._http.build_request("GET", path, params=given))).text
+
     async def post(self, path: str, body: dict[str, Any], **query: Any) -> dict[str, Any]:
         """What came of it."""
         return await self._answer(self._http.build_request("POST", path, json=body, params=query))
@@ -92,11 +100,16 @@ class Rest:
                     yield event
 
     async def _answer(self, request: httpx2.Request) -> dict[str, Any]:
+        response = await self._sent(request)
+        with self._reachable():
+            return _OBJECT.validate_json(response.content)
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         with self._reachable():
             response = await self._http.send(request)
             if response.is_error:
                 raise self._refusal(response)
-            return _OBJECT.validate_json(response.content)
+            return response
 
     def _refusal(self, response: httpx2.Response) -> RestRefused:
         return RestRefused(reason(_OBJECT.validate_json(response.content)), response.status_code)
@@ -140,3 +153,9 @@ def reason(problem: dict[str, Any]) -> str:
     faults = [each for each in problem.get("errors") or [] if str(each.get("detail")) not in said]
     fields = [f"{each.get('field')} {each.get('detail')}" for each in faults]
     return f"{said} ({'; '.join(fields)})" if fields else said
+
+
+async def asked(url: str | None, token: str, question: Callable[[Rest], Awaitable[T]]) -> T:
+    """What one person's question of the API comes to; without a `url`, of the one that is here."""
+    async with aclosing(Rest(api_url(url), token)) as rest:
+        return await question(rest)

@@ -5,31 +5,25 @@ What each of them does is noted there, under the name of whoever's token it is.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
-from router.cli.options import Url, api_url, echo_aligned
-from router.cli.rest import Rest, RestRefused
+from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.rest import Rest, RestRefused, asked
 from router.domain.errors import RouterError
 from router.domain.records import EXPIRING
 
-User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
-Token = Annotated[
-    str | None, typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user.")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON array, as REST answers.")]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="How many at most.")]
 Since = Annotated[str | None, typer.Option(help="A moment, such as 2026-11-23T09:00+08:00.")]
 Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the audit trail.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 
-OPERATOR = "olga"
 Row = tuple[str, ...]
-T = TypeVar("T")
 
 app = typer.Typer(help="Find anybody's runs and put them right, as an operator.")
 
@@ -66,6 +60,56 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
         about = (run[key] for key in ("flow", "status", "state", "requester"))
         rows.append((run["id"], str(run["created_at"])[:16], *about, waits))
     _echo(runs, rows, as_json=as_json)
+
+
+@app.command()
+def show(
+    run: RunId,
+    as_json: Annotated[bool, typer.Option("--json", help="As REST answers.")] = False,
+    user: User = OPERATOR,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Show one run: how it stands, why it is held, what it knows, and what happened to it."""
+    found = _got(url, token or user, f"/v1/flow-runs/{quote(run, safe='')}", {})
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    echo_aligned([row for row in _facts(found) if row[1]])
+    for heading, rows in (("slots", _slots(found)), ("history", _history(found))):
+        if rows:
+            typer.echo(f"\n{heading}")
+            echo_aligned([("", *row) for row in rows])
+
+
+def _facts(run: Mapping[str, Any]) -> Iterator[Row]:
+    yield "run", f"{run['title']} ({run['id']}, {run['flow']} version {run['version']})"
+    yield "status", f"{run['status']} at {run['state']}"
+    yield "requester", run["requester"]
+    yield "since", run["created_at"][:16]
+    yield "changed", run["updated_at"][:16]
+    yield "waits for", ", ".join(run["waiting_for"])
+    yield "held", run["held_because"] or ""
+    yield "part of", run["parent"] or ""
+    yield "takes back", run["withdraws"] or ""
+    yield "taken back by", run["withdrawn_by"] or ""
+    yield "Temporal", run["temporal"]["url"]
+
+
+def _slots(run: Mapping[str, Any]) -> list[Row]:
+    """By their labels; by their names where the flow has moved on."""
+    unlabelled = {name: value for name, value in run["slots"].items() if value is not None}
+    return [
+        (label, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for label, value in (run["summary"] or unlabelled).items()
+    ]
+
+
+def _history(run: Mapping[str, Any]) -> list[Row]:
+    return [
+        (line["at"][:19], line["state"], line["event"], line["by"] or "", line["comment"] or "")
+        for line in run["history"]
+    ]
 
 
 @app.command()
@@ -112,7 +156,7 @@ def reassign(  # noqa: PLR0913, PLR0917 - one run's, or everything of one person
     if run is not None:
         _operate(url, token or user, run, "reassign", body)
         return
-    came = asyncio.run(_asked(url, token or user, lambda rest: _handed_over(rest, body, yes=yes)))
+    came = asyncio.run(asked(url, token or user, lambda rest: _handed_over(rest, body, yes=yes)))
     _echo([], came, as_json=False)
     refused = sum(said.startswith(REFUSED) for *_, said in came)
     if refused:
@@ -163,7 +207,9 @@ def why(
 
 def audit(  # noqa: PLR0913, PLR0917 - each narrows the list
     who: Annotated[str | None, typer.Option(help="A user id, or shell:ACCOUNT.")] = None,
-    act: Annotated[str | None, typer.Option(help="Such as run.terminate.")] = None,
+    act: Annotated[
+        str | None, typer.Option(help="Such as run.terminate, or person.sign_in.")
+    ] = None,
     subject: Annotated[str | None, typer.Option(help="The id of a run, file or turn.")] = None,
     whose: Annotated[str | None, typer.Option(help="Whose that is: a user id.")] = None,
     since: Since = None,
@@ -173,7 +219,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each narrows the list
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Read what operators did and looked at, newest first."""
+    """Read what operators did and looked at, newest first; who signed in with --act alone."""
     query = {"who": who, "act": act, "subject": subject, "whose": whose, "since": since}
     lines = _got(url, token or user, "/v1/audit", {**query, "limit": limit})["items"]
     rows = []
@@ -194,14 +240,9 @@ def _echo(items: Sequence[Mapping[str, Any]], rows: Sequence[Row], *, as_json: b
 
 def _operate(url: str | None, token: str, run: str, verb: str, body: dict[str, Any]) -> None:
     path = f"/v1/flow-runs/{run}/{verb}"
-    standing = asyncio.run(_asked(url, token, lambda rest: rest.post(path, body)))
+    standing = asyncio.run(asked(url, token, lambda rest: rest.post(path, body)))
     typer.echo(f"{standing['id']}  {standing['status']}  {standing['state']}")
 
 
 def _got(url: str | None, token: str, path: str, query: dict[str, Any]) -> dict[str, Any]:
-    return asyncio.run(_asked(url, token, lambda rest: rest.get(path, **query)))
-
-
-async def _asked(url: str | None, token: str, question: Callable[[Rest], Awaitable[T]]) -> T:
-    async with aclosing(Rest(api_url(url), token)) as rest:
-        return await question(rest)
+    return asyncio.run(asked(url, token, lambda rest: rest.get(path, **query)))

@@ -326,6 +326,12 @@ class Turn(ValueObject):
     tool_calls: list[ToolCallView] = []
     usage: Usage = Usage()
 
+    @property
+    def missed(self) -> bool:
+        """True where it went nowhere: nothing was chosen, or an error ended it."""
+        route = self.route
+        return self.status == "failed" or (route.kind == "clarify" and route.target is None)
+
     def shown(self) -> dict[str, Any]:
         """The turn as JSON, without what it doesn't have."""
         return self.model_dump(mode="json", exclude_none=True)

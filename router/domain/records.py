@@ -405,6 +405,7 @@ Act = Literal[
     "runs.list",
     "route.read",
     "routes.list",
+    "traffic.read",
     "file.read",
     "payloads.decode",
     "payloads.encode",
@@ -433,6 +434,7 @@ TITLES: dict[Act, Localised] = {
     "runs.list": Localised(zh="列出所有人的流程实例", en="listed everyone's runs"),
     "route.read": Localised(zh="查看一次路由的依据", en="looked at why a turn went where it did"),
     "routes.list": Localised(zh="列出所有人的路由", en="listed where everyone's turns went"),
+    "traffic.read": Localised(zh="查看业务统计", en="looked at the traffic of some days"),
     "file.read": Localised(zh="打开他人的文件", en="opened somebody else's file"),
     "payloads.decode": Localised(zh="解密 Temporal 内容", en="had Temporal's payloads decrypted"),
     "payloads.encode": Localised(zh="加密 Temporal 内容", en="had payloads for Temporal encrypted"),
@@ -475,3 +477,5 @@ class AuditFilter(Record):
     subject: str | None = None
     whose: str | None = None
     since: datetime | None = None
+    besides: tuple[Act, ...] = ()
+    """Acts whose lines are left out."""

@@ -52,8 +52,10 @@ class AuditTrail(Aggregate):
         self, tenant: str, wanted: AuditFilter, before: str | None, limit: int
     ) -> tuple[list[AuditEntry], str | None]:
         """Lines, newest first, and the next cursor."""
-        narrowed = wanted.model_dump(exclude={"since"}, exclude_none=True)
+        narrowed = wanted.model_dump(exclude={"since", "besides"}, exclude_none=True)
         query = select(_trail).filter_by(tenant=tenant, **narrowed)
+        if wanted.besides:
+            query = query.where(_trail.c.act.not_in(wanted.besides))
         if wanted.since is not None:
             query = query.where(_trail.c.at >= wanted.since)
         return await page(self._database, AuditEntry, query, _trail.c.at, before, limit)

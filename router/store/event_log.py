@@ -19,6 +19,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from router.domain.messages import Turn
 from router.domain.progress import Progress, begun_by
 from router.domain.records import (
     ConversationPreview,
@@ -53,7 +54,7 @@ class LogAppender:
         """Append, in order, the entries whose keys aren't there yet."""
         if not entries:
             return
-        rows = [to_row(entry, tenant=tenant) for entry in entries]
+        rows = [to_row(entry, tenant=tenant, **_where_it_went(entry)) for entry in entries]
         for row in rows:
             del row["sequence"]
         streams = {f"conversation/{e.conversation}" for e in entries if e.conversation is not None}
@@ -69,6 +70,15 @@ class LogAppender:
             await self._live.tell(Progress(conversation=conversation, **about))
         for person in sorted({entry.recipient or "" for entry in entries} - {""}):
             await self._live.tell(Progress(conversation="", person=person, **about))
+
+
+def _where_it_went(entry: LogEntry) -> dict[str, Any]:
+    """What traffic counts of a turn; of anything else there is nothing to count."""
+    recorded = entry.data.get("turn") if entry.kind == "turn" else None
+    if recorded is None:
+        return dict.fromkeys(("route_kind", "route_by", "missed"))
+    turn = Turn.model_validate(recorded)
+    return {"route_kind": turn.route.kind, "route_by": turn.route.by, "missed": turn.missed}
 
 
 def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -45,6 +45,12 @@ _files = tables.run_files
 _definitions = tables.flow_definitions
 _AWAITED = (_approvals.c.active, _approvals.c.verdict.is_(None))
 
+IS_WHOLE = or_(
+    _runs.c.parent.is_(None),
+    func.substr(_runs.c.parent, 1, func.length(_runs.c.flow) + 1) != _runs.c.flow.concat("/"),
+)
+"""`not RunRecord.is_branch`, as the database tells it."""
+
 _AT_ONCE = 200
 """Runs of one query."""
 
@@ -179,9 +185,7 @@ class Runs:
         if besides:
             conditions.append(_runs.c.flow.not_in(besides))
         if not branches:
-            # `not RunRecord.is_branch`, as the database tells it.
-            beginning = func.substr(_runs.c.parent, 1, func.length(_runs.c.flow) + 1)
-            conditions.append(or_(_runs.c.parent.is_(None), beginning != _runs.c.flow.concat("/")))
+            conditions.append(IS_WHOLE)
         matching = select(_runs).filter_by(tenant=tenant, **given).where(*conditions)
         return await page(self._database, RunRecord, matching, _runs.c.created_at, before, limit)
 

@@ -14,6 +14,7 @@ from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
+from router.store.traffic import TrafficCounts
 
 
 class Store:
@@ -34,6 +35,7 @@ class Store:
         self.audit = ToolCallAudit(database)
         self.routed = RoutedTurns(database)
         self.trail = AuditTrail(database)
+        self.traffic = TrafficCounts(database)
         self.results = Results(database)
         self.files = Files(database)
         self.health_checks = HealthChecks(database)

@@ -128,6 +128,10 @@ log = Table(
     optional("recipient"),
     optional("message_id"),
     required("data", JSON),
+    # Of a turn, by which traffic is counted without reading what was said in it.
+    optional("route_kind"),
+    optional("route_by"),
+    optional("missed", Boolean),
     UniqueConstraint("tenant", "key", name="event_log_once"),
     # Without it SQLite may give the number of a deleted last row to the next one.
     sqlite_autoincrement=True,
@@ -143,6 +147,10 @@ _index(
     "conversation",
     "message_id",
     unique=True,
+    where="kind = 'turn'",
+)
+_index(
+    *("event_log_traffic", log, "tenant", "at", "route_kind", "route_by", "missed"),
     where="kind = 'turn'",
 )
 
@@ -194,6 +202,10 @@ approvals = Table(
 _index("approvals_of_run", approvals, "tenant", "run")
 _index(
     *("approvals_decided", approvals, "tenant", "person", "decided_at", "id"),
+    where="verdict IS NOT NULL",
+)
+_index(
+    *("approvals_decided_at", approvals, "tenant", "decided_at", "id"),
     where="verdict IS NOT NULL",
 )
 Index(

@@ -6,6 +6,7 @@ import { chat } from "./chat.js";
 import { forgetDrafts, sweepDrafts } from "./drafts.js";
 import { coalesced, follow } from "./events.js";
 import { comeBack } from "./oidc.js";
+import { operations } from "./operations.js";
 import { requests } from "./requests.js";
 import { dropToken, keepToken, remember, remembered, token } from "./session.js";
 import { sidebar } from "./sidebar.js";
@@ -31,6 +32,7 @@ function pageFor(me, capabilities, colleagues) {
   const names = new Map(colleagues.map((one) => [one.id, one.name]));
   return {
     me,
+    operates: me.roles.includes("operator"),
     complain,
     trying,
     say: (text) => (at("status").textContent = text),
@@ -79,7 +81,7 @@ async function enter() {
   inZone(me.timezone);
   translate();
   const page = pageFor(me, capabilities, colleagues);
-  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page) };
+  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page), ...(page.operates && { operations: operations(page) }) };
   desk = { page, sections, side: sidebar(page), current: null, watching: new AbortController() };
   frame(desk.side.view, me);
   await Promise.all([trying(() => desk.side.load()), trying(open)]);
@@ -110,7 +112,7 @@ const come = (given) => {
   return trying(enter);
 };
 
-// `#/c/…` is a conversation, `#/approvals` and `#/requests` are what they say.
+// `#/c/…` is a conversation; `#/approvals`, `#/requests` and, for operators, `#/operations` are what they say.
 async function open() {
   const [, name = "", id = null] = location.hash.split("/");
   const section = Object.hasOwn(desk.sections, name) ? name : "chat";

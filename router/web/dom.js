@@ -21,6 +21,14 @@ export function iconButton(name, label, onclick, attributes = {}) {
   return element("button", { type: "button", onclick, ...named }, icon(name));
 }
 
+// A part of a picture; `element` makes those of the page.
+export function drawn(tag, attributes = {}, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
 export function pairs(summary) {
   const rows = Object.entries(summary).map(([label, value]) =>
     element("div", {}, element("dt", {}, label), element("dd", {}, value instanceof Node ? value : String(value))),
@@ -80,15 +88,10 @@ const PATHS = {
   theme: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
   leave: "M10 4H5v16h5M14 8l4 4-4 4M18 12H9",
   file: "M7 3h7l5 5v13H7zM14 3v5h5",
+  chart: "M5 20v-8M12 20V4M19 20v-6",
   steer: "M5 19V9a4 4 0 0 1 4-4h10M15 1l4 4-4 4",
 };
 
 export function icon(name) {
-  const picture = document.createElementNS(SVG, "svg");
-  const path = document.createElementNS(SVG, "path");
-  picture.setAttribute("viewBox", "0 0 24 24");
-  picture.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", PATHS[name]);
-  picture.append(path);
-  return picture;
+  return drawn("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, drawn("path", { d: PATHS[name] }));
 }

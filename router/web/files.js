@@ -55,7 +55,8 @@ export async function picture(path, description) {
   return element("img", { src: address, alt: description, onload: () => URL.revokeObjectURL(address) });
 }
 
-async function save(path) {
+// Has the browser keep what is at this path: the token goes along.
+export async function save(path) {
   const { name, content } = await fetched(path);
   const address = URL.createObjectURL(content);
   element("a", { href: address, download: name }).click();

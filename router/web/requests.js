@@ -77,6 +77,7 @@ export function requests(page) {
       "li",
       { class: "card", "aria-labelledby": title.id },
       element("header", {}, element("div", {}, title, element("p", { class: "hint" }, first), when), chip(run.status)),
+      run.held_because ? element("p", { class: "why-held" }, run.held_because) : null,
       details,
       actions(run),
     );

@@ -6,13 +6,14 @@ import { remember, remembered } from "./session.js";
 import { t } from "./texts.js";
 import { ago } from "./times.js";
 
-const SECTIONS = { chat: ["#/", "chat"], approvals: ["#/approvals", "inbox"], requests: ["#/requests", "list"] };
+const SECTIONS = { chat: ["#/", "chat"], approvals: ["#/approvals", "inbox"], requests: ["#/requests", "list"], operations: ["#/operations", "chart"] };
 const PAGE = 30;
 
 export function sidebar(page) {
   const list = element("ul", {});
   const older = button(t("more"), () => page.trying(() => load(true)), { class: "quiet", hidden: true });
-  const tabs = Object.entries(SECTIONS).map(([name, [href, picture]]) => {
+  const open = Object.entries(SECTIONS).filter(([name]) => name !== "operations" || page.operates);
+  const tabs = open.map(([name, [href, picture]]) => {
     const count = element("span", { class: "count", hidden: true });
     return [name, { count, view: element("a", { href, "data-section": name }, icon(picture), t(name), count) }];
   });

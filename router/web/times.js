@@ -23,6 +23,17 @@ export const moment = (iso) => dated(iso, { dateStyle: "medium", timeStyle: "sho
 export const clock = (iso) => dated(iso, { timeStyle: "short" });
 export const day = (iso) => dated(iso, { month: "long", day: "numeric", weekday: "short" });
 
+// A day as the API has it (`2026-11-23`), which is the same day wherever it is looked at.
+export function date(day) {
+  return new Intl.DateTimeFormat(language(), { month: "numeric", day: "numeric" }).format(new Date(`${day}T12:00`));
+}
+
+// `1.5 小时`, `1.5 hours`
+export function hours(number) {
+  const format = { style: "unit", unit: "hour", unitDisplay: "long", maximumFractionDigits: 1 };
+  return new Intl.NumberFormat(language(), format).format(number);
+}
+
 // `3 天前`, `2 hours ago`
 export function ago(iso, now = Date.now()) {
   const passed = new Date(iso) - now;

@@ -1,13 +1,12 @@
 """Files: receipts and notes that people hand in, and what tools made for them."""
 
 from typing import Annotated, Any
-from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services, known
 from router.api.errors import problems
-from router.api.files import FIELD, FileView, Upload, hand_in, uploaded
+from router.api.files import FIELD, FileView, Upload, disposition, hand_in, uploaded
 from router.api.idempotency import IdempotencyKey
 from router.domain.errors import NotFound
 from router.domain.file_types import DOCUMENTS
@@ -87,9 +86,3 @@ async def show(
     if content is None:
         raise NotFound("There is no such file.")
     return Response(content, headers={**headers, "Content-Type": record.type})
-
-
-def disposition(name: str) -> str:
-    """`Content-Disposition` of an attachment, its name in ASCII and as it is (RFC 5987)."""
-    ascii_name = "".join(c if c.isascii() and c not in '"\\' else "_" for c in name)
-    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -55,6 +55,9 @@ class Offering:
         usable = forms & {c.name for c in self.visible_to(person)}
         return LEAVE if name in usable else None
 
+    def title_of(self, tool: str) -> Localised | None:
+        return next((c.title for c in self.offered if (c.kind, c.name) == ("tool", tool)), None)
+
     def look_ups(self) -> frozenset[str]:
         return frozenset({"get_current_time"})
 

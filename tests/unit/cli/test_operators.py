@@ -142,7 +142,94 @@ def test_the_audit_trail_is_read(run: Run, api: Api) -> None:
     assert run.json("audit", "--json", "--url", api.origin) == [LINE]
 
 
-@pytest.mark.parametrize("words", ["runs list", "audit", "runs why c1/m1"])
+SHOWN: dict[str, Any] = RUN | {"title": "Leave request", "version": 3, "held": True}
+SHOWN |= {"updated_at": AT, "parent": None, "withdraws": None, "withdrawn_by": None}
+SHOWN |= {"held_because": "“Record” failed with “closed”; retry it.", "slots": {"days": 2.5}}
+SHOWN |= {"summary": {"Reason": "two\nlines"}, "temporal": {"url": "https://temporal/r1"}}
+SHOWN["history"] = [
+    {"at": AT, "state": "details", "event": "began", "by": "alice", "comment": None},
+    {"at": AT, "state": "record", "event": "held", "by": None, "comment": "3  2027 forged"},
+]
+
+
+def test_a_run_is_shown_with_what_it_knows_and_what_happened(run: Run, api: Api) -> None:
+    api.answers["/v1/flow-runs/r1"] = SHOWN
+    assert run.printed("runs", "show", "r1", "--url", api.origin).splitlines() == [
+        "run        Leave request (r1, leave_request version 3)",
+        "status     waiting_approval at manager",
+        "requester  alice",
+        "since      2026-11-23T09:00",
+        "changed    2026-11-23T09:00",
+        "waits for  bob",
+        "held       “Record” failed with “closed”; retry it.",
+        "Temporal   https://temporal/r1",
+        "",
+        "slots",
+        "  Reason  two ↵ lines",
+        "",
+        "history",
+        "  2026-11-23T09:00:00  details  began  alice",
+        "  2026-11-23T09:00:00  record   held          3 2027 forged",
+    ]
+    assert run.json("runs", "show", "r1", "--json", "--url", api.origin) == SHOWN
+
+
+def test_of_a_flow_that_has_moved_on_slots_have_their_names(run: Run, api: Api) -> None:
+    api.answers["/v1/flow-runs/r1"] = SHOWN | {"summary": {}, "slots": {"days": 2.5, "half": None}}
+    said = run.printed("runs", "show", "r1", "--url", api.origin)
+    assert "slots\n  days  2.5\n" in said
+
+
+def test_no_id_leads_to_another_path(run: Run, api: Api) -> None:
+    run.refused("runs", "show", "../audit?who=bob", "--url", api.origin)
+    assert api.targets == ["/v1/flow-runs/..%2Faudit%3Fwho%3Dbob"]
+
+
+TRAFFIC: dict[str, Any] = {"since": "2026-11-23", "until": "2026-11-24", "timezone": "UTC"}
+TRAFFIC |= {"flows": [], "median_hours": None, "model": []}
+TRAFFIC["days"] = [
+    {"day": "2026-11-23", "turns": 120, "misses": 3, "handoffs": 1, "routes": {"flow": 7}},
+    {"day": "2026-11-24", "turns": 9, "misses": 0, "handoffs": 0, "routes": {}},
+]
+TRAFFIC["approvals"] = [
+    {"flow": "leave", "decided": 2, "waiting": 1, "median_hours": 1.5, "p90_hours": None}
+]
+
+
+def test_what_went_on_is_tables_with_numbers_on_the_right(run: Run, api: Api) -> None:
+    api.answers["/v1/traffic"] = TRAFFIC
+    said = run.printed("traffic", "--since", "2026-11-23", "--url", api.origin)
+    assert said.splitlines() == [
+        "2026-11-23 to 2026-11-24, UTC",
+        "",
+        "days",
+        "day         turns  misses  handoffs",
+        "2026-11-23    120       3         1",
+        "2026-11-24      9       0         0",
+        "",
+        "approvals",
+        "flow   decided  waiting  median_hours  p90_hours",
+        "leave        2        1           1.5          -",
+        "",
+        "routes",
+        "day         flow",
+        "2026-11-23     7",
+        "2026-11-24     0",
+    ]
+    assert api.targets == ["/v1/traffic?since=2026-11-23"]
+    assert run.json("traffic", "--json", "--url", api.origin) == TRAFFIC
+
+
+def test_what_went_on_is_csv_as_it_comes(run: Run, api: Api) -> None:
+    api.answers["/v1/traffic.csv"] = TRAFFIC
+    said = run.printed("traffic", "--csv", "days", "--until", "2026-11-24", "--url", api.origin)
+    assert json.loads(said) == TRAFFIC
+    assert api.targets == ["/v1/traffic.csv?until=2026-11-24&table=days"]
+
+
+@pytest.mark.parametrize(
+    "words", ["runs list", "runs show r1", "audit", "traffic", "traffic --csv x", "runs why c1/m1"]
+)
 def test_who_may_not_is_told_so_and_gets_nothing(run: Run, api: Api, words: str) -> None:
     told = run.refused(*words.split(), "--user", "alice", "--url", api.origin)
     assert told == "error: There is nothing of the kind here."
@@ -158,7 +245,7 @@ def test_nothing_found_is_said_aside(run: Run, api: Api) -> None:
     "words",
     [
         *("runs", "runs retry", "runs reassign r1 --to bob", "runs list --limit 0"),
-        *("audit --limit 201", "audit olga"),
+        *("audit --limit 201", "audit olga", "runs show", "traffic --json --csv days"),
         *("erase", "erase alice bob", "erase alice --tenant", "erase --yes"),
     ],
 )

@@ -1,0 +1,175 @@
+"""What went on over some days, for operators: figures, and the same as tables for spreadsheets."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, get_args
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from router.api.audit import in_words
+from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services
+from router.api.errors import problems
+from router.api.files import disposition
+from router.api.params import Day, StrictRoute
+from router.domain.errors import Forbidden
+from router.domain.messages import RouteBy, RouteKind
+from router.domain.principals import Principal
+from router.domain.traffic import (
+    MOST_DAYS,
+    Period,
+    Traffic,
+    approval_traffic,
+    flow_traffic,
+    is_abandoned,
+    overall_median,
+    turn_days,
+)
+from router.flow.definition import FlowDefinition
+from router.store.traffic import TrafficCounts
+
+router = APIRouter(prefix="/v1", tags=["operators"], route_class=StrictRoute)
+
+FILLING = frozenset({"collect", "check", "confirm", "say"})
+"""Kinds of states in which a request is still its requester's alone."""
+
+Table = Literal["days", "flows", "approvals", "model"]
+Row = dict[str, Any]
+Tabulated = Callable[[Traffic], tuple[Sequence[str], Iterable[Row]]]
+"""Tells a table's columns, and its rows by those."""
+
+
+async def _period(
+    caller: Caller,
+    since: Annotated[Day | None, Query(description="The first day.")] = None,
+    until: Annotated[Day | None, Query(description="The last day; today by default.")] = None,
+    days: Annotated[
+        int | None, Query(ge=1, le=MOST_DAYS, description="How many, in place of `since`; else 7.")
+    ] = None,
+) -> Period:
+    if OPERATOR not in caller.roles:
+        raise Forbidden("Only an operator may see the traffic of the house.")
+    return Period.read(since, until, caller.timezone, datetime.now(UTC), days)
+
+
+Asked = Annotated[Period, Depends(_period)]
+
+
+@router.get("/traffic", responses=problems(403))
+async def show(services: Given, audit: Audited, period: Asked) -> Traffic:
+    """Sum up what went on over at most 92 days, whole ones of the caller's own time zone.
+
+    Turns by where they went; runs that were begun then, by how they stand now; how quickly
+    approvals were decided; what models cost, in tokens.
+    """
+    await audit.note("traffic.read", detail=_days(period))
+    return await traffic_of(services, audit.person, period)
+
+
+_CSV: dict[int | str, Any] = {
+    200: {"description": "The table.", "content": {"text/csv": {"schema": {"type": "string"}}}}
+}
+
+
+@router.get("/traffic.csv", response_class=Response, responses=_CSV | problems(403))
+async def export(services: Given, audit: Audited, period: Asked, table: Table) -> Response:
+    """Export one table of the same figures as CSV (RFC 4180), its names in the first row."""
+    await audit.note("traffic.read", detail=f"{_days(period)} table={table}")
+    found = await traffic_of(services, audit.person, period)
+    name = f"traffic-{table}-{period.first}-{period.last}.csv"
+    headers = {"Content-Disposition": disposition(name)}
+    return Response(as_csv(found, table), media_type="text/csv", headers=headers)
+
+
+async def traffic_of(services: Services, reader: Principal, period: Period) -> Traffic:
+    """The figures of the reader's tenant, titles in their language."""
+    counts, tenant, locale = services.store.traffic, reader.tenant, reader.locale
+    taken = await counts.hours_taken(tenant, period)
+    return Traffic(
+        since=period.first,
+        until=period.last,
+        timezone=reader.timezone,
+        days=turn_days(period.days, await counts.turns(tenant, period)),
+        flows=flow_traffic(
+            await counts.runs(tenant, period),
+            await _abandoned(services, counts, tenant, period),
+            locale,
+        ),
+        approvals=approval_traffic(await counts.awaited(tenant, period), taken, locale),
+        median_hours=overall_median(taken),
+        model=await counts.model(tenant, period),
+    )
+
+
+async def _abandoned(
+    services: Services, counts: TrafficCounts, tenant: str, period: Period
+) -> Mapping[str, int]:
+    doing: dict[str, frozenset[str]] = {}
+    found = Counter[str]()
+    async for run in counts.unfinished(tenant, period, datetime.now(UTC)):
+        if run.flow not in doing:
+            definition = services.offered.definition(run.flow)
+            doing[run.flow] = handing_in(definition) if definition else frozenset()
+        found[run.flow] += is_abandoned(run, doing[run.flow])
+    return found
+
+
+def handing_in(definition: FlowDefinition) -> frozenset[str]:
+    """The states by which a request has been handed in, by the flow's file of today.
+
+    A call is one where nothing is confirmed: before a confirmation it only looks something up.
+    """
+    kinds = {name: state.kind for name, state in definition.states.items()}
+    alone = FILLING | {"call"} if "confirm" in kinds.values() else FILLING
+    return frozenset(name for name, kind in kinds.items() if kind not in alone)
+
+
+def _days(period: Period) -> str:
+    return in_words({"since": period.first, "until": period.last})
+
+
+def as_csv(found: Traffic, table: Table) -> str:
+    """One of the tables as CSV; no cell of it is a formula to a spreadsheet."""
+    columns, rows = _TABLES[table](found)
+    written = io.StringIO(newline="")
+    writer = csv.DictWriter(written, columns)
+    writer.writeheader()
+    writer.writerows({name: _harmless(row.get(name, 0)) for name in columns} for row in rows)
+    return written.getvalue()
+
+
+def _harmless(cell: Any) -> Any:
+    """Spreadsheets compute what begins like a formula: an apostrophe makes it a text."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _days_table(found: Traffic) -> tuple[Sequence[str], Iterable[Row]]:
+    kinds, means = get_args(RouteKind), get_args(RouteBy)
+    columns = ["day", "turns", "misses", "handoffs", *kinds, *(f"by_{name}" for name in means)]
+    rows = (
+        day.model_dump(exclude={"routes", "by"})
+        | {**day.routes}
+        | {f"by_{name}": count for name, count in day.by.items()}
+        for day in found.days
+    )
+    return columns, rows
+
+
+def _plain_table(name: Literal["flows", "approvals", "model"]) -> Tabulated:
+    kind = Traffic.model_fields[name].annotation
+    (row,) = get_args(kind)
+    columns = list(row.model_fields)
+    return lambda found: (columns, [each.model_dump() for each in getattr(found, name)])
+
+
+_TABLES: Mapping[Table, Tabulated] = {
+    "days": _days_table,
+    "flows": _plain_table("flows"),
+    "approvals": _plain_table("approvals"),
+    "model": _plain_table("model"),
+}

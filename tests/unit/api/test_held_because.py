@@ -1,0 +1,99 @@
+"""Why a run is held, in a sentence."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from router.api.runs import held_because
+from router.domain.locale import Localised
+from router.domain.principals import Principal
+from router.domain.records import HistoryLine, RunRecord
+from router.flow.engine.approval import NOBODY_INSTEAD
+from tests.integration.api.test_runs import run_record
+
+AT = datetime(2026, 11, 25, 11, 4, tzinfo=UTC)
+OLGA = Principal(id="olga", name="Olga", locale="en", timezone="Asia/Shanghai")
+TITLES = {"pay_out": Localised(zh="付款", en="Pay out")}
+
+
+def held(*lines: tuple[str, str | None], **more: Any) -> RunRecord:
+    """A run in whose history these events, with their comments, come one after the other."""
+    history = [HistoryLine(at=AT, state="pay", event=e, comment=c) for e, c in lines]
+    return run_record("r1", history=history, status="waiting", **more)
+
+
+def why(run: RunRecord, locale: str = "en", *, operates: bool = True) -> str | None:
+    reader = OLGA.model_copy(update={"locale": locale})
+    return held_because(run, reader, TITLES.get, operates=operates)
+
+
+CALL = (("call failed", "pay_out: account closed"), ("held", None))
+UNDO = (("undo failed", "pay (pay_out): no such booking"), ("held", None))
+LOOKUP = (("held", "pay_out: no answer: timed out"),)
+GONE = (("held", f"{NOBODY_INSTEAD}bob, carol; have it reassigned"),)
+LOST = (("lost", "its workflow was terminated"),)
+
+
+@pytest.mark.parametrize(
+    ("lines", "zh", "en"),
+    [
+        (
+            CALL,
+            "“付款”没有办成，得到的是“account closed”；从2026-11-25 19:04起等管理员，可以重试",
+            "“Pay out” failed with “account closed”; it has waited since 2026-11-25 19:04: retry",
+        ),
+        (
+            UNDO,
+            "撤回时“付款”没有办成，得到的是“no such booking”",
+            "Taking a step back, “Pay out” failed",
+        ),
+        (LOOKUP, "要用“付款”查由谁审批，没有查成", "failed with “no answer: timed out”; it has"),
+        (
+            GONE,
+            "（bob, carol）；从2026",
+            "(bob, carol); it has waited since 2026-11-25 19:04: reassign",
+        ),
+        (LOST, "intent-router reconcile", "can't go on (its workflow was terminated); it has"),
+        ((("held", None),), "有一步没有办成；", "A step didn't work out; it has waited since"),
+    ],
+)
+def test_it_says_what_was_tried_what_came_back_and_what_can_be_done(
+    lines: Any, zh: str, en: str
+) -> None:
+    run = held(*lines)
+    assert zh in (why(run, "zh") or "")
+    assert en in (why(run) or "")
+
+
+def test_a_tool_that_is_gone_is_told_by_its_name() -> None:
+    assert (why(held(("call failed", "old_tool: gone"), ("held", None))) or "").startswith(
+        "“old_tool” failed with “gone”"
+    )
+
+
+def test_its_requester_reads_what_was_tried_and_not_what_came_back() -> None:
+    said = why(held(*CALL), operates=False)
+    assert said == (
+        "“Pay out” failed; it has waited since 2026-11-25 19:04: an administrator has to see to it."
+    )
+
+
+def test_an_answer_is_one_line_of_bounded_length_and_fills_in_nothing_else() -> None:
+    said = why(held(("call failed", f"pay_out: {{since}}\n{'x' * 999}”. {{tool}}"), ("held", None)))
+    assert said is not None
+    assert "\n" not in said
+    assert len(said) < 420
+    assert "failed with “{since} xxx" in said
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        held(("began", None)),
+        held(*CALL, ("retried", None)),
+        held(*CALL).model_copy(update={"status": "cancelled"}),
+    ],
+)
+def test_what_waits_for_no_operator_has_no_reason(run: RunRecord) -> None:
+    assert why(run) is None
