@@ -12,7 +12,8 @@ SAYS = {
     "en-US": "annual leave from Jan 11 to Jan 12 2027, for a check-up",
 }
 SMALL_TARGETS = """
-[...document.querySelectorAll('button, summary, input:not([hidden], .tick), .ticking, select, .lists a')]
+[...document.querySelectorAll(
+    'button, summary, input:not([hidden], .tick), .ticking, select, .lists a')]
   .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest('[inert]'))
   .map((one) => [one.outerHTML.slice(0, 120), one.getBoundingClientRect()])
   .filter(([, box]) => box.height > 0 && box.height < 43.5)

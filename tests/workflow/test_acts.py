@@ -63,7 +63,7 @@ async def test_a_balance_is_told_for_the_kind_that_is_named(talk: Talk) -> None:
     assert (route.kind, route.target, route.by) == ("tool", "get_leave_balance", "pattern")
     assert turn.tool_calls[0].arguments == {"leave_type": "annual"}
     assert "的年假还剩 " in texts(turn)[0]
-    assert "- 年假：" in texts(await talk.say("我还剩几天"))[0]
+    assert "| 年假 | " in texts(await talk.say("我还剩几天"))[0]
 
 
 @pytest.mark.parametrize("said", ["撤回吧", "take it back"])
