@@ -110,6 +110,12 @@ _DECIDED = "(?:审?批|通过|批准|同意)(?:完|好|过|下来|通过)?"
         whole(
             f"{OWN}(?:(?P<kind>{REQUEST})|审批)(?:的)?(?:审批|处理|办理)?(?:进度|进展|状态)(?:怎么样|如何|是什么|到哪)?"
         ),
+        # 我的申请怎么样了
+        whole(f"{OWN}(?P<kind>{REQUEST})(?:都|现在|进行|办理?|处理|审批|得)*(?:怎么?样|如何|咋样)"),
+        whole(
+            f"how (?:is|are) my (?P<kind>{REQUEST_EN})"
+            "(?: (?:doing|going|coming along|getting on|looking))?"
+        ),
         # 谁在审批我的报销、我的请假在等谁
         whole(f"(?:谁|哪位)(?:在|还没)?(?:审批|审|批)(?:我的)(?P<kind>{REQUEST})"),
         whole(f"{OWN}(?P<kind>{REQUEST})(?:现在)?在等谁(?:审?批)?"),

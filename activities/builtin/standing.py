@@ -1,6 +1,6 @@
 """How requests of one's own stand, a line each, and which of them is meant: by id or in words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
@@ -25,7 +25,7 @@ from router.entities.grammar import only
 from router.entities.utterance import Utterance
 from router.flow.prompts.field_names import VALUES
 from router.flow.prompts.values import named
-from router.flow.slot_types.dates import MONTHS, day, moment
+from router.flow.slot_types.dates import MONTHS, day, moment, short_date
 from router.flow.slot_types.numbers import money
 from router.store.flow_runs import Runs
 from router.tool.context import ToolContext
@@ -65,20 +65,21 @@ class Standing:
 
     def row(self, locale: Locale) -> list[str]:
         """It under `COLUMNS`."""
-        about = _AND[locale].join(filter(None, [self._when(locale), sums(self.slots, locale)]))
+        when = self._when(locale, short_date)
+        about = _AND[locale].join(filter(None, [when, sums(self.slots, locale)]))
         stands = named("status", self.status, locale).replace("_", " ")
-        return [self.title, about, stands, self._people(locale) or moment(self.since, locale)]
+        return [self.title, about, stands, self._people(locale) or short_date(self.since, locale)]
 
-    def _when(self, locale: Locale) -> str:
+    def _when(self, locale: Locale, shown: Callable[[JsonValue, Locale], str] = day) -> str:
         ends = (self.slots.get(name) for name in ("start", "end"))
-        return _TO[locale].join(dict.fromkeys(day(end, locale) for end in ends if _is_day(end)))
+        return _TO[locale].join(dict.fromkeys(shown(end, locale) for end in ends if _is_day(end)))
 
     def _people(self, locale: Locale) -> str:
         return ("、" if locale == "zh" else ", ").join(self.waits_for)
 
 
 COLUMNS: dict[Locale, tuple[str, ...]] = {
-    "zh": ("申请", "内容", "状态", "在等谁，或者何时"),
+    "zh": ("申请", "内容", "状态", "在等谁或何时"),
     "en": ("Request", "About", "Status", "With whom, or when"),
 }
 

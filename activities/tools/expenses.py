@@ -22,7 +22,7 @@ name_in_chinese(
     {
         "category": {
             "hotel": "住宿",
-            "trip_meals": "出差餐补",
+            "trip_meals": "餐补",
             "overtime_meal": "加班餐",
             "client_meal": "客户招待",
             "phone": "话费",
@@ -72,6 +72,21 @@ class ExpenseLimitList(BaseModel):
         "how much may I spend on a hotel in Beijing",
         "what is the meal allowance on a business trip",
         "limit for entertaining a client",
+    ],
+    phrases=[
+        # 住宿最多能报多少、加班餐标准是多少、报销限额
+        whole(
+            "(?:(?P<category>住宿|餐补|加班餐|客户招待|话费|办公用品)费?(?:的)?)?"
+            "(?:每[晚天月次]|一[晚天]|最多|最高|一般|可以|能|可)*报销?(?:多少|几多)钱?"
+        ),
+        whole(
+            "(?:(?P<category>住宿|餐补|加班餐|客户招待|话费|办公用品)费?(?:的)?)?(?:报销)"
+            "(?:的)?(?:限额|上限|标准|额度)(?:是多少|多少)?"
+        ),
+        whole(
+            "how much (?:can|may) i (?:claim|spend|expense)(?: (?:for|on) (?:an? |the )?"
+            "(?P<category>hotel|phone|office supplies))?(?: per (?:night|month|day))?"
+        ),
     ],
 )
 async def get_expense_limits(

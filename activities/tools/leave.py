@@ -90,6 +90,7 @@ _KIND_EN = (
 
 @tool(
     permission="read",
+    suggested=True,
     title={"zh": "查假期余额", "en": "Leave balance"},
     description_zh="你的假期余额：年假、病假等某类假期今年还剩几天，一共几天。",
     examples=[

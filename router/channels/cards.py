@@ -12,6 +12,8 @@ from router.domain.messages import (
     ConfirmAction,
     ConfirmReply,
     Reply,
+    Skippable,
+    TextReply,
     as_plain_text,
     unsaid,
 )
@@ -125,7 +127,11 @@ def answers(reply: Reply, said: Statement) -> Iterator[CardButton]:
         for option in reply.options:
             chosen = ChooseAction(type="choose", value=option.value, question=reply.question)
             yield CardButton(option.label, pressing(chosen))
-    elif isinstance(reply, ConfirmReply):
+    if isinstance(reply, Skippable) and reply.skip is not None:
+        named = None if isinstance(reply, TextReply) else reply.question
+        left = ChooseAction(type="choose", value=reply.skip.value, question=named)
+        yield CardButton(reply.skip.label, pressing(left))
+    if isinstance(reply, ConfirmReply):
         yes, no = reply.yes or YES.within(said.locale), reply.no or NO.within(said.locale)
         for label, value, style in ((yes, True, "primary"), (no, False, None)):
             answer = ConfirmAction(type="confirm", value=value, question=reply.question)

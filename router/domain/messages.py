@@ -121,14 +121,21 @@ def offer_question(options: list[Option]) -> Question:
     return f"offer:{digest_of([option.model_dump(mode='json') for option in options])}"
 
 
-class TextReply(ValueObject):
-    """Plain text."""
+class Skippable(ValueObject):
+    """A reply that may ask something which needs no answer."""
+
+    skip: Option | None = None
+    """The button that leaves it empty: `choose` with this value, and the reply's question."""
+
+
+class TextReply(Skippable):
+    """Text: what is listed in it stands in tables, as GitHub's Markdown has them."""
 
     type: Literal["text"] = "text"
     text: str
 
 
-class ChoicesReply(ValueObject):
+class ChoicesReply(Skippable):
     """A question with its possible answers; buttons where there is a screen."""
 
     type: Literal["choices"] = "choices"
@@ -161,7 +168,7 @@ class FormField(ValueObject):
     options: list[Option] | None = None
 
 
-class FormReply(ValueObject):
+class FormReply(Skippable):
     """A question that a screen can show as input fields and a terminal as its text."""
 
     type: Literal["form"] = "form"

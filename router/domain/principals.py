@@ -140,3 +140,5 @@ class Capability(BaseModel, frozen=True):
     """The JSON Schema of what it takes: a tool's arguments, a flow's slots."""
     client: bool = False
     """Of a tool: whether the front end makes the call, so that nothing here can start it."""
+    suggested: bool = False
+    """Of a tool: whether people who begin are shown what it is asked for with."""

@@ -101,9 +101,11 @@ class TrafficCounts(Aggregate):
         approvals = _approvals.c
         open_ = and_(approvals.active, approvals.verdict.is_(None))
         waits = and_(open_, approvals.since < _moment(period.until))
-        title = func.max(cast(approvals.title, Text))
+        its_run = and_(_runs.c.tenant == approvals.tenant, _runs.c.id == approvals.run)
+        title = func.max(cast(_runs.c.title, Text))
         query = (
             select(approvals.flow, title, func.count().filter(waits))
+            .join_from(_approvals, _runs, its_run)
             .where(approvals.tenant == tenant, or_(waits, _decided(period)))
             .group_by(approvals.flow)
         )

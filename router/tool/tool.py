@@ -73,6 +73,7 @@ class ToolOptions:
     system: str = ""
     """What stands behind it, and maybe behind others; where nothing is named it stands alone."""
     listed: bool = True
+    suggested: bool = False
     request: bool = True
     undoes: str = ""
 
@@ -176,6 +177,7 @@ class Tool:
             permission=self.permission,
             parameters=self.parameters,
             client=self.options.client,
+            suggested=self.options.suggested,
         )
 
     async def call(
@@ -199,6 +201,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     per_minute: int | None = 60,
     at_once: int | None = None,
     listed: bool = True,
+    suggested: bool = False,
     request: bool = True,
     undoes: str = "",
     check: CheckFunction | None = None,
@@ -233,6 +236,8 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         per_minute: How often one person may have it called in a minute. Flows may always.
         listed: False where nobody asks for it by itself: people and the router are never offered
             it, and a sub-agent may call it whatever its skill allows.
+        suggested: Its examples are among what people are shown to begin with, as those of flows
+            are.
         request: False where its form isn't among somebody's requests: it is about one of them.
         undoes: The tool that it takes back a call of, whose key is `ctx.undoes` and required.
         check: An asynchronous function with some of the tool's parameters, by their names, and
@@ -268,6 +273,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         per_minute=per_minute,
         at_once=at_once,
         listed=listed,
+        suggested=suggested,
         request=request,
         undoes=undoes,
     )

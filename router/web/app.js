@@ -48,7 +48,7 @@ function pageFor(me, capabilities, colleagues) {
   };
 }
 
-// The first sentence of each flow, then the second of each, and so on.
+// The first sentence of each flow, and of each tool that suggests some; then the second of each, and so on.
 function examples(capabilities) {
   const lists = capabilities.map((one) => one.examples ?? []).filter((list) => list.length);
   const longest = Math.max(0, ...lists.map((list) => list.length));

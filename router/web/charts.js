@@ -37,7 +37,7 @@ export function table(caption, columns, rows) {
     element("thead", {}, element("tr", {}, ...head)),
     element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map(cell(row))))),
   );
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id }, whole);
+  return element("div", { class: "ledger", tabindex: "0", role: "region", "aria-labelledby": id }, whole);
 }
 
 // Bars of days (`[{ day, counts: { kind: number } }…]`), stacked in the order of `kinds`, `[[kind, name]…]`.

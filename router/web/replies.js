@@ -26,9 +26,11 @@ export function botBubble(item, { page, act, offer, said }) {
 function shown(reply, on) {
   const text = reply.text ? [element("div", { class: "text" }, ...rich(reply.text, (path) => fileLink(path, on.page.trying)))] : [];
   const part = PARTS[reply.type]?.(reply, on);
+  const skip = reply.skip && button(reply.skip.label, () => on.act({ type: "choose", value: reply.skip.value, question: reply.question }, reply.skip.label), { class: "choice skip-it" });
+  if (!part && skip) return [...text, element("fieldset", { class: "answer", "aria-label": reply.text.split("\n")[0] }, skip)];
   if (!part) return text;
   const name = reply.text.split("\n")[0];
-  const asked = element("fieldset", { class: `answer ${reply.type}`, "aria-label": name }, part);
+  const asked = element("fieldset", { class: `answer ${reply.type}`, "aria-label": name }, part, skip ?? "");
   return reply.type === "confirm" ? [asked] : [...text, asked];
 }
 

@@ -37,7 +37,7 @@ class CapabilityView(BaseModel):
     parameters: dict[str, JsonValue] | None = None
     """JSON Schema: a tool's arguments, or the slots that a flow may be started with."""
     examples: list[str] | None = None
-    """Of a flow: sentences that begin it, in the reader's language."""
+    """Sentences to begin with, in their language: of flows, and of tools that suggest some."""
     client: Literal[True] | None = None
     """Of a tool that the front end calls when a turn says so: it can't be started by name."""
 
@@ -57,7 +57,7 @@ class CapabilityView(BaseModel):
             description=capability.description.within(locale),
             permission=capability.permission,
             parameters=parameters,
-            examples=(spoken or None) if kind == "flow" else None,
+            examples=(spoken or None) if kind == "flow" or capability.suggested else None,
             client=capability.client or None,
         )
 

@@ -96,7 +96,9 @@ def question(definition: FlowDefinition, run: Run) -> messages.Reply | None:
     if run.status == "confirming":
         return _named(run, _confirmation(definition, run))
     if run.status == "collecting" and run.asked:
-        return _named(run, _asking(definition, run, run.asked))
+        asked = _named(run, _asking(definition, run, run.asked))
+        skips = isinstance(asked, messages.Skippable) and can_skip(definition, run)
+        return asked.model_copy(update={"skip": _way_on("skip", run)}) if asked and skips else asked
     return None
 
 
@@ -107,15 +109,15 @@ def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
     if run.no_matches != WAYS_OUT_AFTER or isinstance(asked, messages.ChoicesReply):
         return [asked]
     may_skip = run.status == "collecting" and can_skip(definition, run)
-    options = [
-        messages.Option(label=label.within(run.locale), value=value_of(way))
-        for way, label in _LABELS.items()
-        if may_skip or way != "skip"
-    ]
+    options = [_way_on(way, run) for way in _LABELS if may_skip or way != "skip"]
     others = messages.ChoicesReply(text=OTHERWISE.within(run.locale), options=options)
     named = getattr(asked, "question", None)
     ways = others.model_copy(update={"question": named}) if named else _named(run, others)
     return [asked, *([ways] if ways else [])]
+
+
+def _way_on(way: Way, run: Run) -> messages.Option:
+    return messages.Option(label=_LABELS[way].within(run.locale), value=value_of(way))
 
 
 def _named(run: Run, reply: messages.Reply | None) -> messages.Reply | None:

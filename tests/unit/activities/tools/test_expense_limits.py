@@ -32,7 +32,7 @@ class TestAsking:
     async def test_a_figure_comes_with_where_it_is_written(self, desk: Desk) -> None:
         found = await desk.ask("get_expense_limits", FRANK, category="hotel", city="Shanghai")
         (limit,) = found.pop("limits")
-        assert found.pop("summary").endswith(", staff): 600 CNY per night")
+        assert found.pop("summary").endswith(", staff | 600 CNY per night |")
         assert found == {"grade": "staff", "city": "Shanghai", "city_is_listed": True}
         where = {"place": "Beijing, Shanghai, Guangzhou, Shenzhen, Hong Kong", "grades": ["staff"]}
         written = {"file": "travel.en.md", "heading": "Hotels"}
