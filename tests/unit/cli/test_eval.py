@@ -30,7 +30,7 @@ LEAVE = {"text": "我要请假", "label": "leave_request"}
 CLAIM = {"text": "报销打车费58元", "label": "reimbursement"}
 HELLO = {"text": "hello there", "label": "reply"}
 UNUSUAL = (
-    {"text": "年假剩多少来着", "label": "get_leave_balance"},
+    {"text": "年假剩多少对吧", "label": "get_leave_balance"},
     {"text": "同事的邮箱", "label": "find_colleague"},
     {"text": "1 + 1 等于几", "label": "calculate"},
     {"text": "唱首歌吧", "label": "none"},
@@ -140,7 +140,7 @@ def test_each_line_is_said_by_whom_and_when_it_says(run: Run) -> None:
 
 
 def test_what_is_asked_back_is_wrong_but_counted_where_it_was_offered(run: Run) -> None:
-    text = "我还有几天年假来着"
+    text = "我还有几天年假可休"
     outcome = run("eval", written({"text": text, "label": "get_leave_balance"}))
     assert f"line 1: get_leave_balance, came to clarify, and offered it: {text}" in outcome.out
     assert "accuracy    0.0 % (0 of 1; 1 more offered)" in outcome.out
@@ -280,7 +280,7 @@ class TestFitting:
         Path("mine.json").write_text('{"known": 0, "needs_tool": 0, "margin": 0}')
         always = json.loads(run("route", "唱首歌吧", "--json").out)["decision"]
         Path("mine.json").write_text('{"known": 1, "needs_tool": 1, "margin": 0}')
-        never = json.loads(run("route", "年假剩多少来着", "--json").out)["decision"]
+        never = json.loads(run("route", "年假剩多少对吧", "--json").out)["decision"]
         assert (always["by"], never["by"]) == ("retrieval", "fallback")
 
     @pytest.mark.parametrize("line", [LEAVE, {"text": "唱首歌吧", "label": "none"}])
