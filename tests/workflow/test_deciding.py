@@ -1,6 +1,7 @@
 """Messages that no rule takes, decided by a scripted model over HTTP, or by none."""
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator
 
@@ -319,7 +320,8 @@ async def test_without_a_model_a_tool_runs_as_a_form(client: Client, parts: Part
     assert "get_leave_balance" in offered
     turn = await talk.press("choose", value="get_leave_balance")
     assert flow_of(turn).status == "completed"
-    assert "of 15 days" in texts(turn)[0]  # what is left of them depends on the other tests
+    # What is left of them depends on the other tests.
+    assert re.search(r"\| annual leave \| \S+ \| \S+ \| 15 \|", texts(turn)[0])
 
 
 async def test_a_tool_of_flows_alone_can_not_be_started_by_its_name(talk: Talk) -> None:

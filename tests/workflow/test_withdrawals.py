@@ -70,7 +70,7 @@ async def test_completed_leave_is_taken_back_when_agreed(api: AsyncClient, frank
     assert (await days_left(frank)) == before - 2
     asked = (await api.get("/v1/approvals?limit=200", headers=by("bob"))).json()["items"]
     (item,) = [item for item in asked if item["flow_run"] == other]
-    assert "Frank Novak申请撤回年假 2 天" in item["title"]
+    assert "Frank Novak：撤回年假 2 天" in item["title"]
     await decide(frank, other, "approve")
     await becomes(frank.parts, other, lambda r: r.status == "completed")
     first = (await api.get(f"/v1/flow-runs/{run}", headers=by("frank"))).json()

@@ -286,7 +286,8 @@ class TestApprovals:
         record = run_record(unique[:12])
         both = [approval_record(record), approval_record(record, "carol", due=None)]
         await store.runs.publish(record, both)
-        keys = "id flow_run flow title summary requester digest since due asked"
+        keys = "id flow_run flow flow_title title summary requester digest since due asked"
+        keys += " changes bulk decision comment decided_at status"
         for user, summary, title in (
             ("bob", {"天数": "三天"}, "请假"),
             ("carol", {"days": "three days"}, "Leave"),
@@ -296,6 +297,37 @@ class TestApprovals:
             assert (mine["summary"], mine["title"]) == (summary, title)
             assert set(mine) == set(keys.split())
         assert await listed(caller("gina")) == []
+
+    async def test_what_somebody_has_decided_is_listed_with_what_became_of_it(
+        self, caller: As, store: Store, unique: str
+    ) -> None:
+        bob = caller("bob")
+        before = (await bob.get("/v1/approvals?limit=1")).json()["waiting"]
+        record = run_record(unique[:12], status="completed")
+        decided = {"verdict": "approve", "comment": "好", "active": False}
+        gave = approval_record(record, **decided, decided_at=datetime.now(UTC))
+        passed = approval_record(record, "carol", verdict="escalated", active=False)
+        await store.runs.publish(record, [gave, passed])
+        page = (await bob.get("/v1/approvals?decided=true&limit=1")).json()
+        (mine,) = page["items"]
+        assert mine["flow_run"] == record.id
+        told = (mine["decision"], mine["comment"], mine["status"])
+        assert told == ("approve", "好", "completed")
+        assert page["waiting"] == before
+        theirs = (await caller("carol").get("/v1/approvals?decided=true&limit=200")).json()
+        assert record.id not in [item["flow_run"] for item in theirs["items"]]
+
+    async def test_what_has_changed_since_it_was_sent_back_is_said(
+        self, caller: As, store: Store, unique: str
+    ) -> None:
+        record = run_record(unique[:12])
+        summary = {"days": {"zh": "五天", "en": "five days"}}
+        back = approval_record(record, id=f"b-{unique}", summary=summary, active=False)
+        back = back.model_copy(update={"verdict": "return", "decided_at": datetime.now(UTC)})
+        await store.runs.publish(record, [back, approval_record(record)])
+        items = await listed(caller("bob"))
+        mine = next(item for item in items if item["flow_run"] == record.id)
+        assert mine["changes"] == [{"label": "天数", "before": "五天", "now": "三天"}]
 
     async def test_a_decision_counts_once(self, caller: As, live: RunRecord, unique: str) -> None:
         async def decide(user: str, key: str, decision: str = "approve") -> Response:

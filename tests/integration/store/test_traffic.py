@@ -160,7 +160,7 @@ async def test_turns_from_before_their_ways_were_kept_are_counted_too(database_u
 
     def as_it_was(connection: Connection) -> None:
         config.attributes.update(connection=connection, version_table=ROUTER.version_table)
-        command.upgrade(config, "0003")
+        command.upgrade(config, "0002")
         for entry in entries:
             kept = entry.model_dump(include={*columns})
             connection.execute(insert(log), kept | {"tenant": "default"})

@@ -122,5 +122,6 @@ def test_people_are_shown_all_of_them_in_one_form(registry: Registry) -> None:
         item = CapabilityView.of(each, offered, DAVE).model_dump(exclude_none=True)
         tool = registry[each.name]
         assert (item.pop("parameters"), item["permission"]) == (tool.parameters, tool.permission)
+        assert bool(item.pop("examples", None)) == tool.options.suggested
         assert item.keys() == {"kind", "name", "title", "description", "permission"}
         assert all(isinstance(value, str) and value for value in item.values())

@@ -55,6 +55,35 @@ class TestGraph:
         assert labels["manager", "approved", "record"] == "approved: otherwise"
         assert labels["record", "next", "tell_yes"] == ""
 
+    @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+    @pytest.mark.parametrize("locale", LOCALES)
+    def test_people_see_no_expression_and_no_name_of_the_files(
+        self, file: Path, locale: Locale
+    ) -> None:
+        flow = load_flow(file)
+        drawn = svg_of(graph_of(flow, locale, plain=True))
+        conditions = [
+            b.condition for s in flow.states.values() for w in s.exits().values() for b in w
+        ]
+        assert any(conditions)
+        hidden = [*filter(None, conditions), "slots.", "results.", "manager(", "_"]
+        texts = [
+            each.text or "" for each in ET.fromstring(drawn).iter() if each.tag != f"{SVG}style"
+        ]
+        shown = "\n".join(texts)
+        assert [each for each in hidden if each in shown] == []
+        assert flowchart.DEPENDING.within(locale) not in shown
+
+    def test_a_state_without_a_name_is_called_by_what_it_does(self) -> None:
+        states = {
+            "a": {"wait": {"for": "PT1H"}, "next": [{"if": "true", "to": "b"}, {"to": "c"}]},
+            "b": {"say": WORDS, "end": "completed"},
+            "c": {"name": {"zh": "完", "en": "over"}, "say": WORDS, "end": "completed"},
+        }
+        graph = graph_of(flow_of(states), "en", plain=True)
+        assert graph.headings == {"a": "waits", "b": "says", "c": "over"}
+        assert [edge.label for edge in graph.edges] == ["depending", "otherwise"]
+
     def test_an_approval_tells_its_timers_in_the_readers_language(self) -> None:
         en, zh = (
             next(n.timers for n in graph_of(LEAVE, locale).nodes if n.name == "manager")
