@@ -3,6 +3,7 @@
 import asyncio
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from playwright.async_api import Route, expect
@@ -10,7 +11,7 @@ from playwright.async_api import Route, expect
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
 from router.runtime.composition import Parts
-from tests.page.house import LOST_CONNECTION, Caller, Door, Served, Visitor
+from tests.page.house import LOST_CONNECTION, PHONE, Caller, Door, Served, Visitor
 
 
 async def ask_for_leave(alice: Visitor, days: str, reason: str) -> None:
@@ -38,8 +39,8 @@ async def test_alice_asks_step_by_step_and_sees_bob_decide(alice: Visitor, bob: 
     await alice.press("确认")
     await alice.hears("已提交给 陈博 Bob 审批")
     await expect(alice.page.locator(".flow-card summary")).to_contain_text("审批中")
-    asked = bob.card("陪家人看病")
-    await expect(asked).to_be_visible(timeout=20_000)
+    await expect(bob.card("陪家人看病")).to_be_visible(timeout=20_000)
+    asked = await bob.opened("陪家人看病")
     await expect(asked).to_contain_text("王丽 Alice")
     await expect(asked).to_contain_text(re.compile("还剩 [23] ?天"))
     await expect(bob.page).to_have_title(re.compile(r"^\(\d+\) "))
@@ -54,6 +55,40 @@ async def test_alice_asks_step_by_step_and_sees_bob_decide(alice: Visitor, bob: 
     await expect(mine.locator(".timeline strong")).to_have_text(
         ["开始填写", "确认提交", "同意", "已完成"]
     )
+
+
+@pytest.mark.parametrize("looks", [{}, {"viewport": PHONE, "color_scheme": "dark"}], ids=str)
+async def test_what_one_may_begin_with_is_of_every_kind_and_lists_are_tables(
+    door: Door, served: Served, looks: dict[str, Any]
+) -> None:
+    frank = await (await door.visitor(served, **looks)).come("Frank Novak")
+    chips = frank.page.locator(".options .choice")
+    await expect(chips).to_have_count(6)
+    await frank.say("how many days off do I have left")
+    table = frank.answers.last.locator("table")
+    await expect(table.locator("th")).to_have_text(["Kind", "Left", "Used", "In all"])
+    await expect(table.locator("tbody td").first).to_have_text("annual leave")
+    await expect(table.locator("tbody td.amount").first).to_have_css("text-align", "end")
+    assert await frank.answers.last.locator("p").count() == 1
+    assert await frank.violations() == []
+    assert await frank.overflow() <= 0
+
+
+async def test_a_suggestion_is_answered_by_a_rule(door: Door, served: Served) -> None:
+    frank = await (await door.visitor(served)).come("Frank Novak")
+    await frank.page.get_by_role("button", name="how much leave do I have").click()
+    await expect(frank.answers.last.locator("table")).to_be_visible()
+    await frank.page.locator(".why > summary").last.click()
+    await expect(frank.page.locator(".why p").last).to_contain_text("plainly asks for")
+    assert await frank.page.locator(".why code:visible").count() == 0
+
+
+async def test_what_may_be_left_out_has_a_button_that_leaves_it_out(alice: Visitor) -> None:
+    await alice.say("我要出差，下周二到周四去上海拜访客户，坐高铁，预计3000元")
+    await alice.hears("有同行的同事吗")
+    await alice.press("跳过")
+    await expect(alice.page.locator(".answer.confirm")).to_be_visible()
+    await expect(alice.page.locator(".skip-it:visible")).to_have_count(0)
 
 
 @pytest.mark.slow

@@ -146,7 +146,7 @@ async def test_what_went_on_is_drawn_told_and_exported(
     await expect(rows).to_have_count(7)
     flows = sum(day["routes"].get("flow", 0) for day in found["days"])
     await expect(figures.locator(".legend li").first).to_have_text(f"a flow {flows}")
-    await expect(figures.locator(".scroll").filter(has_text="Abandoned")).to_contain_text("payment")
+    await expect(figures.locator(".ledger").filter(has_text="Abandoned")).to_contain_text("payment")
     await olga.press("30 days")
     await expect(rows).to_have_count(30)
     await expect(olga.page.get_by_role("button", name="30 days")).to_have_attribute(
