@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from activities import provided
 from activities.builtin.standing import (
     ANY,
+    RequestStanding,
     RunMention,
-    Standing,
     can_be_taken_back,
     in_short,
     offer_of,
@@ -229,9 +229,9 @@ async def get_my_requests(
     return Requests(items=items, more=older is not None, summary=in_short(stand, ctx.locale))
 
 
-def _standing(run: RunRecord, item: RequestView) -> Standing:
+def _standing(run: RunRecord, item: RequestView) -> RequestStanding:
     people, since = [one.name for one in item.waits_for], item.since.isoformat()
-    return Standing(item.title, item.status, run.slots, people, since, item.files)
+    return RequestStanding(item.title, item.status, run.slots, people, since, item.files)
 
 
 def _whole_of(run: RunRecord) -> str:

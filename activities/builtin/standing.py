@@ -42,7 +42,7 @@ Purses = dict[str, Decimal]
 
 
 @dataclass(frozen=True)
-class Standing:
+class RequestStanding:
     """How one request stands: what it is about, and who decides next, or since when it is so."""
 
     title: str
@@ -200,7 +200,7 @@ def _date(value: JsonValue) -> date:
     return date.fromisoformat(str(value))
 
 
-def in_short(found: Iterable[Standing], locale: Locale) -> str:
+def in_short(found: Iterable[RequestStanding], locale: Locale) -> str:
     """One in a sentence; of several the first few as a table, and how many there are beside."""
     every = list(found)
     left = len(every) - MOST_SAID

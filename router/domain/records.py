@@ -245,7 +245,7 @@ class Orphaned(Record):
     count: int
 
 
-class Change(Record):
+class ChangedField(Record):
     """What was said of one thing, by its label, and is now; empty where nothing was."""
 
     label: str
@@ -288,11 +288,11 @@ class ApprovalRecord(Record):
             for slot, value in self.summary.items()
         }
 
-    def changes_since(self, earlier: "ApprovalRecord", locale: Locale) -> list[Change]:
+    def changes_since(self, earlier: "ApprovalRecord", locale: Locale) -> list[ChangedField]:
         """How what is decided on differs from what was decided on then, as its person reads it."""
         then, now = earlier.summary_in(locale), self.summary_in(locale)
         return [
-            Change(label=label, before=then.get(label, ""), now=now.get(label, ""))
+            ChangedField(label=label, before=then.get(label, ""), now=now.get(label, ""))
             for label in {**now, **then}
             if then.get(label, "") != now.get(label, "")
         ]

@@ -16,7 +16,7 @@ from router.api.params import StrictRoute
 from router.domain.locale import Locale
 from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
-from router.domain.records import ApprovalRecord, Change
+from router.domain.records import ApprovalRecord, ChangedField
 from router.flow.engine.run import Verdict
 from router.gateway.run_updates import RunStanding
 
@@ -44,7 +44,7 @@ class ApprovalView(BaseModel):
     asked: list[str] = []
     """Whose decisions are awaited for the same request, the reader's among them: it can't be
     passed on to them."""
-    changes: list[Change] = []
+    changes: list[ChangedField] = []
     """How it differs from what was sent back before, where it was."""
     bulk: bool
     """Whether it may be decided together with others, by one comment."""

@@ -304,7 +304,7 @@ class TestApprovals:
         bob = caller("bob")
         before = (await bob.get("/v1/approvals?limit=1")).json()["waiting"]
         record = run_record(unique[:12], status="completed")
-        decided = {"verdict": "approve", "comment": "好", "active": False}
+        decided: dict[str, Any] = {"verdict": "approve", "comment": "好", "active": False}
         gave = approval_record(record, **decided, decided_at=datetime.now(UTC))
         passed = approval_record(record, "carol", verdict="escalated", active=False)
         await store.runs.publish(record, [gave, passed])
