@@ -261,6 +261,16 @@ async def test_a_message_that_never_was_is_404(alice: AsyncClient, messages: str
     assert (await alice.get(f"{messages}/%00")).status_code == 404
 
 
+async def test_the_transcript_names_the_files_of_a_message(
+    alice: AsyncClient, store: Store, conversation: str, messages: str
+) -> None:
+    files = [{"id": "f" * 24, "name": "发票.png"}]
+    said = {"role": "user", "text": "收据", "message_id": "m", "files": files}
+    await store.log.append("default", [entry(conversation, "message", "m", said)])
+    (item,) = (await alice.get(messages)).json()["items"]
+    assert (item["text"], item["files"]) == ("收据", files)
+
+
 async def test_the_transcript_is_read_in_pages(
     alice: AsyncClient, conversation: str, messages: str, store: Store
 ) -> None:
