@@ -19,9 +19,10 @@ from router.domain.messages import (
     offer_question,
 )
 from router.flow.engine.events import Began
+from router.understanding.slots.attachments import with_files
 from workflows import memory, notices
 from workflows.answer_finder import AnswerFinder, FoundAnswer
-from workflows.flow_client import FlowClient
+from workflows.flow_client import FlowClient, before_question
 from workflows.skill import NOWHERE, SkillRuns, became, is_open
 from workflows.turns import TurnContext, TurnOutcome
 
@@ -41,7 +42,7 @@ class CommandRunner:
     ) -> None:
         self.before = before
         self._message = message
-        self._outcome = TurnOutcome(state=before)
+        self._outcome = TurnOutcome(state=before, files_left=message.files)
         self._talk = FlowClient(message, self._outcome, unheard)
         self.finder = AnswerFinder(message, before, skills)
 
@@ -50,12 +51,14 @@ class CommandRunner:
 
         Tools and skills, which only read, come first: what they found is said before a flow asks.
         """
-        outcome = self._outcome
+        outcome, before = self._outcome, self.before
         outcome.change(offered=[], offered_for="")
         self._notice(decided)
         first = (CallTool, commands.RunSkill)
         rest: list[commands.Command] = [c for c in decided.commands if not isinstance(c, first)]
         looks_up = len(rest) < len(decided.commands)
+        if before.active is not None and outcome.files_left:
+            rest = with_files(rest, before.active, outcome.files_left)
         aside = looks_up or any(isinstance(command, commands.ReplyText) for command in rest)
         ran = {c.skill for c in decided.commands if isinstance(c, commands.RunSkill)}
         if looks_up:
@@ -70,9 +73,22 @@ class CommandRunner:
         if aside and outcome.flow is None:
             await self._talk.ask_again()
         if not outcome.void and not self._talk.stopped:
-            waits_on = self.before.skill is not None and outcome.state.skill is self.before.skill
+            await self._talk.attach()
+            waits_on = before.skill is not None and outcome.state.skill is before.skill
             await self._back_in_skill(asked_again=bool(ran) and not waits_on)
+        self._tell_of_files()
         return outcome
+
+    def _tell_of_files(self) -> None:
+        """Name the files that nothing took; not anew with every message that they go with."""
+        outcome, message = self._outcome, self._message
+        last = memory.last_turn(self.before)
+        known = (last.files_left or []) if last and message.text else []
+        if not set(outcome.files_left) - set(known):
+            return
+        active = outcome.state.active
+        left = notices.files_left(message.named(outcome.files_left), asked=active is not None)
+        outcome.replies = before_question(outcome.replies, active, [message.says(left)])
 
     def _notice(self, decided: RoutingDecision) -> None:
         """What comes first; that no model answers is said once, until one has answered."""

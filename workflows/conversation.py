@@ -272,7 +272,8 @@ class ConversationWorkflow:
         """The turn of a new message, kept before it is told."""
         before, message = self._state, self._context(submission, seen)
         turn = await self._turn_of(message)
-        said, began = memory.as_text(submission.message, before), message.began
+        names = message.named(message.files)
+        said, began = memory.as_text(submission.message, before, names), message.began
         rows = memory.rows_of_turn(message.conversation, submission, said, turn, began)
         await self._write(rows)
         digest = submission.message.digest
@@ -280,6 +281,8 @@ class ConversationWorkflow:
         heard = {"heard_at": workflow.now(), "locale": message.locale}
         state = memory.with_turn(self._state, held).changed(**heard)
         routes = turn.routes or [turn.route]
+        if names and submission.message.text:
+            said = f"{said}\n[{', '.join(names)}]"
         self._state = memory.remembering(state, said, text_of(turn.replies), routes)
         self._show(turn.route)
         return turn

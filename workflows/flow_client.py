@@ -15,10 +15,11 @@ from router.contracts import activities
 from router.contracts.conversation import News
 from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
 from router.domain import commands
-from router.domain.messages import Reply
+from router.domain.messages import Reply, TextReply
 from router.flow.engine import events
 from router.flow.view import FlowView
 from router.understanding.route_reasons import WHICH_TO_RESUME
+from router.understanding.slots.attachments import filled_by_files, texts_in
 from workflows import memory, notices
 from workflows.activity import fresh_id, perform
 from workflows.turns import TurnContext, TurnOutcome
@@ -50,12 +51,15 @@ def event_of(command: commands.Command, active: FlowView, message: TurnContext) 
     raise TypeError(f"{command.type} isn't told to a flow")
 
 
-def _before_question(
+def before_question(
     replies: list[Reply], active: FlowView | None, said: list[Reply]
 ) -> list[Reply]:
-    """The replies with this said before the active flow's question, which stays the last word."""
-    asked = active.replies if active else []
-    at = len(replies) - len(asked) if asked and replies[-len(asked) :] == asked else len(replies)
+    """The replies with this said before the question that they end with, which stays the last."""
+    asked, at = active.replies if active else [], len(replies)
+    if asked and replies[-len(asked) :] == asked:
+        at -= len(asked)
+    while at and not isinstance(replies[at - 1], TextReply):
+        at -= 1
     return [*replies[:at], *said, *replies[at:]]
 
 
@@ -101,7 +105,7 @@ class FlowClient:
         if answer is None or not answer.view.asking:
             gone = message.says(notices.FLOW_GONE)
             said: list[Reply] = list(answer.replies) if answer else [gone]
-            outcome.replies = _before_question(outcome.replies, outcome.state.active, said)
+            outcome.replies = before_question(outcome.replies, outcome.state.active, said)
             return
         outcome.change(paused=[answer.view, *outcome.state.paused])
         outcome.replies.append(message.says(notices.later(answer.view.title)))
@@ -118,6 +122,23 @@ class FlowClient:
             outcome.change(active=None)
             outcome.void = True
             return
+        await self._heard(answer)
+
+    async def attach(self) -> None:
+        """Have the flow that asks now take what it can of the files that are left."""
+        outcome, active = self._outcome, self._outcome.state.active
+        slots = filled_by_files(active, outcome.files_left) if active is not None else {}
+        if active is None or not slots:
+            return
+        event = events.Answered(by=self._message.caller.id, slots=slots, question=active.question)
+        answer = await self._tell(active, event)
+        if answer is None:
+            outcome.change(active=None)
+            return
+        # What it asked before isn't asked any more, or is asked again.
+        asked = len(active.replies)
+        if asked and outcome.replies[-asked:] == active.replies:
+            del outcome.replies[-asked:]
         await self._heard(answer)
 
     async def ask_again(self) -> None:
@@ -170,6 +191,8 @@ class FlowClient:
         outcome.replies += answer.replies
         outcome.tool_calls += answer.calls
         outcome.flow = view.summary
+        taken = set(texts_in(view.slots))
+        outcome.files_left = [file for file in outcome.files_left if file not in taken]
         outcome.state = memory.handing_in(outcome.state, view)
         if view.status == "running":
             outcome.change(at_work=view)

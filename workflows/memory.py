@@ -400,10 +400,19 @@ def rows_of_turn(
             for call in turn.tool_calls
             if call.status != "waiting"
         ),
-        row("user", began, person, role="user", text=said, message_id=id_),
+        row("user", began, person, role="user", text=said, message_id=id_, **_attached(submission)),
         row("assistant", now, person, **answered),
         row("turn", now, None, digest=submission.message.digest, turn=turn.model_dump(mode="json")),
     ]
+
+
+def _attached(submission: Submission) -> dict[str, JsonValue]:
+    """The files of a message as the transcript has them; nothing of one without any."""
+    names = submission.file_names
+    files: list[JsonValue] = [
+        {"id": file, "name": names.get(file, file)} for file in submission.message.files
+    ]
+    return {"files": files} if files else {}
 
 
 def rows_of_news(conversation: str, owner: str, news: News) -> list[LogEntry]:
@@ -429,11 +438,11 @@ def text_of(replies: list[messages.Reply]) -> str:
     return "\n".join(reply.text for reply in replies)
 
 
-def as_text(message: messages.Message, before: ConversationState) -> str:
-    """What a person said; of a button or form, what it stands for."""
+def as_text(message: messages.Message, before: ConversationState, names: Sequence[str] = ()) -> str:
+    """What a person said; what a button or form stands for; of files alone, their `names`."""
     match message.action:
         case None:
-            return message.text or ""
+            return message.text or ", ".join(names)
         case messages.ChooseAction(value=value):
             return _label(value, before)
         case messages.ConfirmAction(value=value):

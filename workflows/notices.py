@@ -67,6 +67,18 @@ def not_decided(words: str) -> Localised:
     )
 
 
+def files_left(names: Sequence[str], *, asked: bool) -> Localised:
+    """That these files weren't used: nothing that is `asked` here takes them, or nothing is."""
+    zh = "、".join(f"“{name}”" for name in names)
+    en, are = ", ".join(f"“{name}”" for name in names), "are" if len(names) > 1 else "is"
+    if asked:
+        zh, en = f"这里没有地方放{zh}", f"There is no place here for {en}"
+    else:
+        zh, en = f"{zh}还没有交到任何地方", f"{en} {are} not handed in anywhere"
+    they = "they stay" if len(names) > 1 else "it stays"
+    return Localised(zh=f"{zh}，先留在附件里。", en=f"{en}; {they} attached.")
+
+
 def at_work(title: Localised) -> Localised:
     """A flow needs longer than a turn waits."""
     return Localised(

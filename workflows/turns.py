@@ -1,5 +1,6 @@
 """A turn: the message that it answers, what is decided about it, and what comes of that."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -53,6 +54,15 @@ class TurnContext:
         return self.submission.message.text or ""
 
     @property
+    def files(self) -> list[str]:
+        """The ids of the files that came with it."""
+        return list(self.submission.message.files)
+
+    def named(self, files: Sequence[str]) -> list[str]:
+        """What these of its files are called."""
+        return [self.submission.file_names.get(file, file) for file in files]
+
+    @property
     def caller(self) -> Principal:
         """Whoever sent it."""
         return self.submission.caller
@@ -93,6 +103,8 @@ class TurnOutcome:
     """What came of it besides what was decided."""
     heard: list[News] = field(default_factory=list)
     """The news that are part of this turn, and needn't be told again."""
+    files_left: list[str] = field(default_factory=list)
+    """Of the message's files those that nothing has taken so far."""
     void: bool = False
     stopped: bool = False
 
@@ -114,6 +126,7 @@ def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: Tur
         replies=[*outcome.replies, *stopped] or [message.says(notices.DONE)],
         flow=outcome.flow,
         tool_calls=outcome.tool_calls,
+        files_left=outcome.files_left or None,
         usage=decided.usage + outcome.usage,
     )
 
@@ -123,7 +136,15 @@ def heard_at_work(message: TurnContext, number: int, skill: str) -> Turn:
     reason = notices.heard_at_work(skill).within(message.locale)
     route = Route(kind="skill", target=skill, by="action", reason=reason)
     said = [message.says(notices.ANSWERED_ABOVE)]
-    return Turn(message_id=message.id, turn=number, status="done", route=route, replies=said)
+    if message.files:
+        said.append(message.says(notices.files_left(message.named(message.files), asked=False)))
+    return Turn(
+        message_id=message.id,
+        turn=number,
+        route=route,
+        replies=said,
+        files_left=message.files or None,
+    )
 
 
 def ended_early(message: TurnContext, number: int, error: BaseException) -> Turn:
@@ -139,6 +160,8 @@ def ended_early(message: TurnContext, number: int, error: BaseException) -> Turn
         status="cancelled" if said is notices.STOPPED else "failed",
         route=Route(kind="reply", by="fallback", reason=reason.within(message.locale)),
         replies=[message.says(said)],
+        # One that was taken before it ended isn't taken twice.
+        files_left=message.files or None,
     )
 
 

@@ -52,21 +52,58 @@ def _plain(action: Action) -> Action:
     return action
 
 
+MOST_FILES = 10
+
+
+def _different(files: list[str]) -> list[str]:
+    for place, file in enumerate(files):
+        if file in files[:place]:
+            first = files.index(file)
+            raise ValueError(f"files.{place} is the same as files.{first}; name it once")
+    return files
+
+
+FileIds = Annotated[
+    list[Key],
+    Field(min_length=1, max_length=MOST_FILES, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_different),
+]
+
+
 class MessageBody(BaseModel):
-    """A text or an action, one of the two."""
+    """A text, files or both; or an action."""
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"text": "我的申请呢？"}, {"action": {"type": "confirm", "value": True}}],
+            "examples": [
+                {"text": "我的申请呢？"},
+                {"text": "这是收据", "files": ["k3v5q0y7a1b2c3d4e5f6g7h8"]},
+                {"action": {"type": "confirm", "value": True}},
+            ],
             "oneOf": [
-                {"required": ["text"], "properties": {"text": {"type": "string"}}},
-                {"required": ["action"], "properties": {"action": {"type": "object"}}},
+                {
+                    "anyOf": [
+                        {"required": ["text"], "properties": {"text": {"type": "string"}}},
+                        {"required": ["files"], "properties": {"files": {"type": "array"}}},
+                    ],
+                    "properties": {"action": {"type": "null"}},
+                },
+                {
+                    "required": ["action"],
+                    "properties": {
+                        "action": {"type": "object"},
+                        "text": {"type": "null"},
+                        "files": {"type": "null"},
+                    },
+                },
             ],
         },
     )
 
     text: SaidText | None = None
+    files: FileIds | None = None
+    """Ids of files of the sender's own, from `POST /v1/files`: they fill what takes files."""
     action: Annotated[
         Annotated[Action, AfterValidator(_plain)] | None,
         Field(json_schema_extra={"allOf": [{IS_SCHEMA: PLAIN_JSON}]}),
@@ -76,17 +113,19 @@ class MessageBody(BaseModel):
     on_busy: Literal["queue", "steer", "reject"] = "queue"
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
-        if self.text is None and self.action is None:
-            raise ValueError("neither text nor action is given; send one of them")
-        if self.text is not None and self.action is not None:
-            raise ValueError("both text and action are given; send one of them")
+    def _said_or_done(self) -> Self:
+        said = self.text is not None or self.files is not None
+        if not said and self.action is None:
+            raise ValueError("neither text, files nor action is given; send one of them")
+        if said and self.action is not None:
+            both = "text" if self.text is not None else "files"
+            raise ValueError(f"both {both} and action are given; send one of them")
         return self
 
     @property
     def message(self) -> Message:
         """What was said or done, without how it was sent."""
-        return Message(text=self.text, action=self.action)
+        return Message(text=self.text, action=self.action, files=tuple(self.files or ()))
 
     def id_with(self, key: str | None) -> str | None:
         """The message's id, or else the key; `InvalidInput` where both are given and differ."""

@@ -172,6 +172,8 @@ class Submission(Payload):
 
     message_id: str
     message: Message
+    file_names: dict[str, str] = {}
+    """What the message's files are called, by their ids."""
     caller: Principal
     on_busy: str = "queue"
     seconds: float = 60.0

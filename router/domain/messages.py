@@ -89,10 +89,12 @@ Action = Annotated[
 
 
 class Message(ValueObject):
-    """What a person said or did: `text` or `action`, one of the two."""
+    """What a person said or did: an `action`; or `text`, `files` or both."""
 
     text: str | None = None
     action: Action | None = None
+    files: tuple[str, ...] = ()
+    """Ids of the files that were handed in with it, in their order."""
     skill: str | None = None
     """Whom the text is for, where it was addressed to one skill: that one hears what nobody has
     asked for."""
@@ -331,6 +333,8 @@ class Turn(ValueObject):
     replies: list[Reply] = []
     flow: FlowSummary | None = None
     tool_calls: list[ToolCallView] = []
+    files_left: list[str] | None = None
+    """Of the message's files those that nothing took: they can be sent again, with any message."""
     usage: Usage = Usage()
 
     @property

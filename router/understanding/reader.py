@@ -30,6 +30,7 @@ from router.understanding.corrections.values import corrected_items, correction,
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
+from router.understanding.slots.attachments import takes_files
 from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
@@ -161,6 +162,8 @@ class Reader:
         if message.action is not None:
             pressed = actions.read_action(message.action, situation, known.flows, known.index)
             return _reading("", pressed, "action")
+        if message.files and not message.text:
+            return _reading("", _files_alone(situation, known.flows), "files_alone")
         utterance = Utterance.of(message.text or "", situation.now)
         heard = _Heard.of(known, utterance, situation, message.skill or "")
         found = {
@@ -170,6 +173,19 @@ class Reader:
         wishes = [] if heard.skill else _wishes(heard)
         reading = _of_several(heard, wishes) if wishes else _decided(heard)
         return reading.model_copy(update=found)
+
+
+def _files_alone(situation: Situation, flows: Mapping[str, FlowDefinition]) -> actions.Outcome:
+    """Files without a word: for the flow that asks, or it is said what could be done with them."""
+    locale, view = situation.locale, actions.asking(situation)
+    if view is not None:
+        return why.ATTACHED.of(view, locale), commands.Repeat()
+    if situation.offered:
+        return why.FILES_ALONE.route(locale), commands.Repeat()
+    usable = (flow for flow in flows.values() if actions.may_start(flow, situation))
+    taking = [flow.title for flow in usable if any(map(takes_files, flow.slots.values()))]
+    text = why.what_takes_files(taking).within(locale)
+    return why.FILES_ALONE.route(locale), commands.ReplyText(text=text)
 
 
 def _decided(heard: _Heard, *, beside: bool = False) -> Reading:

@@ -47,6 +47,8 @@ BY_ACTION = Reason(
     "用按钮或表单回答了“{title}”的问题",
     "A button or form answered what “{title}” asked",
 )
+ATTACHED = Reason("flow", "action", "附上了“{title}”可能要的文件", "A file came for “{title}”")
+FILES_ALONE = Reason("reply", "action", "只有文件，没有话", "There are files and no words")
 NOT_THERE = Reason("reply", "action", "要办的事现在没有", "What was to be started isn't there")
 NONE_WANTED = Reason("reply", "action", "给出的几项都不要", "None of what was offered is wanted")
 OUTDATED = Reason(
@@ -99,6 +101,8 @@ def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:
     return FILLED.of(view, locale, names=names) if names else GOES_ON.of(view, locale)
 
 
+MOST = 8
+"""Titles of a kind that are named: as many as a person reads at a glance."""
 WHICH = Localised(zh="您想办哪一件？", en="Which of these do you mean?")
 GONE = Localised(zh="这件事现在办不了。", en="That can't be started right now.")
 NONE_OF_THEM = Localised(zh="好的，都不办。", en="All right, none of them.")
@@ -117,6 +121,23 @@ NOTHING_ASKED = {
     )
 }
 """What is said to an answer where nothing was asked, by the action's type."""
+NOTHING_TAKES_FILES = Localised(
+    zh="目前没有对你开放的事项要用文件。", en="Nothing that is open to you here takes files."
+)
+
+
+def what_takes_files(titles: Iterable[Localised]) -> Localised:
+    """What files that came without a word could be for."""
+    named = list(titles)[:MOST]
+    if not named:
+        return NOTHING_TAKES_FILES
+    zh, en = "、".join(one.zh for one in named), ", ".join(one.en for one in named)
+    return Localised(
+        zh=f"请说一下文件要用来办什么。可以附文件的有：{zh}。",
+        en=f"Please say what the files are for. These take some: {en}.",
+    )
+
+
 SAY_WHICH_ITEM = Localised(
     zh="不确定说的是哪一项，什么都没改。请带上是第几项，比如“第2项改成 35”、“第2项删掉”。",
     en="That could be any of several items, so nothing was changed. Please say which one: "
@@ -127,8 +148,6 @@ KEEP_ONLY_ITEM = Localised(
     en="It is the only item. Say “cancel” to give this up, or say what it should be instead.",
 )
 
-MOST = 8
-"""Titles of a kind that are named: as many as a person reads at a glance."""
 _KINDS: tuple[tuple[CapabilityKind, Localised], ...] = (
     ("flow", Localised(zh="办理", en="Requests")),
     ("skill", Localised(zh="请我处理", en="Tasks")),

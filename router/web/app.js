@@ -35,6 +35,7 @@ function pageFor(me, capabilities, colleagues) {
     operates: me.roles.includes("operator"),
     complain,
     trying,
+    minding,
     say: (text) => (at("status").textContent = text),
     connected: (whether) => (at("offline").hidden = whether),
     titleOf: (name) => titles.get(name),
@@ -43,7 +44,7 @@ function pageFor(me, capabilities, colleagues) {
     examples: () => examples(capabilities),
     count: (number) => (desk?.side.count(number), title(number)),
     seen: (conversation, latest) => desk?.side.note(conversation, latest),
-    changed: () => trying(() => desk?.side.load()),
+    changed: () => minding(() => desk?.side.load()),
     went: (hash) => (history.replaceState(null, "", hash), desk.side.mark(hash.slice(4), "chat")),
   };
 }
@@ -56,9 +57,14 @@ function examples(capabilities) {
 }
 
 // Run what a person asked for; what goes wrong is shown, never lost.
-async function trying(work) {
+function trying(work) {
+  complain("");
+  return minding(work);
+}
+
+// Run what goes on by itself: what somebody was told before stays on the screen.
+async function minding(work) {
   try {
-    complain("");
     return await work();
   } catch (problem) {
     return complainOf(problem);
@@ -88,7 +94,7 @@ async function enter() {
   await news();
   if (mine !== comings) return;
   desk.sections.chat.resume();
-  trying(() => follow("/v1/events", null, { heard: news, connected: page.connected }, desk.watching.signal));
+  minding(() => follow("/v1/events", null, { heard: news, connected: page.connected }, desk.watching.signal));
 }
 
 function close() {

@@ -1,29 +1,32 @@
-// Files that were picked, dropped, pasted or photographed before anything asked for one. They wait
-// beside what is being typed, and go into the next field of a form that takes a file. Until they are
-// sent they are kept with their conversation.
+// Files that were picked, dropped, pasted or photographed. They wait beside what is being typed, and
+// go with the next message; the first of them is also put into the field of a form that takes a file.
+// Until they are sent they are kept with their conversation, and those that nothing took come back.
 
+import { fresh } from "./api.js";
 import { element, iconButton } from "./dom.js";
 import { attached, keepAttached } from "./drafts.js";
 import { KINDS, refusal } from "./files.js";
 import { t } from "./texts.js";
 import { size } from "./times.js";
+import { MOST } from "./uploads.js";
 
 export function attachments(page) {
   const list = element("ul", { class: "attachments", "aria-label": t("attachments"), hidden: true });
   const hint = element("p", { class: "hint", role: "status" });
-  let waiting = []; // files, the one in `field` among them until it is sent
-  let carried = null; // the file that was put into `field`
+  // Each a `file` with the `key` and the `id` by which it is handed in, and `left` where nothing took it;
+  // the one in `field` is among them until it is sent.
+  let waiting = [];
+  let carried = null; // the one that was put into `field`
   let field = null; // the last file input that was offered to
   let place = null; // the draft that they belong to
   let opening = Promise.resolve();
 
   const usable = () => field !== null && field.isConnected && !field.matches(":disabled");
 
-  // Show those of this place, in which a conversation has `begun` or not.
-  function open(where, begun) {
+  // Show those of this place.
+  function open(where) {
     place = where;
     [waiting, carried, field] = [[], null, null];
-    hint.dataset.begun = begun ? "yes" : "";
     show();
     opening = attached(where).then((kept) => {
       if (place !== where) return;
@@ -41,31 +44,31 @@ export function attachments(page) {
   }
 
   function show() {
-    const loose = waiting.filter((file) => file !== carried);
+    const loose = waiting.filter((item) => item !== carried);
     list.hidden = !loose.length;
     list.replaceChildren(...loose.map(chip));
     explain();
   }
 
-  // Where they go; nothing that is asked here takes one unless there is a field for it.
+  // Where they go.
   function explain() {
     if (carried && !usable()) {
       carried = null; // the question is gone, the file is still here
       return show();
     }
-    const nowhere = hint.dataset.begun && !usable();
-    const text = list.hidden ? "" : t(nowhere ? "attachedNowhere" : "attached");
+    const text = list.hidden ? "" : t(waiting.some((item) => item.left) ? "attachedLeft" : "attached");
     if (hint.textContent !== text) hint.textContent = text; // said by screen readers when it is another
     return undefined;
   }
 
-  function chip(file) {
-    const remove = iconButton("close", `${t("remove")}: ${file.name}`, () => without(file));
+  function chip(item) {
+    const { file } = item;
+    const remove = iconButton("close", `${t("remove")}: ${file.name}`, () => without(item));
     return element("li", {}, file.name, " ", element("small", {}, size(file.size)), remove);
   }
 
-  function without(file) {
-    waiting = waiting.filter((one) => one !== file);
+  function without(item) {
+    waiting = waiting.filter((one) => one !== item);
     keepAttached(place, waiting);
     show();
   }
@@ -76,20 +79,44 @@ export function attachments(page) {
     page.complain(refused ?? "");
     await opening;
     if (where !== place) return;
-    waiting.push(...files.filter((file) => !refusal(file)));
+    const taken = files.filter((file) => !refusal(file));
+    put(taken.map((file) => ({ file, key: fresh() })));
+  }
+
+  function put(items) {
+    waiting.push(...items);
     keepAttached(place, waiting);
     show();
     if (field) offer(field);
+  }
+
+  // Those that go with a message, which are here no more.
+  function take() {
+    const gone = waiting.slice(0, MOST);
+    waiting = waiting.slice(MOST);
+    carried = null;
+    keepAttached(place, waiting);
+    show();
+    return gone;
+  }
+
+  // Nothing took these: they wait again where they were.
+  async function giveBack(where, items) {
+    for (const item of items) item.left = true;
+    if (!items.length) return;
+    await opening;
+    if (where === place) put(items);
+    else await keepAttached(where, [...(await attached(where)), ...items]);
   }
 
   // Put the first file that waits into this input, or the next one that comes.
   function offer(control) {
     if (!usable()) carried = null;
     field = control;
-    const next = waiting.find((file) => file !== carried);
+    const next = waiting.find((item) => item !== carried);
     if (next && usable() && !control.files.length) {
       const transfer = new DataTransfer();
-      transfer.items.add(next);
+      transfer.items.add(next.file);
       carried = next;
       control.files = transfer.files;
       control.dispatchEvent(new Event("change"));
@@ -136,5 +163,7 @@ export function attachments(page) {
     add([...event.clipboardData.files]);
   }
 
-  return { view: element("div", { class: "tray" }, list, hint), open, move, explain, offer, sent, picker, droppable, pasted };
+  const view = element("div", { class: "tray" }, list, hint);
+  const holds = () => waiting.length > 0;
+  return { view, open, move, explain, holds, take, giveBack, offer, sent, picker, droppable, pasted };
 }

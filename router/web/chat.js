@@ -12,6 +12,7 @@ import { outbox } from "./outbox.js";
 import { empty } from "./runs.js";
 import { language, t } from "./texts.js";
 import { transcript } from "./transcript.js";
+import { uploads } from "./uploads.js";
 
 const LIVE = new Set(["thinking", "plan", "tool_started", "tool_finished", "text_delta"]);
 const EXAMPLES = 6;
@@ -20,10 +21,11 @@ export function chat(page) {
   const tray = attachments(page);
   const log = transcript(page, { act, offer: tray.offer });
   const flow = flowCard(page);
-  const typing = composer({ send: (text, on_busy) => send({ text, on_busy }, text), stop, tray });
+  const typing = composer({ send: say, stop, tray });
   const start = element("div", { class: "start", hidden: true });
   const view = element("section", { class: "chat", "aria-label": t("chat") }, flow.view, start, log.view, typing.view);
-  const sending = outbox(page.me.id, { changed: busy, begun, connected: page.connected });
+  const shipped = uploads();
+  const sending = outbox(page.me.id, { changed: busy, begun, connected: page.connected, handedIn: shipped.handedIn });
   const place = (id) => `${page.me.id}.chat.${id ?? "new"}`; // of what is typed there
   let conversation = null;
   let seen = null; // id of the last transcript item shown
@@ -42,7 +44,7 @@ export function chat(page) {
     log.view.hidden = id === null;
     typing.view.hidden = false;
     typing.open(place(id));
-    tray.open(place(id), id !== null);
+    tray.open(place(id));
     if (!id) welcome();
     const found = await Promise.all([flow.show(id), id && load(id, false)]).catch(missing);
     if (id !== conversation) return;
@@ -105,14 +107,14 @@ export function chat(page) {
         if (name === "tool_started") page.say(`${page.titleOf(data.name) ?? data.name}…`);
         return busy();
       }
-      return page.trying(async () => {
+      return page.minding(async () => {
         await refresh();
         if (name === "turn") log.ended(data.message_id);
         busy();
       });
     };
     const path = `/v1/conversations/${encodeURIComponent(id)}/events`;
-    page.trying(() => follow(path, seen ?? "0", { heard, connected: page.connected }, signal));
+    page.minding(() => follow(path, seen ?? "0", { heard, connected: page.connected }, signal));
   }
 
   function busy() {
@@ -125,9 +127,26 @@ export function chat(page) {
     return send({ action }, text);
   }
 
-  function send(body, text) {
-    const entry = { id: fresh(), conversation, locale: language(), body, text };
+  const entryOf = (body, text) => ({ id: fresh(), conversation, locale: language(), body, text });
+
+  const send = (body, text) => page.trying(() => deliver(entryOf(body, text)));
+
+  // What is typed, with the files that wait beside it; one of the two may be missing.
+  function say(text, on_busy) {
+    const entry = entryOf({ ...(text && { text }), on_busy }, text);
+    const items = tray.take();
+    if (items.length) {
+      entry.attached = items.map((item) => item.file.name);
+      shipped.carry(entry.id, items); // not waited for: the outbox has the message at once
+    }
     return page.trying(() => deliver(entry));
+  }
+
+  // Files that nothing took go back to where they were attached.
+  async function settle(entry, isLeft) {
+    if (!entry.attached) return;
+    const items = await shipped.arrived(entry.id);
+    await tray.giveBack(place(entry.conversation), items.filter(isLeft));
   }
 
   async function deliver(entry) {
@@ -139,10 +158,10 @@ export function chat(page) {
       log.sent(entry);
     }
     try {
-      await sending.send(entry);
+      const { files_left: left = [] } = await sending.send(entry);
+      await settle(entry, (item) => left.includes(item.id));
     } catch (problem) {
-      if (here() && problem.status !== 401) log.refused(entry.id);
-      if (entry.body.text && problem.status !== 401) typing.restore(place(entry.conversation), entry.body.text);
+      if (!sending.waiting.includes(entry)) await takeBack(entry);
       throw problem;
     } finally {
       busy();
@@ -153,6 +172,13 @@ export function chat(page) {
       focusNext(held);
     }
     page.changed();
+  }
+
+  // It was refused: it can be said again, as it was.
+  async function takeBack(entry) {
+    if (entry.conversation === conversation) log.refused(entry.id);
+    if (entry.body.text) typing.restore(place(entry.conversation), entry.body.text);
+    await settle(entry, () => true);
   }
 
   // A conversation begins with what is said first: whoever says nothing leaves none behind.

@@ -45,7 +45,7 @@ export function composer({ send, stop, tray }) {
 
   function submit(onBusy) {
     const text = typed.value.trim();
-    if (!text) return;
+    if (!text && !tray.holds()) return;
     fill("");
     send(text, onBusy);
   }

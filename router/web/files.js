@@ -31,28 +31,40 @@ export function fileLink(path, trying, name = t("download")) {
   return element("a", { href: path, onclick }, name);
 }
 
-// The files of a run, by id: pictures can be looked at here, all of them saved.
-export function fileList(files, trying) {
-  return element("ul", { class: "files", "aria-label": t("files") }, ...Object.entries(files).map(([id, name]) => item(id, name, trying)));
+// Files by id: of pictures small ones, that can be made larger where they are; all of them can be saved.
+export function fileList(files, page) {
+  return element("ul", { class: "files", "aria-label": t("files") }, ...Object.entries(files).map(([id, name]) => item(id, name, page)));
 }
 
-function item(id, name, trying) {
+function item(id, name, page) {
   const path = `/v1/files/${encodeURIComponent(id)}`;
-  const link = fileLink(path, trying, name);
-  if (!PICTURE.test(name)) return element("li", {}, icon("file"), link);
-  const place = element("span", { class: "preview" });
-  const look = button(icon("file"), () => trying(async () => place.replaceChildren(await picture(path, name))), {
-    class: "icon",
-    "aria-label": `${t("details")}: ${name}`,
-  });
-  return element("li", {}, look, link, place);
+  const mark = PICTURE.test(name) ? thumbnail(path, name, page) : icon("file");
+  return element("li", {}, mark, fileLink(path, page.trying, name));
 }
+
+function thumbnail(path, name, page) {
+  const enlarge = () => view.setAttribute("aria-expanded", String(view.getAttribute("aria-expanded") !== "true"));
+  const view = button(icon("file"), enlarge, { class: "thumbnail", "aria-expanded": "false", "aria-label": `${t("enlarge")}: ${name}` });
+  inView.set(view, () => page.minding(async () => view.replaceChildren(await picture(path, name))));
+  watching.observe(view);
+  return view;
+}
+
+// Nothing is fetched before somebody could see it: what is folded away isn't in view either.
+const inView = new WeakMap();
+const watching = new IntersectionObserver((changes) => {
+  for (const { target } of changes.filter((change) => change.isIntersecting)) {
+    watching.unobserve(target);
+    inView.get(target)();
+  }
+});
 
 // A picture that only the token opens, as an image. It can show, and do nothing.
 export async function picture(path, description) {
   const { content } = await fetched(path);
   const address = URL.createObjectURL(content);
-  return element("img", { src: address, alt: description, onload: () => URL.revokeObjectURL(address) });
+  const done = () => URL.revokeObjectURL(address);
+  return element("img", { src: address, alt: description, onload: done, onerror: done });
 }
 
 // Has the browser keep what is at this path: the token goes along.

@@ -6,9 +6,10 @@ import { rest } from "./events.js";
 
 const LONGEST_PAUSE = 8000;
 
+// An entry that is `attached` has files, which `handedIn(id)` makes ids of.
 // `changed()` is called whenever `waiting` is another, `connected(whether)` as the server comes and
 // goes, and `begun(entry)` where what is sent has begun a conversation.
-export function outbox(user, { changed, begun, connected }) {
+export function outbox(user, { changed, begun, connected, handedIn }) {
   const place = `intent-router.outbox.${user}`;
   const waiting = JSON.parse(sessionStorage.getItem(place) ?? "[]");
   const gone = new AbortController();
@@ -60,6 +61,10 @@ export function outbox(user, { changed, begun, connected }) {
       entry.conversation = (await post("/v1/conversations", { locale: entry.locale }, entry.id)).id;
       keep();
       await begun(entry);
+    }
+    if (entry.attached && !entry.body.files) {
+      entry.body.files = await handedIn(entry.id);
+      keep();
     }
     const path = `/v1/conversations/${encodeURIComponent(entry.conversation)}/messages`;
     return post(path, { ...entry.body, message_id: entry.id }, entry.id);

@@ -9,9 +9,12 @@ import { clock } from "./times.js";
 import { why } from "./why.js";
 import { saidText } from "./words.js";
 
-export function userBubble(text, at) {
-  return element("li", { class: "user" }, element("p", {}, saidText(text)), at && time(at));
+export function userBubble(text, { at, files }) {
+  return element("li", { class: "user" }, files, text && element("p", {}, saidText(text)), at && time(at));
 }
+
+// What was said with files; of files alone the transcript has their names as its text.
+export const wordsOf = ({ text, files = [] }) => (files.length && text === files.map(({ name }) => name).join(", ") ? "" : text);
 
 const time = (at) => element("time", { datetime: at }, clock(at));
 

@@ -2,7 +2,8 @@
 
 import { element, iconButton } from "./dom.js";
 import { writing } from "./events.js";
-import { botBubble, userBubble } from "./replies.js";
+import { fileList } from "./files.js";
+import { botBubble, userBubble, wordsOf } from "./replies.js";
 import { t } from "./texts.js";
 import { day } from "./times.js";
 import { work } from "./work.js";
@@ -38,9 +39,12 @@ export function transcript(page, { act, offer }) {
   function user(item) {
     pending.get(item.message_id)?.remove();
     pending.delete(item.message_id);
-    if (item.message_id) said.set(item.message_id, item.text);
-    place(userBubble(labelled(item.text), item.at));
+    const words = wordsOf(item);
+    if (item.message_id) said.set(item.message_id, words);
+    place(userBubble(labelled(words), { at: item.at, files: filesOf(item) }));
   }
+
+  const filesOf = ({ files }) => files && fileList(Object.fromEntries(files.map(({ id, name }) => [id, name])), page);
 
   // What a form was filled in with is kept by the names of its fields, which nobody reads.
   function labelled(text) {
@@ -70,9 +74,10 @@ export function transcript(page, { act, offer }) {
     for (const part of log.querySelectorAll("fieldset.answer")) part.disabled = true;
   }
 
-  function sent({ id, text }) {
+  function sent({ id, text, attached = [] }) {
     if (pending.has(id) || said.has(id)) return;
-    const bubble = userBubble(text);
+    const names = attached.map((name) => element("li", {}, name));
+    const bubble = userBubble(text, { files: names.length ? element("ul", { class: "files" }, ...names) : null });
     bubble.classList.add("pending");
     pending.set(id, bubble);
     retire();

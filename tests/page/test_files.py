@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from playwright.async_api import FilePayload, expect
@@ -10,7 +11,7 @@ from temporalio.client import Client
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.page.house import Door, Served, Visitor
+from tests.page.house import LOST_CONNECTION, Door, Served, Visitor
 from tests.workflow.tooled import furnished
 
 QUEUE = "page files"
@@ -19,33 +20,58 @@ DOT = base64.b64decode(
 )
 RECEIPT: FilePayload = {"name": "打车.png", "mimeType": "image/png", "buffer": DOT}
 PROGRAM: FilePayload = {"name": "run.exe", "mimeType": "application/x-msdownload", "buffer": b"MZ"}
-HAND_IN = FlowDefinition.model_validate(
-    {
-        "flow": "hand_in",
-        "title": {"zh": "交收据", "en": "Hand in"},
-        "description": {"zh": "交一张收据", "en": "Hand in a receipt"},
-        "triggers": {"patterns": ["交收据"], "examples": ["我要交收据"]},
-        "slots": {
-            "receipt": {
-                "type": "file",
-                "label": {"zh": "收据", "en": "Receipt"},
-                "ask": {"zh": "收据呢？", "en": "The receipt?"},
-            }
-        },
-        "start": "details",
-        "states": {
-            "details": {"collect": ["receipt"], "next": "look"},
-            "look": {
-                "approve": {"by": "manager(requester)", "title": {"zh": "看收据", "en": "Look"}},
-                "approved": "told",
-                "rejected": "told",
-                "returned": "details",
+RECEIPT_SLOT = {
+    "type": "file",
+    "label": {"zh": "收据", "en": "Receipt"},
+    "ask": {"zh": "收据呢？", "en": "The receipt?"},
+}
+DAY_SLOT = {
+    "type": "date",
+    "label": {"zh": "日期", "en": "Day"},
+    "ask": {"zh": "哪天？", "en": "Which day?"},
+}
+
+
+def looked_at(name: str, words: str, slots: dict[str, Any]) -> FlowDefinition:
+    """A flow that asks for these, and then has the manager look."""
+    return FlowDefinition.model_validate(
+        {
+            "flow": name,
+            "title": {"zh": words, "en": name},
+            "description": {"zh": words, "en": name},
+            "triggers": {"patterns": [words], "examples": [f"我要{words}"]},
+            "slots": slots,
+            "start": "details",
+            "states": {
+                "details": {"collect": [*slots], "next": "look"},
+                "look": {
+                    "approve": {
+                        "by": "manager(requester)",
+                        "title": {"zh": "看收据", "en": "Look"},
+                    },
+                    "approved": "told",
+                    "rejected": "told",
+                    "returned": "details",
+                },
+                "told": {"say": {"zh": "收下了。", "en": "Taken."}, "end": "completed"},
             },
-            "told": {"say": {"zh": "收下了。", "en": "Taken."}, "end": "completed"},
-        },
-    }
-)
+        }
+    )
+
+
+HAND_IN = looked_at("hand_in", "交收据", {"receipt": RECEIPT_SLOT})
+UNASKED = {**RECEIPT_SLOT, "required": False, "when": "false"}
+FARE = looked_at("fare", "报车费", {"day": DAY_SLOT, "receipt": UNASKED})
 HELD = "one => [...one.files].map((file) => file.name)"
+KEPT = """
+() => new Promise((resolve) => {
+  indexedDB.open('intent-router', 1).onsuccess = ({ target: { result } }) => {
+    const all = result.transaction('files').objectStore('files').getAll();
+    const named = ({ files }) => files.map(({ file }) => file.name);
+    all.onsuccess = () => (result.close(), resolve(all.result.map(named)));
+  };
+})
+"""
 TRANSFER = """
 ([event, place, name, bytes]) => {
   const carried = new DataTransfer();
@@ -61,7 +87,7 @@ TRANSFER = """
 @pytest.fixture
 async def house(parts: Parts, real_client: Client) -> AsyncIterator[Served]:
     async with (
-        furnished(parts, [], flows=[HAND_IN]) as house,
+        furnished(parts, [], flows=[HAND_IN, FARE]) as house,
         build_worker(real_client, house, QUEUE),
         Served(house, real_client, QUEUE) as served,
     ):
@@ -88,11 +114,10 @@ async def test_a_receipt_is_handed_in_and_seen_by_who_decides(house: Served, doo
     await expect(alice.log.locator(".user p").last).to_have_text("收据: 打车.png")
     bob = await (await door.visitor(house)).come("陈博 Bob")
     await bob.go("待我审批")
-    card = bob.card("看收据")
+    card = await bob.opened("看收据")
     async with bob.page.expect_download() as saving:
         await card.get_by_role("link", name="打车.png").click()
     assert (await saving.value).suggested_filename == "打车.png"
-    await card.get_by_role("button", name="内容: 打车.png").click()
     await expect(card.get_by_role("img", name="打车.png")).to_be_visible()
     await card.get_by_role("button", name="同意").click()
     await alice.hears("收下了。")
@@ -114,16 +139,16 @@ async def test_what_is_attached_or_typed_waits_where_it_was_until_something_take
     await transfer(alice, "paste", ".composer textarea", "pasted.png")
     await expect(chips).to_contain_text(["打车.png", "dropped.png", "pasted.png"])
     await alice.page.get_by_role("button", name="移除: dropped.png").click()
+    assert await alice.page.evaluate(KEPT) == [["打车.png", "pasted.png"]]
     await alice.page.reload()
     await expect(chips).to_contain_text(["打车.png", "pasted.png"])
-    await expect(hint).to_have_text("需要文件时会自动带上")
+    await expect(hint).to_contain_text("随下一条消息发出")
     await alice.say("你好")
-    await expect(alice.answers).to_have_count(1)
-    await expect(hint).to_contain_text("现在没有要文件的地方")
-    await alice.say("我要交收据")
-    field = alice.page.locator("fieldset.form input[type=file]")
-    await expect(chips).to_contain_text(["pasted.png"])
-    assert await field.evaluate(HELD) == ["打车.png"]
+    await alice.hears("“打车.png”、“pasted.png”还没有交到任何地方")
+    await expect(hint).to_contain_text("还没有用上")
+    await expect(chips).to_contain_text(["打车.png", "pasted.png"])
+    await alice.page.reload()
+    await expect(chips).to_contain_text(["打车.png", "pasted.png"])
     await alice.box.fill("稍等")
     await alice.page.get_by_role("link", name="新对话").click()
     await expect(alice.box).to_be_empty()
@@ -131,8 +156,84 @@ async def test_what_is_attached_or_typed_waits_where_it_was_until_something_take
     await alice.page.go_back()
     await alice.page.get_by_role("button", name="EN").click()
     await expect(alice.box).to_have_value("稍等")
+    await expect(chips).to_contain_text(["打车.png", "pasted.png"])
+    await alice.say("我要交收据")
+    await alice.hears("已提交给")
+    await expect(chips).to_have_count(1)
     await expect(chips).to_contain_text(["pasted.png"])
-    assert await field.evaluate(HELD) == ["打车.png"]
     await alice.page.get_by_role("button", name="Sign out").click()
     await alice.page.get_by_role("button", name="王丽 Alice").click()
     await expect(alice.box).to_be_empty()
+
+
+async def test_a_form_that_asks_for_a_file_takes_the_first_that_waits(
+    house: Served, door: Door
+) -> None:
+    alice = await (await door.visitor(house)).come("王丽 Alice")
+    await alice.say("我要交收据")
+    field = alice.page.locator("fieldset.form input[type=file]")
+    await expect(field).to_be_visible()
+    await transfer(alice, "drop", ".chat", "打车.png")
+    await transfer(alice, "drop", ".chat", "又一张.png")
+    assert await field.evaluate(HELD) == ["打车.png"]
+    await expect(alice.page.locator(".attachments li")).to_contain_text(["又一张.png"])
+    await alice.press("提交")
+    await alice.hears("已提交给")
+    await expect(alice.page.locator(".attachments li")).to_contain_text(["又一张.png"])
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_a_picture_dropped_while_a_date_is_asked_is_the_receipt_for_both(
+    house: Served, door: Door, width: int
+) -> None:
+    size = {"width": width, "height": 820}
+    alice = await (await door.visitor(house, viewport=size)).come("王丽 Alice")
+    await alice.say("报车费")
+    await alice.hears("哪天？")
+    await transfer(alice, "drop", ".chat", "打车.png")
+    await alice.page.get_by_role("button", name="发送").click()
+    await alice.hears("已附上 收据：打车.png。")
+    await expect(alice.answers.last).to_contain_text("哪天？")
+    mine = alice.log.locator(".user .files")
+    await expect(mine.get_by_role("img", name="打车.png")).to_be_visible()
+    await expect(alice.log.locator(".user").last.locator("p")).to_have_count(0)
+    await alice.page.reload()
+    await expect(mine.get_by_role("link", name="打车.png")).to_be_visible()
+    assert (await alice.violations(), await alice.overflow()) == ([], 0)
+    await alice.say("12月7日")
+    await alice.hears("已提交给")
+    bob = await (await door.visitor(house, viewport=size)).come("陈博 Bob")
+    await alice.page.goto(f"{alice.origin}/#/requests")
+    await alice.page.locator(".cards summary", has_text="内容").first.click()
+    await bob.page.goto(f"{bob.origin}/#/approvals")
+    for visitor in (alice, bob):
+        card = visitor.page.locator(".cards > .card").first
+        look = card.get_by_role("button", name="打车.png")
+        await expect(card.get_by_role("img", name="打车.png")).to_be_visible()
+        small = await look.bounding_box()
+        await look.focus()
+        await visitor.page.keyboard.press("Enter")
+        await expect(look).to_have_attribute("aria-expanded", "true")
+        large = await look.bounding_box()
+        assert small is not None
+        assert large is not None
+        assert min(small["width"], small["height"]) >= 44
+        assert large["width"] > small["width"]
+        assert (await visitor.violations(), await visitor.overflow()) == ([], 0)
+
+
+async def test_a_file_on_its_way_when_the_page_is_left_arrives_once(
+    house: Served, door: Door
+) -> None:
+    alice = await (await door.visitor(house, forgives=LOST_CONNECTION)).come("王丽 Alice")
+    await alice.say("报车费")
+    await alice.hears("哪天？")
+    await house.stop()
+    await transfer(alice, "drop", ".chat", "打车.png")
+    await alice.box.press("Enter")
+    await expect(alice.log.locator(".user.pending")).to_contain_text("打车.png")
+    await house.start()
+    await alice.page.reload()
+    await alice.hears("已附上 收据：打车.png。")
+    await expect(alice.log.locator(".user .files")).to_have_count(1)
+    await expect(alice.page.locator(".attachments li")).to_have_count(0)

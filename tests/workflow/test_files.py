@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from activities import provided
 from router.domain.errors import ArgumentsToolError
-from router.domain.messages import FormReply, Turn
+from router.domain.messages import FormReply, Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
 from router.runtime.composition import Parts
@@ -22,7 +22,7 @@ from tests.fakes.model_server import calls, says
 from tests.workflow.desk import Talk, defined, flow_of, words
 from tests.workflow.tooled import Tooled, chosen
 
-MINE, BOBS = "a" * 24, "b" * 24
+MINE, BOBS, OTHER = "a" * 24, "b" * 24, "c" * 24
 LINK = re.compile("/v1/files/([0-9a-z]{24})")
 
 
@@ -67,13 +67,13 @@ states:
 """)
 
 
-async def hand_in(parts: Parts, id_: str, owner: str) -> None:
+async def hand_in(parts: Parts, id_: str, owner: str, name: str = "") -> None:
     content = b"%PDF-1 of " + owner.encode()
     record = FileRecord(
         id=id_,
         tenant=DEFAULT_TENANT,
         owner=owner,
-        name=f"{owner}.pdf",
+        name=name or f"{owner}.pdf",
         type="application/pdf",
         size=len(content),
         sha256=hashlib.sha256(content).hexdigest(),
@@ -82,10 +82,36 @@ async def hand_in(parts: Parts, id_: str, owner: str) -> None:
     await parts.store.files.keep(record, content)
 
 
+CLAIM = defined("""
+flow: claim
+title: {zh: 报车费, en: Claim}
+description: {zh: 报一笔车费, en: Claim a fare}
+triggers: {patterns: [报车费]}
+slots:
+  day: {type: date, label: {zh: 日期, en: Day}, ask: {zh: 哪天？, en: "Which day?"}}
+  receipt:
+    type: file
+    required: false
+    when: "false"
+    label: {zh: 收据, en: Receipt}
+    ask: {zh: 收据呢？, en: "The receipt?"}
+start: details
+states:
+  details: {collect: [day, receipt], next: review}
+  review:
+    confirm: {zh: "报 {{ shown.day }}，收据 {{ shown.receipt }}？", en: "Claim?"}
+    confirmed: told
+    declined: details
+  told: {say: {zh: 报好了。, en: Claimed.}, end: completed}
+""")
+NAMES = {MINE: "alice.pdf", OTHER: "新的.pdf"}
+
+
 @pytest.fixture(autouse=True)
 async def files(parts: Parts) -> None:
     await hand_in(parts, MINE, "alice")
     await hand_in(parts, BOBS, "bob")
+    await hand_in(parts, OTHER, "alice", "新的.pdf")
 
 
 async def fill(talk: Talk, value: JsonValue) -> Turn:
@@ -131,6 +157,95 @@ async def test_a_model_cannot_fill_in_somebody_elses_file(tooled: Tooled) -> Non
     async with tooled([stamp], [begins], flows=[HAND_IN]) as talk:
         turn = await talk.say(f"替我把 {BOBS} 交了")
     assert flow_of(turn).slots == {}
+
+
+async def give(talk: Talk, *files: str, text: str | None = None, **more: Any) -> Turn:
+    """Send files, with or without words."""
+    return await talk.send(Message(text=text, files=files), file_names=NAMES, **more)
+
+
+async def test_a_file_fills_its_slot_while_something_else_is_asked(tooled: Tooled) -> None:
+    async with tooled([], flows=[CLAIM]) as talk:
+        asked = await talk.say("报车费")
+        turn = await give(talk, MINE)
+        rows = [entry.data for entry in await talk.transcript() if entry.data["role"] == "user"]
+    assert [reply.text for reply in turn.replies] == ["已附上 收据：alice.pdf。", "哪天？"]
+    assert turn.replies[-1:] == asked.replies
+    assert (flow_of(turn).slots, flow_of(turn).awaiting) == ({"receipt": MINE}, ["day"])
+    assert (turn.route.kind, turn.route.target, turn.files_left) == ("flow", "claim", None)
+    assert (rows[1]["text"], rows[1]["files"]) == ("alice.pdf", [{"id": MINE, "name": "alice.pdf"}])
+
+
+@pytest.mark.parametrize("text", ["12月7日", "这是收据", "你好"])
+async def test_words_beside_a_file_are_read_as_any(tooled: Tooled, text: str) -> None:
+    async with tooled([], flows=[CLAIM]) as talk:
+        await talk.say("报车费")
+        turn = await give(talk, MINE, text=text)
+    slots = flow_of(turn).slots
+    assert slots["receipt"] == MINE
+    assert ("day" in slots) == (text == "12月7日")
+    assert turn.replies[0].text == "已附上 收据：alice.pdf。"
+    assert len(turn.replies) == 2
+    assert turn.files_left is None
+
+
+async def test_a_request_that_comes_with_its_file_has_it(tooled: Tooled) -> None:
+    async with tooled([], flows=[CLAIM, HAND_IN]) as talk:
+        turn = await give(talk, MINE, OTHER, text="报车费")
+    assert flow_of(turn).slots == {"receipt": MINE}
+    attached, left, asked = [reply.text for reply in turn.replies]
+    assert (attached, asked) == ("已附上 收据：alice.pdf。", "哪天？")
+    assert left == "这里没有地方放“新的.pdf”，先留在附件里。"
+    assert turn.files_left == [OTHER]
+
+
+async def test_a_file_at_the_confirmation_is_shown_in_it_before_anything_is_done(
+    tooled: Tooled,
+) -> None:
+    async with tooled([], flows=[CLAIM]) as talk:
+        await talk.say("报车费，12月7日")
+        turn = await give(talk, MINE, text="确认")
+        assert flow_of(turn).status == "confirming"
+        assert "alice.pdf" in words(turn)
+        turn = await give(talk, OTHER)
+        assert turn.replies[0].text == "收据改为新的.pdf。"
+        assert flow_of(turn).slots["receipt"] == OTHER
+        assert words(await talk.say("确认")) == "报好了。"
+
+
+@pytest.mark.parametrize(("id_", "name"), [(BOBS, BOBS), ("z" * 24, "z" * 24)])
+async def test_a_file_of_anothers_fills_nothing(tooled: Tooled, id_: str, name: str) -> None:
+    async with tooled([], flows=[CLAIM]) as talk:
+        await talk.say("报车费")
+        turn = await give(talk, id_)
+    assert flow_of(turn).slots == {}
+    assert turn.files_left == [id_]
+    assert f"“{name}”" in words(turn)
+
+
+async def test_files_without_a_flow_are_kept_and_told_once(tooled: Tooled) -> None:
+    async with tooled([], flows=[HAND_IN]) as talk:
+        alone = await give(talk, MINE)
+        greeted = await give(talk, MINE, text="你好")
+        again = await give(talk, MINE)
+        turn = await give(talk, MINE, text="我要交收据")
+    left = "“alice.pdf”还没有交到任何地方，先留在附件里。"
+    assert [reply.text for reply in alone.replies] == [
+        "请说一下文件要用来办什么。可以附文件的有：交收据。",
+        left,
+    ]
+    assert alone.files_left == greeted.files_left == [MINE]
+    assert left not in words(greeted)
+    assert left in words(again)
+    assert (words(turn), turn.files_left) == ("交 alice.pdf？", None)
+
+
+async def test_a_message_sent_again_attaches_nothing_twice(tooled: Tooled) -> None:
+    async with tooled([], flows=[CLAIM]) as talk:
+        await talk.say("报车费")
+        first = await give(talk, MINE, message_id="m")
+        assert await give(talk, MINE, message_id="m") == first
+        assert [r.text for r in (await give(talk, MINE)).replies] == ["哪天？"]
 
 
 async def test_a_file_that_a_tool_made_is_told_with_its_link(tooled: Tooled) -> None:

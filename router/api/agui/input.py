@@ -19,7 +19,7 @@ from router.api.dependencies import Services
 from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
 from router.api.params import Key, check_plain, derived_id, said_text
-from router.contracts.conversation import ConversationStatus
+from router.api.turns import MOST_FILES
 from router.documents.strict_json import strict_json
 from router.domain.errors import Conflict, InvalidInput
 from router.domain.file_types import is_file_id
@@ -29,7 +29,6 @@ from router.domain.messages import (
     ChooseAction,
     ConfirmAction,
     FormAction,
-    FormReply,
     Message,
     ToolResultAction,
 )
@@ -227,6 +226,11 @@ class RunPlan:
     files: list[FileView] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def names(self) -> dict[str, str]:
+        """What the files that go with a message are called, by their ids."""
+        return {file.id: file.name for file in self.files[:MOST_FILES]}
+
     def remarks(self) -> Iterator[core.CustomEvent]:
         """What the front end should know of what became of its input."""
         for file in self.files:
@@ -235,9 +239,7 @@ class RunPlan:
             yield core.CustomEvent(name="warning", value=warning)
 
 
-async def planned(
-    services: Services, caller: Principal, run: RunInput, standing: ConversationStatus
-) -> RunPlan:
+async def planned(services: Services, caller: Principal, run: RunInput) -> RunPlan:
     """What the input asks for.
 
     Raises:
@@ -257,14 +259,9 @@ async def planned(
             plan.warnings.append("what was said beside an answer was left out")
         return plan
     unused = await _take_files(services, caller, run, heard, plan)
-    asked = standing.asked
-    wanted = isinstance(asked, FormReply) and any(each.type == "file" for each in asked.fields)
-    if plan.files and (not heard.text or wanted):
-        plan.messages.append(Message(text=plan.files[0].id))
-        if heard.text or len(plan.files) > 1:
-            plan.warnings.append("one file was asked for: that alone was answered with")
-    elif heard.text:
-        plan.messages.append(Message(text=said_text(heard.text, "messages")))
+    if heard.text or plan.files:
+        text = said_text(heard.text, "messages") if heard.text else None
+        plan.messages.append(Message(text=text, files=tuple(plan.names)))
     elif heard.files:
         raise InvalidInput.at("messages", "; ".join(unused))
     return plan
@@ -334,5 +331,7 @@ async def _take_files(
             plan.files.append(await _file(services, caller, source, key))
         except InvalidInput as error:
             unused.append(f"part {number} was left out: {error}")
+    if len(plan.files) > MOST_FILES:
+        plan.warnings.append(f"{MOST_FILES} files go with a message: the others are only kept")
     plan.warnings += unused
     return unused

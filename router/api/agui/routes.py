@@ -282,6 +282,7 @@ class AguiRun:
         submission = Submission(
             message_id=message_id,
             message=self.plan.messages[number],
+            file_names=self.plan.names,
             caller=self.caller,
             seconds=self.services.settings.llm_turn_seconds,
         )
@@ -369,7 +370,7 @@ async def run(
     problem with its status; afterwards it is a `RUN_ERROR`.
     """
     before = await standing(services, caller.tenant, thread_id(caller, CHANNEL, body.thread_id))
-    plan = await planned(services, caller, body, before)
+    plan = await planned(services, caller, body)
     record = await thread(services.store.conversations, caller, CHANNEL, body.thread_id)
     for message in plan.messages:
         await check_result(services, message, record)

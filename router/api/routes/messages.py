@@ -1,5 +1,6 @@
 """Messages of a conversation: sent, asked after, and read again."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -83,6 +84,21 @@ async def check_result(services: Services, message: Message, record: Conversatio
         )
 
 
+async def names_of_files(
+    services: Services, caller: Principal, files: Sequence[str]
+) -> dict[str, str]:
+    """What these files are called, by their ids; `InvalidInput` names those that aren't theirs."""
+    found = [await services.store.files.find(caller.tenant, file) for file in files]
+    mine = {one.id: one.name for one in found if one and one.owner == caller.id}
+    why = "there is no such file of yours; hand it in by POST /v1/files first"
+    wrong = [
+        FieldProblem(f"files.{place}", why) for place, file in enumerate(files) if file not in mine
+    ]
+    if wrong:
+        raise InvalidInput(f"{wrong[0].field}: {why}.", wrong)
+    return mine
+
+
 router = APIRouter(
     prefix="/v1/conversations/{conversation}/messages", tags=["messages"], route_class=StrictRoute
 )
@@ -95,13 +111,21 @@ class Running(BaseModel):
     status: Literal["running"] = "running"
 
 
+class AttachedFile(BaseModel):
+    """A file that came with a message."""
+
+    id: str
+    name: str
+
+
 class TranscriptItem(BaseModel):
-    """One thing that was said, by the person or to them."""
+    """One thing that was said, by the person or to them; of files alone `text` is their names."""
 
     id: str
     at: datetime
     role: Literal["user", "assistant"]
     text: str
+    files: list[AttachedFile] | None = None
     replies: list[Reply] | None = None
     route: Route | None = None
     message_id: str | None = None
@@ -123,11 +147,13 @@ async def _submission(
 ) -> Submission:
     check_start(body.message, services.offered, caller)
     await check_result(services, body.message, record)
+    names = await names_of_files(services, caller, body.message.files)
     chosen = body.id_with(key)
     return Submission(
         message_id=chosen or fresh_id(),
         fresh=chosen is None,
         message=body.message,
+        file_names=names,
         caller=caller,
         on_busy=body.on_busy,
         seconds=services.settings.llm_turn_seconds,

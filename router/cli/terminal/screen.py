@@ -26,7 +26,7 @@ HELP = Localised(
 /new            开始新对话
 /list           列出我的对话
 /open N         打开第 N 个对话
-/file 路径      交上所要的文件
+/file 路径      交上一个文件，随时可以
 /why            说明上一条消息为什么这样处理
 /approvals      列出等我审批的事项
 /approve N [意见]、/reject N [意见]、/return N [意见]   审批第 N 项
@@ -37,7 +37,7 @@ HELP = Localised(
 /new            begin a new conversation
 /list           list my conversations
 /open N         open the Nth of them
-/file PATH      hand in the file that is asked for
+/file PATH      hand in a file, at any time
 /why            explain why the last message went where it did
 /approvals      list what waits for my decision
 /approve N [comment], /reject N [comment], /return N [comment]   decide the Nth of them
@@ -71,10 +71,7 @@ LIST_FIRST = Localised(
     en="There is no {number}; list with {command}.",
 )
 NOTHING = Localised(zh="没有。", en="None.")
-NO_FILE_ASKED = Localised(
-    zh="现在没有要求文件；要的时候再用 /file 交上。",
-    en="No file is asked for right now; hand it in with /file once it is.",
-)
+WHICH_FILE = Localised(zh="请写出文件的路径：/file 路径", en="Say which file: /file PATH")
 UNREADABLE = Localised(zh="{path} 读不了（{why}）。", en="{path} can't be read ({why}).")
 NO_ROUTE = Localised(zh="还没有消息可以说明。", en="There is no message yet to explain.")
 DECIDED = Localised(zh="已记录：{decision}，现在 {status}。", en="Noted: {decision}; now {status}.")

@@ -140,16 +140,20 @@ class Commands:
         return None
 
     async def _file(self, path: str) -> None:
-        """Hand in what the open form asks for, as its first field of type `file`."""
+        """Hand in a file: for the first field that the open form has for one, or as a message."""
+        if not path:
+            self._print(screen.WHICH_FILE)
+            return
+        file = await handed_in(self.talk, path)
+        if file is None:
+            return
         form = self.talk.asked
         fields = form.fields if isinstance(form, FormReply) else []
         wanted = next((field.name for field in fields if field.type == "file"), None)
-        if wanted is None or not isinstance(form, FormReply):
-            self._print(screen.NO_FILE_ASKED)
-            return
-        file = await handed_in(self.talk, path)
-        if file is not None:
+        if wanted is not None and isinstance(form, FormReply):
             await self.talk.send(form_body(form, {wanted: file}))
+        else:
+            await self.talk.send({"files": [file["id"]]})
 
 
 async def handed_in(talk: ChatConversation, path: str) -> dict[str, Any] | None:

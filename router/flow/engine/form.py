@@ -19,6 +19,7 @@ from router.flow.engine.events import Skipped
 from router.flow.engine.slots import (
     amended,
     at,
+    attached,
     differing,
     emptied,
     forget,
@@ -180,7 +181,8 @@ def take_offered(context: StepContext) -> None:
     run.latest = taken or run.latest
     choosing = isinstance(change, str) and _choose(context, change)
     run.changing = choosing or (run.changing and not offered and change is None)
-    for say in [amended(context.definition, run, before, paths), *refused.values()]:
+    changes_of = (context.definition, run, before, paths)
+    for say in [amended(*changes_of), attached(*changes_of), *refused.values()]:
         if say is not None:
             context.say(say)
     stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]

@@ -110,6 +110,22 @@ def amended(
     return Localised(zh=f"{'，'.join(zh)}。", en=f"{' now, '.join(en)} now.")
 
 
+def attached(
+    definition: FlowDefinition, run: Run, before: SlotValues, paths: Iterable[str]
+) -> Localised | None:
+    """Names the files that are new at these paths, where something else, or nothing, was asked."""
+    zh, en = [], []
+    for path in paths:
+        slot, asked = definition.slot_at(path), run.asked and root(run.asked) == root(path)
+        is_new = at(before, path) is None and at(run.slots, path) is not None
+        if slot is not None and slot.kind.is_file and is_new and not asked:
+            zh.append(f"{_called(definition, path, 'zh')}：{said(definition, run, path, 'zh')}")
+            en.append(f"{_called(definition, path, 'en')}: {said(definition, run, path, 'en')}")
+    if not zh:
+        return None
+    return Localised(zh=f"已附上 {'；'.join(zh)}。", en=f"Attached as {'; '.join(en)}.")
+
+
 def unchanged(
     definition: FlowDefinition, run: Run, path: str, examples: Iterable[Localised]
 ) -> Localised:

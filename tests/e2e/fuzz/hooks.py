@@ -33,6 +33,7 @@ UNSAYABLE = re.compile(
     r"|the last message has to be the user's"
     r"|messages(\.\d+\.content)?: it (is empty|has)"  # what is said, in a protocol of others
     r"|messages: part \d+ was left out"  # and what is handed in there
+    r"|there is no such file of yours"
     r"|nobody has this id"  # who is in the directory
 )
 """Why a request is refused that fits its schema, in words of the answer: no schema says these."""

@@ -239,3 +239,32 @@ async def test_the_document_says_how_a_file_is_sent(alice: AsyncClient) -> None:
     assert schema["required"] == ["file"]
     assert {"201", "400", "401", "413", "415", "422"} <= set(upload["responses"])
     assert {"200", "304", "404"} <= set(paths["/v1/files/{file}"]["get"]["responses"])
+
+
+async def test_a_message_carries_files_of_its_senders_own(
+    alice: AsyncClient, conversation: str
+) -> None:
+    mine = [(await send(alice, PDF, name)).json()["id"] for name in ("a.pdf", "b.pdf")]
+    for body in ({"files": mine}, {"text": "这是收据", "files": mine[:1]}, {"text": "完了"}):
+        assert (await alice.post(f"{conversation}/messages", json=body)).status_code == 200
+
+
+async def test_a_file_of_anothers_goes_with_no_message(
+    caller: As, alice: AsyncClient, conversation: str
+) -> None:
+    mine, bobs = [(await send(caller(who))).json()["id"] for who in ("alice", "bob")]
+    body = {"text": "给", "files": [mine, bobs]}
+    refused = problem(await alice.post(f"{conversation}/messages", json=body), 422)
+    assert [one["field"] for one in refused["errors"]] == ["files.1"]
+    assert (await alice.get(f"{conversation}/messages")).json()["items"] == []
+
+
+async def test_a_message_with_other_files_is_another_message(
+    alice: AsyncClient, conversation: str
+) -> None:
+    ids = [(await send(alice)).json()["id"] for _ in range(2)]
+    path = f"{conversation}/messages"
+    bodies = [{"text": "给", "files": [id_], "message_id": "m"} for id_ in (*ids, ids[0])]
+    answers = [await alice.post(path, json=body) for body in bodies]
+    assert [answer.status_code for answer in answers] == [200, 422, 200]
+    assert answers[0].json() == answers[2].json()

@@ -135,6 +135,18 @@ BAD: dict[str, tuple[Any, str]] = {
     "control in value": ({"action": {"type": "choose", "value": "\x00"}}, "U+0000"),
     "control in form": ({"action": {"type": "form", "values": {"a": ["\x1b"]}}}, "U+001B"),
     "control in key": ({"action": {"type": "form", "values": {"\x00": 1}}}, "U+0000"),
+    "file and action": (
+        {"files": ["a"], "action": {"type": "confirm", "value": True}},
+        "both files and action",
+    ),
+    "no file": ({"files": []}, "files"),
+    "too many files": ({"files": [f"f{n}" for n in range(11)]}, "files"),
+    "a file twice": ({"text": "a", "files": ["a", "b", "a"]}, "files.2 is the same as files.0"),
+    "a file that is none": ({"files": ["a" * 24]}, "files.0: there is no such file of yours"),
+    "a file by number": ({"files": [7]}, "files.0"),
+    "a file as object": ({"files": [{"id": "a"}]}, "files.0"),
+    "a file by path": ({"files": ["../a b"]}, "files.0"),
+    "one file": ({"files": "a"}, "files"),
     "on_busy": ({"text": "a", "on_busy": "shout"}, "on_busy"),
 } | {
     f"id {id_!r}": ({"text": "a", "message_id": id_}, "message_id")
@@ -247,6 +259,16 @@ async def test_a_message_that_never_was_is_404(alice: AsyncClient, messages: str
     await alice.post(messages, json={"text": "hi"})
     assert (await alice.get(f"{messages}/never")).status_code == 404
     assert (await alice.get(f"{messages}/%00")).status_code == 404
+
+
+async def test_the_transcript_names_the_files_of_a_message(
+    alice: AsyncClient, store: Store, conversation: str, messages: str
+) -> None:
+    files = [{"id": "f" * 24, "name": "发票.png"}]
+    said = {"role": "user", "text": "收据", "message_id": "m", "files": files}
+    await store.log.append("default", [entry(conversation, "message", "m", said)])
+    (item,) = (await alice.get(messages)).json()["items"]
+    assert (item["text"], item["files"]) == ("收据", files)
 
 
 async def test_the_transcript_is_read_in_pages(

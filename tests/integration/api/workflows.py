@@ -54,7 +54,7 @@ class EchoConversation:
 
     @workflow.update(name=conversation.SUBMIT)
     async def submit(self, submission: conversation.Submission) -> Turn:
-        text = submission.message.text or "action"
+        text = submission.message.text or ",".join(submission.message.files) or "action"
         if submission.message_id in self._turns:
             return self._turns[submission.message_id]
         self._digests[submission.message_id] = submission.message.digest

@@ -169,7 +169,15 @@ async def test_a_front_ends_result_is_taken_in_as_its_tool_declares(alice: Front
     assert told.text == "alice: action"
 
 
-async def test_a_file_is_kept_once_and_said_by_its_id(alice: FrontEnd) -> None:
+async def test_several_files_go_with_one_message(alice: FrontEnd) -> None:
+    part = {"type": "image", "source": {"type": "data", "value": PNG, "mimeType": "image/png"}}
+    told = await alice.say([part, part])
+    ids = [file["id"] for file in told.custom("file")]
+    assert len(set(ids)) == 2
+    assert told.text == f"alice: {','.join(ids)}"
+
+
+async def test_a_file_is_kept_once_and_goes_by_its_id(alice: FrontEnd) -> None:
     part = {"type": "image", "source": {"type": "data", "value": PNG, "mimeType": "image/png"}}
     body = alice.input(messages=user([part]))
     told, again = await alice.run(body), await alice.run(body)

@@ -1,0 +1,117 @@
+"""Files that came with a message, and the slots of the open flow that they fill.
+
+What is asked for is filled first, then what is empty, in the order of the flow's file. Which of
+them are the requester's own is the flow's to judge, as of every file.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from router.domain import commands
+from router.flow.engine.slots import at, placed, root
+from router.flow.slot_types.slot import Slot, Values, slot_at
+from router.flow.view import FlowView
+
+SlotValues = dict[str, JsonValue]
+
+
+def takes_files(slot: Slot) -> bool:
+    """True for a slot of files, or of things that have some."""
+    inner = [*slot.fields.values(), *([slot.of] if slot.of else [])]
+    return slot.kind.is_file or any(map(takes_files, inner))
+
+
+def filled_by_files(
+    view: FlowView, files: Sequence[str], given: Values | None = None
+) -> SlotValues:
+    """The slots that these files fill, by path; `given` is what the same message says in words.
+
+    A file that the run has already fills nothing. Where everything is filled, and there is but one
+    place for one file, the first new file takes it.
+    """
+    known = _with(view.slots, given or {})
+    had = set(texts_in(known))
+    new = [file for file in dict.fromkeys(files) if file not in had]
+    places = list(dict.fromkeys(_places(view, known)))
+    filled: SlotValues = dict(zip(places, new, strict=False))
+    if new and not places:
+        only = _only_place(view.fillable)
+        return {only: new[0]} if only and only not in (given or {}) else {}
+    return filled
+
+
+def texts_in(value: JsonValue) -> Iterator[str]:
+    """Every text within the value: whatever files a run has are named by one."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(inner)
+
+
+def with_files(
+    given: Sequence[commands.Command], view: FlowView, files: Sequence[str]
+) -> list[commands.Command]:
+    """The commands of a message, of which one hands its files to the flow that asks.
+
+    A yes to what was shown without them becomes none: it is shown once more, with them. Words that
+    answer nothing are only passed over where a file does.
+    """
+    told: list[commands.Command] = list(given)
+    for place, command in enumerate(told):
+        match command:
+            case commands.FillSlots(question=None, slots=slots):
+                more = filled_by_files(view, files, slots)
+                told[place] = command.model_copy(update={"slots": {**slots, **more}})
+            case commands.Confirm(value=False, slots=slots):
+                more = filled_by_files(view, files, slots)
+                told[place] = command.model_copy(update={"slots": {**slots, **more}})
+            case commands.Confirm() | commands.Misunderstood() | commands.Repeat():
+                more = filled_by_files(view, files)
+                told[place] = commands.FillSlots(slots=more) if more else command
+            case _:
+                continue
+        break
+    return told
+
+
+def _with(slots: Values, given: Values) -> SlotValues:
+    after = dict(slots)
+    for path, value in given.items():
+        if not path.endswith(".more"):
+            after[root(path)] = placed(after.get(root(path)), path.split(".")[1:], value)
+    return after
+
+
+def _places(view: FlowView, known: Mapping[str, JsonValue]) -> Iterator[str]:
+    """Where there is room for files, what is asked for first; a list has as many as it takes."""
+    slots = view.fillable
+    for path in view.awaiting:
+        slot = slot_at(slots, path)
+        if slot is not None and slot.kind.is_file and at(dict(known), path) is None:
+            yield path
+        yield from _room(slots[root(path)], root(path), known) if root(path) in slots else ()
+    for name, slot in slots.items():
+        yield from _room(slot, name, known)
+
+
+def _room(slot: Slot, path: str, known: Mapping[str, JsonValue]) -> Iterator[str]:
+    value = at(dict(known), path)
+    if slot.kind.is_file and value is None:
+        yield path
+    elif slot.of is not None and slot.of.kind.is_file:
+        items = value if isinstance(value, list) else []
+        yield from (f"{path}.{number}" for number in range(len(items), slot.max))
+    elif slot.of is not None and isinstance(value, list) and value:
+        # The last item that lacks one: earlier ones were left without on purpose, or will be asked.
+        rooms = (list(_room(slot.of, f"{path}.{n}", known)) for n in reversed(range(len(value))))
+        yield from next(filter(None, rooms), [])
+    for name, field in slot.fields.items():
+        yield from _room(field, f"{path}.{name}", known) if value is not None else ()
+
+
+def _only_place(slots: Mapping[str, Slot]) -> str | None:
+    """The slot for one file, where nothing else takes any."""
+    taking = [name for name, slot in slots.items() if takes_files(slot)]
+    return taking[0] if len(taking) == 1 and slots[taking[0]].kind.is_file else None
