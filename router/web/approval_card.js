@@ -73,13 +73,18 @@ function opening(item, page, fill) {
     "div",
     { class: "heading" },
     avatar(name, item.requester),
-    element("div", {}, element("h2", {}, title), element("p", { class: "hint" }, [ago(item.since), ...unsaid(item, name)].join(" · "))),
+    element("div", {}, element("h2", {}, title), element("p", { class: "hint" }, ago(item.since), unsaid(item, name))),
   );
   return { title, body, open, heading };
 }
 
+const YEAR_AND_WEEKDAY = /^(\d{4}年|[A-Z][a-z]{2} )|(（周.）| \d{4})$/g; // which titles have not
+
 // What a closed row says besides its title.
-const unsaid = ({ title, summary }, name) => [name, ...Object.values(summary)].filter((value) => !title.includes(value));
+function unsaid({ title, summary }, name) {
+  const rest = [name, ...Object.values(summary)].filter((value) => !title.includes(value.replace(YEAR_AND_WEEKDAY, "")));
+  return element("span", { class: "rest" }, rest.map((value) => ` · ${value}`).join(""));
+}
 
 function due(item) {
   const until = item.due && left(item.due);

@@ -98,6 +98,30 @@ class Studio:
         await frank.page.locator(".cards summary").first.click()
         await taken(frank.page, "requests-en-dark")
 
+    async def inbox(self) -> None:
+        asked = (
+            "年假，明年3月8日到10日，去看展览",
+            "病假，12月22日一天，复查",
+            "事假，12月24日一天，搬家",
+        )
+        for words in (*asked, "年假，明年4月12日到14日，回老家", "事假，12月28日一天，办证件"):
+            await Caller(self.served, "gina").asks_for_leave(f"我要请{words}")
+        carol = await self.visitor(
+            "Carol Meyer", viewport={"width": 1200, "height": 760}, **ENGLISH
+        )
+        await carol.go("Approvals")
+        for words in ("去看展览", "搬家"):
+            await carol.card(words).get_by_role("checkbox").check()
+        await taken(carol.page, "inbox-en")
+
+    async def operations(self) -> None:
+        olga = await self.visitor(
+            "Olga Petrova", viewport={"width": 1200, "height": 1240}, **ENGLISH
+        )
+        await olga.page.goto(f"{self.served.origin}/#/operations")
+        await expect(olga.page.locator(".chart")).to_be_visible()
+        await taken(olga.page, "operations-en")
+
     async def phone(self) -> None:
         touch = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
         gina = await self.visitor("吉娜 Gina", **touch)
@@ -125,7 +149,14 @@ async def posed(parts: Parts, temporal: Client) -> None:
         door = Door(browser)
         studio = Studio(door, served)
         first = (studio.sign_in, studio.start, studio.chat)
-        for scene in (*first, studio.approvals, studio.requests, studio.phone):
+        for scene in (
+            *first,
+            studio.approvals,
+            studio.requests,
+            studio.inbox,
+            studio.phone,
+            studio.operations,
+        ):
             await scene()
         await door.close()
 
