@@ -57,8 +57,7 @@ class CommandRunner:
         first = (CallTool, commands.RunSkill)
         rest: list[commands.Command] = [c for c in decided.commands if not isinstance(c, first)]
         looks_up = len(rest) < len(decided.commands)
-        if before.active is not None and outcome.files_left:
-            rest = with_files(rest, before.active, outcome.files_left)
+        offered_to, rest = self._with_files(rest)
         aside = looks_up or any(isinstance(command, commands.ReplyText) for command in rest)
         ran = {c.skill for c in decided.commands if isinstance(c, commands.RunSkill)}
         if looks_up:
@@ -73,18 +72,38 @@ class CommandRunner:
         if aside and outcome.flow is None:
             await self._talk.ask_again()
         if not outcome.void and not self._talk.stopped:
-            await self._talk.attach()
+            active = outcome.state.active
+            if active is not None and active.id != offered_to:
+                await self._talk.attach(replacing=self._replaces)
             waits_on = before.skill is not None and outcome.state.skill is before.skill
             await self._back_in_skill(asked_again=bool(ran) and not waits_on)
         self._tell_of_files()
         return outcome
 
+    def _with_files(
+        self, given: list[commands.Command]
+    ) -> tuple[str | None, list[commands.Command]]:
+        """The commands with the files that the flow takes, and the run that it takes them into."""
+        active, files = self.before.active, self._outcome.files_left
+        if active is None or not files:
+            return None, given
+        told = with_files(given, active, files, replacing=self._replaces)
+        return (active.id if told != given else None), told
+
+    @property
+    def _left_before(self) -> set[str]:
+        last = memory.last_turn(self.before)
+        return set((last.files_left or []) if last and self._message.text else [])
+
+    @property
+    def _replaces(self) -> bool:
+        """False for what only goes along since nothing took it before: that isn't a correction."""
+        return self._left_before.isdisjoint(self._outcome.files_left)
+
     def _tell_of_files(self) -> None:
         """Name the files that nothing took; not anew with every message that they go with."""
         outcome, message = self._outcome, self._message
-        last = memory.last_turn(self.before)
-        known = (last.files_left or []) if last and message.text else []
-        if not set(outcome.files_left) - set(known):
+        if not set(outcome.files_left) - self._left_before:
             return
         active = outcome.state.active
         left = notices.files_left(message.named(outcome.files_left), asked=active is not None)

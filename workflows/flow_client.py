@@ -124,11 +124,13 @@ class FlowClient:
             return
         await self._heard(answer)
 
-    async def attach(self) -> None:
+    async def attach(self, *, replacing: bool) -> None:
         """Have the flow that asks now take what it can of the files that are left."""
         outcome, active = self._outcome, self._outcome.state.active
-        slots = filled_by_files(active, outcome.files_left) if active is not None else {}
-        if active is None or not slots:
+        if active is None:
+            return
+        slots = filled_by_files(active, outcome.files_left, replacing=replacing)
+        if not slots:
             return
         event = events.Answered(by=self._message.caller.id, slots=slots, question=active.question)
         answer = await self._tell(active, event)

@@ -22,7 +22,7 @@ from tests.fakes.model_server import calls, says
 from tests.workflow.desk import Talk, defined, flow_of, words
 from tests.workflow.tooled import Tooled, chosen
 
-MINE, BOBS, OTHER = "a" * 24, "b" * 24, "c" * 24
+MINE, BOBS, OTHER, THIRD = "a" * 24, "b" * 24, "c" * 24, "d" * 24
 LINK = re.compile("/v1/files/([0-9a-z]{24})")
 
 
@@ -104,6 +104,22 @@ states:
     declined: details
   told: {say: {zh: 报好了。, en: Claimed.}, end: completed}
 """)
+PHOTOS = defined("""
+flow: photos
+title: {zh: 交照片, en: Photos}
+description: {zh: 交几张照片, en: Hand in photos}
+triggers: {patterns: [交照片]}
+slots:
+  photos:
+    type: list
+    label: {zh: 照片, en: Photos}
+    more: {zh: 还有吗？, en: "Any more?"}
+    of: {type: file, label: {zh: 照片, en: Photo}, ask: {zh: 照片呢？, en: "The photo?"}}
+start: details
+states:
+  details: {collect: [photos], next: told}
+  told: {say: {zh: 收到。, en: Taken.}, end: completed}
+""")
 NAMES = {MINE: "alice.pdf", OTHER: "新的.pdf"}
 
 
@@ -112,6 +128,7 @@ async def files(parts: Parts) -> None:
     await hand_in(parts, MINE, "alice")
     await hand_in(parts, BOBS, "bob")
     await hand_in(parts, OTHER, "alice", "新的.pdf")
+    await hand_in(parts, THIRD, "alice", "3.pdf")
 
 
 async def fill(talk: Talk, value: JsonValue) -> Turn:
@@ -238,6 +255,54 @@ async def test_files_without_a_flow_are_kept_and_told_once(tooled: Tooled) -> No
     assert left not in words(greeted)
     assert left in words(again)
     assert (words(turn), turn.files_left) == ("交 alice.pdf？", None)
+
+
+async def test_what_is_left_over_goes_along_and_replaces_nothing_until_it_is_sent_alone(
+    tooled: Tooled,
+) -> None:
+    async with tooled([], flows=[CLAIM]) as talk:
+        await talk.say("报车费")
+        first = await give(talk, MINE, OTHER)
+        with_words = await give(talk, OTHER, text="12月7日")
+        alone = await give(talk, OTHER)
+    assert (flow_of(first).slots, first.files_left) == ({"receipt": MINE}, [OTHER])
+    assert (flow_of(with_words).slots["receipt"], with_words.files_left) == (MINE, [OTHER])
+    assert "新的.pdf" not in words(with_words)
+    assert (flow_of(alone).slots["receipt"], alone.files_left) == (OTHER, None)
+
+
+async def test_a_list_of_files_takes_several_and_may_grow(tooled: Tooled) -> None:
+    async with tooled([], flows=[PHOTOS]) as talk:
+        await talk.say("交照片")
+        several = await give(talk, MINE, OTHER)
+        one_more = await give(talk, THIRD)
+        done = await talk.say("没有了")
+    assert (flow_of(several).slots, flow_of(several).awaiting) == (
+        {"photos": [MINE, OTHER]},
+        ["photos"],
+    )
+    assert (flow_of(one_more).slots, one_more.files_left) == (
+        {"photos": [MINE, OTHER, THIRD]},
+        None,
+    )
+    assert flow_of(done).status == "completed"
+
+
+async def test_what_became_of_files_is_told_in_english_too(tooled: Tooled) -> None:
+    async with tooled([], flows=[CLAIM]) as house:
+        talk = await house.another(locale="en")
+        alone = await give(talk, MINE)
+        await talk.press("start", flow="claim")
+        turn = await give(talk, MINE, OTHER)
+    assert [reply.text for reply in alone.replies] == [
+        "Please say what the files are for. These take some: Claim.",
+        "“alice.pdf” is not handed in anywhere; it stays attached.",
+    ]
+    assert [reply.text for reply in turn.replies] == [
+        "Attached as Receipt: alice.pdf.",
+        "There is no place here for “新的.pdf”; it stays attached.",
+        "Which day?",
+    ]
 
 
 async def test_a_message_sent_again_attaches_nothing_twice(tooled: Tooled) -> None:

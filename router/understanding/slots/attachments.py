@@ -5,6 +5,7 @@ them are the requester's own is the flow's to judge, as of every file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -23,19 +24,19 @@ def takes_files(slot: Slot) -> bool:
 
 
 def filled_by_files(
-    view: FlowView, files: Sequence[str], given: Values | None = None
+    view: FlowView, files: Sequence[str], given: Values | None = None, *, replacing: bool = True
 ) -> SlotValues:
     """The slots that these files fill, by path; `given` is what the same message says in words.
 
     A file that the run has already fills nothing. Where everything is filled, and there is but one
-    place for one file, the first new file takes it.
+    place for one file, the first new file takes it, if they may be `replacing` anything.
     """
     known = _with(view.slots, given or {})
     had = set(texts_in(known))
     new = [file for file in dict.fromkeys(files) if file not in had]
     places = list(dict.fromkeys(_places(view, known)))
     filled: SlotValues = dict(zip(places, new, strict=False))
-    if new and not places:
+    if new and not places and replacing:
         only = _only_place(view.fillable)
         return {only: new[0]} if only and only not in (given or {}) else {}
     return filled
@@ -51,24 +52,25 @@ def texts_in(value: JsonValue) -> Iterator[str]:
 
 
 def with_files(
-    given: Sequence[commands.Command], view: FlowView, files: Sequence[str]
+    given: Sequence[commands.Command], view: FlowView, files: Sequence[str], *, replacing: bool
 ) -> list[commands.Command]:
     """The commands of a message, of which one hands its files to the flow that asks.
 
     A yes to what was shown without them becomes none: it is shown once more, with them. Words that
     answer nothing are only passed over where a file does.
     """
+    filled = partial(filled_by_files, view, files, replacing=replacing)
     told: list[commands.Command] = list(given)
     for place, command in enumerate(told):
         match command:
             case commands.FillSlots(question=None, slots=slots):
-                more = filled_by_files(view, files, slots)
+                more = filled(slots)
                 told[place] = command.model_copy(update={"slots": {**slots, **more}})
             case commands.Confirm(value=False, slots=slots):
-                more = filled_by_files(view, files, slots)
+                more = filled(slots)
                 told[place] = command.model_copy(update={"slots": {**slots, **more}})
             case commands.Confirm() | commands.Misunderstood() | commands.Repeat():
-                more = filled_by_files(view, files)
+                more = filled()
                 told[place] = commands.FillSlots(slots=more) if more else command
             case _:
                 continue

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -81,3 +82,19 @@ async def test_a_list_says_that_it_has_more_than_it_shows(
         run = run_record(f"{unique[:10]}{number:02}")
         await store.runs.publish(run, [approval_record(run, "erin")])
     assert "Traceback" not in await asyncio.to_thread(chatting, listing, address, tmp_path, "erin")
+
+
+async def test_a_file_goes_by_itself_where_none_is_asked_for(address: str, tmp_path: Path) -> None:
+    receipt = tmp_path / "receipt.pdf"
+    receipt.write_bytes(b"%PDF-1.7\n")
+
+    def attaching(alice: Terminal, _: str) -> None:
+        alice.types("/file")
+        alice.sees("请写出文件的路径")
+        alice.types(f"/file {tmp_path}/nothing.pdf")
+        alice.sees("nothing.pdf")
+        alice.types(f"/file {receipt}")
+        alice.sees("alice: ")
+
+    shown = await asyncio.to_thread(chatting, attaching, address, tmp_path)
+    assert re.search("alice: [0-9a-z]{24}", shown)

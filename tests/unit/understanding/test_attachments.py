@@ -94,6 +94,12 @@ def test_the_item_that_the_words_add_has_the_file() -> None:
     assert filled_by_files(view, ["a"], {"items.1.amount": "2"}) == {"items.1.receipt": "a"}
 
 
+def test_what_only_goes_along_takes_what_is_empty_and_replaces_nothing() -> None:
+    full, empty = asking(ONE, "day", {"receipt": "a"}), asking(ONE, "day")
+    assert filled_by_files(full, ["b"], replacing=False) == {}
+    assert filled_by_files(empty, ["b"], replacing=False) == {"receipt": "b"}
+
+
 def test_what_the_words_themselves_give_is_not_replaced_by_a_file_beside_them() -> None:
     assert filled_by_files(asking(ONE, "receipt"), ["b"], {"receipt": "a"}) == {}
 
@@ -114,12 +120,14 @@ CONFIRMING: FlowStatus = "confirming"
     ],
 )
 def test_words_beside_a_file_are_told_with_it(said: Any, told: Any) -> None:
-    assert with_files([said], asking(ONE, None, status=CONFIRMING), ["a"]) == [told]
+    assert with_files([said], asking(ONE, None, status=CONFIRMING), ["a"], replacing=True) == [told]
 
 
 @pytest.mark.parametrize("said", [Confirm(value=True), Misunderstood(), Repeat()])
 def test_words_beside_a_file_that_has_no_place_mean_what_they_say(said: Any) -> None:
-    assert with_files([said], asking(BARE, None, status=CONFIRMING), ["a"]) == [said]
+    assert with_files([said], asking(BARE, None, status=CONFIRMING), ["a"], replacing=True) == [
+        said
+    ]
 
 
 def situation(active: FlowView | None) -> Situation:
