@@ -27,6 +27,10 @@ COMMANDS = {
         "evaluation:evaluate",
         "Route every line of FILE, execute nothing, and say how much of it was right.",
     ),
+    "learn": (
+        "learn:learn",
+        "Say what people's own choices teach: examples to add, patterns that misfire, and more.",
+    ),
     "flows": ("flows:app", "Look after flow files."),
     "skills": ("skills:app", "Look after skill folders."),
     "tools": ("tools:app", "List tools, check their files, and call one."),

@@ -127,10 +127,6 @@ class Evaluator:
         return line.text, speaker, moment(line.now or self.now, speaker.timezone)
 
 
-PAGE = 500
-"""Entries of the log that are read at a time."""
-
-
 async def gather(settings: Settings, tenant: str, file: Path) -> str:
     """Write what people chose when they were asked into a new file, and say how much that is."""
     if file.exists():  # noqa: ASYNC240 - once
@@ -142,11 +138,9 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
         await database.migrate(ROUTER)
         store = Store(database)
         await noted(store.trail, tenant, "conversations.export", detail=f"into {file.name}")
-        choices: list[dataset.LabelledChoice] = []
-        reader, after = dataset.ChoiceReader(), None
-        while page := await store.log.exchanges(tenant, after, PAGE):
-            choices += filter(None, map(reader.take, page))
-            after = (str(page[-1].conversation), page[-1].sequence or 0)
+        reader = dataset.ChoiceReader()
+        taken = [reader.take(entry) async for entry in store.log.every_exchange(tenant)]
+        choices = [choice for choice in taken if choice is not None]
         owners: dict[str, str] = {}
         for id_ in {choice.conversation for choice in choices}:
             record = await store.conversations.find(tenant, id_)
@@ -262,9 +256,9 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
         typer.echo(await gather(settings, speaker.tenant, options.file))
     people = {one.id: one for one in people_of(settings).everyone()}
     known = known_of(settings, frozenset(people))
-    file = _read(options.file, known, options.split)
+    file = read_labels(options.file, known, options.split)
     if options.fit:
-        dev = _read(options.fit, known)
+        dev = read_labels(options.fit, known)
         settings = await _fitted(settings, options, people, dev, with_model=with_model)
     async with dry_run_of(settings, with_model=with_model) as dry_run:
         evaluator = Evaluator(dry_run, people, options.user, options.now)
@@ -280,7 +274,10 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     _check(figures, options)
 
 
-def _read(path: Path, known: dataset.KnownLabels, split: str | None = None) -> dataset.LabelledFile:
+def read_labels(
+    path: Path, known: dataset.KnownLabels, split: str | None = None
+) -> dataset.LabelledFile:
+    """The labelled lines of a file, or of one `split` of it; `InvalidInput` where there is none."""
     try:
         content = path.read_bytes()
     except OSError as error:

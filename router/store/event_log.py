@@ -5,7 +5,7 @@ one that shows up later. PostgreSQL hands numbers out before commits: so an appe
 each conversation and person that it writes to. Nobody may follow the whole log by number alone.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -143,6 +143,8 @@ def _turn(row: Row[Any]) -> RoutedTurn:
 
 
 LAST_SEQUENCE = 2**63 - 1
+_AT_ONCE = 500
+"""Entries that are read with one query."""
 
 
 class EventLog:
@@ -250,10 +252,18 @@ class EventLog:
 
         return await self._database.read(read)
 
+    async def every_exchange(self, tenant: str) -> AsyncIterator[LogEntry]:
+        """The `message` and `turn` entries of all conversations, one after another."""
+        after = None
+        while page := await self.exchanges(tenant, after, _AT_ONCE):
+            for entry in page:
+                yield entry
+            after = (str(page[-1].conversation), page[-1].sequence or 0)
+
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int
     ) -> list[LogEntry]:
-        """The `message` and `turn` entries of all conversations, one after another."""
+        """At most `limit` of them, behind a conversation and a number within it."""
         place = tuple_(_log.c.conversation, _log.c.sequence)
         query = (
             select(_log)

@@ -393,3 +393,27 @@ def test_every_key_kind_of_label_and_option_is_described() -> None:
     assert [key for key in keys if not re.search(rf"`[^`]*\b{key}\b[^`]*`", PAGE)] == []
     options = inspect.signature(evaluate).parameters.keys() - {"file"}
     assert [name for name in options if f"`--{name.replace('_', '-')}" not in PAGE] == []
+
+
+class TestLearning:
+    def test_what_people_chose_is_proposed_and_nothing_is_changed(self, run: Run) -> None:
+        keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
+        keep("c2", "frank", "any news of my money", "get_my_claims")
+        file = written({"text": "看看我还能休多久啊", "label": "get_leave_balance"})
+        told = run.printed("learn", "--eval", file)
+        assert "get_leave_balance (nearest right " in told
+        assert "▸ 1 of 1)\n      “看看我还能休多久”" in told
+        assert "patterns that misfire\n  none" in told
+        with closing(sqlite3.connect(".data/router.db")) as database:
+            (what,) = database.execute("SELECT act, detail FROM audit_trail").fetchall()
+        assert what == ("conversations.export", "learn")
+
+    def test_programs_get_it_as_json(self, run: Run) -> None:
+        keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
+        found = run.json("learn", "--json")
+        (example,) = found["examples"]
+        assert example == {"capability": "get_leave_balance", "sentences": ["看看我还能休多久"]}
+        assert found["topics"] == found["misfires"] == found["confusions"] == []
+
+    def test_where_there_is_no_log_that_is_said(self, run: Run) -> None:
+        assert "there is no log at .data/router.db yet" in run.refused("learn")

@@ -1,0 +1,192 @@
+"""`intent-router learn`: what the log says could be better, and what that would change.
+
+Nothing changes by itself: examples are proposed in a file, which a person edits and has applied.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from router.cli.dry_run import DryRun, dry_run_of, known_of
+from router.cli.evaluation import read_labels
+from router.cli.options import absent_database, noted
+from router.directory.sources import people_of
+from router.domain.errors import NotFound
+from router.domain.principals import DEFAULT_TENANT, Capability
+from router.evaluation.dataset import LabelledFile
+from router.evaluation.lessons import (
+    MOST_SHOWN,
+    Confusion,
+    LogLessons,
+    Misfire,
+    NewExamples,
+    Topic,
+    topics,
+)
+from router.retrieval.statistics import encoded_background
+from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+from router.store.tables import ROUTER
+
+MOST_UNSERVED = 2_000
+"""Different sentences that are put into groups: what takes seconds, not minutes."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Of so many labelled lines how many have what they mean nearest, before and after."""
+
+    lines: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """All that is proposed; `effects` by capability, where labelled lines were given."""
+
+    examples: list[NewExamples]
+    misfires: list[Misfire]
+    confusions: list[Confusion]
+    topics: list[Topic]
+    effects: dict[str, Effect]
+
+
+def learn(
+    tenant: Annotated[str, typer.Option(help="Whose conversations.")] = DEFAULT_TENANT,
+    evaluated: Annotated[
+        Path | None,
+        typer.Option("--eval", metavar="FILE.jsonl", help="Labelled lines to show effects on."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Say what people's own choices teach: examples to add, patterns that misfire, and more.
+
+    Nothing is changed. It shows people's words: reading them is noted in the audit trail.
+    """
+    found = asyncio.run(lessons(Settings.load(), tenant, evaluated))
+    if as_json:
+        typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
+    else:
+        typer.echo("\n".join(printed(found)))
+
+
+async def lessons(settings: Settings, tenant: str, evaluated: Path | None) -> Lessons:
+    """What the log teaches; `NotFound` where there is none."""
+    async with _log_of(settings, tenant) as store:
+        kept = LogLessons()
+        async for entry in store.log.every_exchange(tenant):
+            kept.take(entry)
+    async with dry_run_of(settings) as dry_run:
+        await dry_run.learn()
+        there = {one.name: one for one in dry_run.offered.everything()}
+        examples = list(kept.examples({name: one.examples for name, one in there.items()}))
+        effects = {}
+        if evaluated is not None:
+            people = frozenset(one.id for one in people_of(settings).everyone())
+            lines = read_labels(evaluated, known_of(settings, people))
+            effects = await effects_of(dry_run, there, examples, lines)
+        return Lessons(
+            examples=examples,
+            misfires=kept.misfires(),
+            confusions=kept.confusions(),
+            topics=await _topics(dry_run, kept),
+            effects=effects,
+        )
+
+
+@asynccontextmanager
+async def _log_of(settings: Settings, tenant: str) -> AsyncIterator[Store]:
+    if absent := absent_database(settings):
+        raise NotFound(f"there is no log at {absent} yet: set ROUTER_DATABASE_URL or ROUTER_DATA")
+    database = Database(settings.database_url)
+    try:
+        await database.migrate(ROUTER)
+        store = Store(database)
+        await noted(store.trail, tenant, "conversations.export", detail="learn")
+        yield store
+    finally:
+        await database.dispose()
+
+
+async def _topics(dry_run: DryRun, kept: LogLessons) -> list[Topic]:
+    """What nothing serves; each sentence by itself where there is no encoder."""
+    said = dict(kept.unserved.most_common(MOST_UNSERVED))
+    encoder = dry_run.index.messages
+    if not said or encoder is None:
+        return [Topic(text, times, (text,)) for text, times in said.items()]
+    background = await encoded_background(encoder)
+    points = background.points(await encoder.queries(list(said)))
+    return topics(said, points / np.linalg.norm(points, axis=1, keepdims=True))
+
+
+async def effects_of(
+    dry_run: DryRun,
+    there: Mapping[str, Capability],
+    examples: Sequence[NewExamples],
+    file: LabelledFile,
+) -> dict[str, Effect]:
+    """What each capability's new examples would change, each by itself; the index is as before."""
+    labelled = [(one.line.text, one.line.label) for one in file.lines if one.line.label in there]
+    before = await _right(dry_run, labelled)
+    effects = {}
+    for new in examples:
+        own = there[new.capability]
+        more = own.model_copy(update={"examples": (*own.examples, *new.sentences)})
+        await dry_run.index.update({**there, own.name: more}.values())
+        after = await _right(dry_run, labelled)
+        effects[own.name] = Effect(len(labelled), before, after)
+    await dry_run.index.update(there.values())
+    return effects
+
+
+async def _right(dry_run: DryRun, labelled: Iterable[tuple[str, str | None]]) -> int:
+    right = 0
+    for text, label in labelled:
+        selection = await dry_run.index.select(text)
+        right += bool(selection.candidates) and selection.candidates[0].capability.name == label
+    return right
+
+
+def printed(found: Lessons) -> Iterator[str]:
+    """The lessons as lines for a terminal."""
+    yield from _part("examples to add", (_example(one, found.effects) for one in found.examples))
+    misfires = (
+        f"{one.flow}: called off at once {one.called_off} of {one.began} times"
+        + _quoted(one.sentences)
+        for one in found.misfires
+    )
+    yield from _part("patterns that misfire", misfires)
+    confusions = (
+        f"{one.offered} for {one.meant}, {one.times} times{_quoted(one.sentences)}"
+        for one in found.confusions
+    )
+    yield from _part("taken for one another", confusions)
+    unserved = (f"{one.times} ×{_quoted(one.sentences)}" for one in found.topics)
+    yield from _part("asked for, and nothing serves it", unserved)
+
+
+def _part(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield title
+    shown = [f"  {line}" for line in lines]
+    yield from shown or ["  none"]
+
+
+def _example(one: NewExamples, effects: Mapping[str, Effect]) -> str:
+    effect = effects.get(one.capability)
+    changed = (
+        f" (nearest right {effect.before} ▸ {effect.after} of {effect.lines})" if effect else ""
+    )
+    return f"{one.capability}{changed}{_quoted(one.sentences[:MOST_SHOWN])}"
+
+
+def _quoted(sentences: Sequence[str]) -> str:
+    return "".join(f"\n      “{sentence}”" for sentence in sentences)
