@@ -7,7 +7,7 @@ _BEFORE = (
     "| need| would like) to|let me|tell me|show(?: me)?|see|view|check|know|[,.!~ ])*"
 )
 _AFTER = (
-    "(?:吧|了|啊|呀|呢|嘛|吗|一下|下|谢谢(?:你|您)?|好吗|行吗|可以吗|please|pls|thanks"
+    "(?:吧|了|啊|呀|呢|嘛|吗|来着|一下|下|谢谢(?:你|您)?|好吗|行吗|可以吗|please|pls|thanks"
     "|thank you|now|for me|[,.!?~ ])*"
 )
 REQUEST = "(?:{NAME_ZH}|申请|单子|流程)(?:申请|单|流程|条)?"

@@ -18,7 +18,7 @@ from tests.fakes.otlp_collector import Collector, attributes, collecting, names
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = "b7ad6b7169203331"
-QUESTION = "我的年假还有多少来着"
+QUESTION = "我的年假还有多少来着呗"
 ANSWER = "你还有 15 天年假，别忘了"
 ROUTE = "/v1/conversations/{conversation}/messages"
 TURN = "invoke_workflow Conversation"

@@ -157,8 +157,8 @@ class Visitor:
         return self.page.locator(".cards > .card:not(.settled)").filter(has_text=text)
 
     async def opened(self, text: str) -> Locator:
-        """The card of this name, open."""
-        card = self.card(text)
+        """The card of this name, open; where several have it, the last of them."""
+        card = self.card(text).last
         opener = card.locator(".opener")
         if await opener.get_attribute("aria-expanded") == "false":
             await opener.click()

@@ -206,9 +206,10 @@ async def test_a_picture_dropped_while_a_date_is_asked_is_the_receipt_for_both(
     await alice.page.goto(f"{alice.origin}/#/requests")
     await alice.page.locator(".cards summary", has_text="内容").first.click()
     await bob.page.goto(f"{bob.origin}/#/approvals")
-    for visitor in (alice, bob):
-        card = visitor.page.locator(".cards > .card").first
+    waits, asked = await bob.opened("看收据"), alice.page.locator(".cards > .card").first
+    for visitor, card in ((alice, asked), (bob, waits)):
         look = card.get_by_role("button", name="打车.png")
+        await look.scroll_into_view_if_needed()
         await expect(card.get_by_role("img", name="打车.png")).to_be_visible()
         small = await look.bounding_box()
         await look.focus()

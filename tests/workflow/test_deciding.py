@@ -31,7 +31,7 @@ async def test_a_pattern_still_costs_no_call(talk: Talk) -> None:
 
 async def test_a_question_is_answered_by_a_tool_and_said_by_the_model(talk: Talk) -> None:
     talk.model.then(calls(("get_leave_balance", {"leave_type": "annual"})), says("还有 365 天。"))
-    turn = await talk.say("我的年假还有多少来着")
+    turn = await talk.say("我的年假还有多少来着呗")
     route = turn.route
     assert (route.kind, route.target, route.by) == ("tool", "get_leave_balance", "llm")
     assert texts(turn) == ["还有 365 天。"]
@@ -73,7 +73,7 @@ FAR = {
     "far behind what is near": (
         "calculate",
         {"expression": "1 + 1"},
-        "我的年假还剩 1 天还是 1 天来着",
+        "我的年假还剩 1 天还是 1 天来着呗",
     ),
     "near nothing at all": ("get_weather", {"city": "上海"}, "上海的同事打印机卡纸了"),
 }
@@ -94,7 +94,7 @@ async def test_a_choice_from_afar_is_asked_about(
 
 async def test_giving_up_where_it_is_clear_what_was_wanted_is_a_question(talk: Talk) -> None:
     talk.model.then(calls(("hand_off", {"reason": "no idea"})))
-    turn = await talk.say("我的年假还剩多少天来着")
+    turn = await talk.say("我的年假还剩多少天来着呗")
     (asked,) = [reply for reply in turn.replies if reply.type == "choices"]
     assert asked.options[0].value == "get_leave_balance"
 
@@ -129,7 +129,7 @@ async def test_who_takes_something_back_begins_no_new_request(talk: Talk, text: 
 
 async def test_a_route_says_why_this_and_not_the_runner_up(talk: Talk) -> None:
     talk.model.then(calls(("get_leave_balance", {"leave_type": "annual"})), says("15 天。"))
-    turn = await talk.say("我的年假还剩多少天来着")
+    turn = await talk.say("我的年假还剩多少天来着呗")
     assert turn.route.reason.startswith("“查假期余额”离这句话最近（有人说过“")
     assert "，其次是“" in turn.route.reason
 

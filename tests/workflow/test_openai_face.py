@@ -178,7 +178,7 @@ async def test_a_text_is_heard_while_it_is_written(spoken: AsyncOpenAI, model: M
     rest, chunks = asyncio.Event(), []
     balance = calls(("get_leave_balance", {"leave_type": "annual"}))
     model.then(balance, waits(rest, before=6, then=says(SAID)))
-    async for chunk in streamed(spoken, "我的年假还有多少来着"):
+    async for chunk in streamed(spoken, "我的年假还有多少来着呗"):
         chunks.append(chunk)
         if written(chunks):
             rest.set()

@@ -167,7 +167,7 @@ async def test_a_spent_budget_is_said_and_rules_go_on(
     real_client: Client, parts: Parts, model: ModelServer, budgets: Budgets, notice: str
 ) -> None:
     async with modelled(real_client, parts, model, llm_budgets=budgets) as talk:
-        turn = await talk.say("年假还剩多少来着")
+        turn = await talk.say("年假还剩多少来着呗")
     assert texts(turn)[0].startswith(notice)
     assert turn.replies[1].type == "choices"
     assert model.chats == []

@@ -159,7 +159,7 @@ MODELLED = """
         - says: 开饭时间贴在食堂门口。
           sees: [/食堂几点开饭/]
     - bot: 贴在食堂门口
-    - user: 我的年假还有多少来着
+    - user: 我的年假还有多少来着呗
       model:
         - call: {get_leave_balance: {leave_type: annual}}
         - says: 还有 15 天。

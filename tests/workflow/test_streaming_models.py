@@ -13,7 +13,7 @@ from tests.fakes.model_server import ModelServer, calls, drops, says, waits
 from tests.workflow.test_streaming import Stream, served
 from tests.workflow.tooled import modelled
 
-ASKED = "我的年假还有多少来着"
+ASKED = "我的年假还有多少来着呗"
 BALANCE = calls(("get_leave_balance", {"leave_type": "annual"}))
 TALK = "我是公司的前台，请假、报销这些事都可以跟我说。"
 SAID = "你还有 365 天年假，用不完的可以接着留到以后。"

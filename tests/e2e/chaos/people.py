@@ -203,7 +203,7 @@ class Witness(Desk):
 
 WORDS = {
     "ask": {"zh": "食堂几点开门，今天人多吗", "en": "When does the canteen open, is it busy"},
-    "look": {"zh": "我的年假还有多少来着", "en": "remind me what is left of my days off"},
+    "look": {"zh": "我的年假还有多少来着呗", "en": "remind me what is left of my days off"},
     "advise": {
         "zh": "试用期的人能不能休年假，能休几天",
         "en": "what do the rules say on carrying over",
