@@ -451,8 +451,15 @@ def _slots_given(heard: _Heard, view: FlowView) -> Values | None:
     given = prefill(empty, heard.utterance, again)
     if not given or asked is None or asked.kind.is_text:
         return given or said
-    # What was asked is read as an answer: an end after the start that is known.
-    return given | {name: said[name] for name in view.awaiting[:1] if name in said}
+    # What was asked is read as an answer: an end after the start that is known. What asks for the
+    # flow once more is nobody's reason.
+    asks = [heard.text[match.start : match.end] for match in again]
+    new = {n: v for n, v in said.items() if not (isinstance(v, str) and _holds(v, asks))}
+    return {**new, **given} | {name: said[name] for name in view.awaiting[:1] if name in said}
+
+
+def _holds(value: str, words: Iterable[str]) -> bool:
+    return any(each in normalise(value).text for each in words)
 
 
 def offered_beside(heard: _Heard, view: FlowView) -> actions.Outcome | None:

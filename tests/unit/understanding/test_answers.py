@@ -262,3 +262,19 @@ def test_an_end_beside_words_of_the_request_comes_after_the_start_on_any_day(wee
     now = MONDAY + timedelta(days=weekday)
     said = filled("请到周三，第一天下午才开始", view, now=now)
     assert said == {"end": "2026-12-02", "start_half": "pm"}
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("病假，下周一到周三，发烧了", "发烧了"),
+        ("我想请年假下周一到周三，回老家", "回老家"),
+        ("I'd like annual leave from Monday to Wednesday, family visit", "family visit"),
+        ("我要请假，周五到下周一，谢谢", None),
+        ("请三天假", None),
+    ],
+)
+def test_who_asks_for_the_flow_once_more_is_heard_beyond_that(
+    said: str, reason: str | None
+) -> None:
+    assert filled(said, asking(LEAVE, "start")).get("reason") == reason
