@@ -6,6 +6,7 @@ each conversation and person that it writes to. Nobody may follow the whole log 
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -252,16 +253,22 @@ class EventLog:
 
         return await self._database.read(read)
 
-    async def every_exchange(self, tenant: str) -> AsyncIterator[LogEntry]:
-        """The `message` and `turn` entries of all conversations, one after another."""
+    async def every_exchange(
+        self, tenant: str, since: datetime | None = None
+    ) -> AsyncIterator[LogEntry]:
+        """All `message` and `turn` entries from then on, conversation by conversation."""
         after = None
-        while page := await self.exchanges(tenant, after, _AT_ONCE):
+        while page := await self.exchanges(tenant, after, _AT_ONCE, since):
             for entry in page:
                 yield entry
             after = (str(page[-1].conversation), page[-1].sequence or 0)
 
     async def exchanges(
-        self, tenant: str, after: tuple[str, int] | None, limit: int
+        self,
+        tenant: str,
+        after: tuple[str, int] | None,
+        limit: int,
+        since: datetime | None = None,
     ) -> list[LogEntry]:
         """At most `limit` of them, behind a conversation and a number within it."""
         place = tuple_(_log.c.conversation, _log.c.sequence)
@@ -272,6 +279,7 @@ class EventLog:
                 _log.c.conversation.is_not(None),
                 _log.c.kind.in_(["message", "turn"]),
                 place > (after or ("", 0)),
+                *([_log.c.at >= since] if since else []),
             )
             .order_by(_log.c.conversation, _log.c.sequence)
             .limit(limit)

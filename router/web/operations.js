@@ -23,7 +23,7 @@ export function operations(page) {
   const figures = traffic(page);
   const title = element("h1", { tabindex: "-1" }, t("operations"));
   const again = button(t("reload"), () => page.trying(show));
-  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), held.view, late.view, figures.view, trail(page));
+  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), held.view, late.view, figures.view, lessons(page), trail(page));
 
   const load = () => Promise.all([held.load(), late.load()]);
   const show = () => Promise.all([load(), figures.load()]);
@@ -163,6 +163,25 @@ function downloads({ since, until }, page) {
   const names = { days: t("byDay"), flows: t("perFlow"), approvals: t("perApproval"), model: t("perModel") };
   const each = ([name, label]) => button(t("csv", label), () => page.trying(() => save(`/v1/traffic.csv?table=${name}&since=${since}&until=${until}`)));
   return element("div", { class: "actions" }, ...Object.entries(names).map(each));
+}
+
+// What might be mended; asked for when it is opened, since it takes a while. Words are there for those who may read them.
+function lessons(page) {
+  const said = ({ sentences }) => (sentences ?? []).join(" / ");
+  const parts = (found) => [
+    [t("topics"), [[t("times"), ({ times }) => number(times)], [t("words"), said, true]], found.topics],
+    [t("missingExamples"), [[t("capability"), ({ title }) => title], [t("sentences"), ({ count }) => number(count)], [t("words"), said, true]], found.examples],
+    [t("misfires"), [[t("flow"), ({ title }) => title], [t("calledOff"), ({ called_off }) => number(called_off)], [t("begun"), ({ began }) => number(began)], [t("words"), said, true]], found.misfires],
+    [t("mistaken"), [[t("offered"), ({ offered }) => offered], [t("meant"), ({ meant }) => meant, true], [t("times"), ({ times }) => number(times)], [t("words"), said, true]], found.mistaken],
+  ];
+  const fill = async () => {
+    const found = await page.trying(() => get("/v1/lessons"));
+    if (!found) return [];
+    const filled = parts(found).filter(([, , rows]) => rows.length);
+    if (!filled.length) return [element("p", { class: "hint" }, t("noLessons", found.days))];
+    return filled.map(([title, columns, rows]) => element("div", { class: "part" }, element("h3", {}, title), table(title, columns, rows)));
+  };
+  return unfolding(t("lessons"), fill);
 }
 
 // Asked for when it is opened, and then once.

@@ -211,3 +211,15 @@ async def test_who_operates_nothing_sees_no_such_section(house: Served, door: Do
     await alice.page.goto(f"{house.origin}/#/operations")
     await expect(alice.box).to_be_visible()
     await expect(alice.page.locator(".operations")).to_have_count(0)
+
+
+async def test_what_might_be_mended_is_shown_when_it_is_asked_for(
+    door: Door, served: Served
+) -> None:
+    olga = await (await door.visitor(served)).come("Olga Petrova")
+    await olga.page.goto(f"{served.origin}/#/operations")
+    await olga.page.get_by_text("What might be mended").click()
+    part = olga.page.locator("details", has_text="What might be mended").first
+    told = part.locator("table, p.hint").first
+    await expect(told).to_be_visible()
+    assert await olga.violations() == []

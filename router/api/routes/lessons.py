@@ -1,0 +1,137 @@
+"""What the log teaches, for operators: what to mend so that the desk is understood better."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from router.api.dependencies import Audited, Given, Operator, Services
+from router.api.errors import problems
+from router.api.params import StrictRoute
+from router.evaluation.lessons import LogLessons, topics
+from router.retrieval.statistics import encoded_background
+
+MOST_UNSERVED = 500
+"""Different sentences that are put into groups while somebody waits."""
+MOST_DAYS = 92
+
+router = APIRouter(prefix="/v1/lessons", tags=["operators"], route_class=StrictRoute)
+
+
+class LackedExamples(BaseModel):
+    """How many sentences meant a capability that its examples lack."""
+
+    capability: str
+    title: str
+    count: int
+    sentences: list[str] | None
+    """People's words: None where operators may not read those."""
+
+
+class FlowMisfire(BaseModel):
+    """How often a flow that a pattern began was called off with the next word."""
+
+    flow: str
+    title: str
+    called_off: int
+    began: int
+    sentences: list[str] | None
+
+
+class MistakenCapability(BaseModel):
+    """How often one capability was thought nearest, and another one was chosen."""
+
+    offered: str
+    meant: str
+    times: int
+    sentences: list[str] | None
+
+
+class UnservedTopic(BaseModel):
+    """How often something was asked for that nothing serves."""
+
+    times: int
+    sentences: list[str] | None
+    """The first is the one in its middle."""
+
+
+class LessonsView(BaseModel):
+    """What may be mended, the most frequent first. `intent-router learn` proposes how."""
+
+    days: int
+    examples: list[LackedExamples]
+    misfires: list[FlowMisfire]
+    mistaken: list[MistakenCapability]
+    topics: list[UnservedTopic]
+
+
+@router.get("", responses=problems(404))
+async def show(
+    services: Given,
+    operator: Operator,
+    audit: Audited,
+    days: Annotated[int, Query(ge=1, le=MOST_DAYS, description="Of how many days.")] = 30,
+) -> LessonsView:
+    """Say what the last days teach; what was said only where ROUTER_OPERATORS_READ_WORDS is set."""
+    await audit.note("lessons.read", detail=f"days={days}")
+    kept = LogLessons()
+    since = datetime.now(UTC) - timedelta(days=days)
+    async for entry in services.store.log.every_exchange(operator.tenant, since):
+        kept.take(entry)
+    there = {one.name: one for one in services.offered.visible_to(operator)}
+    titles = {name: one.title.within(operator.locale) for name, one in there.items()}
+    known = {name: one.examples for name, one in there.items()}
+
+    def words(sentences: Iterable[str]) -> list[str] | None:
+        return list(sentences) if services.settings.operators_read_words else None
+
+    return LessonsView(
+        days=days,
+        examples=[
+            LackedExamples(
+                capability=one.capability,
+                title=titles[one.capability],
+                count=len(one.sentences),
+                sentences=words(one.sentences),
+            )
+            for one in sorted(kept.examples(known), key=lambda one: -len(one.sentences))
+        ],
+        misfires=[
+            FlowMisfire(
+                flow=one.flow,
+                title=titles.get(one.flow, one.flow),
+                called_off=one.called_off,
+                began=one.began,
+                sentences=words(one.sentences),
+            )
+            for one in kept.misfires()
+        ],
+        mistaken=[
+            MistakenCapability(
+                offered=titles.get(one.offered, one.offered),
+                meant=titles.get(one.meant, one.meant),
+                times=one.times,
+                sentences=words(one.sentences),
+            )
+            for one in kept.confusions()
+        ],
+        topics=[
+            UnservedTopic(times=times, sentences=words(sentences))
+            for times, sentences in await _topics(services, kept)
+        ],
+    )
+
+
+async def _topics(services: Services, kept: LogLessons) -> list[tuple[int, tuple[str, ...]]]:
+    """How often each was asked for, and how; each sentence by itself where there is no encoder."""
+    said = dict(kept.unserved.most_common(MOST_UNSERVED))
+    encoder = services.index.messages
+    if not said or encoder is None:
+        return [(times, (text,)) for text, times in said.items()]
+    background = await encoded_background(encoder)
+    points = background.points(await encoder.queries(list(said)))
+    found = topics(said, points / np.linalg.norm(points, axis=1, keepdims=True))
+    return [(topic.times, topic.sentences) for topic in found]
