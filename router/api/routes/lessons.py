@@ -1,6 +1,6 @@
 """What the log teaches, for operators: what to mend so that the desk is understood better."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -83,29 +83,18 @@ async def show(
         kept.take(entry)
     there = {one.name: one for one in services.offered.visible_to(operator)}
     titles = {name: one.title.within(operator.locale) for name, one in there.items()}
+    words = services.settings.operators_read_words
     known = {name: one.examples for name, one in there.items()}
-
-    def words(sentences: Iterable[str]) -> list[str] | None:
-        return list(sentences) if services.settings.operators_read_words else None
-
     return LessonsView(
         days=days,
-        examples=[
-            LackedExamples(
-                capability=one.capability,
-                title=titles[one.capability],
-                count=len(one.sentences),
-                sentences=words(one.sentences),
-            )
-            for one in sorted(kept.examples(known), key=lambda one: -len(one.sentences))
-        ],
+        examples=_lacked(kept, known, titles, words=words),
         misfires=[
             FlowMisfire(
                 flow=one.flow,
                 title=titles.get(one.flow, one.flow),
                 called_off=one.called_off,
                 began=one.began,
-                sentences=words(one.sentences),
+                sentences=_shown(one.sentences, words),
             )
             for one in kept.misfires()
         ],
@@ -114,15 +103,38 @@ async def show(
                 offered=titles.get(one.offered, one.offered),
                 meant=titles.get(one.meant, one.meant),
                 times=one.times,
-                sentences=words(one.sentences),
+                sentences=_shown(one.sentences, words),
             )
             for one in kept.confusions()
         ],
         topics=[
-            UnservedTopic(times=times, sentences=words(sentences))
+            UnservedTopic(times=times, sentences=_shown(sentences, words))
             for times, sentences in await _topics(services, kept)
         ],
     )
+
+
+def _lacked(
+    kept: LogLessons,
+    known: Mapping[str, Iterable[str]],
+    titles: Mapping[str, str],
+    *,
+    words: bool,
+) -> list[LackedExamples]:
+    most_first = sorted(kept.examples(known), key=lambda one: -len(one.sentences))
+    return [
+        LackedExamples(
+            capability=one.capability,
+            title=titles[one.capability],
+            count=len(one.sentences),
+            sentences=_shown(one.sentences, words),
+        )
+        for one in most_first
+    ]
+
+
+def _shown(sentences: Iterable[str], words: bool) -> list[str] | None:
+    return list(sentences) if words else None
 
 
 async def _topics(services: Services, kept: LogLessons) -> list[tuple[int, tuple[str, ...]]]:
