@@ -9,8 +9,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,17 +127,26 @@ class Evaluator:
         return line.text, speaker, moment(line.now or self.now, speaker.timezone)
 
 
-async def gather(settings: Settings, tenant: str, file: Path) -> str:
-    """Write what people chose when they were asked into a new file, and say how much that is."""
-    if file.exists():  # noqa: ASYNC240 - once
-        raise InvalidInput(f"{file} is there already, and --from-log writes a new file: name one")
+@asynccontextmanager
+async def opened_log(settings: Settings, tenant: str, what: str) -> AsyncIterator[Store]:
+    """The store, whose log is read for `what`: that is noted; `NotFound` where there is none."""
     if absent := absent_database(settings):
         raise NotFound(f"there is no log at {absent} yet: set ROUTER_DATABASE_URL or ROUTER_DATA")
     database = Database(settings.database_url)
     try:
         await database.migrate(ROUTER)
         store = Store(database)
-        await noted(store.trail, tenant, "conversations.export", detail=f"into {file.name}")
+        await noted(store.trail, tenant, "conversations.export", detail=what)
+        yield store
+    finally:
+        await database.dispose()
+
+
+async def gather(settings: Settings, tenant: str, file: Path) -> str:
+    """Write what people chose when they were asked into a new file, and say how much that is."""
+    if file.exists():  # noqa: ASYNC240 - once
+        raise InvalidInput(f"{file} is there already, and --from-log writes a new file: name one")
+    async with opened_log(settings, tenant, f"into {file.name}") as store:
         reader = dataset.ChoiceReader()
         taken = [reader.take(entry) async for entry in store.log.every_exchange(tenant)]
         choices = [choice for choice in taken if choice is not None]
@@ -145,12 +154,10 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
         for id_ in {choice.conversation for choice in choices}:
             record = await store.conversations.find(tenant, id_)
             owners[id_] = record.owner if record else ""
-    finally:
-        await database.dispose()
     lines = list(_lines(settings, choices, owners))
     if not lines:
         raise NotFound(
-            f"{database} has no message that was asked about and answered with a choice: "
+            f"the log has no message that was asked about and answered with a choice: "
             f"label some by hand, one a line: {json.dumps({'text': '…', 'label': '…'})}"
         )
     # What people wrote is theirs: nobody else on this machine may read it.

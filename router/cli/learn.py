@@ -5,8 +5,7 @@ Nothing changes by itself: examples are proposed in a file, which a person edits
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,10 +14,8 @@ import numpy as np
 import typer
 
 from router.cli.dry_run import DryRun, dry_run_of, known_of
-from router.cli.evaluation import read_labels
-from router.cli.options import absent_database, noted
+from router.cli.evaluation import opened_log, read_labels
 from router.directory.sources import people_of
-from router.domain.errors import NotFound
 from router.domain.principals import DEFAULT_TENANT, Capability
 from router.evaluation.dataset import LabelledFile
 from router.evaluation.lessons import (
@@ -32,9 +29,6 @@ from router.evaluation.lessons import (
 )
 from router.retrieval.statistics import encoded_background
 from router.settings import Settings
-from router.store.database import Database
-from router.store.store import Store
-from router.store.tables import ROUTER
 
 MOST_UNSERVED = 2_000
 """Different sentences that are put into groups: what takes seconds, not minutes."""
@@ -81,7 +75,7 @@ def learn(
 
 async def lessons(settings: Settings, tenant: str, evaluated: Path | None) -> Lessons:
     """What the log teaches; `NotFound` where there is none."""
-    async with _log_of(settings, tenant) as store:
+    async with opened_log(settings, tenant, "learn") as store:
         kept = LogLessons()
         async for entry in store.log.every_exchange(tenant):
             kept.take(entry)
@@ -101,20 +95,6 @@ async def lessons(settings: Settings, tenant: str, evaluated: Path | None) -> Le
             topics=await _topics(dry_run, kept),
             effects=effects,
         )
-
-
-@asynccontextmanager
-async def _log_of(settings: Settings, tenant: str) -> AsyncIterator[Store]:
-    if absent := absent_database(settings):
-        raise NotFound(f"there is no log at {absent} yet: set ROUTER_DATABASE_URL or ROUTER_DATA")
-    database = Database(settings.database_url)
-    try:
-        await database.migrate(ROUTER)
-        store = Store(database)
-        await noted(store.trail, tenant, "conversations.export", detail="learn")
-        yield store
-    finally:
-        await database.dispose()
 
 
 async def _topics(dry_run: DryRun, kept: LogLessons) -> list[Topic]:
