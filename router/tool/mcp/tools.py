@@ -145,6 +145,9 @@ class ServerTool(SchemaImplementation):
     question: Question
     repeatable: bool
     """True where calling twice is the same as calling once."""
+    server: str
+    called: str
+    """The server's name, and the tool's own there: by these the file speaks of it."""
     kind = "mcp"
 
     async def call(self, arguments: Arguments, context: ToolContext, _: Dependencies) -> JsonValue:
@@ -467,7 +470,14 @@ class ServerOffer:
                 at_once=self.entry.calls, pool=f"mcp {self.name}", system=f"mcp {self.name}"
             ),
             implementation=ServerTool(
-                schema, name, self.connections, asked.has, asked.question, repeatable
+                schema,
+                name,
+                self.connections,
+                asked.has,
+                asked.question,
+                repeatable,
+                server=self.name,
+                called=asked.name,
             ),
             source=self.source,
             description_zh=entry.description_zh,
