@@ -27,6 +27,10 @@ COMMANDS = {
         "evaluation:evaluate",
         "Route every line of FILE, execute nothing, and say how much of it was right.",
     ),
+    "examples": (
+        "examples:examples",
+        "List how many examples everything has, and have more suggested by a model.",
+    ),
     "flows": ("flows:app", "Look after flow files."),
     "skills": ("skills:app", "Look after skill folders."),
     "tools": ("tools:app", "List tools, check their files, and call one."),

@@ -12,6 +12,9 @@ from router.retrieval.index import CapabilityIndex
 
 NEIGHBOURS = 2
 """How many others a model is told to keep apart from."""
+NEAR = 5
+"""Among so many a sentence's own capability has to be, before it has the sentence. On the desk's
+30 things without examples that refuses 88 % of what is for another, and 13 % of their own."""
 RANKS = (1, 3, 5)
 
 Key = tuple[str, str]
@@ -42,18 +45,26 @@ class Nearness:
         await self.index.update(self.capabilities)
         title, about = capability.title, capability.description
         told = " ".join(f"{title.within(each)}: {about.within(each)}" for each in LOCALES)
-        found = await self.index.select(told, budget=None, most=NEIGHBOURS + 1)
-        others = [one.capability for one in found.candidates]
-        return [one for one in others if key(one) != key(capability)][:NEIGHBOURS]
+        found = await self._nearest(told, NEIGHBOURS + 1)
+        return [one for one in found if key(one) != key(capability)][:NEIGHBOURS]
 
     async def objection(self, capability: Capability, sentence: str) -> str | None:
-        """Why the sentence can't be an example: it is nearer to another though it is added."""
+        """Why the sentence can't be an example; None where it can.
+
+        It isn't among the nearest as things are, or is nearer to another though it is added: what
+        has no examples has itself as its only one then, and would take anything.
+        """
+        await self.index.update(self.capabilities)
+        before = await self._nearest(sentence, NEAR)
+        if key(capability) not in map(key, before):
+            return f"{capability.name} is far from it, and the {_named(before[0])} is near"
         await self.index.update(self._with({key(capability): [sentence]}))
-        found = await self.index.select(sentence, budget=None, most=1)
-        nearest = found.candidates[0].capability
-        if key(nearest) == key(capability):
-            return None
-        return f"it is nearer to the {nearest.kind} {nearest.name}"
+        nearest = (await self._nearest(sentence, 1))[0]
+        return None if key(nearest) == key(capability) else f"it is nearer to the {_named(nearest)}"
+
+    async def _nearest(self, text: str, most: int) -> list[Capability]:
+        found = await self.index.select(text, budget=None, most=most)
+        return [one.capability for one in found.candidates]
 
     async def places(
         self, lines: Sequence[tuple[str, str]], added: Added, bare: Iterable[Key] = ()
@@ -69,8 +80,7 @@ class Nearness:
         ]
         await self.index.update(indexed)
         most = max(RANKS)
-        found = [await self.index.select(text, budget=None, most=most) for text, _ in lines]
-        named = [[one.capability.name for one in each.candidates] for each in found]
+        named = [[one.name for one in await self._nearest(text, most)] for text, _ in lines]
         return [
             names.index(label) if label in names else most
             for names, (_, label) in zip(named, lines, strict=True)
@@ -86,3 +96,7 @@ def recalls(places: Sequence[int]) -> list[str]:
         return ["-"] * len(RANKS)
     hits = (sum(place < rank for place in places) for rank in RANKS)
     return [f"{100 * hit / len(places):.1f}" for hit in hits]
+
+
+def _named(capability: Capability) -> str:
+    return f"{capability.kind} {capability.name}"

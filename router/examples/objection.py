@@ -84,9 +84,7 @@ class SaidBefore:
         if said in {core(capability.title.within(locale)) for locale in LOCALES}:
             return "it only repeats the title"
         owner = self._owners.get(said)
-        if owner == capability.name:
-            return "it has that example already"
-        return None if owner is None else f"{owner} has that example"
+        return None if owner is None else f"{owner} has that example already"
 
 
 def objection_to_form(sentence: str, locale: Locale | None = None) -> str | None:

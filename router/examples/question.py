@@ -48,11 +48,19 @@ class Wanted:
         return self.zh if locale == "zh" else self.en
 
 
+Parameters = Mapping[str, str]
+"""What a capability takes, by name, with what is said of it."""
+
+
 def request(
-    capability: Capability, neighbours: Sequence[Capability], wanted: Wanted, rules: Rules
+    capability: Capability,
+    parameters: Parameters,
+    neighbours: Sequence[Capability],
+    wanted: Wanted,
+    rules: Rules,
 ) -> ChatRequest:
     """The question; `neighbours` are what it may be taken for."""
-    told = "\n".join(_told(capability))
+    told = "\n".join(_told(capability, parameters))
     near = "\n".join(f"- {_titles(one)}" for one in neighbours) or "none"
     text = (
         f"<capability>\n{_fenced(told)}\n</capability>\n"
@@ -83,19 +91,26 @@ def _function(wanted: Wanted) -> Function:
     )
 
 
-def _told(capability: Capability) -> Iterator[str]:
+def _told(capability: Capability, parameters: Parameters) -> Iterator[str]:
     yield f"name: {capability.name}"
     yield f"title: {_titles(capability)}"
     texts = dict.fromkeys(capability.description.within(locale) for locale in LOCALES)
     yield from (f"description: {text[:_LONGEST]}" for text in texts)
+    for name, about in list(parameters.items())[:_MOST_PARAMETERS]:
+        said = " ".join(about.split())[:_LONGEST]
+        yield f"parameter: {name} ({said})" if said else f"parameter: {name}"
+
+
+def arguments_of(capability: Capability) -> Parameters:
+    """The arguments of a tool, as its schema describes them; nothing for what has no schema."""
     properties = capability.parameters.get("properties")
-    named = list(properties.items())[:_MOST_PARAMETERS] if isinstance(properties, Mapping) else []
-    yield from (f"parameter: {name}{_about(schema)}" for name, schema in named)
+    named = properties.items() if isinstance(properties, Mapping) else ()
+    return {name: _about(schema) for name, schema in named}
 
 
 def _about(schema: JsonValue) -> str:
     said = schema.get("description") or schema.get("title") if isinstance(schema, dict) else None
-    return f" ({' '.join(said.split())[:_LONGEST]})" if isinstance(said, str) else ""
+    return said if isinstance(said, str) else ""
 
 
 def _titles(capability: Capability) -> str:

@@ -68,9 +68,9 @@ def _with_lines(head: MarkedText, key: Node, value: Node, sentences: Sequence[st
     inner = " " * (key.start_mark.column + _STEP)
     lines = [f"{inner}{each}" for each in (*str(value.value).splitlines(), *sentences)]
     start = value.start_mark.index
-    return (
-        f"{head.text[:start]}|{''.join(f'{head.newline}{line}' for line in lines)}{head.text[end:]}"
-    )
+    line_end = _line_end(head.text, end)
+    block = "".join(f"{head.newline}{line}" for line in lines)
+    return f"{head.text[:start]}|{head.text[end:line_end]}{block}{head.text[line_end:]}"
 
 
 def _content_end(text: str, key: Node, value: Node) -> int:
@@ -84,11 +84,15 @@ def _content_end(text: str, key: Node, value: Node) -> int:
 
 def _below(head: MarkedText, end: int, lines: Sequence[str]) -> str:
     """Lines below the one that this place is on."""
-    at = head.text.find("\n", end)
-    at = len(head.text) if at < 0 else at
-    at -= head.text[:at].endswith("\r")
+    at = _line_end(head.text, end)
     return f"{head.text[:at]}{''.join(f'{head.newline}{line}' for line in lines)}{head.text[at:]}"
 
 
 def _below_all(head: MarkedText, first: str, lines: Sequence[str]) -> str:
     return _below(head, len(head.text.rstrip()), [first, *lines])
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    end = len(text) if found < 0 else found
+    return end - text[:end].endswith("\r")

@@ -13,7 +13,7 @@ from router.domain.principals import Capability
 from router.examples.nearness import Nearness
 from router.examples.objection import Refusal, SaidBefore, objection_to_form, spoken_in
 from router.examples.proposal import Proposal
-from router.examples.question import Rules, Suggested, Wanted, request, suggested
+from router.examples.question import Parameters, Rules, Suggested, Wanted, request, suggested
 from router.llm.fallback import FallbackChain
 from router.llm.types import AccessRefused, ModelUnavailable, NoModelAnswered
 
@@ -38,13 +38,18 @@ class SpentTokens:
 
 @dataclass
 class Suggester:
-    """Asks the chain; `rules` gives the prompt in a language."""
+    """Asks the chain; `rules` gives the prompt in a language, `parameters` what something takes."""
 
     chain: FallbackChain
     nearness: Nearness
     rules: Callable[[Locale], Rules]
+    parameters: Callable[[Capability], Parameters]
     ruled_out: RuledOut
     spent: SpentTokens = field(default_factory=SpentTokens)
+    _said: SaidBefore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._said = SaidBefore.of(self.nearness.capabilities)
 
     async def proposal(self, capability: Capability, file: Path, count: int) -> Proposal:
         """What a model suggests for it, parted into what may be taken and what is refused.
@@ -64,7 +69,9 @@ class Suggester:
     async def _asked(self, capability: Capability, wanted: Wanted) -> Suggested:
         neighbours = await self.nearness.neighbours(capability)
         language = spoken_in(capability.description.en)
-        asked = request(capability, neighbours, wanted, self.rules(language))
+        asked = request(
+            capability, self.parameters(capability), neighbours, wanted, self.rules(language)
+        )
         answer = (await self.chain.answer(asked, SECONDS)).answer
         self.spent.calls += 1
         self.spent.prompt += answer.usage.prompt_tokens
@@ -72,27 +79,24 @@ class Suggester:
         return suggested(answer, wanted)
 
     async def _checked(self, capability: Capability, file: Path, came: Suggested) -> Proposal:
-        said = SaidBefore.of(self.nearness.capabilities)
         taken: list[str] = []
         refused: list[Refusal] = []
         for locale in LOCALES:
             for given in came.sentences.get(locale, ()):
                 sentence = given.strip(" ") if isinstance(given, str) else str(given)
                 why = "it isn't text" if not isinstance(given, str) else None
-                why = why or await self._objection(capability, sentence, locale, said)
+                why = why or await self._objection(capability, sentence, locale)
                 if why is None:
                     taken.append(sentence)
-                    said.add(sentence, capability.name)
+                    self._said.add(sentence, capability.name)
                 else:
                     refused.append(Refusal(sentence, why))
         return Proposal(capability, file, tuple(taken), tuple(refused), came.trouble)
 
-    async def _objection(
-        self, capability: Capability, sentence: str, locale: Locale, said: SaidBefore
-    ) -> str | None:
+    async def _objection(self, capability: Capability, sentence: str, locale: Locale) -> str | None:
         return (
             objection_to_form(sentence, locale)
-            or said.objection(sentence, capability)
+            or self._said.objection(sentence, capability)
             or self.ruled_out(sentence, capability)
             or await self.nearness.objection(capability, sentence)
         )
