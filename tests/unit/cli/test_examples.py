@@ -1,6 +1,7 @@
 """`examples`: how many there are, and more, suggested by a model and accepted by a person."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from router.domain.locale import Localised
 from router.domain.principals import Capability
 from router.examples.proposal import Proposal
 from tests.fakes.model_server import Behaviour, ModelServer, answers, calls, decides, fails, says
+from tests.fakes.terminal import Terminal
 from tests.unit.cli.conftest import Run
 
 FLOW = """\
@@ -531,6 +533,20 @@ class TestInATerminal:
         found = Acceptance(answer).accepted([proposal("a"), proposal("b")])
         assert [each for one in found for each in one.sentences] == taken
         assert asked[0] == "a: a1  [y]es / [n]o / [a]ll / [q]uit "
+
+    def test_what_is_said_yes_to_there_is_written_and_the_rest_is_not(
+        self, model: ModelServer
+    ) -> None:
+        model.then(suggests(ZH, EN))
+        words = [sys.executable, "-m", "router", "examples", "--suggest", "desk_lamp"]
+        with Terminal([*words, "--count", "4"], os.environ) as person:
+            for sentence, typed in zip([*ZH, *EN], ["y", "n", "y", "q"], strict=True):
+                person.sees(f"desk_lamp: {sentence}  [y]es / [n]o / [a]ll / [q]uit")
+                person.types(typed)
+            person.sees("wrote 2 into flows/desk_lamp.yaml: 3 there now")
+            assert person.ends() == 0
+        text = text_of("flows/desk_lamp.yaml")
+        assert [each in text for each in (*ZH, *EN)] == [True, False, True, False]
 
 
 def proposal(name: str) -> Proposal:
