@@ -26,7 +26,7 @@ from router.domain.locale import Locale
 from router.domain.messages import Message
 from router.domain.principals import Capability
 from router.examples.marked_text import Unwritable
-from router.examples.nearness import RANKS, Added, Nearness, key, recalls
+from router.examples.nearness import RANKS, Added, Neighbourhood, key, recalls
 from router.examples.objection import spoken_in
 from router.examples.proposal import Proposal, proposals_as_yaml, read_proposals
 from router.examples.question import Parameters, Rules, arguments_of
@@ -185,7 +185,7 @@ async def suggest(house: House, options: SuggestionOptions) -> None:
             proposals.append(await suggester.proposal(one, file, options.count))
             _tell(proposals[-1])
         if lines:
-            await _echo_gain(suggester.nearness, proposals, lines)
+            await _echo_gain(suggester.neighbourhood, proposals, lines)
     _settle(house, proposals, kept, options)
     typer.echo(f"model       {suggester.spent}")
     if proposals and not any(one.sentences or one.refused for one in proposals):
@@ -203,8 +203,8 @@ async def _suggester(house: House) -> AsyncIterator[Suggester]:
 
     async with chains_of(settings) as chains, index_of(settings) as index:
         assert chains.usual is not None  # noqa: S101 - there are models
-        nearness = Nearness(index, house.capabilities)
-        yield Suggester(chains.usual, nearness, rules, house.parameters, house.ruled_out())
+        neighbourhood = Neighbourhood(index, house.capabilities)
+        yield Suggester(chains.usual, neighbourhood, rules, house.parameters, house.ruled_out())
 
 
 def _tell(proposal: Proposal) -> None:
@@ -234,7 +234,7 @@ def _lines(settings: Settings, path: Path) -> list[tuple[str, str]]:
 
 
 async def _echo_gain(
-    nearness: Nearness, proposals: Sequence[Proposal], lines: Sequence[tuple[str, str]]
+    neighbourhood: Neighbourhood, proposals: Sequence[Proposal], lines: Sequence[tuple[str, str]]
 ) -> None:
     """What the sentences are worth: recall of lines that are searched for, rules or none."""
     added: Added = {key(one.capability): one.sentences for one in proposals}
@@ -248,7 +248,7 @@ async def _echo_gain(
         variants.insert(0, ("without any by hand", {}, bare))
     rows = [("recall, %", "lines", *(f"@{rank}" for rank in RANKS))]
     for said, more, without in variants:
-        places = await nearness.places(lines, more, without)
+        places = await neighbourhood.places(lines, more, without)
         theirs = [p for p, (_, label) in zip(places, lines, strict=True) if label in names]
         for whose, own in (("theirs", theirs), ("all", places)):
             rows.append((f"{whose}, {said}", str(len(own)), *recalls(own)))

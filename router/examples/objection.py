@@ -21,13 +21,18 @@ LANGUAGES = {"zh": "Chinese", "en": "English"}
 _SHOWN = 60
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z]{2}")
-_INSTRUCTION = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|rules?|prompts?|above)\b"
-    r"|\bsystem prompt\b|\byou are (?:now )?an? (?:ai|assistant|language model|chatbot)\b"
-    r"|(?:忽略|无视|忘记|忘掉|不要理会).{0,12}(?:指令|指示|规则|提示词|以上|上面|之前)|系统提示词?|你现在是一[个名]"
-    r"|</?[a-z_|][^>]*>|```|\{\{|\{%|https?://",
+_OVERRIDE = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b|忽略|无视|忘掉|不要理会", re.IGNORECASE
+)
+_RULES = re.compile(
+    r"\b(?:instructions?|prompts?|rules)\b|指令|指示|规则|提示词|以上|上面|之前的", re.IGNORECASE
+)
+_ADDRESS = re.compile(
+    r"\bsystem prompt\b|\byou are (?:now )?an? (?:ai|assistant|language model|chatbot)\b"
+    r"|系统提示|你现在是一[个名]",
     re.IGNORECASE,
 )
+_MARKUP = re.compile(r"<[/a-z_|!]|```|\{\{|\{%|https?://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -105,10 +110,16 @@ def _objections(sentence: str, locale: Locale | None) -> Iterator[str]:
         yield "it has characters that can't be seen"
     if not core(sentence):
         yield "it has no word"
-    if _INSTRUCTION.search(sentence):
+    if _is_instruction(sentence):
         yield "it reads like an instruction or markup, not like what a person asks for"
     if locale is not None and not _is_in(sentence, locale):
         yield f"it isn't in {LANGUAGES[locale]}"
+
+
+def _is_instruction(sentence: str) -> bool:
+    """Whether it speaks to a model, or is more than words, as no person does here."""
+    overrides = _OVERRIDE.search(sentence) and _RULES.search(sentence)
+    return bool(overrides or _ADDRESS.search(sentence) or _MARKUP.search(sentence))
 
 
 def _is_in(sentence: str, locale: Locale) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from router.domain.errors import Unavailable
 from router.domain.locale import LOCALES, Locale
 from router.domain.principals import Capability
-from router.examples.nearness import Nearness
+from router.examples.nearness import Neighbourhood
 from router.examples.objection import Refusal, SaidBefore, objection_to_form, spoken_in
 from router.examples.proposal import Proposal
 from router.examples.question import Parameters, Rules, Suggested, Wanted, request, suggested
@@ -41,7 +41,7 @@ class Suggester:
     """Asks the chain; `rules` gives the prompt in a language, `parameters` what something takes."""
 
     chain: FallbackChain
-    nearness: Nearness
+    neighbourhood: Neighbourhood
     rules: Callable[[Locale], Rules]
     parameters: Callable[[Capability], Parameters]
     ruled_out: RuledOut
@@ -49,7 +49,7 @@ class Suggester:
     _said: SaidBefore = field(init=False)
 
     def __post_init__(self) -> None:
-        self._said = SaidBefore.of(self.nearness.capabilities)
+        self._said = SaidBefore.of(self.neighbourhood.capabilities)
 
     async def proposal(self, capability: Capability, file: Path, count: int) -> Proposal:
         """What a model suggests for it, parted into what may be taken and what is refused.
@@ -67,7 +67,7 @@ class Suggester:
         return await self._checked(capability, file, came)
 
     async def _asked(self, capability: Capability, wanted: Wanted) -> Suggested:
-        neighbours = await self.nearness.neighbours(capability)
+        neighbours = await self.neighbourhood.neighbours(capability)
         language = spoken_in(capability.description.en)
         asked = request(
             capability, self.parameters(capability), neighbours, wanted, self.rules(language)
@@ -98,7 +98,7 @@ class Suggester:
             objection_to_form(sentence, locale)
             or self._said.objection(sentence, capability)
             or self.ruled_out(sentence, capability)
-            or await self.nearness.objection(capability, sentence)
+            or await self.neighbourhood.objection(capability, sentence)
         )
 
 

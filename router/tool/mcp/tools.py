@@ -469,19 +469,16 @@ class ServerOffer:
             options=ToolOptions(
                 at_once=self.entry.calls, pool=f"mcp {self.name}", system=f"mcp {self.name}"
             ),
-            implementation=ServerTool(
-                schema,
-                name,
-                self.connections,
-                asked.has,
-                asked.question,
-                repeatable,
-                server=self.name,
-                called=asked.name,
-            ),
+            implementation=self._implementation(asked, schema, name, repeatable),
             source=self.source,
             description_zh=entry.description_zh,
         )
+
+    def _implementation(
+        self, asked: Extra, schema: ArgumentSchema, name: str, repeatable: bool
+    ) -> ServerTool:
+        ways = (self.connections, asked.has, asked.question)
+        return ServerTool(schema, name, *ways, repeatable, server=self.name, called=asked.name)
 
 
 def _asking(tool: types.Tool, name: str) -> Extra:
