@@ -56,8 +56,8 @@ HTTP = """\
   "endpoint": {"url": "https://stock.example.com/lamps"}
 }
 """
-ZH = ["桌上太暗了，给我配盏台灯", "能不能申请一盏红色的台灯"]
-EN = ["I need a lamp for my desk", "please request a desk lamp for me"]
+ZH = ["我要申请一盏亮一点的台灯", "能不能申请一盏红色的台灯"]
+EN = ["ask for a lamp on my desk", "please request a desk lamp for me"]
 
 
 @pytest.fixture
