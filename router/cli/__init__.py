@@ -31,6 +31,10 @@ COMMANDS = {
         "learn:learn",
         "Say what people's own choices teach: examples to add, patterns that misfire, and more.",
     ),
+    "examples": (
+        "examples:examples",
+        "List how many examples everything has, and have more suggested by a model.",
+    ),
     "flows": ("flows:app", "Look after flow files."),
     "skills": ("skills:app", "Look after skill folders."),
     "tools": ("tools:app", "List tools, check their files, and call one."),

@@ -263,9 +263,9 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
         typer.echo(await gather(settings, speaker.tenant, options.file))
     people = {one.id: one for one in people_of(settings).everyone()}
     known = known_of(settings, frozenset(people))
-    file = read_labels(options.file, known, options.split)
+    file = labelled_file(options.file, known, options.split)
     if options.fit:
-        dev = read_labels(options.fit, known)
+        dev = labelled_file(options.fit, known)
         settings = await _fitted(settings, options, people, dev, with_model=with_model)
     async with dry_run_of(settings, with_model=with_model) as dry_run:
         evaluator = Evaluator(dry_run, people, options.user, options.now)
@@ -281,10 +281,13 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     _check(figures, options)
 
 
-def read_labels(
+def labelled_file(
     path: Path, known: dataset.KnownLabels, split: str | None = None
 ) -> dataset.LabelledFile:
-    """The labelled lines of a file, or of one `split` of it; `InvalidInput` where there is none."""
+    """The labelled lines of a file, or of one split of it.
+
+    Raises `InvalidInput` where there are none, it can't be read, or a line is at fault.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:

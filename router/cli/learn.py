@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from router.cli.dry_run import DryRun, dry_run_of, known_of
-from router.cli.evaluation import opened_log, read_labels
+from router.cli.evaluation import labelled_file, opened_log
 from router.directory.sources import people_of
 from router.domain.principals import DEFAULT_TENANT, Capability
 from router.evaluation.dataset import LabelledFile
@@ -86,7 +86,7 @@ async def lessons(settings: Settings, tenant: str, evaluated: Path | None) -> Le
         effects = {}
         if evaluated is not None:
             people = frozenset(one.id for one in people_of(settings).everyone())
-            lines = read_labels(evaluated, known_of(settings, people))
+            lines = labelled_file(evaluated, known_of(settings, people))
             effects = await effects_of(dry_run, there, examples, lines)
         return Lessons(
             examples=examples,

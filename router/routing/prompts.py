@@ -39,6 +39,7 @@ Job = Literal[
     "condense",
     "translate",
     "summarise",
+    "suggest",
 ]
 JOBS: tuple[Job, ...] = get_args(Job)
 

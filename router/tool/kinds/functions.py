@@ -113,6 +113,21 @@ def _tools_in(module: ModuleType) -> list[Tool]:
     return [value for value in vars(module).values() if isinstance(value, Tool)]
 
 
+def tools_anew(name: str) -> list[Tool]:
+    """The tools of a module as its file is now, for a look: nobody else gets them.
+
+    Raises `DefinitionError` where it can't be imported any more.
+    """
+    before = sys.modules.get(name)
+    try:
+        return _tools_in(imported(name, _executed))
+    finally:
+        if before is None:
+            sys.modules.pop(name, None)
+        else:
+            sys.modules[name] = before
+
+
 def _run_anew(name: str, path: Path) -> ModuleType:
     """The module as its file is now, in place of the one before, which stays where that fails."""
     if importing := ", ".join(_importers(name)):

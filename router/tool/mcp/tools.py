@@ -145,6 +145,9 @@ class ServerTool(SchemaImplementation):
     question: Question
     repeatable: bool
     """True where calling twice is the same as calling once."""
+    server: str
+    called: str
+    """The server's name, and the tool's own there: by these the file speaks of it."""
     kind = "mcp"
 
     async def call(self, arguments: Arguments, context: ToolContext, _: Dependencies) -> JsonValue:
@@ -466,12 +469,16 @@ class ServerOffer:
             options=ToolOptions(
                 at_once=self.entry.calls, pool=f"mcp {self.name}", system=f"mcp {self.name}"
             ),
-            implementation=ServerTool(
-                schema, name, self.connections, asked.has, asked.question, repeatable
-            ),
+            implementation=self._implementation(asked, schema, name, repeatable),
             source=self.source,
             description_zh=entry.description_zh,
         )
+
+    def _implementation(
+        self, asked: Extra, schema: ArgumentSchema, name: str, repeatable: bool
+    ) -> ServerTool:
+        ways = (self.connections, asked.has, asked.question)
+        return ServerTool(schema, name, *ways, repeatable, server=self.name, called=asked.name)
 
 
 def _asking(tool: types.Tool, name: str) -> Extra:

@@ -1,0 +1,1 @@
+"""Example sentences for capabilities: asked of a model, checked, measured, and put into files."""
