@@ -268,7 +268,7 @@ def _settle(
     refused = sum(len(one.refused) for one in proposals)
     typer.echo(f"{sentences} sentences for {len(proposals)} capabilities, {refused} refused")
     if options.out:
-        _keep(options.out, proposals)
+        keep(options.out, proposals)
     elif options.accept:
         write(house, proposals, kept)
     elif sys.stdin.isatty() and sys.stdout.isatty():
@@ -277,7 +277,8 @@ def _settle(
         typer.echo("nothing was written: add --accept to have them all, or --out FILE to edit them")
 
 
-def _keep(out: Path, proposals: Sequence[Proposal]) -> None:
+def keep(out: Path, proposals: Sequence[Proposal]) -> None:
+    """Write the proposals into a file for a person to edit; `InvalidInput` where it can't be."""
     try:
         out.write_text(proposals_as_yaml(proposals, out), encoding="utf-8")
     except OSError as error:

@@ -15,6 +15,7 @@ import typer
 
 from router.cli.dry_run import DryRun, dry_run_of, known_of
 from router.cli.evaluation import labelled_file, opened_log
+from router.cli.examples import House, keep
 from router.directory.sources import people_of
 from router.domain.principals import DEFAULT_TENANT, Capability
 from router.evaluation.dataset import LabelledFile
@@ -27,6 +28,7 @@ from router.evaluation.lessons import (
     Topic,
     topics,
 )
+from router.examples.proposal import Proposal
 from router.retrieval.statistics import encoded_background
 from router.settings import Settings
 
@@ -60,17 +62,36 @@ def learn(
         Path | None,
         typer.Option("--eval", metavar="FILE.jsonl", help="Labelled lines to show effects on."),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write the examples, to be edited and applied."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Say what people's own choices teach: examples to add, patterns that misfire, and more.
 
     Nothing is changed. It shows people's words: reading them is noted in the audit trail.
     """
-    found = asyncio.run(lessons(Settings.load(), tenant, evaluated))
+    settings = Settings.load()
+    found = asyncio.run(lessons(settings, tenant, evaluated))
     if as_json:
         typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
     else:
         typer.echo("\n".join(printed(found)))
+    if out is not None:
+        keep(out, asyncio.run(_proposals(settings, found.examples)))
+
+
+async def _proposals(settings: Settings, found: Iterable[NewExamples]) -> list[Proposal]:
+    """Those whose files have examples: of each what its file may take."""
+    house = await House.of(settings, trust_dotenv=False)
+    there = {one.name: one for one in house.capabilities}
+    placed = ((there[one.capability], one.sentences) for one in found if one.capability in there)
+    return [
+        Proposal(capability, file, sentences)
+        for capability, sentences in placed
+        if (file := house.place(capability)) is not None
+    ]
 
 
 async def lessons(settings: Settings, tenant: str, evaluated: Path | None) -> Lessons:

@@ -415,5 +415,13 @@ class TestLearning:
         assert example == {"capability": "get_leave_balance", "sentences": ["看看我还能休多久"]}
         assert found["topics"] == found["misfires"] == found["confusions"] == []
 
+    def test_examples_are_written_for_a_person_to_edit_and_apply(self, run: Run) -> None:
+        keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
+        told = run.printed("learn", "--out", "proposed.yaml")
+        assert told.endswith("edit it, then `intent-router examples --from proposed.yaml`\n")
+        written_down = Path("proposed.yaml").read_text()
+        assert '- name: "get_leave_balance"' in written_down
+        assert '    - "看看我还能休多久"' in written_down
+
     def test_where_there_is_no_log_that_is_said(self, run: Run) -> None:
         assert "there is no log at .data/router.db yet" in run.refused("learn")
