@@ -10,8 +10,9 @@ import os
 import random
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 SEED = 20261122
 EXAMPLES, HELD_OUT = 5, 700
@@ -33,6 +34,8 @@ class Known:
     descriptions: dict[str, str]
     titles: dict[str, str]
     examples: tuple[str, ...]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """A JSON schema."""
 
 
 @dataclass(frozen=True)

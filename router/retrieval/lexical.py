@@ -2,7 +2,8 @@
 
 Tokens are words, and pairs of Chinese characters: Chinese is written without spaces, and pairs
 of neighbours find words without a dictionary, measured 5 to 6 points better than segmenting
-with jieba on short requests.
+with jieba on short requests. Beside the pairs single characters are indexed: whoever asks for
+leave says 请假 where the card says 休假, and one character of each is the same.
 
 S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
 with the inverse document frequency that never falls below zero.
@@ -43,6 +44,11 @@ def tokens(text: str) -> list[str]:
         pairs = ["".join(pair) for pair in pairwise(run)] or [run]
         found += pairs if _CJK.match(run) else [_stem(run)]
     return found
+
+
+def terms(text: str) -> list[str]:
+    """What is indexed of a text and searched for: its tokens, then each Chinese character."""
+    return [*tokens(text), *_CJK.findall(unicodedata.normalize("NFKC", text))]
 
 
 def _stem(word: str) -> str:
