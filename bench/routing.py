@@ -7,13 +7,15 @@
   (AUROC), with 10 and 20 examples an intent;
 * a desk in Chinese and English: the same requests and examples in both languages;
 * small talk of CLINC150 told from its errands by the gate "needs no tool at all";
-* what a search costs among 10,000 capabilities.
+* tools by description and parameters alone, in Chinese, English and across (`tool_sets`);
+* what a search costs among 10,000 capabilities, in time and memory.
 
 Vectors are kept between runs, outside the repository. The first run encodes some 9,000 texts,
 which takes minutes.
 """
 
 import asyncio
+import os
 import random
 import sys
 import tempfile
@@ -24,56 +26,20 @@ import linear
 import numpy as np
 import peers
 import public_sets
-from public_sets import Known, Split
+import tool_sets
+from intervals import shown
+from public_sets import SMALL_TALK, Known, Split
+from selections import capability, found_ranks, ranks, selections
+from tool_tables import tool_tables
 
-from router.domain.locale import Localised
 from router.domain.principals import Capability
 from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
-from router.retrieval.selection import Selection
 from router.retrieval.vector_cache import RememberedEncoder, VectorFile
 
 KEPT = Path(tempfile.gettempdir()) / "intent-router-bench" / "vectors.db"
 RANKS = (1, 3, 5, 10)
 MANY = 10_000
-SMALL_TALK = frozenset(
-    {
-        *("greeting", "goodbye", "thank_you", "tell_joke", "fun_fact", "meaning_of_life"),
-        *("are_you_a_bot", "what_is_your_name", "how_old_are_you", "who_made_you"),
-        *("where_are_you_from", "do_you_have_pets", "what_are_your_hobbies"),
-        *("who_do_you_work_for", "what_can_i_ask_you"),
-    }
-)
-
-
-def capability(known: Known) -> Capability:
-    return Capability(
-        kind="tool",
-        name=known.name,
-        title=Localised(**known.titles),
-        description=Localised(**known.descriptions),
-        examples=known.examples,
-    )
-
-
-async def selections(split: Split, encoder: RememberedEncoder) -> list[Selection]:
-    index = CapabilityIndex(encoder)
-    await index.update([capability(known) for known in split.known])
-    asked = [text for text, _ in split.requests] + list(split.strange)
-    await encoder.queries(asked)
-    return [await index.select(text, budget=10**9, most=max(RANKS)) for text in asked]
-
-
-def found_ranks(split: Split, answers: list[Selection]) -> np.ndarray:
-    names = [[candidate.name for candidate in answer.candidates] for answer in answers]
-    pairs = zip(names, split.requests, strict=False)
-    return np.array([n.index(label) if label in n else 10**6 for n, (_, label) in pairs])
-
-
-def ranks(split: Split, scores: np.ndarray) -> np.ndarray:
-    column = {known.name: i for i, known in enumerate(split.known)}
-    own = np.array([scores[i, column[name]] for i, (_, name) in enumerate(split.requests)])
-    return (scores[: len(own)] > own[:, None]).sum(axis=1)
 
 
 def recalls(places: np.ndarray) -> str:
@@ -94,6 +60,9 @@ async def toole_table(sets: Path, encoder: RememberedEncoder) -> None:
         "BM25, cards": ranks(split, peers.words(split, examples=False)),
         "BM25, cards and examples": ranks(split, peers.words(split, examples=True)),
         "embedding, cards": ranks(split, plain["cards"]),
+        "sum of BM25 and embedding, cards": ranks(
+            split, peers.summed(peers.words(split, examples=False), plain["cards"])
+        ),
         "embedding, centroids of examples": ranks(split, plain["centroids"]),
         "max-cosine over examples": ranks(split, plain["best"]),
     }
@@ -101,17 +70,15 @@ async def toole_table(sets: Path, encoder: RememberedEncoder) -> None:
         rows["semantic-router 1.1.1, max"] = ranks(split, other)
     rows["characters, logistic regression"] = ranks(split, linear.of_characters(split))
     rows["embedding, logistic regression"] = ranks(split, await linear.of_vectors(split, encoder))
-    bare = Split(tuple(_without_examples(known) for known in split.known), split.requests)
+    bare = public_sets.without_examples(split)
     rows["ours, no examples"] = found_ranks(bare, await selections(bare, encoder))
     rows["ours"] = found_ranks(split, await selections(split, encoder))
     print(f"\nToolE, 199 tools, {len(split.requests)} requests: recall, %")
-    print(f"{'':36}" + "".join(f"{f'@{rank}':>8}" for rank in RANKS))
+    print(f"{'':36}" + "".join(f"{f'@{rank}':>8}" for rank in RANKS) + f"{'ours less it @1':>24}")
+    ours = rows["ours"] < 1
     for name, places in rows.items():
-        print(f"{name:36}{recalls(places)}")
-
-
-def _without_examples(known: Known) -> Known:
-    return Known(known.name, known.descriptions, known.titles, ())
+        against = "" if name == "ours" else shown(ours, places < 1)
+        print(f"{name:36}{recalls(places)}{against:>24}")
 
 
 async def clinc_table(sets: Path, encoder: RememberedEncoder) -> None:
@@ -200,10 +167,10 @@ class Noise:
 
 async def latency_table(sets: Path) -> None:
     many, requests = _many(sets)
-    index = CapabilityIndex(Noise())
+    index, before = CapabilityIndex(Noise()), resident()
     began = time.perf_counter()
     await index.update(many)
-    built = time.perf_counter() - began
+    built, grown = time.perf_counter() - began, resident() - before
     took = []
     for text in requests:
         began = time.perf_counter()
@@ -216,12 +183,18 @@ async def latency_table(sets: Path) -> None:
     print(
         f"\n{MANY:,} capabilities, no encoder: search p50 {np.median(took):.1f} ms, "
         f"p95 {np.quantile(took, 0.95):.1f} ms; built in {built:.1f} s; "
-        f"one changed in {1000 * again:.0f} ms"
+        f"one changed in {1000 * again:.0f} ms; {grown:.0f} MiB more in memory"
     )
 
 
+def resident() -> float:
+    """MiB of this process that are in memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
 def _many(sets: Path) -> tuple[list[Capability], list[str]]:
-    """ToolE's tools over and over, with words of others mixed in."""
+    """ToolE's tools over and over, with words of others mixed in; every other without examples."""
     split, shuffle = public_sets.toole(sets), random.Random(public_sets.SEED)
     many = []
     for number in range(MANY):
@@ -231,7 +204,8 @@ def _many(sets: Path) -> tuple[list[Capability], list[str]]:
             f"{known.name}_{number}",
             dict.fromkeys(("zh", "en"), text),
             known.titles,
-            known.examples[:3],
+            known.examples[:3] if number % 2 else (),
+            {"properties": {"query": {"description": f"What {known.name} is to find."}}},
         )
         many.append(capability(renamed))
     return many, [text for text, _ in split.requests[:200]]
@@ -247,6 +221,10 @@ async def main() -> int:
     await clinc_table(sets, encoder)
     await gate_line(sets, encoder)
     await desk_table(encoder)
+    if (wheels := tool_sets.folder()) is None:
+        print(f"\n{tool_sets.REMEDY}", file=sys.stderr)
+    else:
+        await tool_tables(sets, wheels, encoder)
     await latency_table(sets)
     if not peers.os.environ.get(peers.PYTHON):
         print(f"\n{peers.HOW_TO}", file=sys.stderr)

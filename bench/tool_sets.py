@@ -14,6 +14,7 @@ the leaderboard's functions, into those written for it and those that its users 
 """
 
 import json
+import os
 import random
 import re
 from collections import Counter, defaultdict
@@ -25,6 +26,8 @@ from zipfile import ZipFile
 
 from public_sets import SEED, Known, Split
 
+from router.retrieval.lexical import tokens
+
 WHEELS = ("tccli-3.1.189.1", "tccli_intl_en-3.1.193.1", "bfcl_eval-2026.3.23")
 REMEDY = """\
 !!! The tool sets are SKIPPED: their packages aren't here. To have them (25 MB):
@@ -34,6 +37,7 @@ REMEDY = """\
 
 Part = Literal["development", "measured"]
 TOOLS, REQUESTS = 450, 1000
+HALF = 0.5
 LONGEST = 300
 """Characters of a description, and of all parameters' together twice that."""
 _HAN = re.compile("[\u4e00-\u9fff]")
@@ -59,9 +63,12 @@ def wheel(folder: Path, number: int) -> ZipFile:
     return ZipFile(next(folder.glob(f"{WHEELS[number]}-*.whl")))
 
 
-def found(folder: Path) -> bool:
-    """Whether all packages are in the folder."""
-    return all(any(folder.glob(f"{name}-*.whl")) for name in WHEELS)
+def folder() -> Path | None:
+    """Where the packages are: ROUTER_BENCH_WHEELS; None where one is missing."""
+    named = os.environ.get("ROUTER_BENCH_WHEELS")
+    wheels = Path(named) if named else None
+    complete = wheels and all(any(wheels.glob(f"{name}-*.whl")) for name in WHEELS)
+    return wheels if complete else None
 
 
 def chinese(folder: Path, part: Part) -> Split:
@@ -70,6 +77,18 @@ def chinese(folder: Path, part: Part) -> Split:
     drawn = sorted(random.Random(SEED).sample(_apart(mine), TOOLS), key=lambda one: one.name)
     known = tuple(_known(one, one.title, one.description, one.parameters) for one in drawn)
     return Split(known, _requests(drawn, drawn))
+
+
+def otherwise(split: Split) -> Split:
+    """Those requests at most half of whose tokens are in the title or description they are for."""
+    cards = {one.name: f"{one.titles['zh']} {one.descriptions['zh']}" for one in split.known}
+    own = {name: frozenset(tokens(text)) for name, text in cards.items()}
+
+    def shared(text: str, label: str) -> float:
+        said = set(tokens(text))
+        return len(said & own[label]) / max(len(said), 1)
+
+    return Split(split.known, tuple(row for row in split.requests if shared(*row) <= HALF))
 
 
 def across(folder: Path, part: Part, cards: Literal["zh", "en"]) -> Split:

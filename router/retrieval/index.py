@@ -328,9 +328,11 @@ class CapabilityIndex:
             slots = slots[np.argpartition(-scores[slots], count)[:count]]
         order = slots[np.argsort(-scores[slots], kind="stable")]
         ahead = scores[order][0] - scores[order][1] if len(order) > 1 else math.inf
-        first = self._shelf.cards[int(order[0])] if len(order) else None
-        exemplified = bool(first and first.examples)
-        signs = Signs(known, evidence.needs_tool, float(ahead), exemplified)
+        first = int(order[0]) if len(order) else None
+        by_card = first is not None and bool(
+            encoded[first] and not self._shelf.cards[first].examples
+        )
+        signs = Signs(known, evidence.needs_tool, float(ahead), by_card)
         ranked = [self._shelf.at(int(slot)) for slot in order]
         kept = [self._shelf.at(slot) for slot in self._shelf.named(always) if may[slot]]
         others = [capability for capability in ranked if capability not in kept]

@@ -32,11 +32,11 @@ def judged(known: float, margin: float, *, wanted: bool = True, right: bool = Tr
         (Signs(0.9, 0.9, 0.2), "several"),
         (Signs(0.2, 0.9, 3.0), "none"),
         (Signs(0.9, 0.01, 3.0), "none"),
-        (Signs(0.2, 0.9, 3.0, exemplified=False), "clear"),
-        (Signs(0.9, 0.05, 3.0, exemplified=False), "clear"),
-        (Signs(0.9, 0.9, 1.2, exemplified=False), "several"),
-        (Signs(0.05, 0.9, 3.0, exemplified=False), "none"),
-        (Signs(0.9, 0.01, 3.0, exemplified=False), "none"),
+        (Signs(0.2, 0.9, 3.0, by_card=True), "clear"),
+        (Signs(0.9, 0.05, 3.0, by_card=True), "clear"),
+        (Signs(0.9, 0.9, 2.5, by_card=True), "several"),
+        (Signs(0.05, 0.9, 3.0, by_card=True), "none"),
+        (Signs(0.9, 0.001, 3.0, by_card=True), "none"),
     ],
 )
 def test_a_verdict_is_read_from_the_signs(signs: Signs, expected: Verdict) -> None:
@@ -65,7 +65,7 @@ def test_nearly_every_right_choice_is_within_the_places_and_above_the_score() ->
 def test_cards_and_examples_have_thresholds_of_their_own() -> None:
     rows = [judged(0.8, 2.0) for _ in range(20)]
     rows += [judged(0.6, 1.0, wanted=False, right=False) for _ in range(20)]
-    bare = Signs(0.3, 0.4, 3.0, exemplified=False)
+    bare = Signs(0.3, 0.4, 3.0, by_card=True)
     rows += [Judged(bare, wanted=True, right=True) for _ in range(20)]
     rows += [Judged(replace(bare, known=0.1), wanted=False, right=False) for _ in range(20)]
     found = fitted_thresholds(rows)
