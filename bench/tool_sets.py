@@ -79,6 +79,13 @@ def chinese(folder: Path, part: Part) -> Split:
     return Split(known, _requests(drawn, drawn))
 
 
+def plenty(folder: Path, count: int) -> Split:
+    """So many actions in Chinese of whatever service, and 200 requests: for measuring time."""
+    drawn = random.Random(SEED).sample(list(actions(folder, 0)), count)
+    known = tuple(_known(one, one.title, one.description, one.parameters) for one in drawn)
+    return Split(known, _requests(drawn, drawn)[:200])
+
+
 def otherwise(split: Split) -> Split:
     """Those requests at most half of whose tokens are in the title or description they are for."""
     cards = {one.name: f"{one.titles['zh']} {one.descriptions['zh']}" for one in split.known}

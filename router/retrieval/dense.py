@@ -147,27 +147,27 @@ class DenseIndex:
         fit, slots = self._fit, len(allowed)
         exact = self._background.points(vector[None])
         point = exact[0].astype(np.float32)
-        wholly = np.float32(fit.clouds.wholly(exact)[0])
         cosines = self._nearness(point, slice(slots))
+        exemplified = self._exemplified[:slots]
+        bare = cosines[allowed & ~exemplified] / max(float(np.linalg.norm(point)), 1e-9)
+        known = fit.by_card.probability(bare.max(initial=-np.inf))
+        scores = fit.usual_cosine.standardised(cosines, allowed)
+        if (taught := allowed & exemplified).any():
+            ranking, familiar = self._logits(exact, slots)
+            by_example = fit.usual_logit.standardised(ranking, taught)
+            both = CARD_SHARE * scores + (1 - CARD_SHARE) * by_example
+            scores = np.where(exemplified, both, scores)
+            known = max(known, fit.by_examples.probability(familiar[taught].max()))
+        return Dense(scores, exemplified, known, fit.gate.needs_tool(exact[0], known))
+
+    def _logits(self, exact: Floats, slots: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """By slot, what ranks those with examples, and how familiar the message is to each."""
+        clouds, point = self._fit.clouds, exact[0].astype(np.float32)
+        wholly = np.float32(clouds.wholly(exact)[0])
         likely = self._likely.logits(point, slots) + wholly
         same = self._ranking is self._likely
         ranking = likely if same else self._ranking.logits(point, slots) + wholly
-        exemplified = self._exemplified[:slots]
-        by_card = fit.usual_cosine.standardised(cosines, allowed)
-        by_example = fit.usual_logit.standardised(ranking, allowed & exemplified)
-        both = CARD_SHARE * by_card + (1 - CARD_SHARE) * by_example
-        turned = cosines[allowed & ~exemplified] / max(float(np.linalg.norm(point)), 1e-9)
-        familiar = likely[allowed & exemplified] - fit.clouds.strange(exact)[0]
-        known = max(
-            fit.by_examples.probability(familiar.max(initial=-np.inf)),
-            fit.by_card.probability(turned.max(initial=-np.inf)),
-        )
-        return Dense(
-            scores=np.where(exemplified, both, by_card),
-            exemplified=exemplified,
-            known=known,
-            needs_tool=fit.gate.needs_tool(exact[0], known),
-        )
+        return ranking, likely - np.float32(clouds.strange(exact)[0])
 
     def nearest_example(self, slot: int, vector: Vectors) -> int | None:
         """Which of the slot's examples is nearest to a message; None where it has none."""

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import math
 import re
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -80,7 +81,8 @@ def card(capability: Capability) -> Card:
     told = "; ".join(map(spoken, parameters))
     texts = [capability.name, *passages, *capability.examples, *parameters]
     return Card(
-        words=tuple(term for text in texts for term in terms(text)),
+        # Ten thousand cards have most of their terms in common.
+        words=tuple(sys.intern(term) for text in texts for term in terms(text)),
         passages=passages,
         details=tuple(f"{one} {told}"[:LONGEST_DETAILED] for one in passages if told),
         examples=tuple(dict.fromkeys(capability.examples)),

@@ -9,7 +9,6 @@ S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and B
 with the inverse document frequency that never falls below zero.
 """
 
-import math
 import re
 import unicodedata
 from collections import Counter
@@ -84,7 +83,7 @@ class LexicalIndex:
 
     def __init__(self) -> None:
         self._postings: dict[str, _Posting] = {}
-        self._counts: dict[int, Counter[str]] = {}
+        self._held: dict[int, tuple[str, ...]] = {}
         self._lengths = np.zeros(_ROOM, np.float32)
         self._total = 0
 
@@ -96,13 +95,13 @@ class LexicalIndex:
         counts = Counter(tokens)
         for token, count in counts.items():
             self._postings.setdefault(token, _Posting()).add(slot, count)
-        self._counts[slot] = counts
+        self._held[slot] = tuple(counts)
         self._lengths[slot] = len(tokens)
         self._total += len(tokens)
 
     def remove(self, slot: int) -> None:
         """Empty the slot, if there is anything in it."""
-        for token in self._counts.pop(slot, Counter()):
+        for token in self._held.pop(slot, ()):
             posting = self._postings[token]
             posting.remove(slot)
             if not posting.size:
@@ -113,22 +112,24 @@ class LexicalIndex:
 
     def search(self, tokens: Sequence[str], slots: int) -> Lexical:
         """How well the cards in slots 0 to `slots` fit; arrays have the length `slots`."""
-        scores, covered = np.zeros(slots, np.float32), np.zeros(slots, np.float32)
-        average = self._total / max(len(self._counts), 1)
         wanted = [self._postings.get(token) for token in dict.fromkeys(tokens)]
-        total = 0.0
-        for posting in wanted:
-            # The inverse document frequency; a token that no card has is the rarest there is.
-            having = posting.size if posting else 0
-            weight = math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))
-            total += weight
-            if posting is not None:
-                held, counts = posting.entries()
-                against = K1 * (1 - B + B * self._lengths[held] / average)
-                scores[held] += weight * (counts * (K1 + 1) / (counts + against))
-                covered[held] += weight
-        known = sum(posting is not None for posting in wanted) / max(len(wanted), 1)
-        return Lexical(scores, known, covered / np.float32(max(total, 1e-9)))
+        # The inverse document frequency; a token that no card has is the rarest there is.
+        sizes = np.array([posting.size if posting else 0 for posting in wanted])
+        weights = np.log(1 + (len(self._held) - sizes + 0.5) / (sizes + 0.5))
+        entries = [posting.entries() for posting in wanted if posting is not None]
+        if not entries:
+            return Lexical(np.zeros(slots, np.float32), 0.0, np.zeros(slots, np.float32))
+        # All postings at once: of single characters some are in every other card.
+        held = np.concatenate([those for those, _ in entries])
+        counts = np.concatenate([those for _, those in entries])
+        weight = np.repeat(weights[sizes > 0], sizes[sizes > 0])
+        average = self._total / len(self._held)
+        against = (K1 * (1 - B + B * self._lengths / average))[held]
+        scores = np.bincount(held, weight * counts * (K1 + 1) / (counts + against), slots)
+        covered = np.bincount(held, weight, slots) / weights.sum()
+        return Lexical(
+            scores.astype(np.float32), len(entries) / len(wanted), covered.astype(np.float32)
+        )
 
 
 class _Posting:
