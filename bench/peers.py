@@ -4,13 +4,16 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from public_sets import HERE, Known, Split
+from selections import capability
 
 from router.retrieval.encoders import Encoder
+from router.retrieval.index import card as card_of
 from router.retrieval.index import spoken
 from router.retrieval.lexical import LexicalIndex, tokens
 
@@ -27,14 +30,39 @@ def card_text(known: Known) -> str:
     return f"{spoken(known.name)}: {known.descriptions['en']}"
 
 
-def words(split: Split, *, examples: bool) -> Scores:
-    """BM25 over name and description, and the examples."""
+def words(split: Split, *, examples: bool, tokens: Callable[[str], list[str]] = tokens) -> Scores:
+    """BM25 over name, description and parameters, and the examples."""
     index = LexicalIndex()
     for slot, known in enumerate(split.known):
-        shown = (card_text(known), *(known.examples if examples else ()))
+        card = card_of(capability(known))
+        shown = (
+            known.name,
+            *(card.details or card.passages),
+            *(known.examples if examples else ()),
+        )
         index.put(slot, [token for text in shown for token in tokens(text)])
     asked = [text for text, _ in split.requests] + list(split.strange)
     return np.stack([index.search(tokens(text), len(split.known)).scores for text in asked])
+
+
+async def nearness(split: Split, encoder: Encoder) -> Scores:
+    """The best cosine of a card's passages, with parameters or without: a max-cosine router."""
+    asked = await encoder.queries([text for text, _ in split.requests])
+    cards = [card_of(capability(known)) for known in split.known]
+    texts = [(*card.passages, *card.details) for card in cards]
+    rows = asked @ (await encoder.documents([text for own in texts for text in own])).T
+    starts = np.cumsum([0, *(len(own) for own in texts[:-1])])
+    return np.maximum.reduceat(rows, starts, axis=1)
+
+
+def summed(one: Scores, other: Scores) -> Scores:
+    """Both in standard deviations by request, added up with equal weights."""
+    count = min(len(one), len(other))
+    return sum(
+        (some[:count] - some[:count].mean(axis=1, keepdims=True))
+        / np.maximum(some[:count].std(axis=1, keepdims=True), 1e-9)
+        for some in (one, other)
+    )
 
 
 async def cosines(split: Split, encoder: Encoder) -> dict[str, Scores]:

@@ -10,12 +10,22 @@ import os
 import random
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 SEED = 20261122
 EXAMPLES, HELD_OUT = 5, 700
 CLINC_REQUESTS = 10
+
+SMALL_TALK = frozenset(
+    {
+        *("greeting", "goodbye", "thank_you", "tell_joke", "fun_fact", "meaning_of_life"),
+        *("are_you_a_bot", "what_is_your_name", "how_old_are_you", "who_made_you"),
+        *("where_are_you_from", "do_you_have_pets", "what_are_your_hobbies"),
+        *("who_do_you_work_for", "what_can_i_ask_you"),
+    }
+)
 
 HERE = Path(__file__).parent
 REMEDY = """\
@@ -33,6 +43,8 @@ class Known:
     descriptions: dict[str, str]
     titles: dict[str, str]
     examples: tuple[str, ...]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """A JSON schema."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,18 @@ def clinc(sets: Path, examples: int) -> Split:
         tuple((text, name) for name in sorted(test) for text in test[name]),
         tuple(text for text, _ in data["oos_test"]),
     )
+
+
+def small_talk(sets: Path) -> tuple[str, ...]:
+    """What CLINC150's test rows have of small talk: 450 messages that words alone answer."""
+    data = json.loads((sets / "clinc150/data_full.json").read_text(encoding="utf-8"))
+    return tuple(text for text, intent in data["test"] if intent in SMALL_TALK)
+
+
+def without_examples(split: Split) -> Split:
+    """The same requests for what is known by its description alone."""
+    bare = tuple(replace(known, examples=()) for known in split.known)
+    return Split(bare, split.requests, split.strange)
 
 
 def desk(locale: str, examples: Iterable[str]) -> Split:

@@ -7,13 +7,15 @@
   (AUROC), with 10 and 20 examples an intent;
 * a desk in Chinese and English: the same requests and examples in both languages;
 * small talk of CLINC150 told from its errands by the gate "needs no tool at all";
-* what a search costs among 10,000 capabilities.
+* tools by description and parameters alone, in Chinese, English and across (`tool_sets`);
+* what a search costs among 10,000 capabilities, in time and memory.
 
 Vectors are kept between runs, outside the repository. The first run encodes some 9,000 texts,
 which takes minutes.
 """
 
 import asyncio
+import os
 import random
 import sys
 import tempfile
@@ -24,56 +26,20 @@ import linear
 import numpy as np
 import peers
 import public_sets
-from public_sets import Known, Split
+import tool_sets
+from intervals import shown
+from public_sets import SMALL_TALK, Known, Split
+from selections import capability, found_ranks, ranks, selections
+from tool_tables import tool_tables
 
-from router.domain.locale import Localised
 from router.domain.principals import Capability
 from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
-from router.retrieval.selection import Selection
 from router.retrieval.vector_cache import RememberedEncoder, VectorFile
 
 KEPT = Path(tempfile.gettempdir()) / "intent-router-bench" / "vectors.db"
 RANKS = (1, 3, 5, 10)
 MANY = 10_000
-SMALL_TALK = frozenset(
-    {
-        *("greeting", "goodbye", "thank_you", "tell_joke", "fun_fact", "meaning_of_life"),
-        *("are_you_a_bot", "what_is_your_name", "how_old_are_you", "who_made_you"),
-        *("where_are_you_from", "do_you_have_pets", "what_are_your_hobbies"),
-        *("who_do_you_work_for", "what_can_i_ask_you"),
-    }
-)
-
-
-def capability(known: Known) -> Capability:
-    return Capability(
-        kind="tool",
-        name=known.name,
-        title=Localised(**known.titles),
-        description=Localised(**known.descriptions),
-        examples=known.examples,
-    )
-
-
-async def selections(split: Split, encoder: RememberedEncoder) -> list[Selection]:
-    index = CapabilityIndex(encoder)
-    await index.update([capability(known) for known in split.known])
-    asked = [text for text, _ in split.requests] + list(split.strange)
-    await encoder.queries(asked)
-    return [await index.select(text, budget=10**9, most=max(RANKS)) for text in asked]
-
-
-def found_ranks(split: Split, answers: list[Selection]) -> np.ndarray:
-    names = [[candidate.name for candidate in answer.candidates] for answer in answers]
-    pairs = zip(names, split.requests, strict=False)
-    return np.array([n.index(label) if label in n else 10**6 for n, (_, label) in pairs])
-
-
-def ranks(split: Split, scores: np.ndarray) -> np.ndarray:
-    column = {known.name: i for i, known in enumerate(split.known)}
-    own = np.array([scores[i, column[name]] for i, (_, name) in enumerate(split.requests)])
-    return (scores[: len(own)] > own[:, None]).sum(axis=1)
 
 
 def recalls(places: np.ndarray) -> str:
@@ -94,6 +60,9 @@ async def toole_table(sets: Path, encoder: RememberedEncoder) -> None:
         "BM25, cards": ranks(split, peers.words(split, examples=False)),
         "BM25, cards and examples": ranks(split, peers.words(split, examples=True)),
         "embedding, cards": ranks(split, plain["cards"]),
+        "sum of BM25 and embedding, cards": ranks(
+            split, peers.summed(peers.words(split, examples=False), plain["cards"])
+        ),
         "embedding, centroids of examples": ranks(split, plain["centroids"]),
         "max-cosine over examples": ranks(split, plain["best"]),
     }
@@ -101,28 +70,29 @@ async def toole_table(sets: Path, encoder: RememberedEncoder) -> None:
         rows["semantic-router 1.1.1, max"] = ranks(split, other)
     rows["characters, logistic regression"] = ranks(split, linear.of_characters(split))
     rows["embedding, logistic regression"] = ranks(split, await linear.of_vectors(split, encoder))
-    bare = Split(tuple(_without_examples(known) for known in split.known), split.requests)
+    bare = public_sets.without_examples(split)
     rows["ours, no examples"] = found_ranks(bare, await selections(bare, encoder))
     rows["ours"] = found_ranks(split, await selections(split, encoder))
     print(f"\nToolE, 199 tools, {len(split.requests)} requests: recall, %")
-    print(f"{'':36}" + "".join(f"{f'@{rank}':>8}" for rank in RANKS))
+    print(f"{'':36}" + "".join(f"{f'@{rank}':>8}" for rank in RANKS) + f"{'ours less it @1':>24}")
+    ours = rows["ours"] < 1
     for name, places in rows.items():
-        print(f"{name:36}{recalls(places)}")
-
-
-def _without_examples(known: Known) -> Known:
-    return Known(known.name, known.descriptions, known.titles, ())
+        against = "" if name == "ours" else shown(ours, places < 1)
+        print(f"{name:36}{recalls(places)}{against:>24}")
 
 
 async def clinc_table(sets: Path, encoder: RememberedEncoder) -> None:
     print("\nCLINC150, 1,500 requests, 1,000 out of scope: in-scope accuracy and AUROC, %")
-    print(f"{'':36}{'10 examples':>16}{'20 examples':>16}")
+    print(f"{'':36}{'10 examples':>16}{'20 examples':>16}{'ours less it, 10 and 20, accuracy':>44}")
     columns = [await clinc_figures(public_sets.clinc(sets, n), encoder) for n in (10, 20)]
     for name in columns[0]:
-        print(f"{name:36}" + "".join(f"{c[name][0]:8.1f}{c[name][1]:8.1f}" for c in columns))
+        figures = "".join(f"{100 * c[name][0].mean():8.1f}{c[name][1]:8.1f}" for c in columns)
+        apart = "".join(f"{shown(c['ours'][0], c[name][0]):>22}" for c in columns)
+        print(f"{name:36}{figures}" + ("" if name == "ours" else apart))
 
 
 async def clinc_figures(split: Split, encoder: RememberedEncoder) -> dict[str, tuple]:
+    """By way, whether it has each request in scope right, and its AUROC."""
     plain = await peers.cosines(split, encoder)
     scored = {
         "BM25 alone": peers.words(split, examples=True),
@@ -136,24 +106,28 @@ async def clinc_figures(split: Split, encoder: RememberedEncoder) -> dict[str, t
     inside, figures = len(split.requests), {}
     for name, scores in scored.items():
         best = scores.max(axis=1)
-        right = 100 * float((ranks(split, scores) == 0).mean())
-        figures[name] = (right, auroc(best[:inside], best[inside:]))
+        figures[name] = (ranks(split, scores) < 1, auroc(best[:inside], best[inside:]))
     answers = await selections(split, encoder)
     known = np.array([answer.signs.known for answer in answers])
-    right = 100 * float((found_ranks(split, answers) == 0).mean())
-    return figures | {"ours": (right, auroc(known[:inside], known[inside:]))}
+    return figures | {
+        "ours": (found_ranks(split, answers) < 1, auroc(known[:inside], known[inside:]))
+    }
 
 
 async def gate_line(sets: Path, encoder: RememberedEncoder) -> None:
-    """The gate knows errands' examples and the background, and no small talk of CLINC150."""
+    """The gate knows errands by examples or by their names alone, and no small talk of CLINC150."""
     split = public_sets.clinc(sets, 10)
     errands = tuple(known for known in split.known if known.name not in SMALL_TALK)
-    answers = await selections(Split(errands, split.requests), encoder)
-    needs = np.array([answer.signs.needs_tool for answer in answers])
     chat = np.array([name in SMALL_TALK for _, name in split.requests])
+    taught = Split(errands, split.requests)
+    found = []
+    for one in (taught, public_sets.without_examples(taught)):
+        answers = await selections(one, encoder)
+        needs = np.array([answer.signs.needs_tool for answer in answers])
+        found.append(auroc(needs[~chat], needs[chat]))
     print(
-        f"\nneeds no tool: CLINC150's errands from its small talk, AUROC "
-        f"{auroc(needs[~chat], needs[chat]):.1f} %"
+        f"\nneeds no tool: CLINC150's errands from its small talk, AUROC {found[0]:.1f} % "
+        f"with examples, {found[1]:.1f} % by the errands' names alone"
     )
 
 
@@ -198,30 +172,38 @@ class Noise:
     documents = queries
 
 
-async def latency_table(sets: Path) -> None:
-    many, requests = _many(sets)
-    index = CapabilityIndex(Noise())
+async def latency_table(title: str, many: list[Capability], requests: list[str]) -> None:
+    """What a search costs among so many, and what they take in memory."""
+    index, before = CapabilityIndex(Noise()), resident()
     began = time.perf_counter()
     await index.update(many)
-    built = time.perf_counter() - began
-    took = []
+    built, grown = time.perf_counter() - began, resident() - before
+    took, cpu = [], []
     for text in requests:
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         await index.select(text, allowed=lambda roles: "nobody" not in roles)
         took.append(1000 * (time.perf_counter() - began))
+        cpu.append(1000 * (time.process_time() - worked))
     changed = [c.model_copy(update={"examples": (*c.examples, "one more")}) for c in many[:1]]
     began = time.perf_counter()
     await index.update([*changed, *many[1:]])
     again = time.perf_counter() - began
     print(
-        f"\n{MANY:,} capabilities, no encoder: search p50 {np.median(took):.1f} ms, "
-        f"p95 {np.quantile(took, 0.95):.1f} ms; built in {built:.1f} s; "
-        f"one changed in {1000 * again:.0f} ms"
+        f"\n{len(many):,} {title}, no encoder: search p50 {np.median(took):.1f} ms, "
+        f"p95 {np.quantile(took, 0.95):.1f} ms; of CPU {np.median(cpu):.1f} and "
+        f"{np.quantile(cpu, 0.95):.1f} ms; built in {built:.1f} s; "
+        f"one changed in {1000 * again:.0f} ms; {grown:.0f} MiB more in memory"
     )
 
 
+def resident() -> float:
+    """MiB of this process that are in memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
 def _many(sets: Path) -> tuple[list[Capability], list[str]]:
-    """ToolE's tools over and over, with words of others mixed in."""
+    """ToolE's tools over and over, with words of others mixed in; every other without examples."""
     split, shuffle = public_sets.toole(sets), random.Random(public_sets.SEED)
     many = []
     for number in range(MANY):
@@ -231,7 +213,8 @@ def _many(sets: Path) -> tuple[list[Capability], list[str]]:
             f"{known.name}_{number}",
             dict.fromkeys(("zh", "en"), text),
             known.titles,
-            known.examples[:3],
+            known.examples[:3] if number % 2 else (),
+            {"properties": {"query": {"description": f"What {known.name} is to find."}}},
         )
         many.append(capability(renamed))
     return many, [text for text, _ in split.requests[:200]]
@@ -247,7 +230,15 @@ async def main() -> int:
     await clinc_table(sets, encoder)
     await gate_line(sets, encoder)
     await desk_table(encoder)
-    await latency_table(sets)
+    if (wheels := tool_sets.folder()) is None:
+        print(f"\n{tool_sets.REMEDY}", file=sys.stderr)
+    else:
+        await tool_tables(sets, wheels, encoder)
+    await latency_table("capabilities", *_many(sets))
+    if wheels is not None:
+        plenty = tool_sets.plenty(wheels, MANY)
+        many = [capability(known) for known in plenty.known]
+        await latency_table("actions in Chinese", many, [text for text, _ in plenty.requests])
     if not peers.os.environ.get(peers.PYTHON):
         print(f"\n{peers.HOW_TO}", file=sys.stderr)
     return 0

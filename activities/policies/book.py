@@ -20,7 +20,7 @@ from activities import provided
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.locale import LOCALES, Locale
 from router.retrieval.encoders import Encoder, Vectors
-from router.retrieval.lexical import LexicalIndex, tokens
+from router.retrieval.lexical import LexicalIndex, terms
 from router.retrieval.statistics import Background, encoded_background, standardised
 from router.retrieval.vector_cache import VectorMemory, remembering
 from router.settings import Settings
@@ -192,7 +192,7 @@ class PolicyBook:
         asked: Locale = "zh" if _HAN.search(question) else "en"
         other: Locale = "en" if asked == "zh" else "zh"
         vector = await self._vector(question)
-        wanted = _tokens(_ASKING.sub(" ", question))
+        wanted = terms(_ASKING.sub(" ", question))
         found = self._shelves[asked].search(wanted, vector, asked)
         if not found:
             # The meaning was looked for already, where there is anything in that language.
@@ -226,8 +226,8 @@ class _Shelf:
         self.meaning: Meaning | None = None
         self._index = LexicalIndex()
         for slot, passage in enumerate(passages):
-            heading = _tokens(passage.heading) * _HEADING_COUNTS
-            self._index.put(slot, [*_tokens(passage.policy), *heading, *_tokens(passage.text)])
+            heading = terms(passage.heading) * _HEADING_COUNTS
+            self._index.put(slot, [*terms(passage.policy), *heading, *terms(passage.text)])
 
     def search(self, wanted: Sequence[str], vector: Vectors | None, asked: Locale) -> list[Passage]:
         words = self._index.search(wanted, len(self.passages))
@@ -241,8 +241,3 @@ class _Shelf:
             scores = np.asarray(both, np.float32)
         order = np.argsort(-scores, kind="stable")
         return [self.passages[slot] for slot in order if fits[slot]]
-
-
-def _tokens(text: str) -> list[str]:
-    """Single characters too: a question shares few pairs with a passage that answers it."""
-    return [*tokens(text), *_HAN.findall(text)]

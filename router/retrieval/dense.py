@@ -31,14 +31,8 @@ from router.retrieval.statistics import (
 
 CARD_SHARE = 0.1
 """Of the card's cosine where there are examples too: a point of recall@3 on ToolE."""
-LEXICAL_SHARE, LEXICAL_SHARE_OF_CARDS = 0.08, 0.3
-"""Of words in the sum, where the index knows all words of the message: beside examples, and
-beside a card alone. By development rows: with examples more than 0.1 costs Chinese two to three
-points (pairs of characters that mean nothing are in many sentences) and ToolE's first place one;
-with cards alone 0.3 finds 1.5 points more of ToolE's among the first five than 0.15."""
 SETTLE_SHARE = 0.05
 """The share of capabilities that may change before everything is fitted anew."""
-_WITH_EXAMPLES, _OF_CARDS = np.float32(LEXICAL_SHARE), np.float32(LEXICAL_SHARE_OF_CARDS)
 _SAMPLE = 512
 _ROOM = 16
 
@@ -49,8 +43,8 @@ class Dense:
 
     scores: NDArray[np.float32]
     """By slot, in standard deviations from what is usual; what isn't allowed has one too."""
-    lexical_shares: NDArray[np.float32]
-    """By slot, what words weigh beside the score."""
+    exemplified: NDArray[np.bool_]
+    """By slot, whether it has examples."""
     known: float
     """The probability that the message is for any of those allowed, 0 to 1."""
     needs_tool: float
@@ -90,15 +84,17 @@ class DenseIndex:
         self._changed = 0
         size = background.queries.shape[1]
         self._cards = np.zeros((_ROOM, size), np.float32)
+        self._details = np.zeros((_ROOM, size), np.float32)
         self._likely = _Rows.of(_ROOM, size)
         self._ranking = self._likely
         self._exemplified = np.zeros(_ROOM, np.bool_)
         self._fit = self._fitted()
 
-    def put(self, slot: int, passages: Vectors, examples: Vectors) -> None:
+    def put(self, slot: int, passages: Vectors, details: Vectors, examples: Vectors) -> None:
         """Let `slot` hold these vectors, rows of unit length, instead of what it held.
 
-        The capability is found at once; what is fitted to all waits for `settle`.
+        `details` are passages that tell of parameters too, none where there are none. The
+        capability is found at once; what is fitted to all waits for `settle`.
         """
         self.make_room(slot + 1)
         own = self._background.points(examples)
@@ -107,6 +103,8 @@ class DenseIndex:
         vectors = np.concatenate([own, card]).astype(np.float32)
         self._held[slot] = held = _Held(Group(vectors, weights), len(own))
         self._cards[slot] = card.mean(axis=0) if len(card) else 0
+        detailed = self._background.document_points(details)
+        self._details[slot] = detailed.mean(axis=0) if len(detailed) else self._cards[slot]
         self._exemplified[slot] = len(own) > 0
         rows, biases = self._fit.clouds.directions(held.cloud.mean[None])
         for kept in (self._likely, self._ranking):
@@ -116,7 +114,7 @@ class DenseIndex:
     def remove(self, slot: int) -> None:
         """Empty the slot."""
         if self._held.pop(slot, None) is not None:
-            self._cards[slot] = 0
+            self._cards[slot] = self._details[slot] = 0
             self._exemplified[slot] = False
             self._changed += 1
 
@@ -149,25 +147,27 @@ class DenseIndex:
         fit, slots = self._fit, len(allowed)
         exact = self._background.points(vector[None])
         point = exact[0].astype(np.float32)
-        wholly = np.float32(fit.clouds.wholly(exact)[0])
-        cosines = self._cards[:slots] @ point
+        cosines = self._nearness(point, slice(slots))
+        exemplified = self._exemplified[:slots]
+        bare = cosines[allowed & ~exemplified] / max(float(np.linalg.norm(point)), 1e-9)
+        known = fit.by_card.probability(bare.max(initial=-np.inf))
+        scores = fit.usual_cosine.standardised(cosines, allowed)
+        if (taught := allowed & exemplified).any():
+            ranking, familiar = self._logits(exact, slots)
+            by_example = fit.usual_logit.standardised(ranking, taught)
+            both = CARD_SHARE * scores + (1 - CARD_SHARE) * by_example
+            scores = np.where(exemplified, both, scores)
+            known = max(known, fit.by_examples.probability(familiar[taught].max()))
+        return Dense(scores, exemplified, known, fit.gate.needs_tool(exact[0], known))
+
+    def _logits(self, exact: Floats, slots: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """By slot, what ranks those with examples, and how familiar the message is to each."""
+        clouds, point = self._fit.clouds, exact[0].astype(np.float32)
+        wholly = np.float32(clouds.wholly(exact)[0])
         likely = self._likely.logits(point, slots) + wholly
         same = self._ranking is self._likely
         ranking = likely if same else self._ranking.logits(point, slots) + wholly
-        exemplified = self._exemplified[:slots]
-        by_card = fit.usual_cosine.standardised(cosines, allowed)
-        by_example = fit.usual_logit.standardised(ranking, allowed & exemplified)
-        both = CARD_SHARE * by_card + (1 - CARD_SHARE) * by_example
-        familiar = likely[allowed & exemplified] - fit.clouds.strange(exact)[0]
-        return Dense(
-            scores=np.where(exemplified, both, by_card),
-            lexical_shares=np.where(exemplified, _WITH_EXAMPLES, _OF_CARDS),
-            known=max(
-                fit.by_examples.probability(familiar.max(initial=-np.inf)),
-                fit.by_card.probability(cosines[allowed & ~exemplified].max(initial=-np.inf)),
-            ),
-            needs_tool=fit.gate.needs_tool(exact[0]),
-        )
+        return ranking, likely - np.float32(clouds.strange(exact)[0])
 
     def nearest_example(self, slot: int, vector: Vectors) -> int | None:
         """Which of the slot's examples is nearest to a message; None where it has none."""
@@ -183,6 +183,7 @@ class DenseIndex:
             return
         more = max(slots, 2 * len(self._cards)) - len(self._cards)
         self._cards = np.pad(self._cards, ((0, more), (0, 0)))
+        self._details = np.pad(self._details, ((0, more), (0, 0)))
         self._exemplified = np.pad(self._exemplified, (0, more))
         same = self._ranking is self._likely
         self._likely = self._likely.larger(more)
@@ -197,15 +198,27 @@ class DenseIndex:
         sample = own[:: max(1, len(own) // _SAMPLE)]
         own_examples = [held.examples for held in sample]
         left_out = left_out_scores(clouds, own_examples, [held.cloud for held in sample])
-        cosines = self._background.around @ self._cards[list(self._held)[:_SAMPLE]].T
+        around = self._background.around.astype(np.float32)
+        cosines = self._nearness(around.T, list(self._held)[:_SAMPLE])
+        talk = ~self._background.needs_tool
+        lengths = np.linalg.norm(around[talk], axis=1)
+        best = cosines[:, talk].max(axis=0) / lengths if cosines.size else np.empty(0)
         return _Fit(
             clouds=clouds,
             gate=fitted_gate(self._background, examples),
             usual_logit=usual(self._background_logits(clouds, sample)),
             usual_cosine=usual(cosines),
             by_examples=scale_of_examples(left_out),
-            by_card=scale_of_strangers(cosines.max(axis=1) if cosines.size else np.empty(0)),
+            by_card=scale_of_strangers(best),
         )
+
+    def _nearness(
+        self, points: NDArray[np.float32], slots: slice | list[int]
+    ) -> NDArray[np.float32]:
+        """The cosines of the slots' cards, with parameters or without, whichever is nearer."""
+        plain: NDArray[np.float32] = self._cards[slots] @ points
+        detailed: NDArray[np.float32] = self._details[slots] @ points
+        return np.maximum(plain, detailed, out=plain)
 
     def _background_logits(self, clouds: Clouds, sample: list[_Held]) -> Floats:
         if not sample:

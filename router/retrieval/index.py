@@ -4,15 +4,16 @@
     await index.update(capabilities)
     found = await index.select("我还有几天年假", allowed=principal.may)
 
-Words are matched against everything that a card says at once; parameters only ever add there.
-Vectors are made of one passage per language, without them: a vector of both languages is close
-to neither. Scores, in standard deviations, are added up; adding ranks measured worse.
+Words are matched against everything that a card says at once. Vectors are made of one passage per
+language, as a vector of both languages is close to neither, and of one more that tells of
+parameters: some requests name what a tool does, others what it is to be done to.
 """
 
 import asyncio
 import logging
 import math
 import re
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -24,9 +25,10 @@ from pydantic import JsonValue
 from router.domain.errors import RouterError
 from router.domain.locale import LOCALES
 from router.domain.principals import Capability, CapabilityKind
-from router.retrieval.dense import Dense, DenseIndex
+from router.retrieval.dense import DenseIndex
 from router.retrieval.encoders import Encoder, Vectors
-from router.retrieval.lexical import Lexical, LexicalIndex, tokens
+from router.retrieval.fusion import fused
+from router.retrieval.lexical import LexicalIndex, terms
 from router.retrieval.selection import (
     RetrievedCandidate,
     Selection,
@@ -35,7 +37,7 @@ from router.retrieval.selection import (
     verdict,
     within_budget,
 )
-from router.retrieval.statistics import encoded_background, standardised
+from router.retrieval.statistics import encoded_background
 from router.retrieval.vector_cache import (
     RecentVectors,
     RememberedEncoder,
@@ -45,6 +47,9 @@ from router.retrieval.vector_cache import (
 
 LONGEST = 1200
 """Characters of a passage: about what the embedded model reads at once (512 tokens)."""
+LONGEST_DETAILED = 600
+"""Of one that tells of parameters: half the time of the longest, and the first few parameters are
+what requests name."""
 _DEEPEST = 3
 _TEXTS = ("title", "description")
 _GAP = re.compile(r"[_\s]+|(?<=[a-z0-9])(?=[A-Z])")
@@ -58,6 +63,8 @@ class Card:
     """Tokens of name, titles, descriptions, examples and parameters."""
     passages: tuple[str, ...]
     """Title and description, once in each language that they differ in."""
+    details: tuple[str, ...]
+    """The same, followed by parameters; empty where there are none."""
     examples: tuple[str, ...]
     """Requests that are for this capability."""
 
@@ -70,10 +77,14 @@ def card(capability: Capability) -> Card:
         for locale, title in titles.items()
     )
     passages = tuple(dict.fromkeys(said))
-    texts = [capability.name, *passages, *capability.examples, *_of_schema(capability.parameters)]
+    parameters = list(_of_schema(capability.parameters))
+    told = "; ".join(map(spoken, parameters))
+    texts = [capability.name, *passages, *capability.examples, *parameters]
     return Card(
-        words=tuple(token for text in texts for token in tokens(text)),
+        # Ten thousand cards have most of their terms in common.
+        words=tuple(sys.intern(term) for text in texts for term in terms(text)),
         passages=passages,
+        details=tuple(f"{one} {told}"[:LONGEST_DETAILED] for one in passages if told),
         examples=tuple(dict.fromkeys(capability.examples)),
     )
 
@@ -303,14 +314,15 @@ class CapabilityIndex:
         # From here on nothing waits: an update in between could put another capability, which
         # the caller may not use, where an allowed one was.
         may = self._shelf.allowed(allowed, among)
-        words = self._lexical.search(tokens(text), len(may))
+        words = self._lexical.search(terms(text), len(may))
         # Whose vectors can be compared with the message's.
         encoded = np.full(len(may), vector is not None)
         encoded[list(self._unencoded)] = False
         vectors = None
         if self._dense is not None and vector is not None:
             vectors = self._dense.search(vector, may & encoded)
-        scores, known, needs_tool = _evidence(words, vectors, may, encoded)
+        evidence = fused(text, words, vectors, may, encoded)
+        scores, known = evidence.scores, evidence.known
         # The slots of the `count` highest scores, the highest first.
         count = max(most * 4, 50)
         slots = np.flatnonzero(may)
@@ -318,7 +330,11 @@ class CapabilityIndex:
             slots = slots[np.argpartition(-scores[slots], count)[:count]]
         order = slots[np.argsort(-scores[slots], kind="stable")]
         ahead = scores[order][0] - scores[order][1] if len(order) > 1 else math.inf
-        signs = Signs(known, needs_tool, float(ahead))
+        first = int(order[0]) if len(order) else None
+        by_card = first is not None and bool(
+            encoded[first] and not self._shelf.cards[first].examples
+        )
+        signs = Signs(known, evidence.needs_tool, float(ahead), by_card)
         ranked = [self._shelf.at(int(slot)) for slot in order]
         kept = [self._shelf.at(slot) for slot in self._shelf.named(always) if may[slot]]
         others = [capability for capability in ranked if capability not in kept]
@@ -357,8 +373,9 @@ class CapabilityIndex:
             slots = sorted(self._unencoded)
             cards = [self._shelf.cards[slot] for slot in slots]
             passages = await _by_card(self._cards.documents, [one.passages for one in cards])
+            details = await _by_card(self._cards.documents, [one.details for one in cards])
             examples = await _by_card(self._cards.queries, [one.examples for one in cards])
-            for slot, *own in zip(slots, passages, examples, strict=True):
+            for slot, *own in zip(slots, passages, details, examples, strict=True):
                 self._dense.put(slot, *own)
         except RouterError as error:
             _log.warning("capabilities can't be encoded, words alone are searched: %s", error)
@@ -384,20 +401,6 @@ class CapabilityIndex:
             return None, (f"{LEXICAL_ONLY}: the message can't be encoded",)
         waiting = len(self._unencoded)
         return vector, (f"{LEXICAL_ONLY} for {waiting} that aren't encoded yet",) * bool(waiting)
-
-
-def _evidence(
-    words: Lexical, vectors: Dense | None, may: NDArray[np.bool_], encoded: NDArray[np.bool_]
-) -> tuple[NDArray[np.float32], float, float]:
-    """Scores by slot, whether any of them is meant, and whether a tool is needed (else 1.0)."""
-    lexical = standardised(words.scores, may)
-    covered = float(words.covered[may & ~encoded].max(initial=0))
-    if vectors is None:
-        return lexical, covered, 1.0
-    share = vectors.lexical_shares * np.float32(words.known)
-    both = share * lexical + (1 - share) * vectors.scores
-    scores = np.where(encoded, both, lexical)
-    return scores, max(vectors.known, covered), vectors.needs_tool
 
 
 async def _by_card(

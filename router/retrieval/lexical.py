@@ -2,13 +2,13 @@
 
 Tokens are words, and pairs of Chinese characters: Chinese is written without spaces, and pairs
 of neighbours find words without a dictionary, measured 5 to 6 points better than segmenting
-with jieba on short requests.
+with jieba on short requests. Beside the pairs single characters are indexed: whoever asks for
+leave says 请假 where the card says 休假, and one character of each is the same.
 
 S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
 with the inverse document frequency that never falls below zero.
 """
 
-import math
 import re
 import unicodedata
 from collections import Counter
@@ -45,6 +45,11 @@ def tokens(text: str) -> list[str]:
     return found
 
 
+def terms(text: str) -> list[str]:
+    """What is indexed of a text and searched for: its tokens, then each Chinese character."""
+    return [*tokens(text), *_CJK.findall(unicodedata.normalize("NFKC", text))]
+
+
 def _stem(word: str) -> str:
     for ending, instead, shortest in _ENDINGS:
         if len(word) >= shortest and word.endswith(ending) and not word.endswith("ss"):
@@ -78,7 +83,7 @@ class LexicalIndex:
 
     def __init__(self) -> None:
         self._postings: dict[str, _Posting] = {}
-        self._counts: dict[int, Counter[str]] = {}
+        self._held: dict[int, tuple[str, ...]] = {}
         self._lengths = np.zeros(_ROOM, np.float32)
         self._total = 0
 
@@ -90,13 +95,13 @@ class LexicalIndex:
         counts = Counter(tokens)
         for token, count in counts.items():
             self._postings.setdefault(token, _Posting()).add(slot, count)
-        self._counts[slot] = counts
+        self._held[slot] = tuple(counts)
         self._lengths[slot] = len(tokens)
         self._total += len(tokens)
 
     def remove(self, slot: int) -> None:
         """Empty the slot, if there is anything in it."""
-        for token in self._counts.pop(slot, Counter()):
+        for token in self._held.pop(slot, ()):
             posting = self._postings[token]
             posting.remove(slot)
             if not posting.size:
@@ -107,22 +112,24 @@ class LexicalIndex:
 
     def search(self, tokens: Sequence[str], slots: int) -> Lexical:
         """How well the cards in slots 0 to `slots` fit; arrays have the length `slots`."""
-        scores, covered = np.zeros(slots, np.float32), np.zeros(slots, np.float32)
-        average = self._total / max(len(self._counts), 1)
         wanted = [self._postings.get(token) for token in dict.fromkeys(tokens)]
-        total = 0.0
-        for posting in wanted:
-            # The inverse document frequency; a token that no card has is the rarest there is.
-            having = posting.size if posting else 0
-            weight = math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))
-            total += weight
-            if posting is not None:
-                held, counts = posting.entries()
-                against = K1 * (1 - B + B * self._lengths[held] / average)
-                scores[held] += weight * (counts * (K1 + 1) / (counts + against))
-                covered[held] += weight
-        known = sum(posting is not None for posting in wanted) / max(len(wanted), 1)
-        return Lexical(scores, known, covered / np.float32(max(total, 1e-9)))
+        # The inverse document frequency; a token that no card has is the rarest there is.
+        sizes = np.array([posting.size if posting else 0 for posting in wanted])
+        weights = np.log(1 + (len(self._held) - sizes + 0.5) / (sizes + 0.5))
+        entries = [posting.entries() for posting in wanted if posting is not None]
+        if not entries:
+            return Lexical(np.zeros(slots, np.float32), 0.0, np.zeros(slots, np.float32))
+        # All postings at once: of single characters some are in every other card.
+        held = np.concatenate([those for those, _ in entries])
+        counts = np.concatenate([those for _, those in entries])
+        weight = np.repeat(weights[sizes > 0], sizes[sizes > 0])
+        average = self._total / len(self._held)
+        against = (K1 * (1 - B + B * self._lengths / average))[held]
+        scores = np.bincount(held, weight * counts * (K1 + 1) / (counts + against), slots)
+        covered = np.bincount(held, weight, slots) / weights.sum()
+        return Lexical(
+            scores.astype(np.float32), len(entries) / len(wanted), covered.astype(np.float32)
+        )
 
 
 class _Posting:

@@ -38,11 +38,11 @@ class Background:
 
     def points(self, queries: Vectors) -> Floats:
         """Encoded messages, `(n, dimensions)`, about the mean message, whatever their language."""
-        return self._tongueless(queries - self._centre)
+        return self._tongueless(queries, self._centre)
 
     def document_points(self, documents: Vectors) -> Floats:
         """Encoded cards, on the same scale."""
-        return self._tongueless(documents - self._document_centre)
+        return self._tongueless(documents, self._document_centre)
 
     @cached_property
     def around(self) -> Floats:
@@ -67,8 +67,10 @@ class Background:
             apart += self.queries[self.chinese].mean(axis=0) - english
         return apart / max(float(np.linalg.norm(apart)), 1e-12)
 
-    def _tongueless(self, points: Vectors) -> Floats:
-        exact = np.asarray(points, np.float64)
+    def _tongueless(self, vectors: Vectors, centre: Vectors) -> Floats:
+        # Who encodes elsewhere may not know yet how long a row of none would be.
+        apart = vectors - centre if len(vectors) else np.empty((0, len(centre)))
+        exact = np.asarray(apart, np.float64)
         return exact - np.outer(exact @ self._tongue, self._tongue)
 
     @cached_property
@@ -357,6 +359,21 @@ MOST_EXAMPLES = 2000
 _NEWTON_STEPS = 12
 
 
+_SUREST = 6.0
+"""Log-odds beyond which nothing is believed."""
+
+
+def log_odds(probability: float) -> float:
+    """Within six either way.
+
+    >>> log_odds(0.5), log_odds(0.0)
+    (0.0, -6.0)
+    """
+    least = 1 / (1 + math.exp(_SUREST))
+    bounded = min(max(probability, least), 1 - least)
+    return round(math.log(bounded / (1 - bounded)), 6)
+
+
 @dataclass(frozen=True)
 class Gate:
     """Whether a message takes a tool: a logistic regression on the background and on examples.
@@ -368,9 +385,15 @@ class Gate:
     weights: Floats
     bias: float
 
-    def needs_tool(self, vector: Floats) -> float:
-        """The probability, 0 to 1, for a message's vector centred on the background."""
-        return float(1 / (1 + np.exp(-np.clip(vector @ self.weights + self.bias, -30, 30))))
+    def needs_tool(self, vector: Floats, known: float) -> float:
+        """The probability, 0 to 1, for a message's vector centred on the background.
+
+        `known` is the probability that it is for a capability, and its log-odds are added: what is
+        near to none of them hardly takes one. The other way round it doesn't hold, as an errand for
+        nobody here takes a tool too.
+        """
+        odds = float(vector @ self.weights) + self.bias + log_odds(known)
+        return float(1 / (1 + np.exp(-np.clip(odds, -30, 30))))
 
 
 def fitted_gate(background: Background, examples: Floats) -> Gate:
@@ -401,8 +424,11 @@ _TYPICAL = 3.0
 """The log-odds of the median left-out example: 95 %."""
 DEFAULT_LOW, DEFAULT_TYPICAL = -95.0, -57.0
 """Left-out scores on ToolE with two examples a tool: for want of examples to measure."""
-STRANGERS = 0.75
-"""The share of arbitrary messages whose best card scores at or below one half."""
+CARD_HALF, CARD_SLOPE = 1.73, 1.24
+"""At how many standard deviations above small talk's median the probability is one half, and by
+how much the log-odds rise with each: a logistic regression of requests against small talk and
+strange errands, all sets weighing the same (J. Platt, "Probabilistic outputs for support vector
+machines", 1999). By development rows of five sets without examples."""
 
 
 @dataclass(frozen=True)
@@ -428,10 +454,12 @@ def scale_of_examples(left_out: Floats) -> Scale:
     return Scale(float(low), max(float(typical - low), 1e-6) / _TYPICAL)
 
 
-def scale_of_strangers(best: Floats) -> Scale:
-    """From the best cosine that each of the background's messages has with any card, `(n,)`."""
-    half, typical = np.quantile(best, [STRANGERS, 0.5]) if len(best) else (0.85, 0.8)
-    return Scale(float(half), max(float(half - typical), 1e-6) / _TYPICAL)
+def scale_of_strangers(best: NDArray[np.floating]) -> Scale:
+    """From the best cosine that each message of small talk has with any card, `(n,)`."""
+    middle, deviation = 0.04, 0.03
+    if len(best):
+        middle, deviation = float(np.median(best)), max(float(best.std()), 1e-6)
+    return Scale(middle + CARD_HALF * deviation, deviation / CARD_SLOPE)
 
 
 def left_out_scores(clouds: Clouds, examples: Sequence[Floats], groups: Sequence[Group]) -> Floats:

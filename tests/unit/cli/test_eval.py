@@ -353,7 +353,7 @@ PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
 COMMANDS = [
     line.partition("intent-router ")[2]
     for line in PAGE.splitlines()
-    if ".venv/bin/intent-router " in line
+    if ".venv/bin/intent-router eval " in line
 ]
 
 

@@ -5,9 +5,19 @@ import pytest
 
 from router.retrieval.dense import DenseIndex
 from router.retrieval.encoders import Floats, Vectors, unit_rows
-from router.retrieval.statistics import Background, Group, fitted_gate, pooled, refined, shrunk
+from router.retrieval.statistics import (
+    Background,
+    Group,
+    fitted_gate,
+    pooled,
+    refined,
+    scale_of_strangers,
+    shrunk,
+)
 
 SIZE = 12
+NOTHING = np.empty((0, 0), np.float32)
+"""As of an encoder that doesn't know yet how long a row is."""
 
 
 @pytest.fixture
@@ -50,7 +60,7 @@ def test_messages_are_found_in_their_cloud_and_strange_ones_are_known_for_it(
 ) -> None:
     index = DenseIndex(background)
     for slot in range(4):
-        index.put(slot, cloud(draw, slot, 1), cloud(draw, slot))
+        index.put(slot, cloud(draw, slot, 1), NOTHING, cloud(draw, slot))
     index.settle()
     everyone = np.ones(4, np.bool_)
     for slot in range(4):
@@ -65,9 +75,9 @@ def test_a_changed_capability_is_found_before_everything_settles(
 ) -> None:
     index = DenseIndex(background)
     for slot in range(40):
-        index.put(slot, cloud(draw, slot % 5, 1), cloud(draw, slot % 5))
+        index.put(slot, cloud(draw, slot % 5, 1), NOTHING, cloud(draw, slot % 5))
     index.settle()
-    index.put(3, cloud(draw, 8, 1), cloud(draw, 8))
+    index.put(3, cloud(draw, 8, 1), NOTHING, cloud(draw, 8))
     assert not index.stale
     assert index.search(cloud(draw, 8, 1)[0], np.ones(40, np.bool_)).scores.argmax() == 3
 
@@ -115,7 +125,39 @@ def test_the_gate_tells_its_two_sides_apart_and_learns(background: Background) -
     parted = replace(background, queries=unit, documents=unit[::4])
     around = parted.around
     gate = fitted_gate(parted, np.empty((0, SIZE)))
-    assert gate.needs_tool(around[50]) > 0.9
-    assert gate.needs_tool(around[5]) < 0.1
+    assert gate.needs_tool(around[50], 0.5) > 0.9
+    assert gate.needs_tool(around[5], 0.5) < 0.1
     taught = fitted_gate(parted, np.repeat(around[5:6], 30, axis=0).astype(np.float64))
-    assert taught.needs_tool(around[5]) > gate.needs_tool(around[5])
+    assert taught.needs_tool(around[5], 0.5) > gate.needs_tool(around[5], 0.5)
+
+
+def test_what_is_near_to_nothing_hardly_takes_a_tool_and_what_is_meant_for_one_does(
+    background: Background,
+) -> None:
+    gate = fitted_gate(background, np.empty((0, SIZE)))
+    message = background.around[30]
+    strange, unsure, meant = (gate.needs_tool(message, known) for known in (0.0, 0.5, 1.0))
+    assert strange < unsure < meant
+
+
+def test_a_card_is_as_near_as_its_nearer_passage(
+    draw: np.random.Generator, background: Background
+) -> None:
+    index = DenseIndex(background)
+    for slot in range(4):
+        index.put(slot, cloud(draw, slot, 1), cloud(draw, slot + 5, 1), NOTHING)
+    index.settle()
+    everyone = np.ones(4, np.bool_)
+    for slot in range(4):
+        for direction in (slot, slot + 5):
+            found = index.search(cloud(draw, direction, 1)[0], everyone)
+            assert found.scores.argmax() == slot
+            assert not found.exemplified.any()
+
+
+def test_small_talk_is_seldom_for_a_card(background: Background) -> None:
+    talk = background.around[~background.needs_tool] @ background.around[50]
+    scale = scale_of_strangers(talk)
+    assert np.mean([scale.probability(score) > 0.5 for score in talk]) < 0.1
+    assert scale.probability(float(np.median(talk))) < 0.2
+    assert scale.probability(float(np.median(talk) + 4 * talk.std())) > 0.9

@@ -11,7 +11,14 @@ from pydantic import JsonValue
 
 from router.domain.principals import Capability
 from router.retrieval.encoders import Vectors
-from router.retrieval.index import LEXICAL_ONLY, LONGEST, CapabilityIndex, Changes, card
+from router.retrieval.index import (
+    LEXICAL_ONLY,
+    LONGEST,
+    LONGEST_DETAILED,
+    CapabilityIndex,
+    Changes,
+    card,
+)
 from router.retrieval.selection import Selection, prompt_tokens
 from router.retrieval.vector_cache import RecentVectors, VectorFile
 from tests.fakes.encoder import PairsEncoder
@@ -246,7 +253,7 @@ def test_a_book_of_a_description_is_cut() -> None:
     assert len(card(capability("x", "长" * 9999, "long")).passages[0]) == LONGEST
 
 
-def test_words_come_from_everything_and_passages_leave_parameters_out() -> None:
+def test_words_come_from_everything_and_details_alone_tell_of_parameters() -> None:
     properties: dict[str, JsonValue] = {
         "destination": {"description": "目的地"},
         "seat": {"enum": ["window", "aisle"]},
@@ -256,6 +263,23 @@ def test_words_come_from_everything_and_passages_leave_parameters_out() -> None:
     found = card(capability("trip", "出差", "Trip", parameters={"properties": properties}))
     assert {"destination", "目的", "window", "airport", "anyth"} <= set(found.words)
     assert not any("目的地" in passage for passage in found.passages)
+    assert found.details == (
+        "出差: 出差 destination; 目的地; seat; window; aisle; legs; airport; note; anything else",
+        "Trip: Trip destination; 目的地; seat; window; aisle; legs; airport; note; anything else",
+    )
+
+
+def test_what_has_no_parameters_has_no_details_and_a_book_of_them_is_cut() -> None:
+    assert card(ROOM).details == ()
+    properties: dict[str, JsonValue] = {f"field_{n}": {"description": "长" * 50} for n in range(99)}
+    found = card(capability("x", "一", "one", parameters={"properties": properties}))
+    assert [len(one) for one in found.details] == [LONGEST_DETAILED] * 2
+
+
+async def test_a_request_that_names_a_parameter_alone_finds_its_tool() -> None:
+    properties: dict[str, JsonValue] = {"seat": {"description": "靠窗座位偏好"}}
+    trip = capability("trip", "出差", "Trip", parameters={"properties": properties})
+    assert names(await (await indexed(*OFFICE, trip)).select("靠窗座位"))[0] == "trip"
 
 
 def test_a_schema_that_is_nonsense_or_without_bottom_is_survived() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.retrieval.lexical import LexicalIndex, tokens
+from router.retrieval.lexical import LexicalIndex, terms, tokens
 
 WORDS = st.lists(st.sampled_from("abcdef"), max_size=8)
 
@@ -89,3 +89,16 @@ def test_any_order_of_changes_equals_building_anew(
 )
 def test_text_falls_into_words_and_pairs_of_characters(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
+
+
+def test_what_is_indexed_of_a_text_are_its_tokens_and_single_characters() -> None:
+    assert terms("查ＶＰＮ年假") == ["查", "vpn", "年假", "查", "年", "假"]
+    assert terms("annual leave") == tokens("annual leave")
+
+
+def test_one_character_in_common_is_enough_to_be_found() -> None:
+    index = LexicalIndex()
+    for slot, card in enumerate(["休假申请", "工资条"]):
+        index.put(slot, terms(card))
+    assert index.search(terms("请两天假"), 2).scores.argmax() == 0
+    assert index.search(tokens("请两天假"), 2).scores.tolist() == [0, 0]

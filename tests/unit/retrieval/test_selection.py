@@ -1,5 +1,6 @@
 """Thresholds: fitted, and in their file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,11 @@ def judged(known: float, margin: float, *, wanted: bool = True, right: bool = Tr
         (Signs(0.9, 0.9, 0.2), "several"),
         (Signs(0.2, 0.9, 3.0), "none"),
         (Signs(0.9, 0.01, 3.0), "none"),
+        (Signs(0.2, 0.9, 3.0, by_card=True), "clear"),
+        (Signs(0.9, 0.05, 3.0, by_card=True), "clear"),
+        (Signs(0.9, 0.9, 2.5, by_card=True), "several"),
+        (Signs(0.05, 0.9, 3.0, by_card=True), "none"),
+        (Signs(0.9, 0.001, 3.0, by_card=True), "none"),
     ],
 )
 def test_a_verdict_is_read_from_the_signs(signs: Signs, expected: Verdict) -> None:
@@ -54,6 +60,19 @@ def test_nearly_every_right_choice_is_within_the_places_and_above_the_score() ->
     found = fitted_thresholds(rows)
     assert found.places == 4
     assert 0.2 <= found.choice <= 0.22
+
+
+def test_cards_and_examples_have_thresholds_of_their_own() -> None:
+    rows = [judged(0.8, 2.0) for _ in range(20)]
+    rows += [judged(0.6, 1.0, wanted=False, right=False) for _ in range(20)]
+    bare = Signs(0.3, 0.4, 3.0, by_card=True)
+    rows += [Judged(bare, wanted=True, right=True) for _ in range(20)]
+    rows += [Judged(replace(bare, known=0.1), wanted=False, right=False) for _ in range(20)]
+    found = fitted_thresholds(rows)
+    assert (found.known, found.known_by_card) == (0.8, 0.3)
+    assert (found.needs_tool, found.needs_tool_by_card) == (0.5, 0.4)
+    assert (found.margin, found.margin_by_card) == (2.0, 3.0)
+    assert fitted_thresholds(rows[:40]).margin_by_card == Thresholds().margin_by_card
 
 
 def test_nothing_to_learn_from_leaves_the_defaults() -> None:

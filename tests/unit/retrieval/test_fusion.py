@@ -1,0 +1,55 @@
+"""Words and meaning added up: what words weigh, and when they speak alone."""
+
+import numpy as np
+import pytest
+
+from router.retrieval.dense import Dense
+from router.retrieval.fusion import BESIDE_CARDS, BESIDE_EXAMPLES, chinese_share, fused
+from router.retrieval.lexical import Lexical
+
+ALL = np.ones(3, np.bool_)
+WORDS = Lexical(np.array([4, 1, 1], np.float32), 1.0, np.array([0.8, 0.2, 0.0], np.float32))
+
+
+def dense(*exemplified: bool) -> Dense:
+    scores = np.array([0, 2, 0], np.float32)
+    return Dense(scores, np.array(exemplified), known=0.4, needs_tool=0.7)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("查年假", 1.0), ("annual leave", 0.0), ("查 VPN 吗", 2 / 3), ("42 !", 0.0), ("", 0.0)],
+)
+def test_a_text_is_as_chinese_as_its_characters_among_its_words(text: str, share: float) -> None:
+    assert chinese_share(text) == pytest.approx(share)
+
+
+def test_words_weigh_more_in_chinese_and_less_beside_examples() -> None:
+    def weight(text: str, *, exemplified: bool) -> float:
+        """Of words, read from a slot whose vector says nothing."""
+        found = fused(text, WORDS, dense(*[exemplified] * 3), ALL, ALL)
+        return float(found.scores[0] / np.sqrt(2))
+
+    assert weight("查年假", exemplified=False) == pytest.approx(BESIDE_CARDS[1])
+    assert weight("annual leave", exemplified=False) == pytest.approx(BESIDE_CARDS[0])
+    assert weight("查年假", exemplified=True) == pytest.approx(BESIDE_EXAMPLES[1])
+    assert weight("annual leave", exemplified=True) == pytest.approx(BESIDE_EXAMPLES[0])
+
+
+def test_words_that_no_card_has_weigh_nothing() -> None:
+    strange = WORDS._replace(known=0.0)
+    found = fused("zzz", strange, dense(False, False, False), ALL, ALL)
+    np.testing.assert_allclose(found.scores, [0, 2, 0])
+
+
+def test_what_is_not_encoded_is_judged_by_its_words() -> None:
+    encoded = np.array([False, True, True])
+    found = fused("查年假", WORDS, dense(False, False, False), ALL, encoded)
+    assert found.scores.argmax() == 0
+    assert [found.known, found.needs_tool] == pytest.approx([0.8, 0.7])
+
+
+def test_without_vectors_words_say_everything() -> None:
+    found = fused("查年假", WORDS, None, ALL, np.zeros(3, np.bool_))
+    assert found.scores.argmax() == 0
+    assert [found.known, found.needs_tool] == pytest.approx([0.8, 1.0])
