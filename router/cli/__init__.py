@@ -33,7 +33,7 @@ COMMANDS = {
     ),
     "examples": (
         "examples:examples",
-        "List how many examples everything has, and have more suggested by a model.",
+        "List how many examples everything has in each language, those without first.",
     ),
     "flows": ("flows:app", "Look after flow files."),
     "skills": ("skills:app", "Look after skill folders."),

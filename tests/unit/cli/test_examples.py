@@ -402,7 +402,7 @@ class TestAccepted:
         def breaks(received: Any) -> Any:
             (house / "tools" / "lamp_stock.json").unlink()
             (house / "tools" / "other.json").write_text("{}")
-            return suggests(["晚上看书用什么灯好"], ["a lamp for reading at night"])(received)
+            return suggests(["台灯还剩几盏库存"], ["how many lamps are in stock"])(received)
 
         model.then(breaks)
         outcome = run("examples", "--suggest", "lamp_stock", "--count", "2", "--accept")
