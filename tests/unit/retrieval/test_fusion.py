@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from router.retrieval.dense import Dense
-from router.retrieval.fusion import BESIDE_CARDS, BESIDE_EXAMPLES, chinese_share, fused
+from router.retrieval.index import BESIDE_CARDS, BESIDE_EXAMPLES, chinese_share, fused
 from router.retrieval.lexical import Lexical
 
 ALL = np.ones(3, np.bool_)
