@@ -379,7 +379,8 @@ class Gate:
     """Whether a message takes a tool: a logistic regression on the background and on examples.
 
     The background alone tells CLINC150's small talk from its errands at an AUROC of 93.8; with
-    examples 94.7, and 98.8 against ToolE's requests.
+    examples 94.7, and 98.8 against ToolE's requests; with how near the message is to anything at
+    all, 97.3 on rows held out.
     """
 
     weights: Floats
