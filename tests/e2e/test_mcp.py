@@ -247,7 +247,8 @@ def test_a_tool_of_a_server_is_used_in_a_conversation(with_files: House) -> None
     assert {"files__file_search", "files__file_save"} <= names
     chat = frank.chat()
     offered = chat.say("search my files")
-    assert offered["route"]["target"] == "files__file_search"
+    choices = [reply for reply in offered["replies"] if reply["type"] == "choices"]
+    assert choices[0]["options"][0]["value"] == "files__file_search"
     turn = chat.act("choose", "files__file_search")
     assert (turn["flow"]["name"], turn["flow"]["status"]) == ("files__file_search", "completed")
     assert "Who would search my files finds tea" in turn["replies"][0]["text"]
