@@ -22,7 +22,7 @@ from router.cli.evaluation import labelled_file
 from router.cli.options import echo_aligned
 from router.directory.sources import people_of
 from router.domain.errors import InvalidInput, MisconfiguredError, NotFound, RouterError, nearest
-from router.domain.locale import Locale
+from router.domain.locale import LOCALES, Locale
 from router.domain.messages import Message
 from router.domain.principals import Capability
 from router.examples.marked_text import Unwritable
@@ -51,7 +51,6 @@ ENOUGH = 5
 """Examples: what has fewer is suggested more, where nothing is named."""
 LOOKED_WITHIN = 10.0
 """Seconds for all MCP servers together."""
-LOCALES: tuple[Locale, ...] = ("zh", "en")
 ANSWERS = "[y]es / [n]o / [a]ll / [q]uit"
 
 
@@ -218,14 +217,19 @@ def _tell(proposal: Proposal) -> None:
         typer.echo(f"  the model's answer: {proposal.trouble}")
 
 
-def _lines(settings: Settings, path: Path) -> list[tuple[str, str]]:
+def labelled_lines(settings: Settings, path: Path) -> list[tuple[str, str]]:
+    """The text and the label of each line of the file that is for a capability."""
     people = frozenset(one.id for one in people_of(settings).everyone())
     known = known_of(settings, people)
-    found = [
+    return [
         (one.line.text, one.line.label)
         for one in labelled_file(path, known).lines
         if one.line.label is not None and one.line.label in known.slots
     ]
+
+
+def _lines(settings: Settings, path: Path) -> list[tuple[str, str]]:
+    found = labelled_lines(settings, path)
     if not found:
         raise InvalidInput(
             f"--eval {path} has no line that is labelled with a capability: add some"

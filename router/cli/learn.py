@@ -10,15 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from router.cli.dry_run import DryRun, dry_run_of, known_of
-from router.cli.evaluation import labelled_file, opened_log
-from router.cli.examples import House, keep
-from router.directory.sources import people_of
-from router.domain.principals import DEFAULT_TENANT, Capability
-from router.evaluation.dataset import LabelledFile
+from router.cli.dry_run import dry_run_of
+from router.cli.evaluation import opened_log
+from router.cli.examples import House, keep, labelled_lines
+from router.domain.principals import DEFAULT_TENANT
 from router.evaluation.lessons import (
     MOST_SHOWN,
     Confusion,
@@ -26,10 +23,10 @@ from router.evaluation.lessons import (
     Misfire,
     NewExamples,
     Topic,
-    topics,
+    unserved_topics,
 )
+from router.examples.nearness import Neighbourhood, key
 from router.examples.proposal import Proposal
-from router.retrieval.statistics import encoded_background
 from router.settings import Settings
 
 MOST_UNSERVED = 2_000
@@ -106,55 +103,32 @@ async def lessons(settings: Settings, tenant: str, evaluated: Path | None) -> Le
         examples = list(kept.examples({name: one.examples for name, one in there.items()}))
         effects = {}
         if evaluated is not None:
-            people = frozenset(one.id for one in people_of(settings).everyone())
-            lines = labelled_file(evaluated, known_of(settings, people))
-            effects = await effects_of(dry_run, there, examples, lines)
+            neighbourhood = Neighbourhood(dry_run.index, dry_run.offered.everything())
+            lines = labelled_lines(settings, evaluated)
+            effects = await effects_of(neighbourhood, examples, lines)
         return Lessons(
             examples=examples,
             misfires=kept.misfires(),
             confusions=kept.confusions(),
-            topics=await _topics(dry_run, kept),
+            topics=await unserved_topics(kept.unserved, dry_run.index.messages, MOST_UNSERVED),
             effects=effects,
         )
 
 
-async def _topics(dry_run: DryRun, kept: LogLessons) -> list[Topic]:
-    """What nothing serves; each sentence by itself where there is no encoder."""
-    said = dict(kept.unserved.most_common(MOST_UNSERVED))
-    encoder = dry_run.index.messages
-    if not said or encoder is None:
-        return [Topic(text, times, (text,)) for text, times in said.items()]
-    background = await encoded_background(encoder)
-    points = background.points(await encoder.queries(list(said)))
-    return topics(said, points / np.linalg.norm(points, axis=1, keepdims=True))
-
-
 async def effects_of(
-    dry_run: DryRun,
-    there: Mapping[str, Capability],
+    neighbourhood: Neighbourhood,
     examples: Sequence[NewExamples],
-    file: LabelledFile,
+    lines: Sequence[tuple[str, str]],
 ) -> dict[str, Effect]:
-    """What each capability's new examples would change, each by itself; the index is as before."""
-    labelled = [(one.line.text, one.line.label) for one in file.lines if one.line.label in there]
-    before = await _right(dry_run, labelled)
+    """What each capability's new examples would change, each by itself."""
+    there = {one.name: one for one in neighbourhood.capabilities}
+    before = (await neighbourhood.places(lines, {})).count(0)
     effects = {}
     for new in examples:
-        own = there[new.capability]
-        more = own.model_copy(update={"examples": (*own.examples, *new.sentences)})
-        await dry_run.index.update({**there, own.name: more}.values())
-        after = await _right(dry_run, labelled)
-        effects[own.name] = Effect(len(labelled), before, after)
-    await dry_run.index.update(there.values())
+        added = {key(there[new.capability]): new.sentences}
+        after = (await neighbourhood.places(lines, added)).count(0)
+        effects[new.capability] = Effect(len(lines), before, after)
     return effects
-
-
-async def _right(dry_run: DryRun, labelled: Iterable[tuple[str, str | None]]) -> int:
-    right = 0
-    for text, label in labelled:
-        selection = await dry_run.index.select(text)
-        right += bool(selection.candidates) and selection.candidates[0].capability.name == label
-    return right
 
 
 def printed(found: Lessons) -> Iterator[str]:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from router.domain.messages import FlowStatus, RouteBy, Turn
 from router.domain.records import LogEntry, RecordedTurn
 from router.evaluation.dataset import ChoiceReader
+from router.retrieval.encoders import Encoder
+from router.retrieval.statistics import encoded_background
 
 MOST_SHOWN = 5
 """Sentences of each lesson that are shown."""
@@ -154,6 +156,16 @@ class LogLessons:
         pairs = self._confused.items()
         found = (Confusion(*pair, said.total(), _shown(said)) for pair, said in pairs)
         return sorted(found, key=lambda one: (-one.times, one.offered, one.meant))
+
+
+async def unserved_topics(said: Counter[str], encoder: Encoder | None, most: int) -> list[Topic]:
+    """What the `most` frequent of these ask for, in topics; each by itself without an encoder."""
+    frequent = dict(said.most_common(most))
+    if not frequent or encoder is None:
+        return [Topic(text, times, (text,)) for text, times in frequent.items()]
+    background = await encoded_background(encoder)
+    points = background.points(await encoder.queries(list(frequent)))
+    return topics(frequent, points / np.linalg.norm(points, axis=1, keepdims=True))
 
 
 def topics(said: Mapping[str, int], vectors: NDArray[np.floating]) -> list[Topic]:

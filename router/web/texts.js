@@ -45,7 +45,6 @@ const TEXTS = {
   flow: { zh: "流程", en: "Flow" },
   begun: { zh: "发起", en: "Begun" },
   under_way: { zh: "在办", en: "Under way" },
-  waiting: { zh: "待决定", en: "Waiting" },
   decisions: { zh: "已决定", en: "Decided" },
   median: { zh: "中位数", en: "Median" },
   p90: { zh: "九成不超过", en: "90 % within" },

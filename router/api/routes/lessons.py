@@ -4,19 +4,17 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from router.api.dependencies import Audited, Given, Operator, Services
+from router.api.dependencies import Audited, Given, Operator
 from router.api.errors import problems
 from router.api.params import StrictRoute
-from router.evaluation.lessons import LogLessons, topics
-from router.retrieval.statistics import encoded_background
+from router.domain.traffic import MOST_DAYS
+from router.evaluation.lessons import LogLessons, unserved_topics
 
 MOST_UNSERVED = 500
 """Different sentences that are put into groups while somebody waits."""
-MOST_DAYS = 92
 
 router = APIRouter(prefix="/v1/lessons", tags=["operators"], route_class=StrictRoute)
 
@@ -81,6 +79,7 @@ async def show(
     since = datetime.now(UTC) - timedelta(days=days)
     async for entry in services.store.log.every_exchange(operator.tenant, since):
         kept.take(entry)
+    topics = await unserved_topics(kept.unserved, services.index.messages, MOST_UNSERVED)
     there = {one.name: one for one in services.offered.visible_to(operator)}
     titles = {name: one.title.within(operator.locale) for name, one in there.items()}
     words = services.settings.operators_read_words
@@ -108,8 +107,8 @@ async def show(
             for one in kept.confusions()
         ],
         topics=[
-            UnservedTopic(times=times, sentences=_shown(sentences, words))
-            for times, sentences in await _topics(services, kept)
+            UnservedTopic(times=topic.times, sentences=_shown(topic.sentences, words))
+            for topic in topics
         ],
     )
 
@@ -135,15 +134,3 @@ def _lacked(
 
 def _shown(sentences: Iterable[str], words: bool) -> list[str] | None:
     return list(sentences) if words else None
-
-
-async def _topics(services: Services, kept: LogLessons) -> list[tuple[int, tuple[str, ...]]]:
-    """How often each was asked for, and how; each sentence by itself where there is no encoder."""
-    said = dict(kept.unserved.most_common(MOST_UNSERVED))
-    encoder = services.index.messages
-    if not said or encoder is None:
-        return [(times, (text,)) for text, times in said.items()]
-    background = await encoded_background(encoder)
-    points = background.points(await encoder.queries(list(said)))
-    found = topics(said, points / np.linalg.norm(points, axis=1, keepdims=True))
-    return [(topic.times, topic.sentences) for topic in found]
