@@ -2,7 +2,7 @@
 
 It goes back over what it has read: where a loop may end at any of its steps and what comes after
 can fail, each end is tried; of two such loops in a row, each pair; and a search begins again at
-each character that the first loop went over. RE2 (`router.documents.regex`) does none of that.
+each character that the first loop went over. RE2 (`router.formats.regex`) does none of that.
 """
 
 import ast
@@ -105,7 +105,7 @@ def _entered(parsed: Any, went_over: frozenset[str]) -> bool:
 
 
 _BY_AUTHORS = """\
-activities/sandbox.py _SHEBANG, router/cli/tools.py expected, router/documents/regex.py sign,
+activities/sandbox.py _SHEBANG, router/cli/tools.py expected, router/formats/regex.py sign,
 router/drawing/flowchart.py _FILLED_IN, router/flow/language/expressions.py POSITION,
 router/flow/language/expressions.py TOKEN, router/flow/validation/patterns.py REFERENCE,
 router/retrieval/encoders.py pattern, router/settings/values.py pattern,

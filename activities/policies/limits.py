@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from activities import provided
 from activities.policies.book import SHIPPED
-from router.documents.document import Unreadable, read_document, read_text
 from router.domain.errors import MisconfiguredError
 from router.domain.locale import Localised
+from router.formats.yaml_document import Unreadable, read_text, read_yaml
 from router.settings import Settings
 from router.tool.context import Depends, provider
 
@@ -68,7 +68,7 @@ class ExpenseLimits(_Closed):
         if not file.exists():
             return cls()
         try:
-            document = read_document(read_text(file, LARGEST, "take limits out of it"))
+            document = read_yaml(read_text(file, LARGEST, "take limits out of it"))
         except Unreadable as error:
             raise MisconfiguredError(f"{file}:{error.line}: {error}") from None
         try:

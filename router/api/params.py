@@ -27,9 +27,9 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from router.documents.strict_json import strict_json
 from router.domain.errors import InvalidInput
 from router.domain.visible_text import legible, visible
+from router.formats.strict_json import strict_json
 
 _BYTES = 15
 

@@ -7,11 +7,11 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
-from router.documents.strict_json import strict_json
 from router.domain.errors import RouterError, Unavailable
 from router.domain.locale import Locale
 from router.domain.messages import Action, Question, Reply
 from router.domain.records import ApprovalRecord
+from router.formats.strict_json import strict_json
 
 
 def json_object(raw: bytes) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
 from router.cli.options import DataFolder, echo_aligned, paths_argument, person, settings_in
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
-from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, UnusableResult
 from router.domain.principals import FLOW_ROLE
+from router.formats.strict_json import strict_json
 from router.runtime.composition import assembled
 from router.runtime.data_folder import made
 from router.runtime.definitions import declared_tools, load_tools

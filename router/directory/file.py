@@ -18,7 +18,6 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from router.documents.document import opens_too_many
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem, nearest
 from router.domain.locale import Locale
 from router.domain.principals import (
@@ -31,6 +30,7 @@ from router.domain.principals import (
     WorkShift,
 )
 from router.domain.visible_text import one_line
+from router.formats.yaml_document import opens_too_many
 
 SAMPLE = Path(str(resources.files("router.directory") / "sample.yaml"))
 

@@ -10,10 +10,10 @@ from typing import Protocol, Self
 import httpx2
 
 from router.directory.file import SAMPLE, DirectoryError, FileDirectory
-from router.documents.watcher import SECONDS, Stamp, stamp_of
 from router.domain.errors import MisconfiguredError, Problem, RouterError, Unavailable
 from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT, Principal
+from router.formats.watcher import SECONDS, Stamp, stamp_of
 from router.settings import Settings
 from router.telemetry.metrics import DIRECTORY_AGE, DIRECTORY_PROBLEMS
 

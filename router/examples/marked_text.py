@@ -12,8 +12,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
-from router.documents.document import Place
 from router.domain.errors import InvalidInput
+from router.formats.yaml_document import Place
 
 _NULL = "tag:yaml.org,2002:null"
 _STEP = 2

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from router.documents.document import Document, Unreadable, read_document, read_text
-from router.documents.validation import Complaint, Entry, FileWording, problems_in, validated
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.principals import Capability, CapabilityKind
 from router.examples.objection import Refusal, SaidBefore, objection_to_form
+from router.formats.validation import Complaint, Entry, FileWording, problems_in, validated
+from router.formats.yaml_document import Unreadable, YamlDocument, read_text, read_yaml
 
 LARGEST = 1024 * 1024
 _HEAD = """\
@@ -72,7 +72,7 @@ def read_proposals(path: Path, declared: Mapping[tuple[str, str], Proposal]) -> 
     the rules refuse. Whether a sentence is near to others is for the person to judge.
     """
     try:
-        document = read_document(read_text(path, LARGEST, "apply fewer at a time"))
+        document = read_yaml(read_text(path, LARGEST, "apply fewer at a time"))
     except Unreadable as bad:
         raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
     if not isinstance(document.data, list):
@@ -88,7 +88,9 @@ def read_proposals(path: Path, declared: Mapping[tuple[str, str], Proposal]) -> 
 class _Reading:
     """One reading of one file."""
 
-    def __init__(self, document: Document, declared: Mapping[tuple[str, str], Proposal]) -> None:
+    def __init__(
+        self, document: YamlDocument, declared: Mapping[tuple[str, str], Proposal]
+    ) -> None:
         self.complaints: list[Complaint] = []
         self._document = document
         self._declared = declared

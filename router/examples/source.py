@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from router.documents.document import Place
-from router.documents.strict_json import strict_json
 from router.domain.errors import InvalidInput
 from router.domain.principals import Capability
 from router.examples import skill_text
 from router.examples.marked_text import MarkedText, Unwritable
 from router.examples.python_text import PythonText
 from router.flow.loader import Tools, read_flow
+from router.formats.strict_json import strict_json
+from router.formats.yaml_document import Place
 from router.skill.loader import FoundSkill, read_skill
 from router.tool.implementation import FunctionImplementation
 from router.tool.kinds.functions import tools_anew

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from router.documents.document import Document, Place, Unreadable, read_document, read_text
-from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.flow import validation
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition, State
 from router.flow.validation.patterns import without_words
+from router.formats.watcher import SECONDS, Watcher, changes
+from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_text, read_yaml
 
 LARGEST_WITH_SUB_FLOWS = 200 * 1024
 """Bytes of JSON: a flow travels with all that it starts, as the input of its workflow."""
@@ -105,7 +105,7 @@ class FlowFile:
     path: Path
     definition: FlowDefinition
     """Its patterns plain RE2: the words they name are written out, where those are sound."""
-    document: Document
+    document: YamlDocument
     draft: validation.Draft
     problems: tuple[Problem, ...] = ()
     """What is wrong with it; the definition then is what could be made out of the file."""
@@ -153,7 +153,7 @@ def _examined(path: Path, text: str, known: frozenset[tuple[str, Names]] | None)
     """What is to be said of this text: it takes a tenth of a second, and is asked several times."""
     tools = None if known is None else dict(known)
     try:
-        document = read_document(text)
+        document = read_yaml(text)
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
     draft, complaints = _checked(document, path.stem, tools)
@@ -247,13 +247,13 @@ def sub_flow_problems(flows: Flows, faulty: Collection[str] = ()) -> Iterator[Pr
                     waiting.append((beside, known[name]))
     for path, flow in flows.items():
         faults = list(sub_flow_faults(flow, known, faulty))
-        document = read_document(path.read_text()) if faults else None
+        document = read_yaml(path.read_text()) if faults else None
         for place, fault in faults:
             yield _problem(path, document.line(place) if document else 1, fault)
 
 
 def _checked(
-    document: Document, name: str, tools: Tools | None
+    document: YamlDocument, name: str, tools: Tools | None
 ) -> tuple[validation.Draft | None, list[validation.Complaint]]:
     data = document.data
     if not isinstance(data, dict):

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from typing import Any
 
-from router.documents.document import Document, read_document
-from router.documents.regex import refused
 from router.domain.errors import MisconfiguredError, nearest
+from router.formats.regex import refused
+from router.formats.yaml_document import YamlDocument, read_yaml
 
 _APART = re.compile("  +")
 _REFERENCE = re.compile(r"\{([a-z_]+)\}")
@@ -235,7 +235,7 @@ def read_lexicon(text: str, name: str) -> Lexicon:
     >>> read_lexicon("greeting: |\n  hi+  hello", "en.yaml").greeting
     ('hi+', 'hello')
     """
-    document = read_document(text)
+    document = read_yaml(text)
     for line, fault in document.faults:
         raise LexiconError(f"{name}:{line}: {fault}")
     lists = {key: _List(key, name, words) for key, words in _lists(document, name)}
@@ -251,7 +251,7 @@ def read_lexicon(text: str, name: str) -> Lexicon:
 _BLOCKERS = "blockers."
 
 
-def _lists(document: Document, name: str) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+def _lists(document: YamlDocument, name: str) -> Iterator[tuple[str, list[tuple[int, str]]]]:
     """Every list by its key, that of a blocker as `blockers.question.signs`, with its lines."""
     for place, value in _texts(document.data, ()):
         line, key = document.line(place), ".".join(place)

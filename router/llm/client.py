@@ -23,9 +23,9 @@ import httpx2
 import openai
 from opentelemetry.trace import Span
 
-from router.documents.http_body import PACKED, Unread, bounding
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import may_be_proxied
+from router.formats.http_body import PACKED, Unread, bounding
 from router.llm.calls import UNREADABLE
 from router.llm.fallback import ConcurrencyLimiter
 from router.llm.protocols import DEFAULT, ModelProtocol, Sending, protocol

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
-from router.documents.references import Dangling, References
+from router.formats.references import Dangling, References
 from router.llm.json_repair import NotJson, read_json
 
 Schema = Mapping[str, Any]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
-from router.documents.references import Dangling, References
 from router.domain.errors import Elicitation
 from router.domain.locale import Localised
 from router.entities.dates import Days
@@ -21,6 +20,7 @@ from router.flow.engine.elicitation import WHOLE
 from router.flow.engine.run import Inquiry
 from router.flow.prompts.values import named
 from router.flow.slot_types.slot import Choice, RangePart, Slot, filled_by
+from router.formats.references import Dangling, References
 from router.tool.labels import choice_in, label_in
 from router.tool.tool import Tool
 

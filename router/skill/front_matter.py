@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from router.documents.validation import Complaint, Entry, FileWording, misfit, said, validated
 from router.domain.errors import Fault
 from router.domain.locale import Localised
+from router.formats.validation import Complaint, Entry, FileWording, misfit, said, validated
 from router.skill.skill import MAX_TURNS, TOKEN_BUDGET, Mode, Skill
 
 OURS = "router."

@@ -19,10 +19,10 @@ from posixpath import normpath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from router.documents.document import Document, Unreadable, read_document, read_text
-from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.file_types import SkillFile
+from router.formats.watcher import SECONDS, Watcher, changes
+from router.formats.yaml_document import Unreadable, YamlDocument, read_text, read_yaml
 from router.skill.front_matter import read_head
 from router.skill.skill import Skill, SkillCatalog
 
@@ -318,10 +318,10 @@ def _parts(text: str) -> tuple[str, str, int]:
     raise Unreadable(1, Fault("the head has no end", f"write {_FENCE} on a line below it"))
 
 
-def _document(head: str) -> Document:
+def _document(head: str) -> YamlDocument:
     """The head as fields, its lines counted from its own first one."""
     try:
-        document = read_document(head, as_written=True)
+        document = read_yaml(head, as_written=True)
     except Unreadable as unreadable:
         raise Unreadable(unreadable.line + _ABOVE_HEAD, unreadable.fault) from None
     if not isinstance(document.data, dict):

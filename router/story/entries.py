@@ -23,13 +23,13 @@ from pydantic import (
     model_validator,
 )
 
-from router.documents.document import Place
-from router.documents.validation import Entry, misfit
 from router.domain.errors import nearest
 from router.domain.locale import Locale
 from router.domain.messages import FlowStatus, Message
 from router.flow.definition import FlowDefinition
 from router.flow.engine.run import Verdict
+from router.formats.validation import Entry, misfit
+from router.formats.yaml_document import Place
 
 LONGEST_TEXT = 8_000
 """Characters, as many as a message may have."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from router.documents.document import Document, Place, Unreadable, read_document, read_text
-from router.documents.validation import Complaint, FileWording, problems_in, validated
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.formats.validation import Complaint, FileWording, problems_in, validated
+from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_text, read_yaml
 from router.story.entries import STEPS, ExpectStep, StoryEntry, StoryNames, one_of, quoted, written
 from router.story.story import Story, StoryStep
 
@@ -26,7 +26,7 @@ _WORDING = FileWording(unknown="there is no key {key} here", known="there are {k
 class _Reading:
     """A document being read, and everything that was found wrong with it."""
 
-    document: Document
+    document: YamlDocument
     known: StoryNames
     file: str
     complaints: list[Complaint] = field(default_factory=list)
@@ -143,7 +143,7 @@ class _Reading:
 
 
 def read_stories(
-    document: Document, file: str, known: StoryNames
+    document: YamlDocument, file: str, known: StoryNames
 ) -> tuple[list[Story], list[Problem]]:
     """The stories of a file, and what is wrong with it: then the stories aren't whole."""
     reading = _Reading(document, known, file)
@@ -165,7 +165,7 @@ def load_stories(places: Sequence[Path], known: StoryNames) -> list[Story]:
     files = (sorted(p.glob("*.yaml")) if p in folders else [p] for p in places)
     for path in dict.fromkeys(chain.from_iterable(files)):
         try:
-            document = read_document(read_text(path, LARGEST, "split it"))
+            document = read_yaml(read_text(path, LARGEST, "split it"))
         except Unreadable as bad:
             problems.append(Problem(str(path), bad.line, *bad.fault))
             continue

@@ -22,9 +22,9 @@ from pydantic import JsonValue, ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from router.documents.regex import compiled, refused
 from router.domain.errors import Problem
 from router.domain.locale import Localised
+from router.formats.regex import compiled, refused
 from router.tool.context import Dependencies, Provider, ToolContext, provider_of
 from router.tool.results import as_json
 from router.tool.signature import ParameterReader, Signature, ToolFunction, source_of

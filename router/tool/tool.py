@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
 
-from router.documents.regex import refused
 from router.domain.errors import DefinitionError
 from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, Capability
+from router.formats.regex import refused
 from router.tool.context import Dependencies, Provider, ToolContext
 from router.tool.implementation import (
     Arguments,

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import httpx
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.documents.document import read_document
+from router.formats.yaml_document import read_yaml
 from tests.e2e.house import Chat, House, Person
 from tests.llm.labels import Verdict, has
 from tests.llm.local_model import LocalModel
@@ -75,7 +75,7 @@ class Dialogue(BaseModel):
 
 def load(name: str = "held_out") -> list[Dialogue]:
     """All of a file."""
-    written = read_document(FILES[name].read_text("utf-8")).data
+    written = read_yaml(FILES[name].read_text("utf-8")).data
     return [Dialogue.model_validate(one) for one in written]
 
 

@@ -17,13 +17,13 @@ from temporalio.testing import WorkflowEnvironment
 
 from router.contracts import conversation, flow
 from router.contracts.flow import ApprovalDecision, DecisionTaken
-from router.documents.document import read_document
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Cancelled, Decided
+from router.formats.yaml_document import read_yaml
 from router.gateway import run_updates
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
@@ -43,7 +43,7 @@ ATTRIBUTES = {
 
 def defined(text: str) -> FlowDefinition:
     """The flow that is written here as its file would be."""
-    return FlowDefinition.model_validate(read_document(text).data)
+    return FlowDefinition.model_validate(read_yaml(text).data)
 
 
 async def register_attributes(client: Client) -> None:

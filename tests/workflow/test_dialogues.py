@@ -15,9 +15,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict, JsonValue
 from temporalio.client import Client
 
-from router.documents.document import read_document
 from router.domain.messages import Turn
 from router.flow.engine.slots import at
+from router.formats.yaml_document import read_yaml
 from router.runtime.composition import Parts
 from tests.llm.dialogues import dated
 from tests.llm.labels import has
@@ -58,7 +58,7 @@ class Dialogue(BaseModel):
 
 def load() -> list[Dialogue]:
     file = Path(__file__).parent / "data" / "dialogues.yaml"
-    return [Dialogue.model_validate(one) for one in read_document(file.read_text("utf-8")).data]
+    return [Dialogue.model_validate(one) for one in read_yaml(file.read_text("utf-8")).data]
 
 
 DIALOGUES = load()

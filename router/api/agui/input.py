@@ -20,7 +20,6 @@ from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
 from router.api.params import Key, check_plain, derived_id, said_text
 from router.api.turns import MOST_FILES
-from router.documents.strict_json import strict_json
 from router.domain.errors import Conflict, InvalidInput
 from router.domain.file_types import is_file_id
 from router.domain.messages import (
@@ -35,6 +34,7 @@ from router.domain.messages import (
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.flow.prompts.question import value_of
+from router.formats.strict_json import strict_json
 
 MAX_NAME = 256
 """Characters of the names that a front end gives threads and runs."""

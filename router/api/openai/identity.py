@@ -24,13 +24,13 @@ from router.api.dependencies import AppState, Authenticated, Services, audit_of,
 from router.api.markdown import markdown
 from router.api.openai.request import Completion
 from router.api.params import check_media_type, declared_size, derived_id, parsed
-from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.locale import Locale
 from router.domain.messages import SpokenLine, as_plain_text, replies_of
 from router.domain.principals import SERVICE_ROLE, Principal
 from router.domain.records import ConversationRecord, LogEntry
 from router.domain.visible_text import legible
+from router.formats.strict_json import strict_json
 from router.settings import Settings
 from router.store.store import Store
 

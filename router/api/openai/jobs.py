@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from router.api.openai.request import Completion, plain_lines
-from router.documents.regex import compiled
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
+from router.formats.regex import compiled
 
 Job = str
 """What is asked for: `title`, a key of `_EMPTY`, or `other`."""

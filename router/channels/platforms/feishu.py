@@ -45,9 +45,9 @@ from router.channels.base import (
 )
 from router.channels.dispatcher import PATIENCE, Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
-from router.documents.http_body import PACKED, Unread, bounding
-from router.documents.strict_json import strict_json
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
+from router.formats.http_body import PACKED, Unread, bounding
+from router.formats.strict_json import strict_json
 from router.settings.values import WebUrl
 
 log = logging.getLogger(__name__)

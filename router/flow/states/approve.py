@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.locale import Localised
 from router.flow.definition import Approve, Next, Outline, State
 from router.flow.engine import approval
 from router.flow.engine.context import StepContext
 from router.flow.validation.draft import complaint
 from router.flow.validation.references import approval_complaints
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 
 class ApproveState(State):

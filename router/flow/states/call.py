@@ -5,8 +5,6 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.locale import Localised
 from router.flow.definition import Batching, FlowDefinition, Next, Outline, Retry, State
 from router.flow.engine import elicitation, incidents, parallel
@@ -14,6 +12,8 @@ from router.flow.engine.context import StepContext
 from router.flow.engine.run import Task
 from router.flow.states.parallel import each_complaints
 from router.flow.validation.draft import complaint
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 MOST_ATTEMPTS = 100
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.locale import Localised
 from router.flow.definition import Next, Outline, State
 from router.flow.engine import form
 from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
 from router.flow.validation.draft import complaint
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 
 class CollectState(State):

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, Literal
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.locale import Localised
 from router.flow.definition import Batching, FlowDefinition, Next, State
 from router.flow.engine import parallel
 from router.flow.engine.context import StepContext
 from router.flow.validation.draft import complaint
 from router.flow.validation.graph import reached_from
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 MOST_AT_ONCE = 10
 

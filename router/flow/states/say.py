@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
 from router.flow.definition import Next, Outline, State
@@ -13,6 +11,8 @@ from router.flow.engine.events import Say
 from router.flow.engine.run import Ending
 from router.flow.engine.slots import forget
 from router.flow.validation.draft import complaint
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 
 class SayState(State):

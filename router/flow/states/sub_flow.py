@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.locale import Localised
 from router.flow.definition import Batching, FlowDefinition, Next, State
 from router.flow.engine import parallel
 from router.flow.engine.context import StepContext
 from router.flow.states.parallel import each_complaints
 from router.flow.validation.draft import complaint
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 
 class SubFlowState(State):

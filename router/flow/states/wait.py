@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import ClassVar
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.locale import Localised
 from router.flow.definition import FlowDefinition, Next, Outline, State, Wait
 from router.flow.engine import waiting
@@ -13,6 +11,8 @@ from router.flow.engine.context import StepContext
 from router.flow.prompts.values import span
 from router.flow.validation.draft import DECISION, ERROR, complaint
 from router.flow.validation.references import NAME
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 
 class WaitState(State):

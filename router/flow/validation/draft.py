@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.errors import Fault
 from router.flow.definition import FlowDefinition, State
 from router.flow.slot_types.slot import Slot
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 UNSAID = "…"
 """Stands for a text or name that is missing, while the rest is checked; nothing is said of it."""

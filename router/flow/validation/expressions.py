@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
@@ -13,6 +11,8 @@ from router.flow.language import expressions, templates
 from router.flow.language.expressions import members_read
 from router.flow.slot_types.slot import Slot
 from router.flow.validation.draft import Draft, complaint
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 EVERYWHERE = frozenset({"slots", "results", "requester", "now"})
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.flow.definition import State, keys_of
 from router.flow.validation.draft import Draft, complaint
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 
 def exit_complaints(draft: Draft) -> Iterator[Complaint]:

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from router.documents.document import Place
-from router.documents.regex import compiled, refused
-from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.flow.definition import FlowDefinition, Triggers
 from router.flow.validation.draft import Draft, complaint
+from router.formats.regex import compiled, refused
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 REFERENCE = re.compile(r"\\(?:[pPx]\{[^}]*\}|.)|\{(?P<word>[A-Z][A-Z0-9_]*)\}", re.DOTALL)

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.flow.definition import Approve, State
 from router.flow.engine.changes import TAKEN
 from router.flow.validation.draft import DECISION, ERROR, UNSAID, Draft, complaint
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 
 def withdrawal_complaints(draft: Draft) -> Iterator[Complaint]:

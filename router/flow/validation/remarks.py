@@ -2,9 +2,6 @@
 
 from collections.abc import Collection, Iterator
 
-from router.documents.document import Place
-from router.documents.regex import compiled
-from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.domain.locale import LOCALES
 from router.flow.language import expressions, templates
@@ -13,6 +10,9 @@ from router.flow.slot_types.slot import Slot
 from router.flow.validation.draft import Draft, complaint
 from router.flow.validation.expressions import templates_in, written_in
 from router.flow.validation.patterns import WORDS, references, words_sound, written_out
+from router.formats.regex import compiled
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 
 def remarks(draft: Draft) -> Iterator[Complaint]:

@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from router.documents import validation
-from router.documents.document import Place
-from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
 from router.flow.definition import KINDS, FlowDefinition, keys_of
 from router.flow.validation.draft import UNSAID
+from router.formats import validation
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 ROUNDS = 8
 """Mending can uncover another fault (a state left without its kind); more rounds find nothing."""

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from router.documents.document import Place
-from router.documents.regex import compiled, refused
-from router.documents.validation import Complaint
 from router.flow.language import expressions
 from router.flow.slot_types.slot import SLOT_TYPES, Slot
 from router.flow.validation.draft import UNSAID, Draft, complaint
 from router.flow.validation.graph import cycle_through
+from router.formats.regex import compiled, refused
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place
 
 PLACE = ("slots", "name")
 """Where a slot of the flow's own stands."""

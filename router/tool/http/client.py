@@ -17,9 +17,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import httpx2
 
-from router.documents.http_body import PACKED, Unread, unpacked
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Localised
+from router.formats.http_body import PACKED, Unread, unpacked
 from router.telemetry.tracing import outgoing
 from router.tool.http.endpoint import PORTS, Origin, OutgoingRequest, origin_of
 

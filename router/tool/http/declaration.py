@@ -24,11 +24,11 @@ from pydantic import (
 )
 from pydantic import Field as Described
 
-from router.documents.document import Place
-from router.documents.validation import Complaint, Entry, said
 from router.domain.errors import Fault, nearest
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
+from router.formats.validation import Complaint, Entry, said
+from router.formats.yaml_document import Place
 from router.tool.http.endpoint import (
     FORM,
     JSON,

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from router.documents.document import Place, Unreadable, read_document, read_text
-from router.documents.references import Dangling, References
-from router.documents.schema import SchemaReader
-from router.documents.strict_json import ANY_DEPTH, strict_json
-from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
 from router.domain.locale import Localised
 from router.domain.visible_text import one_line
+from router.formats.references import Dangling, References
+from router.formats.schema import SchemaReader
+from router.formats.strict_json import ANY_DEPTH, strict_json
+from router.formats.validation import Complaint
+from router.formats.yaml_document import Place, Unreadable, read_text, read_yaml
 from router.tool.http.declaration import (
     METHODS,
     SECONDS,
@@ -314,7 +314,7 @@ def _document(name: str, file: Path) -> dict[str, Any]:
 def _parsed(text: str, path: Path) -> Any:
     """The document's data: JSON by its own reader, which is fifty times faster than YAML's."""
     if path.suffix != ".json":
-        return read_document(text, MOST_NODES).data
+        return read_yaml(text, MOST_NODES).data
     try:
         return strict_json(text, ANY_DEPTH, unique=False, most=MOST_IN_JSON)
     except json.JSONDecodeError as error:

@@ -15,10 +15,6 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from router.documents.document import Place, Unreadable, read_text
-from router.documents.strict_json import json_document
-from router.documents.validation import Complaint, problems_in, validated
-from router.documents.watcher import SECONDS, Stamp, Watcher, changes, stamp_of
 from router.domain.errors import (
     DefinitionError,
     Fault,
@@ -28,6 +24,10 @@ from router.domain.errors import (
     TransientToolError,
 )
 from router.domain.locale import Localised
+from router.formats.strict_json import json_document
+from router.formats.validation import Complaint, problems_in, validated
+from router.formats.watcher import SECONDS, Stamp, Watcher, changes, stamp_of
+from router.formats.yaml_document import Place, Unreadable, read_text
 from router.settings import Settings
 from router.tool.context import Dependencies, ToolContext
 from router.tool.http.client import OutboundGuard, Sender, Unreached

@@ -16,8 +16,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import MisconfiguredError
+from router.formats.watcher import SECONDS, Watcher, changes
 from router.settings import Settings
 from router.tool.kinds import ToolSource
 from router.tool.registry import Registry, imported

@@ -39,10 +39,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import JsonValue, ValidationError
 
-from router.documents.http_body import PACKED, bounding
 from router.domain.errors import Elicitation, Unavailable
 from router.domain.loopback import may_be_proxied
 from router.domain.visible_text import one_line
+from router.formats.http_body import PACKED, bounding
 from router.tool.mcp import keeper
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.untrusted import LONGEST_ERROR, visible, worded_schema, wording

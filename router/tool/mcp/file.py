@@ -15,12 +15,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from router.documents.document import Place, Unreadable, read_text
-from router.documents.strict_json import json_document
-from router.documents.validation import Complaint, Entry, FileWording, problems_in, validated
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
+from router.formats.strict_json import json_document
+from router.formats.validation import Complaint, Entry, FileWording, problems_in, validated
+from router.formats.yaml_document import Place, Unreadable, read_text
 from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
 from router.tool.tool import DURATION, Permission, seconds_of

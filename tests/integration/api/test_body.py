@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from router.api import middleware
 from router.api.dependencies import Services
 from router.api.middleware import MAX_BODY
-from router.documents.strict_json import MAX_DEPTH, MOST_VALUES, strict_json
+from router.formats.strict_json import MAX_DEPTH, MOST_VALUES, strict_json
 from router.runtime import server
 from router.runtime.server import create_app
 from router.telemetry.metrics import HTTP

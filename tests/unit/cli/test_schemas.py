@@ -16,9 +16,9 @@ import skills
 from router.cli.schema import FOLDER, NAMES, text_of
 from router.cli.schemas import BUILDERS, built
 from router.directory.file import SAMPLE, FileDirectory
-from router.documents.document import read_document
 from router.domain.errors import DefinitionError
 from router.flow.loader import load_flow
+from router.formats.yaml_document import read_yaml
 from router.skill.loader import read_skill
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
@@ -46,11 +46,11 @@ def test_what_ships_says_what_the_loaders_read_and_explains_the_keys(name: str) 
 
 
 def yaml_of(path: Path) -> Any:
-    return read_document(path.read_text()).data
+    return read_yaml(path.read_text()).data
 
 
 def head_of(path: Path) -> Any:
-    return read_document(path.read_text().split("---")[1]).data
+    return read_yaml(path.read_text().split("---")[1]).data
 
 
 def json_of(path: Path) -> Any:
@@ -140,7 +140,7 @@ def test_sound_flows_and_stories_are_sound_for_the_schema_too() -> None:
     assert stories
     for name, texts in (("flow", [FLOW, *whole]), ("story", stories)):
         for text in texts:
-            assert problems(name, read_document(text).data) == []
+            assert problems(name, read_yaml(text).data) == []
 
 
 STORY = "- story: a\n  steps: [{user: hello}]\n"
@@ -274,7 +274,7 @@ def test_a_file_of_the_wrong_shape_is_refused_by_schema_and_loader(
     file, load, cases = WRONG[name]
     content = cases[case]
     text = content if isinstance(content, str) else json.dumps(content)
-    assert problems(name, read_document(text).data)
+    assert problems(name, read_yaml(text).data)
     (elsewhere / file).parent.mkdir(exist_ok=True)
     (elsewhere / file).write_text(f"---\n{text}---\nDo it.\n" if name == "skill" else text)
     with pytest.raises((DefinitionError, AssertionError)):

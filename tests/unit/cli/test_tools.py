@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import skills
-from router.documents.validation import keys_at
+from router.formats.validation import keys_at
 from router.skill.front_matter import SkillMetadata
 from router.skill.loader import load_all
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply

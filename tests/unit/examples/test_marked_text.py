@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from router.documents.document import Place, read_document
 from router.examples.marked_text import MarkedText, Unwritable
+from router.formats.yaml_document import Place, read_yaml
 
 PLACE: Place = ("triggers", "examples")
 MORE = ['say "hi"', "请假：三天"]
@@ -56,7 +56,7 @@ def added(text: str, *items: str, place: Place = PLACE) -> str:
 )
 def test_the_sentence_stands_where_its_author_would_put_it(before: str, after: str) -> None:
     assert added(before, "it's") == after
-    data = read_document(after).data
+    data = read_yaml(after).data
     assert data["triggers"]["examples"][-1] == "it's"
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from router.documents.document import read_document
 from router.domain.errors import Fault
 from router.flow.validation import Draft, Shape, complaints_about, read_shape, remarks, unheld_roles
+from router.formats.yaml_document import read_yaml
 
 WORD = '{zh: "好", en: "well"}'
 POSITIVE = f'{{that: "amount(item.cost) > 0", say: {WORD}}}'
@@ -52,7 +52,7 @@ TOOLS = {"get_quote": frozenset({"city"}), "drop_quote": frozenset({"city"})}
 
 def faults(text: str) -> list[Fault]:
     """Everything said against a file, in no order."""
-    data = read_document(text).data
+    data = read_yaml(text).data
     shape = read_shape(data)
     if shape.definition is None:
         return [complaint.fault for complaint in shape.complaints]
@@ -62,7 +62,7 @@ def faults(text: str) -> list[Fault]:
 
 def remarked(text: str) -> list[Fault]:
     """Everything that might be better about a sound file."""
-    data = read_document(text).data
+    data = read_yaml(text).data
     return [remark.fault for remark in remarks(draft_of(data, read_shape(data)))]
 
 
@@ -404,7 +404,7 @@ def test_a_pattern_that_re2_refuses_is_not_also_written_to_stderr(
 
 
 def test_without_known_tools_calls_are_not_checked() -> None:
-    data = read_document(changed("call: get_quote", "call: anything")).data
+    data = read_yaml(changed("call: get_quote", "call: anything")).data
     shape = read_shape(data)
     assert shape.definition is not None
     draft = Draft(shape.definition, "trip", frozenset(data["states"]), frozenset(data["slots"]))
@@ -469,7 +469,7 @@ def test_a_slot_that_a_text_or_a_summary_shows_is_used() -> None:
 def test_a_role_that_nobody_holds_is_remarked(
     old: str, new: str, line: tuple[str | int, ...], remedy: str
 ) -> None:
-    data = read_document(changed(old, new)).data
+    data = read_yaml(changed(old, new)).data
     (remark,) = unheld_roles(draft_of(data, read_shape(data)), {"employee", "hr"})
     assert remark.place == line
     assert remark.fault.what.startswith("nobody in the directory holds the role ")
@@ -478,5 +478,5 @@ def test_a_role_that_nobody_holds_is_remarked(
 
 def test_roles_that_are_held_or_worked_out_are_not_remarked() -> None:
     text = changed("manager(requester)", "role('hr') + role(slots.city)")
-    data = read_document(text.replace("  unless:", "  roles: [employee]\n  unless:", 1)).data
+    data = read_yaml(text.replace("  unless:", "  roles: [employee]\n  unless:", 1)).data
     assert list(unheld_roles(draft_of(data, read_shape(data)), {"employee", "hr"})) == []

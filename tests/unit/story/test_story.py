@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.documents.document import read_document
 from router.domain.errors import DefinitionError
 from router.domain.messages import Message
 from router.flow.definition import FlowDefinition
 from router.flow.engine.run import Happening
+from router.formats.yaml_document import read_yaml
 from router.story.coverage import (
     Coverage,
     TakenTransitions,
@@ -71,7 +71,7 @@ KNOWN = StoryNames(("alice", "bob"), ("make_badge", "find_badge"), {"badge": BAD
 
 def read(text: str) -> tuple[list[Story], list[str]]:
     """The stories in the text, and its faults as `line: what; remedy`."""
-    document = read_document(text)
+    document = read_yaml(text)
     stories, faults = read_stories(document, "badge.yaml", KNOWN)
     assert (stories, faults) == read_stories(document, "badge.yaml", KNOWN), "it was changed"
     return stories, [f"{fault.line}: {fault.what}; {fault.remedy}" for fault in faults]

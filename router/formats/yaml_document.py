@@ -39,7 +39,7 @@ class Unreadable(Exception):
 
 
 @dataclass
-class Document:
+class YamlDocument:
     """Plain data, the line of every place in it, and what was wrong on the way."""
 
     data: Any = None
@@ -53,7 +53,7 @@ class Document:
         return self.lines.get(place, 1)
 
 
-def read_document(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = False) -> Document:
+def read_yaml(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = False) -> YamlDocument:
     """The document in `text`; raises `Unreadable` where there is none, or more than so many nodes.
 
     With `as_written` every key and scalar is text, as in formats that know no other.
@@ -111,13 +111,13 @@ class _Reading:
     """One reading: counts nodes and keeps the way down, so that aliases can't explode."""
 
     def __init__(self, most_nodes: int, as_written: bool) -> None:
-        self.document = Document()
+        self.document = YamlDocument()
         self.seen = 0
         self.most = most_nodes
         self.as_written = as_written
         self.above: list[int] = []
 
-    def read(self, node: Node | None) -> Document:
+    def read(self, node: Node | None) -> YamlDocument:
         if node is not None:
             self.document.data = self._value(node, ())
         return self.document

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.documents.references import References
-from router.documents.schema import SchemaReader
+from router.formats.references import References
+from router.formats.schema import SchemaReader
 from router.llm.schema import portable, restored
 from router.routing.tool_form import askable
 from router.tool.implementation import ArgumentSchema

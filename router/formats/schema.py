@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any
 
-from router.documents.references import Dangling, References
-from router.documents.regex import refused
+from router.formats.references import Dangling, References
+from router.formats.regex import refused
 
 DEEPEST = 12
 """Levels of a schema; what lies deeper may be anything."""

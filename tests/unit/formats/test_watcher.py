@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from router.documents.watcher import Watcher
 from router.domain.errors import InvalidInput
+from router.formats.watcher import Watcher
 
 
 class Reader:

@@ -1,17 +1,17 @@
 import pytest
 
-from router.documents.document import Unreadable, read_document
+from router.formats.yaml_document import Unreadable, read_yaml
 
 
 def test_scalars_are_those_of_yaml_1_2_and_an_alias_stands_for_what_it_names() -> None:
     text = "{a: yes, b: true, c: 3, d: 1.5, e: ~, f: 2026-01-01, g: 1:30, h: '5'}"
     read = {"a": "yes", "b": True, "c": 3, "d": 1.5, "e": None}
-    assert read_document(text).data == {**read, "f": "2026-01-01", "g": "1:30", "h": "5"}
-    assert read_document("a: &x {b: 1}\nc: *x").data == {"a": {"b": 1}, "c": {"b": 1}}
+    assert read_yaml(text).data == {**read, "f": "2026-01-01", "g": "1:30", "h": "5"}
+    assert read_yaml("a: &x {b: 1}\nc: *x").data == {"a": {"b": 1}, "c": {"b": 1}}
 
 
 def test_every_place_knows_its_line_and_an_unknown_one_the_nearest_around_it() -> None:
-    document = read_document("a:\n  - b: 1\n    c: 2\n  - d\n")
+    document = read_yaml("a:\n  - b: 1\n    c: 2\n  - d\n")
     places = [("a", 0, "c"), ("a", 1), ("a", 0, "nope", 3), ("nope",)]
     assert [document.line(place) for place in places] == [3, 4, 2, 1]
 
@@ -29,7 +29,7 @@ def test_every_place_knows_its_line_and_an_unknown_one_the_nearest_around_it() -
     ],
 )
 def test_what_can_be_read_around_is_noted_with_its_line(text: str, line: int, what: str) -> None:
-    ((found, fault),) = read_document(text).faults
+    ((found, fault),) = read_yaml(text).faults
     assert found == line
     assert what in fault.what
 
@@ -58,6 +58,6 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 )
 def test_what_is_no_document_is_refused_with_the_line(text: str, line: int, what: str) -> None:
     with pytest.raises(Unreadable) as caught:
-        read_document(text)
+        read_yaml(text)
     assert what in caught.value.fault.what
     assert caught.value.line >= line

@@ -18,8 +18,8 @@ from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origi
 from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from router.documents.document import Document, Place
 from router.domain.errors import Fault, Problem, nearest
+from router.formats.yaml_document import Place, YamlDocument
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -122,7 +122,9 @@ def validated(
     return ModelReading(None, [Complaint(*each) for each in found.items()])
 
 
-def problems_in(file: str, document: Document, complaints: Sequence[Complaint]) -> list[Problem]:
+def problems_in(
+    file: str, document: YamlDocument, complaints: Sequence[Complaint]
+) -> list[Problem]:
     """The problems of a file: those of reading it, and the complaints, by line and each once."""
     found = [*document.faults, *((document.line(at), fault) for at, fault in complaints)]
     ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])

@@ -8,8 +8,8 @@ import math
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from router.documents.document import Document, Unreadable, opens_too_many, read_document
 from router.domain.errors import Fault
+from router.formats.yaml_document import Unreadable, YamlDocument, opens_too_many, read_yaml
 
 MAX_DEPTH = 32
 ANY_DEPTH = 400
@@ -44,7 +44,7 @@ def strict_json(
     return value
 
 
-def json_document(text: str) -> Document:
+def json_document(text: str) -> YamlDocument:
     """JSON with its lines; raises `Unreadable`. Its lines are those of YAML, which it is too."""
     if opens_too_many(text):
         raise Unreadable(1, Fault("it is nested too deep", "flatten it"))
@@ -56,7 +56,7 @@ def json_document(text: str) -> Document:
     except ValueError as error:
         raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write it otherwise")) from None
     # Tabs are no part of any JSON text, but YAML won't be indented with them.
-    return replace(read_document(text.replace("\t", " ")), data=data)
+    return replace(read_yaml(text.replace("\t", " ")), data=data)
 
 
 def _no_constant(name: str) -> NoReturn:
