@@ -1,0 +1,1 @@
+"""Reading what people hand in: receipts, invoices, tickets, certificates. No model is needed."""

@@ -1,0 +1,75 @@
+"""A type of document, and what has to be known of one; a new one is a module in `types/`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from datetime import date
+from typing import ClassVar, TypeVar
+
+from router.documents.page import Material
+from router.domain.documents import OTHER, Document, DocumentProblem, ReadField
+from router.domain.locale import Localised
+
+LONGEST_TEXT = 6_000
+"""Characters of a document's text that are kept."""
+
+
+class DocumentType(ABC):
+    """How documents of one type are told from others, and what is read of them.
+
+    >>> @registered  # doctest: +SKIP
+    ... class ParkingTicket(DocumentType):
+    ...     name = "parking_ticket"
+    ...     label = Localised(zh="停车票", en="parking ticket")
+    ...     fields = {"amount": Localised(zh="金额", en="amount")}
+    ...     # and what it takes to be one (`likelihood`), and where its fields stand (`read`)
+    """
+
+    name: ClassVar[str]
+    """What flow files and programs call it."""
+    label: ClassVar[Localised]
+    """What people call it."""
+    fields: ClassVar[Mapping[str, Localised]]
+    """What may be read of one, by name, and what people call it."""
+
+    @abstractmethod
+    def likelihood(self, material: Material) -> float:
+        """How surely the material is such a document, from 0 to 1; below a half it is none."""
+
+    @abstractmethod
+    def read(self, material: Material, today: date) -> dict[str, ReadField]:
+        """The fields that are found, and no others."""
+
+    def problems(
+        self, fields: Mapping[str, ReadField], material: Material, today: date
+    ) -> list[DocumentProblem]:
+        """What is wrong with such a document: nothing, unless its type knows something."""
+        del fields, material, today
+        return []
+
+
+DOCUMENT_TYPES: dict[str, DocumentType] = {}
+"""Every type, by its name."""
+T = TypeVar("T", bound=type[DocumentType])
+
+
+def registered(kind: T) -> T:
+    """Have the type be known by its name."""
+    DOCUMENT_TYPES[kind.name] = kind()
+    return kind
+
+
+def recognised(material: Material, today: date) -> Document:
+    """What the material is, and what is read of it; `other`, without fields, where nothing fits."""
+    rated = ((kind.likelihood(material), name) for name, kind in DOCUMENT_TYPES.items())
+    likelihood, name = max(rated, default=(0.0, OTHER))
+    told = {
+        "text": material.text[:LONGEST_TEXT],
+        "likeness": material.likeness,
+        "pages": len(material.pages),
+    }
+    if likelihood < 0.5:  # noqa: PLR2004
+        return Document(**told)
+    kind = DOCUMENT_TYPES[name]
+    fields = kind.read(material, today)
+    problems = tuple(kind.problems(fields, material, today))
+    return Document(type=name, fields=fields, problems=problems, **told)

@@ -1,0 +1,76 @@
+"""What was read of a file that somebody handed in, as values.
+
+A document has a type, as slots have; its fields are entity values: money `{"amount": "58.00",
+"currency": "CNY"}`, a date `"2026-11-19"`, a number `"3"`, text as it stands there. Each field
+knows where it came from, how sure that is and where on the page it stands.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from router.domain.locale import Localised
+
+Source = Literal["text", "code", "picture", "model"]
+"""The file's own text or data, a QR code, a picture that was read, a model that looked at it."""
+OTHER = "other"
+"""The type of a document that is none of those that are known."""
+SURE = 0.8
+"""From this confidence on a field is taken; below, it is shown and asked about."""
+
+
+class Value(BaseModel):
+    """Base of these values: frozen, and written with their own keys."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+
+class Place(Value):
+    """Where on a page something stands: its number from 0, and edges in shares of the page."""
+
+    page: int = Field(0, ge=0)
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class ReadField(Value):
+    """One field of a document."""
+
+    value: JsonValue
+    source: Source = Field(alias="from")
+    confidence: float = Field(ge=0, le=1)
+    place: Place | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """True where it is taken without asking."""
+        return self.confidence >= SURE
+
+
+class DocumentProblem(Value):
+    """Something about the document that its reader has to know: it adds up to something else."""
+
+    code: str
+    """For programs: `total`, `future`, `encrypted`, …"""
+    text: Localised
+
+
+class Document(Value):
+    """What was read of one file."""
+
+    type: str = OTHER
+    fields: dict[str, ReadField] = {}
+    problems: tuple[DocumentProblem, ...] = ()
+    text: str = ""
+    """What is written in it, in reading order, as far as it is kept: for models that can't see."""
+    likeness: str | None = None
+    """A digest of what the first page looks like, in hexadecimal: scaled or compressed anew it
+    differs in a few bits."""
+    pages: int = Field(1, ge=0)
+
+    def value(self, field: str) -> JsonValue:
+        """The value of a field that is sure; None where there is none."""
+        found = self.fields.get(field)
+        return found.value if found is not None and found.is_sure else None
