@@ -1,7 +1,7 @@
 """Where values stand: behind a label, right of it in its row, or below it.
 
 Forms are read by geometry, since the order of a file's text is that of the program that wrote it,
-and a picture's that of its columns. A `Layout` holds a bounded number of cells with their rows
+and a picture's that of its columns. A `Form` holds a bounded number of cells with their rows
 found once; asking what stands by a label looks at a few neighbours, so that time is linear in the
 lines of a document, whoever made it.
 
@@ -111,7 +111,7 @@ def _word(word: str) -> str:
     return "(?<![a-z])" + r"[ .\-/]?".join(map(re.escape, word.split())) + "(?![a-z])"
 
 
-class Layout:
+class Form:
     """The lines of a document, as they stand around each other."""
 
     def __init__(self, material: Material) -> None:
@@ -232,19 +232,19 @@ def _overlap(one: Cell, other: Cell) -> float:
     return shared / min(one.height, other.height)
 
 
-def likelihood(layout: Layout, words: Mapping[str, float]) -> float:
+def likelihood(form: Form, words: Mapping[str, float]) -> float:
     """How much of what tells of a type stands in the text, at most 1.
 
     Args:
-        layout: The document's.
+        form: The document's.
         words: Expressions with their weights, which may be below zero.
     """
-    weights = (weight for words, weight in words.items() if re.search(words, layout.plain))
+    weights = (weight for words, weight in words.items() if re.search(words, form.plain))
     return min(1.0, max(0.0, sum(weights)))
 
 
 @dataclass(frozen=True)
-class Reading:
+class Evidence:
     """One way in which a field was read."""
 
     value: JsonValue
@@ -282,18 +282,18 @@ class Trust:
     """In a picture that was read without doubt."""
     way: str = "label"
 
-    def reading(self, found: Beside[T], value: JsonValue, share: float = 1.0) -> Reading:
+    def reading(self, found: Beside[T], value: JsonValue, share: float = 1.0) -> Evidence:
         """The reading of what stood there, worth this share of it."""
         worth = trusted(found.cell, self.text, self.picture) * share
-        return Reading(value, found.cell.source, worth, found.cell.place, self.way)
+        return Evidence(value, found.cell.source, worth, found.cell.place, self.way)
 
-    def money(self, found: Beside[Amount], layout: Layout) -> Reading:
+    def money(self, found: Beside[Amount], form: Form) -> Evidence:
         """The reading of an amount; one in no currency that is known is worth less."""
-        currency = found.value.currency or layout.currency
+        currency = found.value.currency or form.currency
         share = (_MENDED if found.value.mended else 1.0) * (1.0 if currency else _DOUBTFUL)
         return self.reading(found, {**found.value.money(currency)}, share)
 
-    def day(self, found: Beside[Day]) -> Reading:
+    def day(self, found: Beside[Day]) -> Evidence:
         """The reading of a date; one that could be another is worth less."""
         share = (_MENDED if found.value.mended else 1.0) * (
             _DOUBTFUL if found.value.doubtful else 1.0
@@ -308,9 +308,9 @@ _DOUBT = 0.65
 """How much of the runner-up's weight is lost by who contradicts it."""
 
 
-def settled(readings: Iterable[Reading]) -> ReadField | None:
+def settled(readings: Iterable[Evidence]) -> ReadField | None:
     """The value that most speaks for, less sure for what speaks against it; None for none."""
-    ways: dict[str, dict[tuple[str, str], Reading]] = {}
+    ways: dict[str, dict[tuple[str, str], Evidence]] = {}
     for reading in readings:
         same = ways.setdefault(json.dumps(reading.value, sort_keys=True), {})
         way = (reading.way, reading.source)
@@ -330,7 +330,7 @@ def settled(readings: Iterable[Reading]) -> ReadField | None:
     )
 
 
-def _weight(readings: Iterable[Reading]) -> float:
+def _weight(readings: Iterable[Evidence]) -> float:
     doubt = 1.0
     for reading in readings:
         doubt *= 1 - reading.trust

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Layout, Reading, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Form, Evidence, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import common
 from router.documents.values import Amount, amounts, days
@@ -69,16 +69,16 @@ class HotelFolio(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words."""
-        return likelihood(Layout(material), WORDS)
+        return likelihood(Form(material), WORDS)
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """Its fields, as far as they are found."""
         del today
-        layout = Layout(material)
+        form = Form(material)
         found = {
-            "date": settled(_dates(layout)),
-            "amount": settled(_amounts(layout)),
-            "seller": settled(_sellers(layout)),
+            "date": settled(_dates(form)),
+            "amount": settled(_amounts(form)),
+            "seller": settled(_sellers(form)),
         }
         return {name: field for name, field in found.items() if field is not None}
 
@@ -86,19 +86,19 @@ class HotelFolio(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A departure to come, and a specimen."""
-        return list(common(fields, Layout(material), today))
+        return list(common(fields, Form(material), today))
 
 
-def _dates(layout: Layout) -> Iterator[Reading]:
-    currency = layout.currency
-    for found in layout.beside(_DEPARTURE, lambda text: days(text, currency)[:1]):
+def _dates(form: Form) -> Iterator[Evidence]:
+    currency = form.currency
+    for found in form.beside(_DEPARTURE, lambda text: days(text, currency)[:1]):
         yield Trust(0.94, 0.87).day(found)
-    for found in layout.beside(_STAY, lambda text: days(text, currency)[1:2]):
+    for found in form.beside(_STAY, lambda text: days(text, currency)[1:2]):
         yield Trust(0.8, 0.75, "stay").day(found)
-    if layout.first(_DEPARTURE) is None:
+    if form.first(_DEPARTURE) is None:
         every = [
             Beside(day, cell, cell, "")
-            for cell in layout.cells[:200]
+            for cell in form.cells[:200]
             for day in days(cell.text, currency)[:2]
         ]
         if every:
@@ -106,23 +106,23 @@ def _dates(layout: Layout) -> Iterator[Reading]:
             yield Trust(0.45, 0.4, "last").day(last)
 
 
-def _amounts(layout: Layout) -> Iterator[Reading]:
+def _amounts(form: Form) -> Iterator[Evidence]:
     found = [
         each
         for words in (_TOTAL, _PLAIN_TOTAL)
-        for each in layout.beside(words, _charge)
+        for each in form.beside(words, _charge)
         if not _PAID.search(each.label.plain)
     ]
     for each in found:
-        yield Trust(0.92, 0.83).money(each, layout)
+        yield Trust(0.92, 0.83).money(each, form)
     charged = {each.value.value for each in found}
     # What was paid in the end is what it cost: that agrees, or it says nothing.
-    for cell, _ in layout.hits(_PAID):
-        for one in layout.row(cell):
+    for cell, _ in form.hits(_PAID):
+        for one in form.row(cell):
             for amount in amounts(one.text):
                 if abs(amount.value) in charged and one.text not in {e.cell.text for e in found}:
                     positive = Amount(abs(amount.value), amount.currency, amount.mended)
-                    yield Trust(0.6, 0.6, "paid").money(Beside(positive, one, cell, ""), layout)
+                    yield Trust(0.6, 0.6, "paid").money(Beside(positive, one, cell, ""), form)
 
 
 def _charge(text: str) -> list[Amount]:
@@ -130,10 +130,10 @@ def _charge(text: str) -> list[Amount]:
     return [a for a in amounts(text) if a.value > 0 and a.is_marked][:1]
 
 
-def _sellers(layout: Layout) -> Iterator[Reading]:
-    for found in layout.beside(_SELLER, _house)[:1]:
+def _sellers(form: Form) -> Iterator[Evidence]:
+    for found in form.beside(_SELLER, _house)[:1]:
         yield Trust(0.85, 0.75).reading(found, found.value)
-    for cell in layout.cells[:8]:
+    for cell in form.cells[:8]:
         for name in _house(cell.text):
             yield Trust(0.9, 0.82, "top").reading(Beside(name, cell, cell, ""), name)
             return

@@ -18,8 +18,8 @@ from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
     Cell,
-    Layout,
-    Reading,
+    Form,
+    Evidence,
     Trust,
     label,
     likelihood,
@@ -97,7 +97,11 @@ _ENDS_A_NAME = re.compile(
     r"| (?:tax|vat|address|tel|phone|email|invoice|date|bill|ship)(?![a-z])",
     re.IGNORECASE,
 )
-_NO_NAME = re.compile(r"^[\d\W]*$|^(?:名称|信息|售方|买方|单位)")
+_NO_NAME = re.compile(
+    r"^[\d\W]*$|^(?:名称|信息|售方|买方|单位)|:$"
+    r"|^(?:due|date|invoice|payment|terms|total|amount|qty|description|page)(?![a-z])",
+    re.IGNORECASE,
+)
 _LONGEST_NAME = 60
 _COMPANY = re.compile(
     r"(?<![a-z])(?:ltd|limited|inc|llc|gmbh|corp|corporation|company|co|plc|llp|pty|ag|bv|sarl)"
@@ -128,8 +132,8 @@ class Invoice(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words, its data or the QR code that invoices alone have."""
-        layout = Layout(material)
-        told = likelihood(layout, WORDS)
+        form = Form(material)
+        told = likelihood(form, WORDS)
         if any(True for _ in _from_data(material)):
             return max(told, 0.95)
         coded = 0.4 if any(_coded(code) for code in material.codes) else 0.0
@@ -145,20 +149,20 @@ class Invoice(DocumentType):
     ) -> list[DocumentProblem]:
         """What doesn't add up, and what no valid invoice looks like."""
         form = _InvoiceForm(material)
-        found = list(common(fields, form.layout, today))
+        found = list(common(fields, form.form, today))
         if form.adds_up is False:
             found.append(TOTAL)
         if form.words_agree is False:
             found.append(AMOUNT_WORDS)
-        if _is_malformed(fields.get("number"), form.layout):
+        if _is_malformed(fields.get("number"), form.form):
             found.append(NUMBER)
         if _is_reversed(fields.get("amount")) and VOID not in found:
             found.append(VOID)
         return found
 
 
-def _is_malformed(number: ReadField | None, layout: Layout) -> bool:
-    if number is None or not isinstance(number.value, str) or not layout.is_chinese:
+def _is_malformed(number: ReadField | None, form: Form) -> bool:
+    if number is None or not isinstance(number.value, str) or not form.is_chinese:
         return False
     lengths = {_DIGITAL, _CODED, *(_CODED + length for length in _CODE_LENGTHS)}
     certain = number.source != "picture" or number.is_sure
@@ -184,7 +188,7 @@ _DATA = {
 _OF_DATA = 0.98
 
 
-def _from_data(material: Material) -> Iterator[tuple[str, Reading]]:
+def _from_data(material: Material) -> Iterator[tuple[str, Evidence]]:
     """What the file's own data say: an XML, or the information of a PDF."""
     by_tag: dict[str, str] = {}
     for path, value in islice(material.data.items(), 2_000):
@@ -193,7 +197,7 @@ def _from_data(material: Material) -> Iterator[tuple[str, Reading]]:
         said = next((by_tag[tag] for tag in tags if by_tag.get(tag, "").strip()), None)
         value = None if said is None else _of_data(name, folded(said))
         if value is not None:
-            yield name, Reading(value, "text", _OF_DATA, way="data")
+            yield name, Evidence(value, "text", _OF_DATA, way="data")
 
 
 def _of_data(name: str, said: str) -> str | dict[str, str] | None:
@@ -243,14 +247,14 @@ class _InvoiceForm:
 
     def __init__(self, material: Material) -> None:
         self.material = material
-        self.layout = Layout(material)
+        self.form = Form(material)
         self.code = next(((code, read) for code in material.codes if (read := _coded(code))), None)
         self.data = dict(_from_data(material))
 
     @cached_property
     def fields(self) -> dict[str, ReadField]:
         """What all ways together make of it."""
-        readings: dict[str, list[Reading]] = {
+        readings: dict[str, list[Evidence]] = {
             "number": [*self._numbers()],
             "date": [*self._dates()],
             "amount": [*self._amounts()],
@@ -266,10 +270,10 @@ class _InvoiceForm:
 
     # Numbers
 
-    def _numbers(self) -> Iterator[Reading]:
+    def _numbers(self) -> Iterator[Evidence]:
         if self.code is not None:
             code, said = self.code
-            yield Reading(said.number, "code", 0.97, code.place, "code")
+            yield Evidence(said.number, "code", 0.97, code.place, "code")
         before = next(iter(self._long(_CODE)), None)
         for found in self._long(_NUMBER):
             number, mended = found.value
@@ -278,22 +282,22 @@ class _InvoiceForm:
             whole = len(number) in {_DIGITAL, _CODED + 10}
             share = (0.75 if mended else 1.0) * (1.0 if whole else 0.6)
             yield Trust(0.95, 0.86).reading(found, number, share)
-        if not self.layout.is_chinese:
-            for text in self.layout.beside(_EN_NUMBER, _codes_of):
+        if not self.form.is_chinese:
+            for text in self.form.beside(_EN_NUMBER, _codes_of):
                 yield Trust(0.93, 0.84).reading(text, text.value)
 
     def _long(self, words: re.Pattern[str]) -> list[Beside[tuple[str, bool]]]:
-        return self.layout.beside(words, long_numbers) if self.layout.is_chinese else []
+        return self.form.beside(words, long_numbers) if self.form.is_chinese else []
 
     # Dates
 
-    def _dates(self) -> Iterator[Reading]:
+    def _dates(self) -> Iterator[Evidence]:
         if self.code is not None and self.code[1].day is not None:
             code, said = self.code
-            yield Reading(str(said.day), "code", 0.97, code.place, "code")
-        words = _DATE if self.layout.is_chinese else _EN_DATE
-        currency = self.layout.currency
-        for found in self.layout.beside(words, lambda text: days(text, currency)[:1]):
+            yield Evidence(str(said.day), "code", 0.97, code.place, "code")
+        words = _DATE if self.form.is_chinese else _EN_DATE
+        currency = self.form.currency
+        for found in self.form.beside(words, lambda text: days(text, currency)[:1]):
             yield Trust(0.95, 0.87).day(found)
 
     # Amounts
@@ -301,24 +305,24 @@ class _InvoiceForm:
     @cached_property
     def _gross(self) -> list[Beside[Amount]]:
         """The totals with tax that stand by their labels."""
-        if not self.layout.is_chinese:
+        if not self.form.is_chinese:
             return self._english(_EN_GROSS)
-        return self.layout.beside(_FIGURES, _last_marked) or self.layout.beside(
+        return self.form.beside(_FIGURES, _last_marked) or self.form.beside(
             _GROSS, _last_marked
         )
 
     def _english(self, words: re.Pattern[str]) -> list[Beside[Amount]]:
-        return self.layout.beside(words, _last_marked)
+        return self.form.beside(words, _last_marked)
 
     @cached_property
     def _net_and_tax(self) -> tuple[Beside[Amount] | None, Beside[Amount] | None]:
         """The sums before tax and of the tax: a row of two in Chinese, two labels in English."""
-        if not self.layout.is_chinese:
+        if not self.form.is_chinese:
             net, tax = self._english(_EN_NET), self._english(_EN_TAX)
             return (net[0] if net else None), (tax[-1] if tax else None)
-        for cell, hit in self.layout.hits(_SUM):
+        for cell, hit in self.form.hits(_SUM):
             found = [*_marked_in(cell, cell.text[hit.end() :], cell)]
-            for other in self.layout.right_of(cell):
+            for other in self.form.right_of(cell):
                 found += _marked_in(other, other.text, cell)
             if found:
                 return found[0], (found[1] if len(found) > 1 else None)
@@ -327,7 +331,7 @@ class _InvoiceForm:
     @cached_property
     def _in_words(self) -> tuple[Decimal, Cell] | None:
         """The amount in capital characters."""
-        found = ((capital_amount(cell.text), cell) for cell in self.layout.cells)
+        found = ((capital_amount(cell.text), cell) for cell in self.form.cells)
         return next(((value, cell) for value, cell in found if value is not None), None)
 
     @cached_property
@@ -340,52 +344,52 @@ class _InvoiceForm:
     def _lines(self) -> set[Decimal]:
         """What the lines of items may add up to, by the last and by the last but one figure."""
         last, before = Decimal(0), Decimal(0)
-        for cell, _ in self.layout.hits(_ITEM):
-            row = [a for one in self.layout.row(cell) for a in amounts(one.text) if a.cents]
+        for cell, _ in self.form.hits(_ITEM):
+            row = [a for one in self.form.row(cell) for a in amounts(one.text) if a.cents]
             if not row:
                 return set()
             last += row[-1].value
             before += row[-2].value if len(row) > 1 else Decimal(0)
         return {last, before} - {Decimal(0)}
 
-    def _amounts(self) -> Iterator[Reading]:
+    def _amounts(self) -> Iterator[Evidence]:
         if self.code is not None:
             yield from self._coded_amount()
         for found in self._gross:
-            yield Trust(0.93, 0.8).money(found, self.layout)
+            yield Trust(0.93, 0.8).money(found, self.form)
         if self._in_words is not None:
             value, cell = self._in_words
             worth = trusted(cell, 0.9, 0.8)
-            yield Reading(Money(value).value(), cell.source, worth, cell.place, "words")
+            yield Evidence(Money(value).value(), cell.source, worth, cell.place, "words")
         net, tax = self._net_and_tax
         if self._summed is not None and net is not None and tax is not None:
             place = self._gross[0].cell.place if self._gross else tax.cell.place
             worth = min(trusted(c, 0.85, 0.75) for c in (net.cell, tax.cell))
-            currency = net.value.currency or self.layout.currency
+            currency = net.value.currency or self.form.currency
             value_of = Amount(self._summed, currency).money(currency)
-            yield Reading({**value_of}, net.cell.source, worth, place, "sum")
+            yield Evidence({**value_of}, net.cell.source, worth, place, "sum")
 
-    def _coded_amount(self) -> Iterator[Reading]:
+    def _coded_amount(self) -> Iterator[Evidence]:
         assert self.code is not None  # noqa: S101 - asked before
         code, said = self.code
         if said.amount is None:
             return
         if said.with_tax:
-            yield Reading(Money(said.amount).value(), "code", 0.96, code.place, "code")
+            yield Evidence(Money(said.amount).value(), "code", 0.96, code.place, "code")
             return
         _, tax = self._net_and_tax
         if tax is not None:
             worth = trusted(tax.cell, 0.9, 0.8)
             gross = Money(said.amount + tax.value.value)
-            yield Reading(gross.value(), "code", worth, code.place, "code")
+            yield Evidence(gross.value(), "code", worth, code.place, "code")
 
-    def _taxes(self) -> Iterator[Reading]:
+    def _taxes(self) -> Iterator[Evidence]:
         _, tax = self._net_and_tax
         if tax is None:
             return
-        yield Trust(0.9, 0.72).money(tax, self.layout)
+        yield Trust(0.9, 0.72).money(tax, self.form)
         if self._summed in self._totals:
-            yield Trust(0.9, 0.85, "sum").money(tax, self.layout)
+            yield Trust(0.9, 0.85, "sum").money(tax, self.form)
 
     @cached_property
     def _totals(self) -> set[Decimal]:
@@ -440,21 +444,21 @@ class _InvoiceForm:
 
     # Names and items
 
-    def _names(self, words: re.Pattern[str], side: int) -> Iterator[Reading]:
-        for found in self.layout.beside(words, _named):
+    def _names(self, words: re.Pattern[str], side: int) -> Iterator[Evidence]:
+        for found in self.form.beside(words, _named):
             yield Trust(0.93, 0.83).reading(found, found.value)
             return
         sides = self._sides
         if len(sides) > side and (side or len(sides) > 1 or sides[0].label.place.left < 0.4):  # noqa: PLR2004
             yield Trust(0.92, 0.83, "side").reading(sides[side], sides[side].value)
-        elif side and not self.layout.is_chinese:
+        elif side and not self.form.is_chinese:
             yield from self._letterhead()
 
     @cached_property
     def _sides(self) -> list[Beside[str]]:
         """The names of the two parties: the buyer stands left of the seller, or above."""
         found: list[Beside[str]] = []
-        for cell, _ in self.layout.hits(_NAME):
+        for cell, _ in self.form.hits(_NAME):
             ends = [hit.end() for hit in _NAME.finditer(cell.plain)]
             for start, end in pairwise([*ends, len(cell.text)]):
                 found += self._name_at(cell, cell.text[start:end], is_last=end == len(cell.text))
@@ -464,34 +468,34 @@ class _InvoiceForm:
         names = _named(behind)
         if names or not is_last:
             return [Beside(name, cell, cell, "") for name in names]
-        for other in self.layout.right_of(cell)[:1]:
+        for other in self.form.right_of(cell)[:1]:
             return [Beside(name, other, cell, "") for name in _named(other.text)]
         return []
 
-    def _letterhead(self) -> Iterator[Reading]:
+    def _letterhead(self) -> Iterator[Evidence]:
         """A company's name at the top of the page, where nobody says who the seller is."""
-        buyers = {found.value for found in self.layout.beside(_BUYER, _named)}
-        for cell in self.layout.cells[:8]:
+        buyers = {found.value for found in self.form.beside(_BUYER, _named)}
+        for cell in self.form.cells[:8]:
             name = _named(cell.text)
             if name and name[0] not in buyers and _COMPANY.search(cell.plain):
                 yield Trust(0.85, 0.78, "top").reading(Beside(name[0], cell, cell, ""), name[0])
                 return
 
-    def _items(self) -> Iterator[Reading]:
-        for cell, hit in islice(self.layout.hits(_ITEM), 1):
+    def _items(self) -> Iterator[Evidence]:
+        for cell, hit in islice(self.form.hits(_ITEM), 1):
             name = cell.text[hit.start() : hit.end()].strip()
             if not hit["name"]:
                 name += self._continued(cell)
             yield Trust(0.93, 0.8).reading(Beside(name, cell, cell, ""), name)
-        if not self.layout.is_chinese:
-            for cell, _ in islice(self.layout.hits(_DESCRIPTION), 1):
-                for under in islice(self.layout.below(cell), 1):
+        if not self.form.is_chinese:
+            for cell, _ in islice(self.form.hits(_DESCRIPTION), 1):
+                for under in islice(self.form.below(cell), 1):
                     found = Beside(under.text, under, cell, "")
                     yield Trust(0.85, 0.75).reading(found, under.text[:_LONGEST_NAME])
 
     def _continued(self, cell: Cell) -> str:
         """The rest of an item's name that was broken into the next line."""
-        return next((one.text for one in self.layout.below(cell, 1.0) if len(one.text) < 20), "")  # noqa: PLR2004
+        return next((one.text for one in self.form.below(cell, 1.0) if len(one.text) < 20), "")  # noqa: PLR2004
 
 
 def _left_to_right(found: Beside[str]) -> tuple[int, float, float]:
@@ -522,8 +526,8 @@ def _codes_of(text: str) -> list[str]:
 
 def _named(text: str) -> list[str]:
     """The name of a party that a text begins with."""
-    bare = text.strip(" :;.,-")
+    bare = text.lstrip(" :;.,-").rstrip()
     end = _ENDS_A_NAME.search(bare)
-    name = bare[: end.start() if end else _LONGEST_NAME].strip(" :;,")
+    name = bare[: end.start() if end else _LONGEST_NAME].rstrip(" ;,")
     shortest = 2
     return [name] if len(name) >= shortest and not _NO_NAME.search(name) else []

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Layout, Reading, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Form, Evidence, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import TOTAL, VOID, common
 from router.documents.values import Day, days
@@ -75,16 +75,16 @@ class MedicalCertificate(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words."""
-        return likelihood(Layout(material), WORDS)
+        return likelihood(Form(material), WORDS)
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """Its fields, as far as they are found."""
         del today
-        layout = Layout(material)
+        form = Form(material)
         found = {
-            "date": settled(_begins(layout)),
-            "days": settled(_lengths(layout)),
-            "name": settled(_names(layout)),
+            "date": settled(_begins(form)),
+            "days": settled(_lengths(form)),
+            "name": settled(_names(form)),
         }
         return {name: field for name, field in found.items() if field is not None}
 
@@ -92,9 +92,9 @@ class MedicalCertificate(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A specimen, and days that aren't those between its dates. Illness may begin tomorrow."""
-        layout = Layout(material)
-        found = [each for each in common({}, layout, today) if each == VOID]
-        said, counted = _said(layout), _between(layout)
+        form = Form(material)
+        found = [each for each in common({}, form, today) if each == VOID]
+        said, counted = _said(form), _between(form)
         if said and counted and all(_is_clear(one) for one in (said[0], counted[0])):
             sums = {one.value for one in counted}
             if not {one.value for one in said} & sums:
@@ -107,9 +107,9 @@ def _is_clear(found: Beside[Decimal]) -> bool:
     return found.cell.source != "picture" or found.confidence >= clear
 
 
-def _ranges(layout: Layout) -> Iterator[tuple[Beside[Day], Beside[Day]]]:
+def _ranges(form: Form) -> Iterator[tuple[Beside[Day], Beside[Day]]]:
     """Pairs of days with `to` between, in one line or two that follow each other."""
-    cells = layout.cells[:300]
+    cells = form.cells[:300]
     for number, cell in enumerate(cells):
         following = cells[number + 1] if number + 1 < len(cells) else None
         found = [Beside(day, cell, cell, "") for day in days(cell.text)[:3]]
@@ -130,24 +130,24 @@ def _joined(first: Beside[Day], last: Beside[Day]) -> bool:
     return bool(_END.search(between)) or _END.match(last.cell.plain) is not None
 
 
-def _begins(layout: Layout) -> Iterator[Reading]:
-    ranges = list(islice(_ranges(layout), 2))
+def _begins(form: Form) -> Iterator[Evidence]:
+    ranges = list(islice(_ranges(form), 2))
     for first, _ in ranges:
         yield Trust(0.94, 0.88, "range").day(first)
-    for found in layout.beside(_BEGIN, lambda text: days(text)[:1]):
+    for found in form.beside(_BEGIN, lambda text: days(text)[:1]):
         if not _ISSUED.search(found.label.plain) or "起" in found.label.plain:
             yield Trust(0.85, 0.8, "from").day(found)
     every = [
-        Beside(day, cell, cell, "") for cell in layout.cells[:300] for day in days(cell.text)[:2]
+        Beside(day, cell, cell, "") for cell in form.cells[:300] for day in days(cell.text)[:2]
     ]
     if not ranges and every:
         # A note without a first day is from the day on which it was written, likely.
         yield Trust(0.55, 0.5, "issued").day(every[-1])
 
 
-def _said(layout: Layout) -> list[Beside[Decimal]]:
+def _said(form: Form) -> list[Beside[Decimal]]:
     found = []
-    for cell in layout.cells[:300]:
+    for cell in form.cells[:300]:
         hit = _SPAN.search(cell.plain) or _EN_SPAN.search(cell.plain)
         if hit is None:
             continue
@@ -163,19 +163,19 @@ def _said(layout: Layout) -> list[Beside[Decimal]]:
     return found
 
 
-def _between(layout: Layout) -> list[Beside[Decimal]]:
+def _between(form: Form) -> list[Beside[Decimal]]:
     return [
         Beside(Decimal((last.value.value - first.value.value).days + 1), first.cell, first.cell, "")
-        for first, last in islice(_ranges(layout), 2)
+        for first, last in islice(_ranges(form), 2)
     ]
 
 
-def _lengths(layout: Layout) -> Iterator[Reading]:
-    for found in _said(layout):
+def _lengths(form: Form) -> Iterator[Evidence]:
+    for found in _said(form):
         # A month has no number of days of its own.
         share = 0.6 if found.word == "月" else 1.0
         yield Trust(0.92, 0.86).reading(found, _number(found.value), share)
-    for found in _between(layout):
+    for found in _between(form):
         yield Trust(0.85, 0.8, "range").reading(found, _number(found.value))
 
 
@@ -183,8 +183,8 @@ def _number(value: Decimal) -> str:
     return str(value.normalize()) if value % 1 else str(int(value))
 
 
-def _names(layout: Layout) -> Iterator[Reading]:
-    for found in layout.beside(_NAME, _person)[:2]:
+def _names(form: Form) -> Iterator[Evidence]:
+    for found in form.beside(_NAME, _person)[:2]:
         yield Trust(0.92, 0.83).reading(found, found.value)
 
 

@@ -16,8 +16,8 @@ from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
     Label,
-    Layout,
-    Reading,
+    Form,
+    Evidence,
     Trust,
     label,
     likelihood,
@@ -85,14 +85,14 @@ class Receipt(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words; never so surely that a more special type couldn't beat it."""
-        return min(0.9, likelihood(Layout(material), WORDS))
+        return min(0.9, likelihood(Form(material), WORDS))
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """When it was, and what was paid."""
-        layout = Layout(material)
+        form = Form(material)
         found = {
-            "date": settled(dates(layout, _DATE, today)),
-            "amount": settled(_Till(layout).readings()),
+            "date": settled(dates(form, _DATE, today)),
+            "amount": settled(_Till(form).readings()),
         }
         return {name: field for name, field in found.items() if field is not None}
 
@@ -100,34 +100,34 @@ class Receipt(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A date to come, a specimen, and cash less change that isn't the total."""
-        layout = Layout(material)
-        problems = list(common(fields, layout, today))
-        if _Till(layout).adds_up is False:
+        form = Form(material)
+        problems = list(common(fields, form, today))
+        if _Till(form).adds_up is False:
             problems.append(TOTAL)
         return problems
 
 
-def dates(layout: Layout, words: Label, today: date, share: float = 1.0) -> Iterator[Reading]:
+def dates(form: Form, words: Label, today: date, share: float = 1.0) -> Iterator[Evidence]:
     """The readings of a date: beside such a label, or the only one that stands anywhere.
 
     Args:
-        layout: Where to look.
+        form: Where to look.
         words: The labels.
         today: A date after it is a misread one more often than not.
         share: How much of the usual trust the labels are worth.
     """
 
     def first(text: str) -> list[Day]:
-        return days(text, layout.currency)[:1]
+        return days(text, form.currency)[:1]
 
-    labelled = layout.beside(words, first)
+    labelled = form.beside(words, first)
     for found in labelled:
         late = 0.7 if found.cell.source == "picture" and found.value.value > today else 1.0
         reading = Trust(0.93, 0.88).day(found)
-        yield Reading(reading.value, reading.source, reading.trust * share * late, reading.place)
+        yield Evidence(reading.value, reading.source, reading.trust * share * late, reading.place)
     anywhere = [
         Beside(day, cell, cell, "")
-        for cell in islice(layout.cells, 400)
+        for cell in islice(form.cells, 400)
         for day in first(cell.text)
     ]
     # The only date of a paper is its date, whatever stands before it.
@@ -141,29 +141,29 @@ def dates(layout: Layout, words: Label, today: date, share: float = 1.0) -> Iter
 class _Till:
     """What a till adds up."""
 
-    layout: Layout
+    form: Form
 
     def _by(self, *words: Label) -> list[Beside[Amount]]:
-        return [found for each in words for found in self.layout.beside(each, _last, below=True)]
+        return [found for each in words for found in self.form.beside(each, _last, below=True)]
 
-    def readings(self) -> Iterator[Reading]:
+    def readings(self) -> Iterator[Evidence]:
         """What may have been paid, by every way."""
         paid, total = self._by(_PAID, _EN_PAID), self._by(_SUM, _EN_SUM)
-        less = any(_LESS.search(cell.plain) for cell in self.layout.cells)
-        yield from (Trust(0.93, 0.84, "paid").money(found, self.layout) for found in paid)
+        less = any(_LESS.search(cell.plain) for cell in self.form.cells)
+        yield from (Trust(0.93, 0.84, "paid").money(found, self.form) for found in paid)
         # Goods before a discount add up to more than was paid.
         weaker = Trust(0.5, 0.45, "total") if less or paid else Trust(0.9, 0.8, "total")
-        yield from (weaker.money(found, self.layout) for found in total[-2:])
+        yield from (weaker.money(found, self.form) for found in total[-2:])
         for derived in self._derived():
             yield derived
         if not paid and not total:
             rest = self._by(_ANY, _CASH)
-            yield from (Trust(0.6, 0.5, "any").money(found, self.layout) for found in rest[-1:])
+            yield from (Trust(0.6, 0.5, "any").money(found, self.form) for found in rest[-1:])
             yield from self._greatest()
 
-    def _derived(self) -> Iterator[Reading]:
+    def _derived(self) -> Iterator[Evidence]:
         for way, value, at in self._sums():
-            currency = at.value.currency or self.layout.currency
+            currency = at.value.currency or self.form.currency
             money = Amount(value, currency).money(currency)
             yield Trust(0.75, 0.7, way).reading(at, {**money})
 
@@ -178,17 +178,17 @@ class _Till:
         if cash and not change:
             yield "cash", cash[0].value.value, cash[0]
 
-    def _greatest(self) -> Iterator[Reading]:
+    def _greatest(self) -> Iterator[Evidence]:
         """The greatest amount that is marked as one, where no label is legible."""
         marked = [
             Beside(amount, cell, cell, "")
-            for cell in islice(self.layout.cells, 400)
+            for cell in islice(self.form.cells, 400)
             for amount in amounts(cell.text)
             if amount.is_marked
         ]
         if marked:
             greatest = max(marked, key=lambda found: found.value.value)
-            yield Trust(0.4, 0.35, "greatest").money(greatest, self.layout)
+            yield Trust(0.4, 0.35, "greatest").money(greatest, self.form)
 
     @property
     def adds_up(self) -> bool | None:

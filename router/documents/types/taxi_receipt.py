@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Layout, Reading, Trust, label, likelihood, settled
+from router.documents.labels import Form, Evidence, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import common
 from router.documents.values import Amount, amounts
@@ -54,14 +54,14 @@ class TaxiReceipt(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words."""
-        return likelihood(Layout(material), WORDS)
+        return likelihood(Form(material), WORDS)
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """When the ride was, and what it cost."""
-        layout = Layout(material)
+        form = Form(material)
         found = {
-            "date": settled(dates(layout, _DATE, today)),
-            "amount": settled(_amounts(layout)),
+            "date": settled(dates(form, _DATE, today)),
+            "amount": settled(_amounts(form)),
         }
         return {name: field for name, field in found.items() if field is not None}
 
@@ -69,30 +69,30 @@ class TaxiReceipt(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A date to come, and a specimen."""
-        return list(common(fields, Layout(material), today))
+        return list(common(fields, Form(material), today))
 
 
-def _amounts(layout: Layout) -> Iterator[Reading]:
-    paid = layout.beside(_PAID, _fare) or layout.beside(_EN_PAID, _fare)
-    metered = layout.beside(_METER, _fare) or layout.beside(_EN_METER, _fare)
-    extra = any(_EXTRA.search(cell.plain) for cell in layout.cells)
-    yield from (Trust(0.93, 0.85, "paid").money(found, layout) for found in paid)
+def _amounts(form: Form) -> Iterator[Evidence]:
+    paid = form.beside(_PAID, _fare) or form.beside(_EN_PAID, _fare)
+    metered = form.beside(_METER, _fare) or form.beside(_EN_METER, _fare)
+    extra = any(_EXTRA.search(cell.plain) for cell in form.cells)
+    yield from (Trust(0.93, 0.85, "paid").money(found, form) for found in paid)
     # Where tolls and tips are added, what the meter shows isn't all.
     weaker = Trust(0.5, 0.4, "meter") if extra or paid else Trust(0.9, 0.83, "meter")
-    yield from (weaker.money(found, layout) for found in metered)
+    yield from (weaker.money(found, form) for found in metered)
     marked = [
         (cell, amount)
-        for cell in layout.cells[:200]
+        for cell in form.cells[:200]
         for amount in amounts(cell.text)
         if amount.is_marked and not _PER_UNIT.search(cell.plain)
     ]
     if not paid and not metered and len({amount.value for _, amount in marked}) == 1:
         cell, amount = marked[0]
-        currency = amount.currency or layout.currency
+        currency = amount.currency or form.currency
         worth = Trust(0.7, 0.6).money  # the only amount that isn't a price per kilometre
         from router.documents.labels import Beside
 
-        yield worth(Beside(Amount(amount.value, currency), cell, cell, ""), layout)
+        yield worth(Beside(Amount(amount.value, currency), cell, cell, ""), form)
 
 
 _PER_UNIT = re.compile("单价|里程|公里|km|/|等候|时间")

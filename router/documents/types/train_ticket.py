@@ -13,8 +13,8 @@ from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
     Cell,
-    Layout,
-    Reading,
+    Form,
+    Evidence,
     Trust,
     label,
     likelihood,
@@ -84,20 +84,20 @@ class TrainTicket(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words, a train's number and a seat's."""
-        return likelihood(Layout(material), WORDS)
+        return likelihood(Form(material), WORDS)
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """Its fields, as far as they are found."""
         del today
-        layout = Layout(material)
-        stations = _stations(layout)
-        readings: dict[str, list[Reading]] = {
-            "number": [*_numbers(layout, material)],
-            "date": [*_dates(layout)],
-            "amount": [*_amounts(layout)],
-            "from": [*_ends(layout, _FROM, stations[:1])],
-            "to": [*_ends(layout, _TO, stations[1:2])],
-            "passenger": [*_passengers(layout)],
+        form = Form(material)
+        stations = _stations(form)
+        readings: dict[str, list[Evidence]] = {
+            "number": [*_numbers(form, material)],
+            "date": [*_dates(form)],
+            "amount": [*_amounts(form)],
+            "from": [*_ends(form, _FROM, stations[:1])],
+            "to": [*_ends(form, _TO, stations[1:2])],
+            "passenger": [*_passengers(form)],
         }
         found = ((name, settled(each)) for name, each in readings.items())
         return {name: field for name, field in found if field is not None}
@@ -106,36 +106,36 @@ class TrainTicket(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A specimen, a malformed number. A journey to come is none: tickets are bought before."""
-        layout = Layout(material)
-        found = [each for each in common({}, layout, today)]
+        form = Form(material)
+        found = [each for each in common({}, form, today)]
         number = fields.get("number")
-        digital = layout.first(_INVOICE_NUMBER) is not None
+        digital = form.first(_INVOICE_NUMBER) is not None
         if digital and number is not None and number.is_sure and len(str(number.value)) != _DIGITAL:
             found.append(NUMBER)
         return found
 
 
-def _numbers(layout: Layout, material: Material) -> Iterator[Reading]:
+def _numbers(form: Form, material: Material) -> Iterator[Evidence]:
     for code in material.codes[:8]:
         parts = folded(code.text).split(",")
         if parts[0] == "01" and len(parts) > 5 and len(parts[3]) == _DIGITAL:  # noqa: PLR2004
-            yield Reading(parts[3], "code", 0.97, code.place, "code")
-    if layout.is_chinese:
-        yield from _chinese_numbers(layout)
+            yield Evidence(parts[3], "code", 0.97, code.place, "code")
+    if form.is_chinese:
+        yield from _chinese_numbers(form)
         return
-    for found in layout.beside(_NUMBER, _word_of_figures):
+    for found in form.beside(_NUMBER, _word_of_figures):
         yield Trust(0.92, 0.82).reading(found, found.value)
 
 
-def _chinese_numbers(layout: Layout) -> Iterator[Reading]:
-    labelled = layout.beside(_INVOICE_NUMBER, long_numbers) or layout.beside(_NUMBER, long_numbers)
+def _chinese_numbers(form: Form) -> Iterator[Evidence]:
+    labelled = form.beside(_INVOICE_NUMBER, long_numbers) or form.beside(_NUMBER, long_numbers)
     for found in labelled:
         number, mended = found.value
         share = (0.75 if mended else 1.0) * (1.0 if len(number) == _DIGITAL else 0.7)
         yield Trust(0.95, 0.86).reading(found, number, share)
     if not labelled:
         # A paper ticket has its number in red at the top left, without a label.
-        for cell in layout.cells[:12]:
+        for cell in form.cells[:12]:
             for number in _RED_NUMBER.findall(cell.text)[:1]:
                 yield Trust(0.85, 0.8, "red").reading(Beside(number, cell, cell, ""), number)
 
@@ -145,16 +145,16 @@ def _word_of_figures(text: str) -> list[str]:
     return [word[0]] if word and any(c.isdigit() for c in word[0]) else []
 
 
-def _dates(layout: Layout) -> Iterator[Reading]:
+def _dates(form: Form) -> Iterator[Evidence]:
     """The day of the journey: with a time of departure behind it, or by its label."""
-    every = [(cell, day) for cell in islice(layout.cells, 400) for day in days(cell.text)[:2]]
-    travel = [(cell, day) for cell, day in every if _goes_off(layout, cell, day)]
+    every = [(cell, day) for cell in islice(form.cells, 400) for day in days(cell.text)[:2]]
+    travel = [(cell, day) for cell, day in every if _goes_off(form, cell, day)]
     for cell, day in travel:
         yield Trust(0.95, 0.88, "departure").day(Beside(day, cell, cell, ""))
-    for found in layout.beside(_TRAVEL, lambda text: days(text)[:1]):
+    for found in form.beside(_TRAVEL, lambda text: days(text)[:1]):
         if not _ISSUED.search(found.label.plain):
             yield Trust(0.9, 0.84).day(found)
-    rest = [(cell, day) for cell, day in every if not _is_issue(layout, cell)]
+    rest = [(cell, day) for cell, day in every if not _is_issue(form, cell)]
     only = len({day.value for _, day in rest}) == 1
     for cell, day in rest[:1]:
         yield Trust(0.7 if only else 0.4, 0.65 if only else 0.35, "only").day(
@@ -162,46 +162,46 @@ def _dates(layout: Layout) -> Iterator[Reading]:
         )
 
 
-def _goes_off(layout: Layout, cell: Cell, day: Day) -> bool:
+def _goes_off(form: Form, cell: Cell, day: Day) -> bool:
     if _OFF.match(cell.text[day.end :].lstrip("日 ")):
         return True
-    return any(_OFF.match(other.text) for other in layout.right_of(cell)[:2])
+    return any(_OFF.match(other.text) for other in form.right_of(cell)[:2])
 
 
-def _is_issue(layout: Layout, cell: Cell) -> bool:
+def _is_issue(form: Form, cell: Cell) -> bool:
     """True for a day on which a ticket was issued: it says so before it, or to its left."""
     return any(
-        _ISSUED.search(one.plain) for one in layout.row(cell) if one.place.left <= cell.place.left
+        _ISSUED.search(one.plain) for one in form.row(cell) if one.place.left <= cell.place.left
     )
 
 
-def _amounts(layout: Layout) -> Iterator[Reading]:
-    labelled = layout.beside(_PRICE, _price)
+def _amounts(form: Form) -> Iterator[Evidence]:
+    labelled = form.beside(_PRICE, _price)
     for found in labelled:
-        yield Trust(0.93, 0.84).money(found, layout)
+        yield Trust(0.93, 0.84).money(found, form)
     marked = [
         Beside(amount, cell, cell, "")
-        for cell in layout.cells[:200]
+        for cell in form.cells[:200]
         for amount in _price(cell.text)
         if amount.currency is not None
     ]
     only = len({found.value.value for found in marked}) == 1
     for found in marked[:1]:
-        yield Trust(0.9 if only else 0.5, 0.84 if only else 0.4, "marked").money(found, layout)
+        yield Trust(0.9 if only else 0.5, 0.84 if only else 0.4, "marked").money(found, form)
 
 
 def _price(text: str) -> list[Amount]:
     return [amount for amount in amounts(text) if amount.is_marked and amount.value > 0][:1]
 
 
-def _stations(layout: Layout) -> list[Beside[str]]:
+def _stations(form: Form) -> list[Beside[str]]:
     """The stations of the journey: left and right of the train's number, or the first two."""
-    for cell in layout.cells[:200]:
+    for cell in form.cells[:200]:
         if _TRAIN.search(cell.text):
-            row = [b for one in layout.row(cell) for b in _named_stations(one)]
+            row = [b for one in form.row(cell) for b in _named_stations(one)]
             if len(row) >= 2:  # noqa: PLR2004
                 return row[:2]
-    every = [found for cell in layout.cells[:60] for found in _named_stations(cell)]
+    every = [found for cell in form.cells[:60] for found in _named_stations(cell)]
     first = every[0] if every else None
     same = [
         found
@@ -219,10 +219,10 @@ def _named_stations(cell: Cell) -> list[Beside[str]]:
     ]
 
 
-def _ends(layout: Layout, words: re.Pattern[str], found: list[Beside[str]]) -> Iterator[Reading]:
+def _ends(form: Form, words: re.Pattern[str], found: list[Beside[str]]) -> Iterator[Evidence]:
     for one in found:
         yield Trust(0.92, 0.82, "stations").reading(one, one.value)
-    for one in layout.beside(words, _place_name)[:1]:
+    for one in form.beside(words, _place_name)[:1]:
         yield Trust(0.9, 0.8).reading(one, one.value)
 
 
@@ -234,15 +234,15 @@ def _place_name(text: str) -> list[str]:
     return [word[0].strip(" .-")] if word else []
 
 
-def _passengers(layout: Layout) -> Iterator[Reading]:
-    for found in layout.beside(_PASSENGER, _person)[:1]:
+def _passengers(form: Form) -> Iterator[Evidence]:
+    for found in form.beside(_PASSENGER, _person)[:1]:
         yield Trust(0.92, 0.82).reading(found, found.value)
-    for cell in layout.cells[:200]:
+    for cell in form.cells[:200]:
         hidden = _HIDDEN_ID.search(cell.text)
         if hidden is None:
             continue
         texts = [(cell, cell.text[hidden.end() :])]
-        texts += [(other, other.text) for other in layout.right_of(cell)[:1]]
+        texts += [(other, other.text) for other in form.right_of(cell)[:1]]
         for where, text in texts:
             name = _HAN_NAME.match(text.strip())
             if name:
