@@ -68,8 +68,8 @@ def recognised(material: Material, today: date) -> Document:
         "pages": len(material.pages),
     }
     if likelihood < 0.5:  # noqa: PLR2004
-        return Document(**told)
+        return Document(problems=material.problems, **told)
     kind = DOCUMENT_TYPES[name]
     fields = kind.read(material, today)
-    problems = tuple(kind.problems(fields, material, today))
+    problems = (*material.problems, *kind.problems(fields, material, today))
     return Document(type=name, fields=fields, problems=problems, **told)
