@@ -190,7 +190,12 @@ class Form:
         yield from islice(((cell, hit) for cell, hit in found if hit), _MOST_HITS)
 
     def beside(
-        self, words: Label, parse: Callable[[str], list[T]], *, below: bool = True
+        self,
+        words: Label,
+        parse: Callable[[str], list[T]],
+        *,
+        below: bool = True,
+        reach: int = _MOST_BESIDE,
     ) -> list[Beside[T]]:
         """What stands by each place of a label: behind it, else right of it, else below it.
 
@@ -198,6 +203,7 @@ class Form:
             words: The label.
             parse: What of a text is a value: none, one or several.
             below: Whether to look below as well.
+            reach: How many neighbours to the right are looked at, those without a value included.
         """
         found: list[Beside[T]] = []
         for cell, hit in self.hits(words):
@@ -206,7 +212,7 @@ class Form:
             if values:
                 found += [Beside(value, cell, cell, hit[0]) for value in values]
                 continue
-            candidates = self.right_of(cell) if _is_open(behind) else []
+            candidates = self.right_of(cell)[:reach] if _is_open(behind) else []
             candidates = [*candidates, *(self.below(cell) if below else [])]
             for other in candidates:
                 values = parse(other.text)

@@ -445,7 +445,7 @@ class _InvoiceForm:
     # Names and items
 
     def _names(self, words: re.Pattern[str], side: int) -> Iterator[Evidence]:
-        for found in self.form.beside(words, _named):
+        for found in self.form.beside(words, _named, reach=1):
             yield Trust(0.93, 0.83).reading(found, found.value)
             return
         sides = self._sides
@@ -474,7 +474,7 @@ class _InvoiceForm:
 
     def _letterhead(self) -> Iterator[Evidence]:
         """A company's name at the top of the page, where nobody says who the seller is."""
-        buyers = {found.value for found in self.form.beside(_BUYER, _named)}
+        buyers = {found.value for found in self.form.beside(_BUYER, _named, reach=1)}
         for cell in self.form.cells[:8]:
             name = _named(cell.text)
             if name and name[0] not in buyers and _COMPANY.search(cell.plain):
