@@ -105,7 +105,9 @@ def ofd(sheet: Sheet, seed: int) -> bytes:
     for number, text in enumerate(sheet.texts, 10):
         width = _width(text.text, text.size)
         left = text.x - width if text.right else text.x
-        box = f"{left * unit:.2f} {text.y * unit:.2f} {width * unit:.2f} {text.size * 1.2 * unit:.2f}"
+        box = (
+            f"{left * unit:.2f} {text.y * unit:.2f} {width * unit:.2f} {text.size * 1.2 * unit:.2f}"
+        )
         steps = " ".join(f"{_width(c, text.size) * unit:.2f}" for c in text.text[:-1])
         delta = f' DeltaX="{steps}"' if steps else ""
         code = f'<ofd:TextCode X="0" Y="{text.size * unit:.2f}"{delta}>{escape(text.text)}</ofd:TextCode>'
@@ -180,17 +182,29 @@ def drawn(sheet: Sheet, rng: random.Random) -> Image.Image:
     size = (round(sheet.width * scale), round(sheet.height * scale))
     picture = Image.new("RGB", size, (255, 255, 255) if rng.random() < 0.6 else (252, 248, 240))
     draw = ImageDraw.Draw(picture)
-    fonts = [font for font in (CHINESE if sheet.locale == "zh" else ENGLISH) if _path(font)[0].exists()]
+    fonts = [
+        font for font in (CHINESE if sheet.locale == "zh" else ENGLISH) if _path(font)[0].exists()
+    ]
     font = rng.choice(fonts)
     ink = rng.choice(((0, 0, 0), (20, 20, 60), (40, 40, 40)))
     for left, top, right, bottom in sheet.rules:
         draw.line([left * scale, top * scale, right * scale, bottom * scale], (120, 60, 30), 2)
     for text in sheet.texts:
         anchor = "ra" if text.right else "la"
-        draw.text((text.x * scale, text.y * scale), text.text, ink, _font(font, round(text.size * scale)), anchor)
+        draw.text(
+            (text.x * scale, text.y * scale),
+            text.text,
+            ink,
+            _font(font, round(text.size * scale)),
+            anchor,
+        )
     if sheet.code:
         x, y, side = sheet.code_at
-        code = _code(sheet.code).convert("RGB").resize((round(side * scale),) * 2, Image.Resampling.NEAREST)
+        code = (
+            _code(sheet.code)
+            .convert("RGB")
+            .resize((round(side * scale),) * 2, Image.Resampling.NEAREST)
+        )
         picture.paste(code, (round(x * scale), round(y * scale)))
     return picture
 
@@ -204,7 +218,7 @@ def _as_it_is(picture: Image.Image, rng: random.Random) -> Image.Image:
 
 
 def _rotated(picture: Image.Image, rng: random.Random) -> Image.Image:
-    degrees = rng.choice((-1, 1)) * rng.uniform(1.5, 8)
+    degrees = rng.choice((-1, 1)) * rng.uniform(2, 12)
     return picture.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=(225, 222, 215))
 
 
@@ -213,7 +227,7 @@ def _turned(picture: Image.Image, rng: random.Random) -> Image.Image:
 
 
 def _blurred(picture: Image.Image, rng: random.Random) -> Image.Image:
-    return picture.filter(ImageFilter.GaussianBlur(rng.uniform(1.5, 3.2)))
+    return picture.filter(ImageFilter.GaussianBlur(rng.uniform(2.5, 4.6)))
 
 
 def _folded(picture: Image.Image, rng: random.Random) -> Image.Image:
@@ -223,7 +237,7 @@ def _folded(picture: Image.Image, rng: random.Random) -> Image.Image:
     pixels = np.asarray(picture).astype(np.float32)
     height, width = pixels.shape[:2]
     at = int(height * rng.uniform(0.35, 0.65))
-    shear = rng.uniform(-0.05, 0.05)
+    shear = rng.choice((-1, 1)) * rng.uniform(0.04, 0.12)
     matrix = np.float32([[1, shear, -shear * at], [0, 1, 0]])
     below = cv2.warpAffine(pixels, matrix, (width, height), borderValue=(230, 228, 222))
     pixels[at:] = below[at:]
@@ -239,7 +253,7 @@ def _photographed(picture: Image.Image, rng: random.Random) -> Image.Image:
 
     pixels = np.asarray(picture)
     height, width = pixels.shape[:2]
-    edge = int(max(width, height) * 0.08)
+    edge = int(max(width, height) * 0.1)
     size = (width + 2 * edge, height + 2 * edge)
     noise = np.random.default_rng(rng.getrandbits(32))
     table = noise.normal(rng.uniform(70, 130), 14, (size[1], size[0], 3)).astype(np.float32)
@@ -247,27 +261,36 @@ def _photographed(picture: Image.Image, rng: random.Random) -> Image.Image:
     shift = [[rng.uniform(0.1, 1.3) * edge for _ in range(2)] for _ in range(4)]
     signs = ((1, 1), (-1, 1), (-1, -1), (1, -1))
     outer = np.float32([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]])
-    target = np.float32([[c[0] + s[0] * d[0], c[1] + s[1] * d[1]] for c, s, d in zip(outer, signs, shift, strict=True)])
+    target = np.float32(
+        [
+            [c[0] + s[0] * d[0], c[1] + s[1] * d[1]]
+            for c, s, d in zip(outer, signs, shift, strict=True)
+        ]
+    )
     matrix = cv2.getPerspectiveTransform(corners, target)
     seen = cv2.warpPerspective(pixels.astype(np.float32), matrix, size, flags=cv2.INTER_AREA)
     mask = cv2.warpPerspective(np.ones((height, width), np.float32), matrix, size)[..., None]
     scene = table * (1 - mask) + seen * mask
     light = np.linspace(1.0, rng.uniform(0.6, 0.85), size[0], dtype=np.float32)[None, :, None]
-    scene = scene * light + noise.normal(0, 6, scene.shape)
-    return Image.fromarray(scene.clip(0, 255).astype(np.uint8)).filter(ImageFilter.GaussianBlur(0.8))
+    scene = scene * light + noise.normal(0, rng.uniform(6, 14), scene.shape)
+    return Image.fromarray(scene.clip(0, 255).astype(np.uint8)).filter(
+        ImageFilter.GaussianBlur(0.8)
+    )
 
 
 def _small(picture: Image.Image, rng: random.Random) -> Image.Image:
     """As messengers pass pictures on: at a third of the size or less."""
-    share = rng.uniform(0.3, 0.42)
-    return picture.resize((round(picture.width * share), round(picture.height * share)), Image.Resampling.BILINEAR)
+    share = rng.uniform(0.22, 0.34)
+    return picture.resize(
+        (round(picture.width * share), round(picture.height * share)), Image.Resampling.BILINEAR
+    )
 
 
 def _faded(picture: Image.Image, rng: random.Random) -> Image.Image:
     """Thermal paper after a summer: light grey on yellow, with streaks."""
     pixels = np.asarray(picture.convert("L")).astype(np.float32)
     noise = np.random.default_rng(rng.getrandbits(32))
-    paper, ink = np.array([247, 242, 228], np.float32), rng.uniform(0.62, 0.78)
+    paper, ink = np.array([247, 242, 228], np.float32), rng.uniform(0.78, 0.9)
     streaks = 1 - 0.5 * (noise.random(pixels.shape[1]) < 0.02)
     dark = (255 - pixels) / 255 * (1 - ink) * streaks[None, :]
     faded = paper[None, None, :] * (1 - dark[..., None]) + noise.normal(0, 3, (*pixels.shape, 1))

@@ -36,6 +36,10 @@ _MOST_BESIDE = 8
 _FARTHEST_BELOW = 4.0
 """How many times its own height below a label its value may begin."""
 _CURRENCY = re.compile(r"(?<![a-z])(?:usd|eur|gbp|hkd|sgd|aud|cad|cny)(?![a-z])")
+_HALF = re.compile("[\u3400-\u9fff]")
+_OTHER_HALF = re.compile("[\u3400-\u9fff](?:$| ?[:;.])")
+_WIDEST_GAP = 12
+"""How many heights of a line may stand between the two characters of a label."""
 _SAME_ROW = 0.45
 """The share of the lower one's height by which two of a row overlap."""
 
@@ -63,6 +67,23 @@ class Cell:
             line.place,
             line.source,
             line.confidence,
+        )
+
+    def with_rest(self, other: "Cell") -> "Cell":
+        """The same with the text of its right neighbour."""
+        place, rest = self.place, other.place
+        return Cell(
+            self.text + other.text,
+            self.plain + other.plain,
+            Place(
+                page=place.page,
+                left=place.left,
+                top=min(place.top, rest.top),
+                right=rest.right,
+                bottom=max(place.bottom, rest.bottom),
+            ),
+            self.source,
+            min(self.confidence, other.confidence),
         )
 
     @property
@@ -118,6 +139,26 @@ class Form:
         """Lay out the first lines of the material; what has more of them is no form."""
         lines = (line for line in islice(material.lines, MOST_CELLS) if line.text.strip())
         self.cells = tuple(Cell.of(line) for line in lines)
+        if joined := self._labels_joined():
+            self.cells = joined
+            del self._by_middle
+
+    def _labels_joined(self) -> tuple[Cell, ...]:
+        """The cells with labels of two characters in one, `名        称:`; none where none is."""
+        whole: dict[int, Cell] = {}
+        halves: set[int] = set()
+        for cell in self.cells:
+            if id(cell) in halves or not _HALF.fullmatch(cell.text):
+                continue
+            following = next(iter(self.right_of(cell)), None)
+            if following is None or not _OTHER_HALF.match(following.text):
+                continue
+            if following.place.left - cell.place.right < _WIDEST_GAP * cell.height:
+                whole[id(cell)] = cell.with_rest(following)
+                halves.add(id(following))
+        if not whole:
+            return ()
+        return tuple(whole.get(id(one), one) for one in self.cells if id(one) not in halves)
 
     @cached_property
     def plain(self) -> str:
@@ -297,7 +338,7 @@ class Trust:
         """The reading of an amount; one in no currency that is known is worth less."""
         currency = found.value.currency or form.currency
         share = (_MENDED if found.value.mended else 1.0) * (1.0 if currency else _DOUBTFUL)
-        return self.reading(found, {**found.value.money(currency)}, share)
+        return self.reading(found, found.value.money(currency), share)
 
     def day(self, found: Beside[Day]) -> Evidence:
         """The reading of a date; one that could be another is worth less."""

@@ -60,9 +60,7 @@ def void(form: Form) -> bool:
     return any(_VOID_ALONE.fullmatch(cell.plain[:40]) for cell in form.cells)
 
 
-def common(
-    fields: Mapping[str, ReadField], form: Form, today: date
-) -> Iterable[DocumentProblem]:
+def common(fields: Mapping[str, ReadField], form: Form, today: date) -> Iterable[DocumentProblem]:
     """What can be wrong with any document: its date, and what it says of itself."""
     if future(fields, today):
         yield FUTURE

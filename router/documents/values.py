@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
+from pydantic import JsonValue
+
 from router.entities.dates_en import month_number
 from router.entities.money import DEFAULT_CURRENCY, Money, currency_of, is_exact
 from router.entities.numbers import parse_number
@@ -54,9 +56,9 @@ class Amount:
         """True for what can hardly be a number of something: it has a currency, or cents."""
         return self.cents or self.currency is not None
 
-    def money(self, currency: str | None = None) -> dict[str, str]:
+    def money(self, currency: str | None = None) -> dict[str, JsonValue]:
         """The entity value; `currency` is that of the document, for an amount that names none."""
-        return Money(self.value, self.currency or currency or DEFAULT_CURRENCY).value()
+        return {**Money(self.value, self.currency or currency or DEFAULT_CURRENCY).value()}
 
 
 _CODES = "CNY|RMB|USD|EUR|GBP|HKD|SGD|AUD|CAD|JPY|TWD"
@@ -156,7 +158,9 @@ class Day:
 _D = r"[\dOoQDIl|!SBZ]"
 _YEAR_FIRST = re.compile(
     rf"(?<![\dA-Za-z])(?P<year>(?:20|2O|Z0|19){_D}{_D})\s?(?:年|[-./])\s?"
-    rf"(?P<month>{_D}{{1,2}})\s?(?:月|[-./])\s?(?P<day>{_D}{{1,2}})(?!\d)"
+    rf"(?P<month>{_D}{{1,2}})\s?(?:月|[-./])\s?"
+    # A reader of pictures leaves out the space before the time: 2026-03-0910:23.
+    rf"(?P<day>{_D}{{2}}(?=\d\d[:;]\d)|{_D}{{1,2}}(?!\d))"
 )
 _COMPACT = re.compile(r"(?<![\dA-Za-z.])(?P<year>20\d\d)(?P<month>\d\d)(?P<day>\d\d)(?![\d.])")
 _HAN_DAY = re.compile(

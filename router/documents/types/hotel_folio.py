@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Form, Evidence, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Evidence, Form, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import common
 from router.documents.values import Amount, amounts, days
@@ -51,7 +51,7 @@ _HOUSE = re.compile(
 _EN_HOUSE = re.compile(r"(?<![a-z])(?:hotels?|inn|resort|suites|lodge|hostel)(?![a-z])")
 _NOT_A_HOUSE = re.compile(
     "账单|结账单|水单|宾客|感谢|欢迎|folio|thank|welcome|invoice|bill|receipt|address|signature",
-    re.I,
+    re.IGNORECASE,
 )
 
 

@@ -7,19 +7,21 @@ kinds with a code the amount is without tax, of digital ones (31 and above, no c
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice, pairwise
 
+from pydantic import JsonValue
+
 from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
     Cell,
-    Form,
     Evidence,
+    Form,
     Trust,
     label,
     likelihood,
@@ -38,7 +40,7 @@ from router.documents.values import (
 )
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.locale import Localised
-from router.entities.money import Money, is_exact
+from router.entities.money import is_exact
 from router.entities.numbers import parse_number
 
 WORDS = {
@@ -82,15 +84,15 @@ _EN_TAX = re.compile(
     r"(?<![a-z])(?:vat|gst|sales tax|total tax|tax amount|(?<!incl )(?<!before )tax)"
     r"(?! ?(?:id|no|reg|number|invoice|point|date|code|payer))(?![a-z])"
 )
-_SELLER = label(
-    "销售方名称", "销方名称", "销货单位名称", "收款单位", "销售方", "seller", "supplier", "vendor",
-    "sold by", "issued by", "from",
-)  # fmt: skip
-_BUYER = label(
-    "购买方名称", "购方名称", "购货单位名称", "付款单位", "购买方", "buyer", "bill to", "billed to",
-    "sold to", "customer", "client", "invoice to",
-)  # fmt: skip
-_NAME = re.compile(r"(?<!项目)(?<!服务)(?<!购买方)(?<!销售方)(?<!购方)(?<!销方)(?<!位)名称 ?[:;.]")
+_SELLER = re.compile(
+    "(?:销售方|销方|销货单位)(?:名称)? ?:|收款单位"
+    r"|(?<![a-z])(?:seller|supplier|vendor|sold by|issued by|from)(?![a-z])"
+)
+_BUYER = re.compile(
+    "(?:购买方|购方|购货单位)(?:名称)? ?:|付款单位"
+    r"|(?<![a-z])(?:buyer|bill(?:ed)? to|sold to|customer|client|invoice to)(?![a-z])"
+)
+_NAME = re.compile(r"(?<!项目)(?<!服务)(?<!购买方)(?<!销售方)(?<!购方)(?<!销方)(?<!位)(?:名称|^称|^名) ?[:;.]")
 _DESCRIPTION = label("description", "item description", "details", "service", "item", "product")
 _ENDS_A_NAME = re.compile(
     "统一社会|纳税人|信用代码|识别号|地址|电话|开户|账号|密码区|名称 ?:|销售方|购买方|销方|购方|[销购] ?$"
@@ -98,7 +100,7 @@ _ENDS_A_NAME = re.compile(
     re.IGNORECASE,
 )
 _NO_NAME = re.compile(
-    r"^[\d\W]*$|^(?:名称|信息|售方|买方|单位)|:$"
+    r"^[\d\W]*$|^(?:名称|项目|货物|信息|售方|买方|单位)|:$"
     r"|^(?:due|date|invoice|payment|terms|total|amount|qty|description|page)(?![a-z])",
     re.IGNORECASE,
 )
@@ -200,13 +202,13 @@ def _from_data(material: Material) -> Iterator[tuple[str, Evidence]]:
             yield name, Evidence(value, "text", _OF_DATA, way="data")
 
 
-def _of_data(name: str, said: str) -> str | dict[str, str] | None:
+def _of_data(name: str, said: str) -> JsonValue:
     if name == "date":
-        found = days(said)
-        return found[0].value.isoformat() if found else None
+        day = days(said)
+        return day[0].value.isoformat() if day else None
     if name in {"amount", "tax"}:
         number = _plain_number(said)
-        return None if number is None else Money(number).value()
+        return None if number is None else Amount(number).money()
     return said[:_LONGEST_NAME] or None
 
 
@@ -307,9 +309,7 @@ class _InvoiceForm:
         """The totals with tax that stand by their labels."""
         if not self.form.is_chinese:
             return self._english(_EN_GROSS)
-        return self.form.beside(_FIGURES, _last_marked) or self.form.beside(
-            _GROSS, _last_marked
-        )
+        return self.form.beside(_FIGURES, _last_marked) or self.form.beside(_GROSS, _last_marked)
 
     def _english(self, words: re.Pattern[str]) -> list[Beside[Amount]]:
         return self.form.beside(words, _last_marked)
@@ -360,14 +360,14 @@ class _InvoiceForm:
         if self._in_words is not None:
             value, cell = self._in_words
             worth = trusted(cell, 0.9, 0.8)
-            yield Evidence(Money(value).value(), cell.source, worth, cell.place, "words")
+            yield Evidence(Amount(value).money(), cell.source, worth, cell.place, "words")
         net, tax = self._net_and_tax
         if self._summed is not None and net is not None and tax is not None:
             place = self._gross[0].cell.place if self._gross else tax.cell.place
             worth = min(trusted(c, 0.85, 0.75) for c in (net.cell, tax.cell))
             currency = net.value.currency or self.form.currency
             value_of = Amount(self._summed, currency).money(currency)
-            yield Evidence({**value_of}, net.cell.source, worth, place, "sum")
+            yield Evidence(value_of, net.cell.source, worth, place, "sum")
 
     def _coded_amount(self) -> Iterator[Evidence]:
         assert self.code is not None  # noqa: S101 - asked before
@@ -375,13 +375,13 @@ class _InvoiceForm:
         if said.amount is None:
             return
         if said.with_tax:
-            yield Evidence(Money(said.amount).value(), "code", 0.96, code.place, "code")
+            yield Evidence(Amount(said.amount).money(), "code", 0.96, code.place, "code")
             return
         _, tax = self._net_and_tax
         if tax is not None:
             worth = trusted(tax.cell, 0.9, 0.8)
-            gross = Money(said.amount + tax.value.value)
-            yield Evidence(gross.value(), "code", worth, code.place, "code")
+            gross = Amount(said.amount + tax.value.value)
+            yield Evidence(gross.money(), "code", worth, code.place, "code")
 
     def _taxes(self) -> Iterator[Evidence]:
         _, tax = self._net_and_tax

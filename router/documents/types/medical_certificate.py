@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, pairwise
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Form, Evidence, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Evidence, Form, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import TOTAL, VOID, common
 from router.documents.values import Day, days
@@ -117,7 +117,7 @@ def _ranges(form: Form) -> Iterator[tuple[Beside[Day], Beside[Day]]]:
             tail = cell.text[found[0].value.end :]
             if _END.search(tail.lower()[-8:]) or _END.match(following.plain):
                 found += [Beside(day, following, cell, "") for day in days(following.text)[:1]]
-        for first, last in zip(found, found[1:], strict=False):
+        for first, last in pairwise(found):
             apart = (last.value.value - first.value.value).days
             if 0 <= apart < _LONGEST and _joined(first, last):
                 yield first, last

@@ -15,9 +15,9 @@ from itertools import islice
 from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
-    Label,
-    Form,
     Evidence,
+    Form,
+    Label,
     Trust,
     label,
     likelihood,
@@ -126,9 +126,7 @@ def dates(form: Form, words: Label, today: date, share: float = 1.0) -> Iterator
         reading = Trust(0.93, 0.88).day(found)
         yield Evidence(reading.value, reading.source, reading.trust * share * late, reading.place)
     anywhere = [
-        Beside(day, cell, cell, "")
-        for cell in islice(form.cells, 400)
-        for day in first(cell.text)
+        Beside(day, cell, cell, "") for cell in islice(form.cells, 400) for day in first(cell.text)
     ]
     # The only date of a paper is its date, whatever stands before it.
     only = 0.85 if len({found.value.value for found in anywhere}) == 1 else 0.35
@@ -149,13 +147,14 @@ class _Till:
     def readings(self) -> Iterator[Evidence]:
         """What may have been paid, by every way."""
         paid, total = self._by(_PAID, _EN_PAID), self._by(_SUM, _EN_SUM)
-        less = any(_LESS.search(cell.plain) for cell in self.form.cells)
         yield from (Trust(0.93, 0.84, "paid").money(found, self.form) for found in paid)
-        # Goods before a discount add up to more than was paid.
-        weaker = Trust(0.5, 0.45, "total") if less or paid else Trust(0.9, 0.8, "total")
-        yield from (weaker.money(found, self.form) for found in total[-2:])
-        for derived in self._derived():
-            yield derived
+        said = {found.value.value for found in paid}
+        # Goods before a discount add up to more than was paid, which is no contradiction.
+        less = any(_LESS.search(cell.plain) for cell in self.form.cells)
+        trust = Trust(0.6, 0.5, "total") if less else Trust(0.9, 0.8, "total")
+        agreeing = [found for found in total if not said or found.value.value in said]
+        yield from (trust.money(found, self.form) for found in agreeing[-2:])
+        yield from self._derived()
         if not paid and not total:
             rest = self._by(_ANY, _CASH)
             yield from (Trust(0.6, 0.5, "any").money(found, self.form) for found in rest[-1:])
@@ -165,7 +164,7 @@ class _Till:
         for way, value, at in self._sums():
             currency = at.value.currency or self.form.currency
             money = Amount(value, currency).money(currency)
-            yield Trust(0.75, 0.7, way).reading(at, {**money})
+            yield Trust(0.75, 0.7, way).reading(at, money)
 
     def _sums(self) -> Iterator[tuple[str, Decimal, Beside[Amount]]]:
         cash, change = self._by(_CASH), self._by(_CHANGE)
@@ -177,6 +176,10 @@ class _Till:
             yield "subtotal", net[0].value.value + rest, net[0]
         if cash and not change:
             yield "cash", cash[0].value.value, cash[0]
+        total, less = self._by(_SUM), self._by(_LESS)
+        if total and less:
+            rest = sum((abs(found.value.value) for found in less), Decimal(0))
+            yield "discount", total[0].value.value - rest, total[0]
 
     def _greatest(self) -> Iterator[Evidence]:
         """The greatest amount that is marked as one, where no label is legible."""

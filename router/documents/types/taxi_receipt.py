@@ -6,11 +6,11 @@ from datetime import date
 from decimal import Decimal
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Form, Evidence, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Evidence, Form, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import common
-from router.documents.values import Amount, amounts
 from router.documents.types.receipt import dates
+from router.documents.values import Amount, amounts
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.locale import Localised
 
@@ -75,24 +75,32 @@ class TaxiReceipt(DocumentType):
 def _amounts(form: Form) -> Iterator[Evidence]:
     paid = form.beside(_PAID, _fare) or form.beside(_EN_PAID, _fare)
     metered = form.beside(_METER, _fare) or form.beside(_EN_METER, _fare)
-    extra = any(_EXTRA.search(cell.plain) for cell in form.cells)
+    said = {found.value.value for found in paid}
     yield from (Trust(0.93, 0.85, "paid").money(found, form) for found in paid)
-    # Where tolls and tips are added, what the meter shows isn't all.
-    weaker = Trust(0.5, 0.4, "meter") if extra or paid else Trust(0.9, 0.83, "meter")
-    yield from (weaker.money(found, form) for found in metered)
+    # Where tolls and tips are added, what the meter shows isn't all, which is no contradiction.
+    extra = form.beside(_EXTRA, _fare)
+    trust = Trust(0.5, 0.4, "meter") if extra and not paid else Trust(0.9, 0.83, "meter")
+    agreeing = [found for found in metered if not said or found.value.value in said]
+    yield from (trust.money(found, form) for found in agreeing)
+    if metered and extra:
+        whole = metered[0].value.value + sum(found.value.value for found in extra)
+        currency = metered[0].value.currency or form.currency
+        money = Amount(whole, currency).money(currency)
+        yield Trust(0.8, 0.75, "sum").reading(metered[0], money)
+    if not paid and not metered:
+        yield from _only_one(form)
+
+
+def _only_one(form: Form) -> Iterator[Evidence]:
+    """The only amount that isn't a price per kilometre, where no label is legible."""
     marked = [
-        (cell, amount)
+        Beside(amount, cell, cell, "")
         for cell in form.cells[:200]
         for amount in amounts(cell.text)
         if amount.is_marked and not _PER_UNIT.search(cell.plain)
     ]
-    if not paid and not metered and len({amount.value for _, amount in marked}) == 1:
-        cell, amount = marked[0]
-        currency = amount.currency or form.currency
-        worth = Trust(0.7, 0.6).money  # the only amount that isn't a price per kilometre
-        from router.documents.labels import Beside
-
-        yield worth(Beside(Amount(amount.value, currency), cell, cell, ""), form)
+    if len({found.value.value for found in marked}) == 1:
+        yield Trust(0.7, 0.6).money(marked[0], form)
 
 
 _PER_UNIT = re.compile("单价|里程|公里|km|/|等候|时间")

@@ -13,8 +13,8 @@ from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
     Cell,
-    Form,
     Evidence,
+    Form,
     Trust,
     label,
     likelihood,
@@ -36,7 +36,7 @@ WORDS = {
     "[\u3400-\u9fff]{2,6}站": 0.2,
     r"\d车\d{1,3}[a-f]?号": 0.3,
     r"(?<![a-z])(?:rail|railway|train)(?: e-?ticket| ticket)?(?![a-z])": 0.45,
-    r"(?<![a-z])(?:coach|seat|platform|carriage|passenger|standard class|first class)(?![a-z])": 0.2,
+    r"(?<![a-z])(?:coach|seat|platform|carriage|passenger|standard class)(?![a-z])": 0.2,
     r"(?<![a-z])(?:depart(?:s|ure)?|arriv(?:es|al))(?![a-z])": 0.15,
     r"出租|(?<![a-z])taxi(?![a-z])|folio": -0.6,
 }
@@ -107,7 +107,7 @@ class TrainTicket(DocumentType):
     ) -> list[DocumentProblem]:
         """A specimen, a malformed number. A journey to come is none: tickets are bought before."""
         form = Form(material)
-        found = [each for each in common({}, form, today)]
+        found = list(common({}, form, today))
         number = fields.get("number")
         digital = form.first(_INVOICE_NUMBER) is not None
         if digital and number is not None and number.is_sure and len(str(number.value)) != _DIGITAL:
