@@ -225,6 +225,17 @@ class Form:
             and one.place.right > cell.place.left
         ]
 
+    def above(self, cell: Cell, rows: float = 2.5) -> list[Cell]:
+        """What stands over a cell and begins near where it does, the nearest first."""
+        top = cell.place.top - rows * cell.height
+        over = islice(self._between(cell.place.page, top, cell.place.top), 5 * _MOST_BESIDE)
+        near = (
+            one
+            for one in over
+            if one.place.left < cell.place.right and one.place.right > cell.place.left
+        )
+        return sorted((one for one in near if one is not cell), key=lambda one: -one.middle)
+
     def hits(self, words: Label) -> Iterator[tuple[Cell, re.Match[str]]]:
         """The cells in which such a label stands, with where."""
         found = ((cell, words.search(cell.plain)) for cell in self.cells)

@@ -93,6 +93,8 @@ _BUYER = re.compile(
     r"|(?<![a-z])(?:buyer|bill(?:ed)? to|sold to|customer|client|invoice to)(?![a-z])"
 )
 _NAME = re.compile(r"(?<!项目)(?<!服务)(?<!购买方)(?<!销售方)(?<!购方)(?<!销方)(?<!位)(?:名称|^称|^名) ?[:;.]")
+_TAX_ID = re.compile("识别号|信用代码")
+_FIRM = re.compile("公司|[厂店院部行社局校]$|中心|事务所|合作社|经营部")
 _DESCRIPTION = label("description", "item description", "details", "service", "item", "product")
 _ENDS_A_NAME = re.compile(
     "统一社会|纳税人|信用代码|识别号|地址|电话|开户|账号|密码区|名称 ?:|销售方|购买方|销方|购方|[销购] ?$"
@@ -448,28 +450,51 @@ class _InvoiceForm:
         for found in self.form.beside(words, _named, reach=1):
             yield Trust(0.93, 0.83).reading(found, found.value)
             return
-        sides = self._sides
-        if len(sides) > side and (side or len(sides) > 1 or sides[0].label.place.left < 0.4):  # noqa: PLR2004
-            yield Trust(0.92, 0.83, "side").reading(sides[side], sides[side].value)
+        found = self._parties[side]
+        if found is not None:
+            # Who stands alone may be either; who stands over a tax number has a label not read.
+            share = 1.0 if found.word and None not in self._parties else 0.75
+            yield Trust(0.92, 0.83, "side").reading(found, found.value, share)
         elif side and not self.form.is_chinese:
             yield from self._letterhead()
 
     @cached_property
-    def _sides(self) -> list[Beside[str]]:
-        """The names of the two parties: the buyer stands left of the seller, or above."""
+    def _parties(self) -> tuple[Beside[str] | None, Beside[str] | None]:
+        """The names of buyer and seller: the buyer stands left of the seller, or above."""
+        found = self._named_parties
+        if len(found) > 1:
+            return found[0], found[1]
+        if not found:
+            return None, None
+        place = found[0].label.place
+        # Where the seller stands, right or far below; whose name is the only one that was read.
+        is_seller = place.left > 0.45 or place.top > 0.6  # noqa: PLR2004
+        return (None, found[0]) if is_seller else (found[0], None)
+
+    @cached_property
+    def _named_parties(self) -> list[Beside[str]]:
+        """Names behind their labels, or over a tax number where that label wasn't read."""
         found: list[Beside[str]] = []
         for cell, _ in self.form.hits(_NAME):
             ends = [hit.end() for hit in _NAME.finditer(cell.plain)]
             for start, end in pairwise([*ends, len(cell.text)]):
                 found += self._name_at(cell, cell.text[start:end], is_last=end == len(cell.text))
+        lines = {(one.cell.place.page, one.cell.middle) for one in found}
+        for cell, _ in islice(self.form.hits(_TAX_ID), 4):
+            for other in self.form.above(cell)[:1]:
+                if (other.place.page, other.middle) in lines:
+                    continue
+                name = other.text[max(other.text.rfind(":"), other.text.rfind("称")) + 1 :]
+                if _FIRM.search(name):
+                    found += [Beside(one, other, cell, "") for one in _named(name)]
         return sorted(found, key=_left_to_right)
 
     def _name_at(self, cell: Cell, behind: str, *, is_last: bool) -> list[Beside[str]]:
         names = _named(behind)
         if names or not is_last:
-            return [Beside(name, cell, cell, "") for name in names]
+            return [Beside(name, cell, cell, "名称") for name in names]
         for other in self.form.right_of(cell)[:1]:
-            return [Beside(name, other, cell, "") for name in _named(other.text)]
+            return [Beside(name, other, cell, "名称") for name in _named(other.text)]
         return []
 
     def _letterhead(self) -> Iterator[Evidence]:
