@@ -81,6 +81,11 @@ UNREADABLE: Mapping[str, Localised] = {
         zh="文件解压后过大或结构过深，出于安全没有读取",
         en="it unpacks into far more than a document holds, so it was left unread for safety",
     ),
+    "unsafe": Localised(
+        zh="文件含有文档不需要的内容（定义、外部引用），出于安全没有读取",
+        en="it carries what a document has no need of (definitions, references to other files), "
+        "so it was left unread for safety",
+    ),
     "time": Localised(
         zh="读取文件用时过长，已停止；请发更小或更简单的文件",
         en="reading it took too long and was stopped; send a smaller or simpler file",

@@ -12,6 +12,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,6 +29,8 @@ Pixels: TypeAlias = NDArray[np.uint8]
 Quad: TypeAlias = NDArray[np.float32]
 """Four corners of a piece of text, from its own top left one, clockwise."""
 
+SIGHT = ("PIL", "rapidocr", "onnxruntime", "zxingcpp")
+"""The modules that it takes, of the extra `[documents]`."""
 LONGEST = 2000
 """Pixels of a side that characters are recognised on: a page of A4 at 170 dots an inch."""
 CODE_SIDE = 3000
@@ -120,7 +123,7 @@ def picture_page(
     kept = [one for row in rows(pieces) for one in row if one.confidence >= LEAST_CONFIDENCE]
     lines = tuple(sheet.line(one, "picture") for one in kept if reading.room_for(one.text))
     skew = first.skew if len(parts) == 1 else 0.0
-    turned = -(90.0 * turn + skew)
+    turned = 180.0 - (180.0 + 90.0 * turn + skew) % 360.0
     page = Page(sheet.width, sheet.height, lines, codes_of(upright, number, reading), turned)
     return page, upright
 
@@ -246,7 +249,7 @@ def _is_upside_down(found: _Found) -> bool:
     longest = np.argsort(-found.sizes[:, 0])[:VOTERS]
     crops = [found.crops[i] for i in longest]
     _, said = _engine().cls_and_rotate([crop.copy() for crop in crops])
-    over = sum(label == "180" for label, _ in said.cls_res) / len(crops)
+    over = float(sum(label == "180" for label, _ in said.cls_res) / len(crops))
     if not 0.2 < over < 0.8:  # noqa: PLR2004 - nearly all of one mind
         return over > 0.5  # noqa: PLR2004
     few = crops[:6]
@@ -303,6 +306,12 @@ def _engine() -> Any:
             "Det.limit_side_len": DETECTED_ON,
         }
     )
+
+
+@cache
+def can_see() -> bool:
+    """True where pictures can be opened and what is written on them be read."""
+    return all(find_spec(module) is not None for module in SIGHT)
 
 
 def load_recognition() -> None:

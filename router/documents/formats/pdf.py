@@ -9,6 +9,7 @@ import ctypes
 import math
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,15 @@ from router.documents.file_format import FileFormat, Reading, Unreadable, only_f
 from router.documents.layout import Box, Piece, Sheet, lines_of
 from router.documents.likeness import likeness
 from router.documents.page import Line, Material, Page
-from router.documents.pictures import LONGEST, codes_of, picture_page
+from router.documents.pictures import LONGEST, SIGHT, codes_of, picture_page
+from router.documents.xml_tree import fields, parsed
+from router.domain.file_types import is_invoice_xml
 
 if TYPE_CHECKING:
     from PIL import Image
 
+ATTACHMENTS = 8
+"""So many are looked at."""
 FEW = 12
 """Characters: a page that has fewer is a picture, with a number or a watermark on it."""
 SAMPLED = 200
@@ -40,7 +45,7 @@ class Pdf(FileFormat):
     """Lines with places, the codes of the rendered pages, the document information as data."""
 
     media_types = ("application/pdf",)
-    needs = ("pypdfium2", "PIL", "rapidocr", "onnxruntime", "zxingcpp")
+    needs = ("pypdfium2", *SIGHT)
 
     def read(self, content: bytes, reading: Reading) -> Material:
         """Its first pages; raises `Unreadable` where it is encrypted, damaged or has none."""
@@ -49,6 +54,7 @@ class Pdf(FileFormat):
         if not count:
             raise Unreadable("damaged")
         data = dict(_information(document, reading))
+        data.update(_attached(document, reading))
         read = min(count, reading.limits.pages)
         pages: list[Page] = []
         look = None
@@ -77,6 +83,18 @@ def _information(document: Any, reading: Reading) -> Iterator[tuple[str, str]]:
         text = reading.room_for(value.strip("\0 "))
         if text:
             yield key, text
+
+
+def _attached(document: Any, reading: Reading) -> Iterator[tuple[str, str]]:
+    """The fields of an invoice's XML, where one is attached."""
+    import pypdfium2
+
+    for number in range(min(document.count_attachments(), ATTACHMENTS)):
+        with suppress(pypdfium2.PdfiumError):
+            attached = bytes(document.get_attachment(number).get_data())
+            if is_invoice_xml(attached):
+                reading.unpack(len(attached))
+                yield from fields(parsed(attached, reading), reading)
 
 
 def _page(document: Any, number: int, reading: Reading) -> "tuple[Page, Image.Image]":

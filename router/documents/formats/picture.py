@@ -5,7 +5,7 @@ from typing import ClassVar
 from router.documents.file_format import FileFormat, Reading, registered
 from router.documents.likeness import likeness
 from router.documents.page import Material
-from router.documents.pictures import load_recognition, opened, picture_page
+from router.documents.pictures import SIGHT, load_recognition, opened, picture_page
 from router.domain.file_types import type_of
 
 KINDS = {
@@ -23,7 +23,7 @@ class Picture(FileFormat):
     """Text is recognised, codes are decoded; the material's one page is upright."""
 
     media_types: ClassVar[tuple[str, ...]] = ("image/png", "image/jpeg", "image/webp", "image/gif")
-    needs: ClassVar[tuple[str, ...]] = ("PIL", "rapidocr", "onnxruntime", "zxingcpp")
+    needs: ClassVar[tuple[str, ...]] = SIGHT
 
     def load(self) -> None:
         """Load the models, too."""
