@@ -122,7 +122,7 @@ def _currency(found: re.Match[str]) -> str | None:
 _CAPITALS = "零〇壹贰叁肆伍陆柒捌玖拾佰仟万亿"
 _VARIANTS = str.maketrans("壱弐貳參叄陸萬億圓園园元正百千十", "壹贰贰叁叁陆万亿圆圆圆圆整佰仟拾")
 _CAPITAL = re.compile(
-    f"(?P<yuan>[{_CAPITALS}]{{1,20}})圆(?P<rest>[{_CAPITALS}角分]{{0,6}})(?P<whole>整)?"
+    f"(?P<minus>负数?\\)?)?(?P<yuan>[{_CAPITALS}]{{1,20}})圆(?P<rest>[{_CAPITALS}角分]{{0,6}})(?P<whole>整)?"
 )
 _JIAO = re.compile(f"(?P<of>[{_CAPITALS}])角")
 _FEN = re.compile(f"(?P<of>[{_CAPITALS}])分")
@@ -141,7 +141,8 @@ def capital_amount(text: str) -> Decimal | None:
     # What is cut off behind 圆 would be a smaller amount: it ends with 整, 角 or 分.
     if not (found["whole"] or tenths or cents):
         return None
-    return value + parts[0] / 10 + parts[1] / 100
+    whole = value + parts[0] / 10 + parts[1] / 100
+    return -whole if found["minus"] else whole
 
 
 @dataclass(frozen=True)

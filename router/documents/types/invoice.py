@@ -160,7 +160,7 @@ class Invoice(DocumentType):
             found.append(AMOUNT_WORDS)
         if _is_malformed(fields.get("number"), form.form):
             found.append(NUMBER)
-        if _is_reversed(fields.get("amount")) and VOID not in found:
+        if form.is_reversed and VOID not in found:
             found.append(VOID)
         return found
 
@@ -171,12 +171,6 @@ def _is_malformed(number: ReadField | None, form: Form) -> bool:
     lengths = {_DIGITAL, _CODED, *(_CODED + length for length in _CODE_LENGTHS)}
     certain = number.source != "picture" or number.is_sure
     return certain and (not number.value.isdigit() or len(number.value) not in lengths)
-
-
-def _is_reversed(amount: ReadField | None) -> bool:
-    """True for a total below zero: such an invoice takes another one back."""
-    value = amount.value if amount is not None else None
-    return isinstance(value, dict) and str(value["amount"]).startswith("-")
 
 
 _DATA = {
@@ -369,6 +363,7 @@ class _InvoiceForm:
             worth = min(trusted(c, 0.85, 0.75) for c in (net.cell, tax.cell))
             currency = net.value.currency or self.form.currency
             value_of = Amount(self._summed, currency).money(currency)
+            worth *= 1.0 if currency else 0.6
             yield Evidence(value_of, net.cell.source, worth, place, "sum")
 
     def _coded_amount(self) -> Iterator[Evidence]:
@@ -443,6 +438,15 @@ class _InvoiceForm:
         if not all(_is_clear(one) for one in (cell, *(found.cell for found in self._gross))):
             return None
         return value in {abs(found.value.value) for found in self._gross}
+
+    @property
+    def is_reversed(self) -> bool:
+        """True for a total below zero: such an invoice takes another one back."""
+        coded = self.code[1].amount if self.code is not None else None
+        totals = [one.value.value for one in self._gross] + ([] if coded is None else [coded])
+        said = self.data.get("amount")
+        of_data = said.value if said is not None and isinstance(said.value, dict) else {}
+        return any(value < 0 for value in totals) or str(of_data.get("amount")).startswith("-")
 
     # Names and items
 
