@@ -35,7 +35,7 @@ ENVELOPE = 64 * 1024
 
 @dataclass(frozen=True)
 class Upload:
-    """A file as it was sent: the name is the sender's word, the content a PDF or a picture."""
+    """A file as it was sent: the name is the sender's word, the content one of `DOCUMENTS`."""
 
     name: str
     content: bytes
@@ -46,7 +46,7 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
 
     Raises:
         HTTPException: 413 as soon as it is too large, 415 and 400 where it is no multipart body.
-        InvalidInput: there is no such field, or the file is neither PDF nor picture.
+        InvalidInput: there is no such field, or the file is none of `DOCUMENTS`.
     """
     del caller
     declared = request.headers.get("content-type", "")
@@ -97,7 +97,7 @@ def _bounded(request: Request) -> Receive:
 
 
 def check_kind(content: bytes, field: str = FIELD) -> None:
-    """Return where the content, sent in `field`, is a PDF or a picture; else `InvalidInput`."""
+    """Return where the content, sent in `field`, is one of `DOCUMENTS`; else `InvalidInput`."""
     if document_kind(content) is not None:
         return
     start = content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -108,8 +108,9 @@ def check_kind(content: bytes, field: str = FIELD) -> None:
     elif start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script")):
         found = "an HTML page, which can carry programs"
     else:
-        found = "neither a PDF nor a picture by its first bytes"
-    why = f"is {found}; send a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC)"
+        found = "neither a PDF, a picture, an OFD nor an invoice's XML by its content"
+    wanted = "a PDF, a picture (PNG, JPEG, WebP, GIF, HEIC), or an invoice as OFD or XML"
+    why = f"is {found}; send {wanted}"
     raise InvalidInput.at(field, why)
 
 

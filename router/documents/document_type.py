@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import date
+from functools import cache
+from importlib import import_module
 from typing import ClassVar, TypeVar
 
 from router.documents.page import Material
@@ -58,9 +60,16 @@ def registered(kind: T) -> T:
     return kind
 
 
+@cache
+def document_types() -> Mapping[str, DocumentType]:
+    """Every type there is, by its name: each module of `router.documents.types` is asked."""
+    import_module("router.documents.types")
+    return DOCUMENT_TYPES
+
+
 def recognised(material: Material, today: date) -> Document:
     """What the material is, and what is read of it; `other`, without fields, where nothing fits."""
-    rated = ((kind.likelihood(material), name) for name, kind in DOCUMENT_TYPES.items())
+    rated = ((kind.likelihood(material), name) for name, kind in document_types().items())
     likelihood, name = max(rated, default=(0.0, OTHER))
     told = {
         "text": material.text[:LONGEST_TEXT],
@@ -68,8 +77,8 @@ def recognised(material: Material, today: date) -> Document:
         "pages": len(material.pages),
     }
     if likelihood < 0.5:  # noqa: PLR2004
-        return Document(**told)
+        return Document(problems=material.problems, **told)
     kind = DOCUMENT_TYPES[name]
     fields = kind.read(material, today)
-    problems = tuple(kind.problems(fields, material, today))
+    problems = (*material.problems, *kind.problems(fields, material, today))
     return Document(type=name, fields=fields, problems=problems, **told)

@@ -1,13 +1,244 @@
-"""TEMP."""
+"""Files that people hand in, read in a process that may die of them.
 
+    async with Reader() as reader:
+        material = await reader.read(content, on_progress=tell)
+
+One process is kept warm, since loading the models of character recognition takes longer than most
+files; it ends after a while without a file, with its owner, and with anything that went wrong. One
+file is read at a time, the others wait their turn: recognition takes a whole core.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from inspect import isawaitable
+from typing import Any, Self
+
+from router.documents.file_format import Limits, Unreadable, format_of
 from router.documents.page import Material
-from router.domain.locale import Localised
+from router.domain.errors import Unavailable
+
+PROGRAM = (sys.executable, "-m", "router.documents.program")
+INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH")
+"""All that it gets of the environment, which has keys that no stranger's file may come near."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+LOADING = 60.0
+"""Seconds that the program may take until it is ready."""
+IDLE = 300.0
+"""Seconds without a file after which it is ended: it holds 200 MB."""
+MESSAGES = 1_000
+"""Of one file: more than there are pages."""
+
+OnProgress = Callable[[int, int], Awaitable[None] | None]
+"""Called with the pages that are done, and of how many."""
+
+_log = logging.getLogger(__name__)
 
 
-class Unreadable(Exception):
-    def __init__(self, code: str, text: Localised) -> None:
-        self.code, self.text = code, text
+class Reader:
+    """Reads files, one after the other, each in a process of its own.
+
+    Args:
+        limits: What binds each reading, unless `read` says otherwise.
+        idle: Seconds without a file until the process is ended.
+        command: What is run.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        idle: float = IDLE,
+        command: Sequence[str] = PROGRAM,
+    ) -> None:
+        self._limits = limits or Limits()
+        self._idle = idle
+        self._command = command
+        self._turn = asyncio.Lock()
+        self._process: Process | None = None
+        self._end_of_idleness: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> Self:
+        """Nothing is started before there is a file."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End the process."""
+        await self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process that waits for files, or reads one; None where there is none."""
+        return self._process.pid if self._process is not None else None
+
+    async def read(
+        self,
+        content: bytes,
+        *,
+        limits: Limits | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Material:
+        """What stands in the file.
+
+        Cancelling it ends the process that reads the file.
+
+        Raises:
+            Unreadable: nothing can be read of it; it says why, for programs and for people.
+            Unavailable: the process can't be started.
+        """
+        bounds = limits or self._limits
+        if len(content) > bounds.bytes:
+            raise Unreadable("too_large")
+        format_of(content)
+        async with self._turn:
+            self._stay()
+            try:
+                process = await self._ready()
+                async with asyncio.timeout(bounds.seconds):
+                    return await self._asked(process, content, bounds, on_progress)
+            except TimeoutError:
+                await self._end()
+                raise Unreadable("time") from None
+            except Unreadable:
+                raise
+            except BaseException:
+                await self._end()
+                raise
+            finally:
+                self._may_go()
+
+    async def close(self) -> None:
+        """End the process, whatever it is doing."""
+        self._stay()
+        await self._end()
+
+    async def _ready(self) -> Process:
+        """The process, started where it isn't there, or isn't there any more."""
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        self._process = await _started(self._command)
+        try:
+            async with asyncio.timeout(LOADING):
+                said = await _heard(self._process)
+        except TimeoutError:
+            said = {}
+        if said.get("ready") is not True:
+            status = self._process.returncode
+            await self._end()
+            raise Unavailable(f"the program that reads files doesn't start (status {status})")
+        return self._process
+
+    async def _asked(
+        self, process: Process, content: bytes, limits: Limits, on_progress: OnProgress | None
+    ) -> Material:
+        assert process.stdin is not None  # noqa: S101 - a pipe
+        asked = {"size": len(content), "limits": limits.model_dump()}
+        process.stdin.write(json.dumps(asked).encode() + b"\n" + content)
+        with suppress(ConnectionError):
+            await process.stdin.drain()
+        answer: dict[str, Any] | None = None
+        for _ in range(MESSAGES):
+            said = await _heard(process)
+            if "page" in said:
+                await _told(on_progress, said)
+            elif "ended" in said:
+                return await self._result(answer, said["ended"])
+            elif said and answer is None:
+                answer = said
+            else:
+                break
+        # It said nothing, or too much, or nonsense.
+        await self._end()
+        raise Unreadable("damaged")
+
+    async def _result(self, answer: dict[str, Any] | None, status: object) -> Material:
+        if status != 0:
+            await self._end()
+            raise Unreadable(_why(status))
+        if answer is not None and "material" in answer:
+            with suppress(ValueError):
+                return Material.of_json(json.dumps(answer["material"]).encode())
+        raise Unreadable(str((answer or {}).get("unreadable")))
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await asyncio.shield(process.wait())
+
+    def _stay(self) -> None:
+        if self._end_of_idleness is not None:
+            self._end_of_idleness.cancel()
+            self._end_of_idleness = None
+
+    def _may_go(self) -> None:
+        self._end_of_idleness = asyncio.get_running_loop().call_later(self._idle, self._leave)
+
+    def _leave(self) -> None:
+        # It ends with its input, and is waited for where it is next looked at.
+        if self._process is not None and not self._turn.locked():
+            assert self._process.stdin is not None  # noqa: S101 - a pipe
+            self._process.stdin.close()
+            self._process = None
 
 
-async def read(content: bytes) -> Material:
-    raise Unreadable("no_reader", Localised(zh="没有", en="no reader"))
+async def _started(command: Sequence[str]) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *command,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        limit=2 * Limits().output,
+        env={name: os.environ[name] for name in INHERITED if name in os.environ} | ONE_THREAD,
+        start_new_session=True,  # a Ctrl-C isn't for it, and it is killed with its children
+    )
+
+
+async def _heard(process: Process) -> dict[str, Any]:
+    """The next message; an empty one where there is none, or it is nonsense."""
+    assert process.stdout is not None  # noqa: S101 - a pipe
+    try:
+        said = json.loads(await process.stdout.readline() or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+async def _told(on_progress: OnProgress | None, said: dict[str, Any]) -> None:
+    done, of = said.get("page"), said.get("of")
+    if on_progress is not None and isinstance(done, int) and isinstance(of, int):
+        waiting = on_progress(done, of)
+        if isawaitable(waiting):
+            await waiting
+
+
+def _why(status: object) -> str:
+    """The code of what ended a child: a signal's number, negative, or a status."""
+    if status == -signal.SIGXCPU:
+        return "time"
+    # Allocators and PDFium stop by a trap or an abort where there is no more memory.
+    if status in {-signal.SIGABRT, -signal.SIGTRAP, -signal.SIGILL}:
+        return "memory"
+    _log.warning("a file ended what read it, with status %s", status)
+    return "damaged"
+
+
+_readers: dict[asyncio.AbstractEventLoop, Reader] = {}
+
+
+async def read(
+    content: bytes, *, limits: Limits | None = None, on_progress: OnProgress | None = None
+) -> Material:
+    """What stands in the file, as `Reader.read` gives it, by the one reader of this event loop."""
+    loop = asyncio.get_running_loop()
+    for other in [one for one in _readers if one.is_closed()]:
+        del _readers[other]
+    reader = _readers.setdefault(loop, Reader())
+    return await reader.read(content, limits=limits, on_progress=on_progress)

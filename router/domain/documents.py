@@ -22,7 +22,9 @@ SURE = 0.8
 class Value(BaseModel):
     """Base of these values: frozen, and written with their own keys."""
 
-    model_config = ConfigDict(frozen=True, populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True, populate_by_name=True, serialize_by_alias=True, allow_inf_nan=False
+    )
 
 
 class Place(Value):

@@ -44,6 +44,35 @@ def _is_heic(content: bytes) -> bool:
     return content[4:8] == b"ftyp" and content[8:12] in brands
 
 
+_ZIP, _DIRECTORY_ENTRY, _ENTRY = b"PK\x03\x04", b"PK\x01\x02", 46
+_INVOICE = re.compile(
+    # A mark of byte order, a declaration, comments, and the root of a digital invoice.
+    rb"(?:\xef\xbb\xbf)?\s{0,64}(?:<\?xml\s[^<>]{0,200}\?>)?"
+    rb"(?:\s{0,64}<!--[^<>]{0,400}-->){0,4}\s{0,64}<(?:[A-Za-z][\w.-]{0,30}:)?EInvoice[\s/>]"
+)
+_BROWSERS_RUN = re.compile(rb"(?i)www\.w3\.org/(?:1999/xhtml|2000/svg)|<\?xml-stylesheet|<!DOCTYPE")
+
+
+def _is_ofd(content: bytes) -> bool:
+    """True for a zip whose directory has a file `OFD.xml` at its top."""
+    if not content.startswith(_ZIP):
+        return False
+    name = b"OFD.xml"
+    at = content.rfind(name)
+    for _ in range(100):
+        entry = content[max(at - _ENTRY, 0) : at] if at >= 0 else b""
+        # Where the directory has it, its length is told 18 bytes before the name.
+        if entry.startswith(_DIRECTORY_ENTRY) and entry[28:30] == len(name).to_bytes(2, "little"):
+            return True
+        at = content.rfind(name, 0, at) if at > 0 else -1
+    return False
+
+
+def is_invoice_xml(content: bytes) -> bool:
+    """True for the XML of a digital invoice that has nothing in it which a browser would run."""
+    return _INVOICE.match(content) is not None and not _BROWSERS_RUN.search(content)
+
+
 DOCUMENTS = (
     Kind("application/pdf", _begins(b"%PDF-"), (".pdf",)),
     Kind("image/png", _begins(b"\x89PNG\r\n\x1a\n"), (".png",)),
@@ -51,9 +80,11 @@ DOCUMENTS = (
     Kind("image/webp", _is_webp, (".webp",)),
     Kind("image/gif", _begins(b"GIF87a", b"GIF89a"), (".gif",)),
     Kind("image/heic", _is_heic, (".heic", ".heif")),
+    Kind("application/ofd", _is_ofd, (".ofd",)),
+    Kind("application/xml", is_invoice_xml, (".xml",)),
 )
-"""What a person may hand in: PDF and pictures. None of them is run by whoever opens it, as SVG
-and HTML are."""
+"""What a person may hand in: PDF, pictures, and Chinese invoices as OFD and XML. None of them is
+run by whoever opens it, as SVG and HTML are."""
 
 
 def is_file_id(text: str) -> bool:

@@ -6,7 +6,7 @@ import { t } from "./texts.js";
 
 const MOST_BYTES = 10 * 1024 * 1024;
 const PICTURE = /\.(png|jpe?g|webp|gif)$/i;
-export const KINDS = "application/pdf,image/png,image/jpeg,image/webp,image/gif,image/heic,.heic,.heif";
+export const KINDS = "application/pdf,image/png,image/jpeg,image/webp,image/gif,image/heic,.heic,.heif,application/ofd,.ofd,application/xml,text/xml,.xml";
 
 // Why a file can't be taken; null where it can. Said here, since ten megabytes take a while to be refused.
 export function refusal(file) {

@@ -112,7 +112,7 @@ const TEXTS = {
   optional: { zh: "选填", en: "optional" },
   download: { zh: "下载", en: "Download" },
   tooLarge: { zh: "文件太大：最多 10 MB。", en: "The file is too large: 10 MB at most." },
-  wrongKind: { zh: "只收 PDF 和图片。", en: "Only PDFs and pictures can be taken." },
+  wrongKind: { zh: "只收 PDF、图片，和 OFD、XML 格式的发票。", en: "Only PDFs, pictures, and invoices as OFD or XML can be taken." },
   files: { zh: "文件", en: "Files" },
   enlarge: { zh: "放大或缩小", en: "Enlarge or reduce" },
   why: { zh: "为什么这样办", en: "Why this way" },

@@ -50,9 +50,9 @@ async def create(
     key: IdempotencyKey,
     upload: Annotated[Upload, Depends(uploaded)],
 ) -> FileView:
-    """Hand in a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC) of at most 10 MiB.
+    """Hand in a PDF, a picture (PNG, JPEG, WebP, GIF, HEIC), or an invoice as OFD or XML: 10 MiB.
 
-    What it is, its first bytes say. The name is made one that is safe anywhere.
+    What it is, its content says. The name is made one that is safe anywhere.
     """
     return await hand_in(services, caller, upload, key)
 

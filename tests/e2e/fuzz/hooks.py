@@ -20,6 +20,8 @@ BEGINNINGS = {
     "image/webp": b"RIFF\0\0\0\0WEBP",
     "image/gif": b"GIF89a",
     "image/heic": b"\0\0\0\x18ftypheic",
+    "application/ofd": b"PK\3\4PK\1\2" + b"\0" * 24 + b"\7\0" + b"\0" * 16 + b"OFD.xml",
+    "application/xml": b"<EInvoice>",
 }
 assert BEGINNINGS.keys() == {kind.media_type for kind in DOCUMENTS}
 for media_type, beginning in BEGINNINGS.items():

@@ -151,7 +151,7 @@ async def test_only_a_new_file_may_be_large(alice: AsyncClient, verb: str, path:
     ("content", "said"),
     [
         (b"", "empty"),
-        (b"hello", "neither a PDF nor a picture"),
+        (b"hello", "neither a PDF, a picture, an OFD nor an invoice's XML"),
         (b"<svg onload='alert(1)'/>", "SVG"),
         (b"<?xml version='1.0'?>\n<svg/>", "SVG"),
         (b"\xef\xbb\xbf<!DOCTYPE html>", "HTML"),
@@ -164,7 +164,7 @@ async def test_only_a_new_file_may_be_large(alice: AsyncClient, verb: str, path:
 async def test_other_kinds_say_what_would_do(alice: AsyncClient, content: bytes, said: str) -> None:
     (fault,) = problem(await send(alice, content), 422)["errors"]
     assert (fault["field"], said in fault["detail"]) == ("file", True)
-    assert "PDF or a picture" in fault["detail"]
+    assert "send a PDF, a picture" in fault["detail"]
 
 
 HOSTILE: dict[str, tuple[bytes, int]] = {

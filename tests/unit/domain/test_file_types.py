@@ -1,4 +1,6 @@
+import io
 import unicodedata
+import zipfile
 from typing import Any
 
 import pytest
@@ -137,3 +139,41 @@ def test_what_only_looks_like_a_mention_is_none(value: Any) -> None:
 def test_mentions_are_found_however_deep() -> None:
     assert list(mentions_in({"a": [SHAPE, {"b": SHAPE}], "c": 1})) == [MENTION, MENTION]
     assert list(mentions_in("no")) == []
+
+
+def packed(*names: str) -> bytes:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name in names:
+            archive.writestr(name, "<x/>")
+    return whole.getvalue()
+
+
+DECLARED = b'<?xml version="1.0" encoding="UTF-8"?>\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (packed("OFD.xml", "Doc_0/Document.xml"), "application/ofd"),
+        (packed("Doc_0/Document.xml", "OFD.xml"), "application/ofd"),
+        (DECLARED + b"<EInvoice><Header/></EInvoice>", "application/xml"),
+        (b"\xef\xbb\xbf" + DECLARED + b"<!-- 1 --><p:EInvoice xmlns:p='x'/>", "application/xml"),
+        (b"<EInvoice/>", "application/xml"),
+        (packed("word/document.xml"), None),
+        (packed("Doc_0/OFD.xml"), None),
+        (packed("MyOFD.xml"), None),
+        (packed("note.txt") + b"OFD.xml", None),
+        (b"PK\x03\x04" + b"OFD.xml" * 500, None),
+        (DECLARED + b"<invoice/>", None),
+        (DECLARED + b"<EInvoices/>", None),
+        (DECLARED + b"<!DOCTYPE EInvoice><EInvoice/>", None),
+        (DECLARED + b"<?xml-stylesheet href='a.xsl'?><EInvoice/>", None),
+        (b"<EInvoice><s xmlns='http://www.w3.org/1999/xhtml'/></EInvoice>", None),
+        (b"<EInvoice><s xmlns='HTTP://WWW.W3.ORG/2000/SVG'/></EInvoice>", None),
+        (b"x<EInvoice/>", None),
+    ],
+)
+def test_invoices_are_known_by_what_is_in_them(content: bytes, expected: str | None) -> None:
+    kind = document_kind(content)
+    assert (kind.media_type if kind else None) == expected
