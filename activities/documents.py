@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 from temporalio import activity
@@ -13,9 +13,9 @@ from router.contracts import activities
 from router.contracts.activities import DocumentsOf, DocumentsRead, LookUp, LookupAnswer
 from router.contracts.document import ReadFile
 from router.documents.document_type import recognised
+from router.documents.file_format import Unreadable
 from router.documents.kinship import marks_of
 from router.documents.page import Material
-from router.documents.reader import Unreadable
 from router.domain.documents import Document
 from router.domain.file_types import is_file_id
 from router.domain.locale import Localised
@@ -27,6 +27,8 @@ GIVEN_UP = Document.unreadable(
     "broken",
     Localised(zh="这个文件没能读出来。", en="This file couldn't be read."),
 )
+EASTERNMOST = timedelta(hours=14)
+"""The zone in which a day begins first."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two looks at whether a file has been read."""
 LONGEST_WAIT = 150.0
@@ -66,7 +68,8 @@ class DocumentActivities:
                 material = await self._read(content)
         except Unreadable as refused:
             return Document.unreadable(refused.code, refused.text)
-        return recognised(material, datetime.now(UTC).date())
+        # Where its owner is it may be tomorrow already.
+        return recognised(material, (datetime.now(UTC) + EASTERNMOST).date())
 
     @activity.defn(name=activities.DOCUMENTS_OF.name)
     async def documents_of(self, given: DocumentsOf) -> DocumentsRead:

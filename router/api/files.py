@@ -17,7 +17,7 @@ from starlette.types import Message, Receive, Scope
 from router.api.dependencies import Caller, Services
 from router.api.idempotency import claim
 from router.api.params import declared_size, derived_id, fresh_id, media_type
-from router.documents.document_type import DOCUMENT_TYPES
+from router.documents.document_type import document_types
 from router.domain.documents import Document, Place, Source
 from router.domain.errors import InvalidInput, Unavailable
 from router.domain.file_types import MOST_BYTES, document_kind
@@ -163,7 +163,7 @@ class DocumentView(BaseModel):
         """The document in the reader's language."""
         if document is None:
             return cls(status="reading")
-        kind = DOCUMENT_TYPES.get(document.type)
+        kind = document_types().get(document.type)
         labels = kind.fields if kind is not None else {}
         return cls(
             status="read" if document.readable else "unreadable",

@@ -33,7 +33,6 @@ from activities.tell_flow import FlowTeller
 from activities.think import Condenser, Planner, Thinker
 from activities.understand import Understander
 from router.contracts import activities
-from router.documents.reader import read
 from router.domain.errors import MisconfiguredError
 from router.gateway.documents import DocumentReading
 from router.llm.supervisor import ModelSupervisor
@@ -317,7 +316,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     store = parts.store
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
     reading = DocumentReading(client, task_queue)
-    documents = DocumentActivities(store.files, store.documents, read, reading)
+    documents = DocumentActivities(store.files, store.documents, parts.papers.read, reading)
     alone = parts.chains.usual is None
     return {
         "turns": [

@@ -146,7 +146,7 @@ async def test_a_process_takes_up_edits_while_it_runs(settings: Settings, file: 
         await until(lambda: asks(parts) == "请什么假？")
         edited(file, "> 3.0", "> 1.0")
         edited(file, "version: 3", "version: 4")
-        await until(lambda: parts.offered.catalog.flows["leave_request"].version == 3)
+        await until(lambda: parts.offered.catalog.flows["leave_request"].version == 4)
         other = beside(file, "days_off", SHIPPED_TEXT.replace("leave_request", "days_off"))
         await until(lambda: "days_off" in parts.offered.catalog.flows)
         names = {capability.name for capability in parts.offered.everything()}
@@ -165,7 +165,7 @@ async def test_a_version_that_was_not_raised_is_refused_while_running_too(
         assert parts.offered.catalog.get("leave_request") == before
         assert "raise version to 4" in caplog.text
         edited(file, "version: 3", "version: 4")
-        await until(lambda: parts.offered.catalog.flows["leave_request"].version == 3)
+        await until(lambda: parts.offered.catalog.flows["leave_request"].version == 4)
 
 
 async def test_an_author_sees_the_same_version_do_something_else_at_once(
