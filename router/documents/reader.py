@@ -99,16 +99,18 @@ class Reader:
         async with self._turn:
             self._stay()
             try:
-                process = await self._ready()
-                async with asyncio.timeout(bounds.seconds):
-                    return await self._asked(process, content, bounds, on_progress)
-            except TimeoutError:
-                await self._end()
-                raise Unreadable("time") from None
-            except Unreadable:
+                try:
+                    return await self._read(content, bounds, on_progress)
+                except _Gone:
+                    # It had ended before it was asked, which no file is to blame for.
+                    return await self._read(content, bounds, on_progress)
+            except (Unreadable, Unavailable):
                 raise
-            except BaseException:
+            except BaseException as error:
                 await self._end()
+                if isinstance(error, TimeoutError | _Gone):
+                    code = "time" if isinstance(error, TimeoutError) else "damaged"
+                    raise Unreadable(code) from None
                 raise
             finally:
                 self._may_go()
@@ -134,6 +136,13 @@ class Reader:
             raise Unavailable(f"the program that reads files doesn't start (status {status})")
         return self._process
 
+    async def _read(
+        self, content: bytes, limits: Limits, on_progress: OnProgress | None
+    ) -> Material:
+        process = await self._ready()
+        async with asyncio.timeout(limits.seconds):
+            return await self._asked(process, content, limits, on_progress)
+
     async def _asked(
         self, process: Process, content: bytes, limits: Limits, on_progress: OnProgress | None
     ) -> Material:
@@ -143,8 +152,11 @@ class Reader:
         with suppress(ConnectionError):
             await process.stdin.drain()
         answer: dict[str, Any] | None = None
-        for _ in range(MESSAGES):
+        for number in range(MESSAGES):
             said = await _heard(process)
+            if not said and number == 0 and process.stdout and process.stdout.at_eof():
+                await self._end()
+                raise _Gone
             if "page" in said:
                 await _told(on_progress, said)
             elif "ended" in said:
@@ -187,6 +199,10 @@ class Reader:
             assert self._process.stdin is not None  # noqa: S101 - a pipe
             self._process.stdin.close()
             self._process = None
+
+
+class _Gone(Exception):
+    """The process ended without a word about the file."""
 
 
 async def _started(command: Sequence[str]) -> Process:
