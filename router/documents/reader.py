@@ -18,7 +18,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from inspect import isawaitable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from router.documents.file_format import Limits, Unreadable, format_of
 from router.documents.page import Material
@@ -39,6 +39,14 @@ OnProgress = Callable[[int, int], Awaitable[None] | None]
 """Called with the pages that are done, and of how many."""
 
 _log = logging.getLogger(__name__)
+
+
+class Spent(NamedTuple):
+    """What the reading of a file took."""
+
+    cpu_seconds: float
+    memory: int
+    """Bytes, at most, of which 200 million are there before there is a file."""
 
 
 class Reader:
@@ -62,6 +70,8 @@ class Reader:
         self._command = command
         self._turn = asyncio.Lock()
         self._process: Process | None = None
+        self.spent: Spent | None = None
+        """What the last file took that was read, or refused, without a fault."""
         self._end_of_idleness: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
@@ -160,7 +170,7 @@ class Reader:
             if "page" in said:
                 await _told(on_progress, said)
             elif "ended" in said:
-                return await self._result(answer, said["ended"])
+                return await self._result(answer, said)
             elif said and answer is None:
                 answer = said
             else:
@@ -169,7 +179,10 @@ class Reader:
         await self._end()
         raise Unreadable("damaged")
 
-    async def _result(self, answer: dict[str, Any] | None, status: object) -> Material:
+    async def _result(self, answer: dict[str, Any] | None, ended: dict[str, Any]) -> Material:
+        status = ended["ended"]
+        with suppress(KeyError, TypeError, ValueError):
+            self.spent = Spent(float(ended["cpu"]), int(ended["memory"]))
         if status != 0:
             await self._end()
             raise Unreadable(_why(status))

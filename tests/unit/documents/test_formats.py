@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,7 +40,7 @@ CODE = f"01,32,,{NUMBER},100.00,20261119,,ABCD"
 
 
 def read(content: bytes, **limits: int) -> Material:
-    return read_here(content, Reading(Limits(**limits)))  # type: ignore[arg-type]
+    return read_here(content, Reading(Limits(**limits)))
 
 
 def said(material: Material) -> list[str]:
@@ -163,7 +164,9 @@ for path in sys.argv[1:]:
 """
 
 
-def test_without_the_extra_text_of_ofd_and_xml_is_read_and_the_rest_is_said(tmp_path) -> None:
+def test_without_the_extra_text_of_ofd_and_xml_is_read_and_the_rest_is_said(
+    tmp_path: Path,
+) -> None:
     files = {"a": ofd(picture=saved(qr("x"))), "b": EINVOICE.encode(), "c": pdf(INVOICE),
              "d": saved(picture())}  # fmt: skip
     for name, content in files.items():

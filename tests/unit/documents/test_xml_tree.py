@@ -7,7 +7,7 @@ from router.documents.xml_tree import fields, parsed
 
 
 def read(text: str | bytes, **limits: int) -> list[tuple[str, str]]:
-    reading = Reading(Limits(**limits))  # type: ignore[arg-type]
+    reading = Reading(Limits(**limits))
     raw = text.encode() if isinstance(text, str) else text
     return list(fields(parsed(raw, reading), reading))
 
