@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import date
+from functools import cache
+from importlib import import_module
 from typing import ClassVar, TypeVar
 
 from router.documents.page import Material
@@ -58,9 +60,16 @@ def registered(kind: T) -> T:
     return kind
 
 
+@cache
+def document_types() -> Mapping[str, DocumentType]:
+    """Every type there is, by its name: each module of `router.documents.types` is asked."""
+    import_module("router.documents.types")
+    return DOCUMENT_TYPES
+
+
 def recognised(material: Material, today: date) -> Document:
     """What the material is, and what is read of it; `other`, without fields, where nothing fits."""
-    rated = ((kind.likelihood(material), name) for name, kind in DOCUMENT_TYPES.items())
+    rated = ((kind.likelihood(material), name) for name, kind in document_types().items())
     likelihood, name = max(rated, default=(0.0, OTHER))
     told = {
         "text": material.text[:LONGEST_TEXT],
