@@ -212,7 +212,8 @@ _COUNTRIES = (
     _Country("£", "GBP", 20, "VAT", "VAT INVOICE", ("Invoice No", "Date", "Due date"),
              "Invoice to", "Total", "{d} %B %Y", "SI{n}"),
     _Country("€", "EUR", 19, "VAT", "Invoice",
-             ("Invoice number:", "Date of issue:", "Payment due:"), "Customer:", "Amount due", "%d-%b-%Y", "{y}/{n:.5}"),
+             ("Invoice number:", "Date of issue:", "Payment due:"), "Customer:",
+             "Amount due", "%d-%b-%Y", "{y}/{n:.5}"),
 )  # fmt: skip
 
 

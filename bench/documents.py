@@ -126,8 +126,10 @@ def spellings(name: str, value: object) -> set[str]:
 _MONEY = r"[¥￥$€£]?\s*(-?\d[\d,]*\.\d{1,2})"
 PATTERNS = {
     "amount": (
-        r"(?:小写[)）]?|实付\S*|价税合计|合计|总计|票价|金额|(?i:total(?: \w+)?|fare))"
-        rf"\D{{0,12}}?{_MONEY}",
+        (
+            r"(?:小写[)）]?|实付\S*|价税合计|合计|总计|票价|金额|(?i:total(?: \w+)?|fare))"
+            rf"\D{{0,12}}?{_MONEY}"
+        ),
         _MONEY,
     ),
     "tax": (rf"(?i:税额|tax|vat)\D{{0,12}}?{_MONEY}",),
@@ -137,8 +139,10 @@ PATTERNS = {
         r"(?P<b>[A-Z][a-z]{2})[a-z]* (?P<d>\d{1,2}), ?(?P<y>20\d\d)",
     ),
     "number": (
-        r"(?:发票号码|票号|号码|(?i:invoice (?:no|number|#)|ticket no))[:：.]?\s*"
-        r"([A-Z0-9/-]{6,24})",
+        (
+            r"(?:发票号码|票号|号码|(?i:invoice (?:no|number|#)|ticket no))[:：.]?\s*"
+            r"([A-Z0-9/-]{6,24})"
+        ),
     ),
     "seller": (r"(?:销售方名称|名称|(?i:seller))[:：]\s*(\S+)",),
     "buyer": (r"(?:购买方名称|名称|(?i:bill to|invoice to|customer))[:：]?\s*(.+)",),
@@ -278,8 +282,8 @@ def main() -> None:
     halves = {"development": False, "held-out": True}
     print(
         "Documents, in percent of their fields: exact; the true value stands in the text; found\n"
-        "by a plain pattern; read for sure, and how many of those are right. ms are medians, MB the\n"
-        "most that the process held; what it held before is about 300."
+        "by a plain pattern; read for sure, and how many of those are right. ms are medians,\n"
+        "MB the most that the process held, of which about 300 before a file."
     )
     for half, held_out in halves.items():
         if given.half not in {None, half}:

@@ -123,7 +123,8 @@ def label(*words: str) -> Label:
         words: Labels in lower case and simplified Chinese; `?` and the like have no meaning. A
             space in an English one may also be a full stop, a dash, or nothing.
     """
-    return re.compile("|".join(_word(word) for word in sorted(words, key=len, reverse=True)))
+    alternatives = "|".join(_word(word) for word in sorted(words, key=len, reverse=True))
+    return re.compile(alternatives)
 
 
 def _word(word: str) -> str:

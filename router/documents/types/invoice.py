@@ -19,9 +19,9 @@ from pydantic import JsonValue
 from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
-    Spot,
     Clue,
     Form,
+    Spot,
     Trust,
     label,
     likelihood,

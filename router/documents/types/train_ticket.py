@@ -12,9 +12,9 @@ from itertools import islice
 from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
-    Spot,
     Clue,
     Form,
+    Spot,
     Trust,
     label,
     likelihood,

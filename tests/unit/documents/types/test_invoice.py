@@ -86,11 +86,13 @@ def test_a_code_beats_what_was_recognised() -> None:
 
 
 def test_what_agrees_is_surer_and_what_contradicts_is_not() -> None:
-    picture = dict(source="picture", confidence=0.95)
-    alone = read(paper(*DIGITAL[:13], (65, 36, "（小写）¥106.00"), **picture)).fields["amount"]  # type: ignore[arg-type]
-    agreeing = read(paper(*DIGITAL, **picture)).fields["amount"]  # type: ignore[arg-type]
-    against = read(paper(*changed("（小写）¥106", "（小写）¥108"), **picture)).fields["amount"]  # type: ignore[arg-type]
-    assert against.confidence < alone.confidence < agreeing.confidence
+    def sure(*puts: Put) -> float:
+        return read(paper(*puts, source="picture", confidence=0.95)).fields["amount"].confidence
+
+    alone = sure(*DIGITAL[:13], (65, 36, "（小写）¥106.00"))
+    agreeing = sure(*DIGITAL)
+    against = sure(*changed("（小写）¥106", "（小写）¥108"))
+    assert against < alone < agreeing
 
 
 def test_an_older_code_has_the_amount_without_tax() -> None:

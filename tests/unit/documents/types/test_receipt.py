@@ -5,8 +5,10 @@ from tests.unit.documents.types.paper import codes, column, read, values
 SHOP = ("华联超市", "收银员:0012|单号:35859871", "日期:2026-11-05 10:23", "品名 数量 单价|小计",
         "牛奶 2 6.50|13.00", "面包 1 8.80|8.80", "合计:|21.80")  # fmt: skip
 CASH = ("实收(现金):|50.00", "找零:|28.20", "谢谢惠顾")
-AMERICAN = ("GREEN LEAF CAFE", "Nov 05, 2026 1:22 PM|#20931", "2 x Espresso|$7.00", "SUBTOTAL|$7.00",
-            "TAX 8%|$0.56", "TOTAL|$7.56", "CASH|$20.00", "CHANGE|$12.44", "THANK YOU!")  # fmt: skip
+AMERICAN = (
+    "GREEN LEAF CAFE", "Nov 05, 2026 1:22 PM|#20931", "2 x Espresso|$7.00", "SUBTOTAL|$7.00",
+    "TAX 8%|$0.56", "TOTAL|$7.56", "CASH|$20.00", "CHANGE|$12.44", "THANK YOU!",
+)  # fmt: skip
 
 
 def paid(*lines: str) -> tuple[str, bool]:
