@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Generic, TypeVar
@@ -348,9 +348,13 @@ class Trust:
 
     def money(self, found: Beside[Amount], form: Form) -> Clue:
         """The reading of an amount; one in no currency that is known is worth less."""
-        currency = found.value.currency or form.currency
-        share = (_MENDED if found.value.mended else 1.0) * (1.0 if currency else _DOUBTFUL)
-        return self.reading(found, found.value.money(currency), share)
+        amount, currency = found.value, found.value.currency or form.currency
+        share = (_MENDED if amount.mended else 1.0) * (1.0 if currency else _DOUBTFUL)
+        if found.cell.source == "picture" and form.currency != currency:
+            # A pound that looks like a euro, among pounds.
+            amount, currency = replace(amount, currency=None), form.currency
+            share *= _MENDED
+        return self.reading(found, amount.money(currency), share)
 
     def day(self, found: Beside[Day]) -> Clue:
         """The reading of a date; one that could be another is worth less."""
@@ -363,6 +367,8 @@ class Trust:
 _MENDED = 0.75
 _DOUBTFUL = 0.6
 _CERTAIN = 0.99
+_LEAST = 0.15
+"""Less is no reading, but a guess."""
 _DOUBT = 0.65
 """How much of the runner-up's weight is lost by who contradicts it."""
 
@@ -379,6 +385,8 @@ def settled(readings: Iterable[Clue]) -> ReadField | None:
         return None
     ranked = sorted(((_weight(w.values()), w) for w in ways.values()), key=lambda r: -r[0])
     weight, supporters = ranked[0]
+    if weight < _LEAST:
+        return None
     against = ranked[1][0] if len(ranked) > 1 else 0.0
     best = max(supporters.values(), key=lambda reading: reading.trust)
     return ReadField(

@@ -175,11 +175,12 @@ _MONTHS = (
 )
 _DAY_FIRST = re.compile(
     rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[-. /]?\s?(?P<name>{_MONTHS})"
-    r"[.,]?[- /]?\s?(?P<year>20\d\d|\d\d)(?!\d)",
+    r"[.,]?[- /]?\s?(?P<year>20\d\d|\d\d)(?!\d(?!\d[:;]\d))",
     re.IGNORECASE,
 )
 _MONTH_FIRST = re.compile(
-    rf"(?<![a-z])(?P<name>{_MONTHS})\.?\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s?(?P<year>20\d\d)(?!\d)",
+    rf"(?<![a-z])(?P<name>{_MONTHS})\.?\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s?"
+    r"(?P<year>20\d\d)(?!\d(?!\d?[:;]\d))",
     re.IGNORECASE,
 )
 _FIGURES = re.compile(

@@ -489,12 +489,9 @@ class _InvoiceForm:
                 found += self._name_at(cell, cell.text[start:end], is_last=end == len(cell.text))
         lines = {(one.cell.place.page, one.cell.middle) for one in found}
         for cell, _ in islice(self.form.hits(_TAX_ID), 4):
-            for other in self.form.above(cell)[:1]:
-                if (other.place.page, other.middle) in lines:
-                    continue
-                name = other.text[max(other.text.rfind(":"), other.text.rfind("称")) + 1 :]
-                if _FIRM.search(name):
-                    found += [Beside(one, other, cell, "") for one in _named(name)]
+            over = self.form.above(cell)[:2]
+            if not any((other.place.page, other.middle) in lines for other in over):
+                found += [one for other in over for one in _firm_at(other, cell)][:1]
         return sorted(found, key=_left_to_right)
 
     def _name_at(self, cell: Spot, behind: str, *, is_last: bool) -> list[Beside[str]]:
@@ -534,6 +531,12 @@ class _InvoiceForm:
 def _left_to_right(found: Beside[str]) -> tuple[int, float, float]:
     # Rows of a form are farther apart than a twentieth of a page.
     return found.label.place.page, round(found.label.middle * 20), found.label.place.left
+
+
+def _firm_at(over: Spot, tax_id: Spot) -> list[Beside[str]]:
+    """The firm that a line names, behind whatever a label was misread as."""
+    name = over.text[max(over.text.rfind(":"), over.text.rfind("称")) + 1 :]
+    return [Beside(one, over, tax_id, "") for one in _named(name)] if _FIRM.search(name) else []
 
 
 _CLEAR = 0.9

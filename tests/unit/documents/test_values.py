@@ -104,3 +104,8 @@ def test_long_numbers_lose_their_spaces() -> None:
     assert long_numbers("2411 7000 0000 1234 5678") == [("24117000000012345678", False)]
     assert long_numbers("2411700000001234567O") == [("24117000000012345670", True)]
     assert long_numbers("1234") == []
+
+
+@pytest.mark.parametrize("written", ["25 Sep 202613:22", "Sep 25, 202613:22", "2026-09-2513:22"])
+def test_a_time_may_be_glued_to_a_date(written: str) -> None:
+    assert [day.value.isoformat() for day in days(written)] == ["2026-09-25"]
