@@ -11,10 +11,13 @@ from temporalio import activity
 
 from activities.execution import temporal_failures
 from router.contracts.activities import LOOK_UP, LookUp, LookupAnswer
+from router.documents.kinship import kinship, marks_of
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Directory, Principal
 from router.flow.language.functions import LOOKUPS, Lookup, declare
+from router.gateway.lost_runs import place_of
 from router.store.blobs import Files
+from router.store.documents import Documents
 from router.tool.context import Dependencies, Provider, provider_of
 
 FIRST_YEAR = 2001
@@ -139,10 +142,15 @@ class LookUps:
     """The activity `look_up`, with a method of its name for each of the engine's own lookups."""
 
     def __init__(
-        self, directory: Directory, files: Files, dependencies: Dependencies | None = None
+        self,
+        directory: Directory,
+        files: Files,
+        documents: Documents,
+        dependencies: Dependencies | None = None,
     ) -> None:
         self._directory = directory
         self._files = files
+        self._documents = documents
         self._dependencies = dependencies or Dependencies()
 
     @activity.defn(name=LOOK_UP.name)
@@ -210,6 +218,21 @@ class LookUps:
     ) -> JsonValue:
         """The moment at which so much of the person's working time has passed."""
         return await passed(self._directory, Weekdays(), tenant, person, start, duration)
+
+    async def used_before(self, tenant: str, file: JsonValue) -> JsonValue:
+        """Whether the file was put before an approver already, in a run that came to something.
+
+        'same' where it is certain, 'alike' where another looks the same, else ''.
+        """
+        id_ = text(file, "file")
+        document = await self._documents.find(tenant, id_)
+        if document is None:
+            return ""
+        _, own_run = place_of(activity.info().workflow_id or "")
+        marks = set(marks_of(document))
+        others = await self._documents.handed_in(tenant, id_, marks, own_run)
+        found = {kinship(document, other) for other in others.values()}
+        return "same" if "same" in found else "alike" if "alike" in found else ""
 
     async def file_name(self, tenant: str, person: JsonValue, file: JsonValue) -> JsonValue:
         """What the person's file with this id is called; null where they have none such."""

@@ -58,7 +58,7 @@ class Understander:
     @activity.defn(name=activities.UNDERSTAND.name)
     async def understand(self, given: activities.Understand) -> activities.Understood:
         """What the message means as far as rules can tell."""
-        reading = self._reader.read(given.message, given.situation)
+        reading = self._reader.read(given.message, given.situation, given.papers)
         called = [command.tool for command in reading.commands if isinstance(command, CallTool)]
         understood = activities.Understood(
             **dict(reading),

@@ -34,6 +34,7 @@ for _lookup in (
     ),
     Lookup(name="last_workday", takes=("start", "duration"), answers="a day"),
     Lookup(name="claimed", takes=("invoice",), answers="whether it is"),
+    Lookup(name="is_company", takes=("name",), answers="whether it is"),
 ):
     declare(_lookup)
 

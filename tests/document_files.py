@@ -93,7 +93,8 @@ def ofd_parts(
 ) -> dict[str, str | bytes]:
     """The files of an OFD, its places in points as those of `pdf`."""
     parts: dict[str, str | bytes] = {
-        "OFD.xml": f"<ofd:OFD {OFD_NAMESPACE}><ofd:DocBody><ofd:DocInfo><ofd:Author>Tax</ofd:Author>"
+        "OFD.xml": f"<ofd:OFD {OFD_NAMESPACE}><ofd:DocBody><ofd:DocInfo>"
+        "<ofd:Author>Tax</ofd:Author>"
         f'<ofd:CustomDatas><ofd:CustomData Name="发票号码">{NUMBER}</ofd:CustomData>'
         "</ofd:CustomDatas></ofd:DocInfo><ofd:DocRoot>Doc_0/Document.xml</ofd:DocRoot>"
         "</ofd:DocBody></ofd:OFD>"
@@ -157,3 +158,8 @@ def qr(text: str) -> Image.Image:
 
     code = zxingcpp.create_barcode(text, zxingcpp.BarcodeFormat.QRCode)
     return Image.fromarray(zxingcpp.write_barcode_to_image(code, scale=6)).convert("RGB")
+
+
+def changed_encoding(text: str, encoding: str) -> bytes:
+    """XML that says UTF-8, in another encoding, and saying so."""
+    return text.replace("UTF-8", encoding).encode(encoding)

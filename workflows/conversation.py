@@ -325,6 +325,8 @@ class ConversationWorkflow:
             # Let news that a turn took as its own not be told a second time.
             for news in outcome.heard:
                 self._unheard.remove(news)
+        if message.files:
+            outcome.documents = await turns.documents_of(message)
         self._state = outcome.state
         return turns.of(message, self._number, decided, outcome)
 

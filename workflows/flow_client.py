@@ -193,14 +193,16 @@ class FlowClient:
         outcome.replies += answer.replies
         outcome.tool_calls += answer.calls
         outcome.flow = view.summary
-        taken = set(texts_in(view.slots))
+        taken = {*texts_in(view.slots), *view.reading}
         outcome.files_left = [file for file in outcome.files_left if file not in taken]
         outcome.state = memory.handing_in(outcome.state, view)
         if view.status == "running":
             outcome.change(at_work=view)
             # What is being cancelled has said itself that it is at it still.
             if not cancelling or not answer.replies:
-                outcome.replies.append(self._message.says(notices.at_work(view.title)))
+                names = self._message.named(view.reading)
+                said = notices.reading(names) if names else notices.at_work(view.title)
+                outcome.replies.append(self._message.says(said))
         else:
             outcome.state = memory.no_longer_at_work(outcome.state, view.id)
         outcome.change(active=view if view.asking else None)

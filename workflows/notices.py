@@ -87,6 +87,15 @@ def at_work(title: Localised) -> Localised:
     )
 
 
+def reading(names: Sequence[str]) -> Localised:
+    """A flow waits for files to be read."""
+    zh, en = "、".join(f"“{name}”" for name in names), ", ".join(f"“{name}”" for name in names)
+    return Localised(
+        zh=f"正在读{zh}，读完就告诉你。",
+        en=f"Reading {en}; you'll hear what is in it as soon as that is done.",
+    )
+
+
 def back_to(title: Localised, question: str = "") -> Localised:
     """What was put aside is taken up, with the question that it stood at."""
     en = f"Back to: {title.en}. {question}".rstrip()

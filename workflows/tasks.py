@@ -22,6 +22,7 @@ from router.domain.locale import Localised
 from router.domain.messages import ToolCallView
 from router.domain.progress import ToolStatus
 from router.flow.definition import FlowDefinition
+from router.flow.engine import documents
 from router.flow.engine.events import Agreed, AskedBack, Began, Called, Failed, Finished, LookedUp
 from router.flow.engine.parallel import branch_of
 from router.flow.engine.run import FailureKind, Run, Task
@@ -35,7 +36,8 @@ async def looked_up(task: Task, run: Run) -> LookedUp:
     given = activities.LookUp(
         name=task.name, arguments=task.positional, requester=run.requester, now=workflow.now()
     )
-    answer = await perform(activities.LOOK_UP, given, summary=task.name)
+    stub = activities.WAIT_FOR_DOCUMENT if task.name == documents.LOOKUP else activities.LOOK_UP
+    answer = await perform(stub, given, summary=task.name)
     return LookedUp(task=task.id, value=answer.value)
 
 
@@ -133,7 +135,10 @@ def shown(
 LARGEST = 128 * 1024
 """Bytes of JSON that a run hands over: beyond that only how it ended, and what can be undone."""
 HANDED_OVER = {"status", "slots", "results", "done", "agreements"}
-BRANCH_KNOWS = ("slots", "derived", "closed", "skipped", "results", "files", "agreements")
+BRANCH_KNOWS = (
+    *("slots", "derived", "closed", "skipped", "results", "files", "documents", "remarks"),
+    "agreements",
+)
 
 GONE = Localised(
     zh="{flow} 没能办下去，管理员可以查到原因",

@@ -14,6 +14,7 @@ from router.contracts.conversation import ConversationState, News, Submission
 from router.contracts.failures import from_failure
 from router.domain import commands
 from router.domain.commands import in_order
+from router.domain.documents import FileDocument
 from router.domain.errors import SetAside
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
@@ -105,6 +106,8 @@ class TurnOutcome:
     """The news that are part of this turn, and needn't be told again."""
     files_left: list[str] = field(default_factory=list)
     """Of the message's files those that nothing has taken so far."""
+    documents: list[FileDocument] = field(default_factory=list)
+    """What was read of them."""
     void: bool = False
     stopped: bool = False
 
@@ -127,6 +130,7 @@ def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: Tur
         flow=outcome.flow,
         tool_calls=outcome.tool_calls,
         files_left=outcome.files_left or None,
+        documents=outcome.documents or None,
         usage=decided.usage + outcome.usage,
     )
 
@@ -207,13 +211,34 @@ def reminder(
 async def decide(message: TurnContext, state: ConversationState) -> RoutingDecision:
     """What is to be done about the message."""
     said, known = message.submission.message, situation(message, state)
-    given = activities.Understand(message=said, situation=known, caller=message.caller)
+    alone = bool(message.files) and not message.text and known.active is None
+    read = await documents_of(message, WAIT) if alone else []
+    papers = {each.file: each.type for each in read}
+    given = activities.Understand(
+        message=said, situation=known, caller=message.caller, papers=papers
+    )
     reading = await perform(activities.UNDERSTAND, given)
+    if message.files and reading.route is None:
+        # A model has to know what they are; a flow that takes them waits by itself.
+        await documents_of(message, WAIT)
     undecided = question(message, state, Usage())
     if reading.route is None:
         return await perform(activities.DECIDE, undecided)
     decided = RoutingDecision.of(reading)
     return await _with_rest(decided, reading.rest, undecided) if reading.rest else decided
+
+
+WAIT = 2.5
+"""Seconds that a turn waits for its files to be read."""
+
+
+async def documents_of(message: TurnContext, seconds: float = 0) -> list[FileDocument]:
+    """What was read of the message's files, with so much patience."""
+    asked = activities.DocumentsOf(
+        tenant=message.caller.tenant, files=message.files, seconds=seconds
+    )
+    found = (await perform(activities.DOCUMENTS_OF, asked)).documents
+    return [FileDocument.of(file, found[file]) for file in message.files if file in found]
 
 
 def question(message: TurnContext, state: ConversationState, spent: Usage) -> activities.Decide:

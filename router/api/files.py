@@ -1,11 +1,15 @@
 """Files that people hand in: read from a multipart body no further than one may go, and kept."""
 
+import asyncio
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from time import monotonic
+from typing import Literal, Self
 from urllib.parse import quote
 
 from fastapi import HTTPException, Request
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.types import Message, Receive, Scope
@@ -13,10 +17,16 @@ from starlette.types import Message, Receive, Scope
 from router.api.dependencies import Caller, Services
 from router.api.idempotency import claim
 from router.api.params import declared_size, derived_id, fresh_id, media_type
-from router.domain.errors import InvalidInput
+from router.documents.document_type import document_types
+from router.domain.documents import Document, Place, Source
+from router.domain.errors import InvalidInput, Unavailable
 from router.domain.file_types import MOST_BYTES, document_kind
+from router.domain.locale import Locale
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
+from router.gateway.documents import DocumentReading
+
+logger = logging.getLogger(__name__)
 
 FIELD = "file"
 ENVELOPE = 64 * 1024
@@ -119,6 +129,92 @@ class FileView(BaseModel):
     size: int
 
 
+class DocumentFieldView(BaseModel):
+    """A field that was read, what it is called, where it came from and where it stands."""
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    label: str
+    value: JsonValue
+    source: Source = Field(alias="from")
+    confidence: float
+    place: Place | None = None
+
+
+class ProblemView(BaseModel):
+    """Something about the document that its reader has to know."""
+
+    code: str
+    text: str
+
+
+class DocumentView(BaseModel):
+    """What was read of a file: nothing while it is being read, or where it can't be."""
+
+    status: Literal["reading", "read", "unreadable"]
+    type: str | None = None
+    title: str | None = None
+    """What such a document is called."""
+    fields: dict[str, DocumentFieldView] = {}
+    problems: list[ProblemView] = []
+
+    @classmethod
+    def of(cls, document: Document | None, locale: Locale) -> Self:
+        """The document in the reader's language."""
+        if document is None:
+            return cls(status="reading")
+        kind = document_types().get(document.type)
+        labels = kind.fields if kind is not None else {}
+        return cls(
+            status="read" if document.readable else "unreadable",
+            type=document.type,
+            title=kind.label.within(locale) if kind is not None else None,
+            fields={
+                name: DocumentFieldView(
+                    label=labels[name].within(locale) if name in labels else name,
+                    value=field.value,
+                    source=field.source,
+                    confidence=field.confidence,
+                    place=field.place,
+                )
+                for name, field in document.fields.items()
+            },
+            problems=[
+                ProblemView(code=problem.code, text=problem.text.within(locale))
+                for problem in document.problems
+            ],
+        )
+
+
+async def have_read(services: Services, record: FileRecord) -> None:
+    """Have the file read; where that can't be begun now, whoever needs it begins it."""
+    reading = DocumentReading(services.temporal, services.settings.task_queue)
+    share = services.fairness.share(record.tenant, record.owner)
+    try:
+        await reading.begin(record.tenant, record.id, record.owner, share)
+    except Unavailable as away:
+        logger.warning("file %s isn't being read yet: %s", record.id, away)
+
+
+async def read_by(services: Services, record: FileRecord, seconds: float) -> Document | None:
+    """What was read of the file, as soon as it is or the time is over; None: it isn't yet."""
+    until, pause = monotonic() + seconds, FIRST_PAUSE
+    while True:
+        document = await services.store.documents.find(record.tenant, record.id)
+        if document is not None:
+            return document
+        if pause == FIRST_PAUSE:
+            await have_read(services, record)
+        if monotonic() + pause > until:
+            return None
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two looks at whether a file has been read."""
+
+
 async def hand_in(
     services: Services, caller: Principal, upload: Upload, key: str | None
 ) -> FileView:
@@ -130,7 +226,9 @@ async def hand_in(
     record = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
     await claim(services, caller, key, "create file", record.sha256)
     most = services.settings.user_files_per_day
-    return FileView.model_validate(await services.store.files.keep(record, upload.content, most))
+    kept = await services.store.files.keep(record, upload.content, most)
+    await have_read(services, kept)
+    return FileView.model_validate(kept)
 
 
 def disposition(name: str) -> str:

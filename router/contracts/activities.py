@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, News
+from router.contracts.document import ReadFile
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.contracts.payload import ActivityStub, Out, Payload
 from router.domain.commands import (
@@ -21,6 +22,7 @@ from router.domain.commands import (
     StartFlow,
     in_order,
 )
+from router.domain.documents import Document
 from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
 from router.domain.messages import Message, Route, SpokenLine, Usage
@@ -38,11 +40,15 @@ from router.understanding.reading import Reading
 
 
 class Understand(Payload):
-    """A message and where it was said; `caller` where rules alone may answer it."""
+    """A message and where it was said; `caller` where rules alone may answer it.
+
+    `papers` are the types of the documents that its files are, as far as they were read.
+    """
 
     message: Message
     situation: Situation
     caller: Principal | None = None
+    papers: dict[str, str] = {}
 
 
 class Understood(Reading):
@@ -333,6 +339,20 @@ class LookUp(Payload):
     now: datetime
 
 
+class DocumentsOf(Payload):
+    """Files of which one wants to know what was read; `seconds` is how long that may be waited."""
+
+    tenant: str
+    files: list[str]
+    seconds: float = 0
+
+
+class DocumentsRead(Payload):
+    """What was read of those of them that have been, without their text."""
+
+    documents: dict[str, Document] = {}
+
+
 class LookupAnswer(Payload):
     """A JSON value, wrapped so that null is one too, and what a model behind the tool cost.
 
@@ -466,6 +486,23 @@ RECALL = ActivityStub("recall", Recall, Recalled, SOON, local=True)
 KEEP = ActivityStub("keep", Keep, type(None), SOON, local=True)
 WRITE = ActivityStub("write", Write, type(None), SOON, local=True)
 LOOK_UP = ActivityStub("look_up", LookUp, LookupAnswer, SOON, local=True)
+WAIT_FOR_DOCUMENT = ActivityStub(
+    "wait_for_document",
+    LookUp,
+    LookupAnswer,
+    timedelta(minutes=3),
+    heartbeat=timedelta(seconds=10),
+)
+"""`LOOK_UP` where the answer takes a picture to be read."""
+READ_DOCUMENT = ActivityStub(
+    "read_document",
+    ReadFile,
+    type(None),
+    timedelta(minutes=2),
+    attempts=3,
+    heartbeat=timedelta(seconds=10),
+)
+DOCUMENTS_OF = ActivityStub("documents_of", DocumentsOf, DocumentsRead, SOON, local=True)
 PUBLISH = ActivityStub("publish", Publish, type(None), SOON, local=True)
 NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))
 

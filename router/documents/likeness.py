@@ -1,9 +1,11 @@
 """What a page looks like, as 256 bits that stay the same when it is scaled or compressed anew.
 
-The digest is pHash with more bits: the page in grey, scaled to 64 x 64, its discrete cosine
-transform, and of the 16 x 16 lowest frequencies whether each is above their median (C. Zauner,
-"Implementation and Benchmarking of Perceptual Image Hash Functions", 2010). Photographs of one
-paper taken twice are two pictures; only one picture sent twice is found by this.
+The digest is pHash (C. Zauner, "Implementation and Benchmarking of Perceptual Image Hash
+Functions", 2010) of finer waves than is usual: the page in grey, scaled to 128 x 128, its discrete
+cosine transform, and of 16 x 16 frequencies, the ninth to the 24th each way, whether each is above
+their median. The lowest ones say how a form is laid out, these what is written in it: of forms that
+differ in numbers alone they tell apart what the lowest take for one (bench/document_formats.py).
+Photographs of one paper taken twice are two pictures; one picture sent twice is found by this.
 """
 
 from functools import cache
@@ -15,13 +17,13 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from PIL import Image
 
-SIDE, KEPT = 64, 16
+SIDE, KEPT, COARSE = 128, 16, 8
 BITS = KEPT * KEPT
-SAME = 10
+SAME = 12
 """Bits: two pictures that differ in no more are one picture, scaled or compressed anew."""
-ALIKE = 40
+ALIKE = 64
 """Bits: two that differ in no more look like each other; printed forms that differ in a few
-characters do, too."""
+characters do, too, and a picture that was turned or cropped a little."""
 Nearness = Literal["same", "alike", "different"]
 
 
@@ -29,19 +31,16 @@ def likeness(picture: "Image.Image") -> str:
     """The digest of a picture, in hexadecimal: 64 characters for 256 bits."""
     from PIL import Image
 
-    small = picture.convert("L").resize((SIDE, SIDE), Image.Resampling.BOX)
+    small = picture.convert("L").resize((SIDE, SIDE), Image.Resampling.LANCZOS)
     grey = np.asarray(small, np.float64)
     waves = _cosines() @ grey @ _cosines().T
-    # The first wave is how bright it is as a whole, which says nothing of what is on it.
-    flat = waves.ravel()[1:]
-    bits = np.concatenate(([False], flat > np.median(flat)))
-    return np.packbits(bits).tobytes().hex()
+    return np.packbits(waves > np.median(waves)).tobytes().hex()
 
 
 @cache
 def _cosines() -> NDArray[np.float64]:
-    """The `KEPT` lowest rows of the cosine transform (DCT-II) of `SIDE` values."""
-    frequencies, places = np.arange(KEPT)[:, None], np.arange(SIDE)[None, :]
+    """`KEPT` rows of the cosine transform (DCT-II) of `SIDE` values, without the `COARSE` ones."""
+    frequencies, places = np.arange(COARSE, COARSE + KEPT)[:, None], np.arange(SIDE)[None, :]
     waves: NDArray[np.float64] = np.cos(np.pi * frequencies * (2 * places + 1) / (2 * SIDE))
     return waves
 

@@ -10,9 +10,10 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,6 +38,8 @@ CODE_SIDE = 3000
 """Pixels of a side that codes are looked for on: theirs are smaller than letters."""
 SLENDER = 2.5
 """From this ratio of its sides on a picture, such as a long screenshot, is read in parts."""
+CUT = 300
+"""Rows that the end of a part is looked for in."""
 DETECTED_ON = 1280
 """Pixels of the longer side of what text is looked for on; it is read from the larger picture."""
 LEAST_CONFIDENCE = 0.5
@@ -112,20 +115,18 @@ def picture_page(
 ) -> tuple[Page, "Image.Image"]:
     """What is written on a picture, as page `number`, and the picture turned as it was read."""
     parts = _parts(picture)
-    first = _recognised(_pixels(parts[0]))
-    turn = first.quarters if len(parts) == 1 else 0
-    sheet = Sheet(number, *(parts[0].size if turn % 2 == 0 else parts[0].size[::-1]))
-    pieces = list(first.pieces)
     if len(parts) > 1:
-        sheet = Sheet(number, parts[0].width, sum(part.height for part in parts))
-        pieces = _stacked(parts)
-    upright = picture.transpose(_TURNS[turn]) if turn else picture
-    kept = [one for row in rows(pieces) for one in row if one.confidence >= LEAST_CONFIDENCE]
+        seen = _Recognised(tuple(_stacked(parts)), 0, 0.0)
+        width, height = parts[0].width, sum(part.height for part in parts)
+    else:
+        seen = _recognised(_pixels(parts[0]))
+        width, height = parts[0].size[:: -1 if seen.quarters % 2 else 1]
+    sheet = Sheet(number, width, height)
+    upright = picture.transpose(_TURNS[seen.quarters]) if seen.quarters else picture
+    kept = [one for row in rows(seen.pieces) for one in row if one.confidence >= LEAST_CONFIDENCE]
     lines = tuple(sheet.line(one, "picture") for one in kept if reading.room_for(one.text))
-    skew = first.skew if len(parts) == 1 else 0.0
-    turned = 180.0 - (180.0 + 90.0 * turn + skew) % 360.0
-    page = Page(sheet.width, sheet.height, lines, codes_of(upright, number, reading), turned)
-    return page, upright
+    turned = 180.0 - (180.0 + 90.0 * seen.quarters + seen.skew) % 360.0
+    return Page(width, height, lines, codes_of(upright, number, reading), turned), upright
 
 
 _TURNS: dict[int, Any] = {1: 2, 2: 3, 3: 4}
@@ -140,9 +141,17 @@ def _parts(picture: "Image.Image") -> "list[Image.Image]":
         return [small]
     small = picture.copy()
     small.thumbnail((LONGEST // 2, LONGEST * 6))
-    heights = range(0, small.height, LONGEST)
-    boxes = [(0, top, small.width, min(top + LONGEST, small.height)) for top in heights]
-    return [small.crop(box) for box in boxes]
+    edges = [0, *_gaps(np.asarray(small.convert("L"), np.float32).std(axis=1)), small.height]
+    return [small.crop((0, top, small.width, end)) for top, end in pairwise(edges)]
+
+
+def _gaps(ink: NDArray[np.float32]) -> Iterator[int]:
+    """Rows to cut a picture at, where there is the least on them: not through a line of text."""
+    top = 0
+    while len(ink) - top > LONGEST:
+        most = top + LONGEST
+        top = most - 1 - int(np.argmin(ink[most - CUT : most][::-1]))
+        yield top
 
 
 def _stacked(parts: "Sequence[Image.Image]") -> list[Piece]:

@@ -7,8 +7,8 @@ is left for the next one's. `router.documents.reader` starts it and speaks to it
 
 * in, a line of JSON `{"size": bytes, "limits": {…}}` and then so many bytes, the file;
 * out, a line of JSON each: first `{"ready": true}`; then of every file `{"page": 1, "of": 3}` as
-  often as it likes, `{"material": {…}}` or `{"unreadable": code}` once, and `{"ended": status}`
-  last, which is 0 or what ended the child.
+  often as it likes, `{"material": {…}}` or `{"unreadable": code}` once, and `{"ended": status,
+  "cpu": seconds, "memory": bytes}` last: 0 or what ended the child, and what it took at most.
 
 It ends with its input, so with whoever started it.
 """
@@ -43,7 +43,7 @@ def main() -> None:
         if len(content) < asked["size"]:
             return
         limits = Limits.model_validate(asked["limits"])
-        _say(channel, {"ended": _in_a_child(content, limits, channel)})
+        _say(channel, _in_a_child(content, limits, channel))
 
 
 def _channel() -> int:
@@ -69,7 +69,7 @@ def _seclude() -> None:
         score.write("1000")
 
 
-def _in_a_child(content: bytes, limits: Limits, channel: int) -> int:
+def _in_a_child(content: bytes, limits: Limits, channel: int) -> dict[str, object]:
     child = os.fork()
     if child == 0:
         # Nothing that a child of a fork does may reach the loop above.
@@ -78,8 +78,12 @@ def _in_a_child(content: bytes, limits: Limits, channel: int) -> int:
             _read(content, limits, channel)
         finally:
             os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+    _, status, took = os.wait4(child, 0)
+    return {
+        "ended": os.waitstatus_to_exitcode(status),
+        "cpu": took.ru_utime + took.ru_stime,
+        "memory": took.ru_maxrss * 1024,
+    }
 
 
 def _bound(limits: Limits) -> None:

@@ -18,7 +18,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from inspect import isawaitable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from router.documents.file_format import Limits, Unreadable, format_of
 from router.documents.page import Material
@@ -39,6 +39,14 @@ OnProgress = Callable[[int, int], Awaitable[None] | None]
 """Called with the pages that are done, and of how many."""
 
 _log = logging.getLogger(__name__)
+
+
+class Spent(NamedTuple):
+    """What the reading of a file took."""
+
+    cpu_seconds: float
+    memory: int
+    """Bytes, at most, of which 200 million are there before there is a file."""
 
 
 class Reader:
@@ -62,6 +70,8 @@ class Reader:
         self._command = command
         self._turn = asyncio.Lock()
         self._process: Process | None = None
+        self.spent: Spent | None = None
+        """What the last file took that was read, or refused, without a fault."""
         self._end_of_idleness: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
@@ -99,16 +109,18 @@ class Reader:
         async with self._turn:
             self._stay()
             try:
-                process = await self._ready()
-                async with asyncio.timeout(bounds.seconds):
-                    return await self._asked(process, content, bounds, on_progress)
-            except TimeoutError:
-                await self._end()
-                raise Unreadable("time") from None
-            except Unreadable:
+                try:
+                    return await self._read(content, bounds, on_progress)
+                except _Gone:
+                    # It had ended before it was asked, which no file is to blame for.
+                    return await self._read(content, bounds, on_progress)
+            except (Unreadable, Unavailable):
                 raise
-            except BaseException:
+            except BaseException as error:
                 await self._end()
+                if isinstance(error, TimeoutError | _Gone):
+                    code = "time" if isinstance(error, TimeoutError) else "damaged"
+                    raise Unreadable(code) from None
                 raise
             finally:
                 self._may_go()
@@ -134,6 +146,13 @@ class Reader:
             raise Unavailable(f"the program that reads files doesn't start (status {status})")
         return self._process
 
+    async def _read(
+        self, content: bytes, limits: Limits, on_progress: OnProgress | None
+    ) -> Material:
+        process = await self._ready()
+        async with asyncio.timeout(limits.seconds):
+            return await self._asked(process, content, limits, on_progress)
+
     async def _asked(
         self, process: Process, content: bytes, limits: Limits, on_progress: OnProgress | None
     ) -> Material:
@@ -143,12 +162,15 @@ class Reader:
         with suppress(ConnectionError):
             await process.stdin.drain()
         answer: dict[str, Any] | None = None
-        for _ in range(MESSAGES):
+        for number in range(MESSAGES):
             said = await _heard(process)
+            if not said and number == 0 and process.stdout and process.stdout.at_eof():
+                await self._end()
+                raise _Gone
             if "page" in said:
                 await _told(on_progress, said)
             elif "ended" in said:
-                return await self._result(answer, said["ended"])
+                return await self._result(answer, said)
             elif said and answer is None:
                 answer = said
             else:
@@ -157,7 +179,10 @@ class Reader:
         await self._end()
         raise Unreadable("damaged")
 
-    async def _result(self, answer: dict[str, Any] | None, status: object) -> Material:
+    async def _result(self, answer: dict[str, Any] | None, ended: dict[str, Any]) -> Material:
+        status = ended["ended"]
+        with suppress(KeyError, TypeError, ValueError):
+            self.spent = Spent(float(ended["cpu"]), int(ended["memory"]))
         if status != 0:
             await self._end()
             raise Unreadable(_why(status))
@@ -187,6 +212,10 @@ class Reader:
             assert self._process.stdin is not None  # noqa: S101 - a pipe
             self._process.stdin.close()
             self._process = None
+
+
+class _Gone(Exception):
+    """The process ended without a word about the file."""
 
 
 async def _started(command: Sequence[str]) -> Process:

@@ -5,7 +5,7 @@ A document has a type, as slots have; its fields are entity values: money `{"amo
 knows where it came from, how sure that is and where on the page it stands.
 """
 
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -70,9 +70,32 @@ class Document(Value):
     likeness: str | None = None
     """A digest of what the first page looks like, in hexadecimal: scaled or compressed anew it
     differs in a few bits."""
+    content: str = ""
+    """The SHA-256 of the file's content."""
     pages: int = Field(1, ge=0)
+    readable: bool = True
+    """False where nothing could be read of it; `problems` say why."""
+
+    @classmethod
+    def unreadable(cls, code: str, text: Localised) -> Self:
+        """The document of which nothing can be read, and why."""
+        return cls(readable=False, problems=(DocumentProblem(code=code, text=text),))
 
     def value(self, field: str) -> JsonValue:
         """The value of a field that is sure; None where there is none."""
         found = self.fields.get(field)
         return found.value if found is not None and found.is_sure else None
+
+
+class FileDocument(Value):
+    """What was read of one file of a message, as its turn shows it."""
+
+    file: str
+    type: str
+    fields: dict[str, ReadField]
+
+    @classmethod
+    def of(cls, file: str, document: Document) -> Self:
+        """Of a file, by id; where things stand on its pages is left out."""
+        fields = {n: f.model_copy(update={"place": None}) for n, f in document.fields.items()}
+        return cls(file=file, type=document.type, fields=fields)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, JsonValue, StrictBool, TypeAdapter
 
+from router.domain.documents import FileDocument
 from router.domain.locale import Locale
 from router.domain.principals import CapabilityKind
 from router.domain.visible_text import inline, isolated, labelled
@@ -155,6 +156,8 @@ class ConfirmReply(ValueObject):
     told: bool = False
     """True where the text was made of the whole summary, which words then need not repeat."""
     question: Question | None = None
+    files: dict[str, str] | None = None
+    """What the files in it are called, by id, where there are some."""
     yes: str | None = None
     no: str | None = None
     """What the buttons say, where that is anything but that it is right or isn't."""
@@ -335,6 +338,8 @@ class Turn(ValueObject):
     tool_calls: list[ToolCallView] = []
     files_left: list[str] | None = None
     """Of the message's files those that nothing took: they can be sent again, with any message."""
+    documents: list[FileDocument] | None = None
+    """What was read of the message's files by the end of the turn."""
     usage: Usage = Usage()
 
     @property

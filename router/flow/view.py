@@ -44,6 +44,8 @@ class FlowView(BaseModel):
     events: int = 0
     no_matches: int = 0
     """Answers in a row that didn't answer what is asked."""
+    reading: list[str] = []
+    """The files that were offered and that it waits to be read, by id."""
     kept: dict[str, JsonValue] | None = None
     """What a run that expired without a word was told; another one can go on from there."""
     skipped: list[str] = []

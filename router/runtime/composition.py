@@ -17,6 +17,7 @@ from activities.sandbox import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.tool_caller import ToolCaller
 from activities.writer import Writer, writer
 from router.directory.sources import LiveDirectory, source_of
+from router.documents.reader import Reader as DocumentReader
 from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
 from router.flow.loader import WatchedFlows
@@ -77,6 +78,8 @@ class Parts:
     chains: FallbackChains
     """The model and its fallbacks, and what leads skills; empty where none is configured."""
     prompts: Prompts
+    papers: DocumentReader
+    """What reads files that people hand in, once there is one."""
 
 
 def encoder(settings: Settings) -> Encoder:
@@ -188,6 +191,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         chains_of(settings) as chains,
         index_of(settings) as index,
         _provided(settings, store, offered, directory) as dependencies,
+        DocumentReader() as papers,
     ):
         await store.skill_files.keep(loaded.contents)
         models = Models(settings.llm_budgets, store.spending)
@@ -212,4 +216,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             index=index,
             chains=chains,
             prompts=prompts,
+            papers=papers,
         )

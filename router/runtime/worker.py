@@ -22,6 +22,7 @@ from temporalio.workflow import ActivityHandle, Info
 
 from activities.call_tool import ToolActivity
 from activities.decide import Decider
+from activities.documents import DocumentActivities
 from activities.execution import Observing
 from activities.look_up import LookUps
 from activities.models import Models
@@ -33,6 +34,7 @@ from activities.think import Condenser, Planner, Thinker
 from activities.understand import Understander
 from router.contracts import activities
 from router.domain.errors import MisconfiguredError
+from router.gateway.documents import DocumentReading
 from router.llm.supervisor import ModelSupervisor
 from router.routing.decider import DecisionPolicy
 from router.runtime.composition import Parts
@@ -40,6 +42,7 @@ from router.runtime.process import running
 from router.settings import Settings
 from router.telemetry.crashes import ActivityRegister
 from workflows.conversation import AutoUpgradeConversation, ConversationWorkflow
+from workflows.document import DocumentWorkflow
 from workflows.flow import FlowWorkflow
 from workflows.skill import SkillWorkflow
 
@@ -265,6 +268,7 @@ def build_worker(
         task_queue=task_queue,
         workflows=[
             AutoUpgradeConversation if versioned else ConversationWorkflow,
+            DocumentWorkflow,
             FlowWorkflow,
             SkillWorkflow,
         ],
@@ -309,7 +313,10 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     thinker = Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models)
     planner = Planner(thinker)
     records = Records(parts.store)
-    look_ups = LookUps(parts.directory, parts.store.files, parts.dependencies)
+    store = parts.store
+    look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
+    reading = DocumentReading(client, task_queue)
+    documents = DocumentActivities(store.files, store.documents, parts.papers.read, reading)
     alone = parts.chains.usual is None
     return {
         "turns": [
@@ -322,6 +329,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             records.write,
             records.publish,
             look_ups.look_up,
+            documents.documents_of,
         ],
         "models": [
             decider.decide,
@@ -332,5 +340,9 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             planner.reflect,
             planner.note_step,
         ],
-        "tools": [ToolActivity(parts.caller, telling).call_tool],
+        "tools": [
+            ToolActivity(parts.caller, telling).call_tool,
+            documents.read_document,
+            documents.wait_for_document,
+        ],
     }

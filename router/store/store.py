@@ -7,6 +7,7 @@ from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
 from router.store.conversations import Conversations, Mailboxes
 from router.store.database import Database
+from router.store.documents import Documents
 from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
@@ -38,6 +39,7 @@ class Store:
         self.traffic = TrafficCounts(database)
         self.results = Results(database)
         self.files = Files(database)
+        self.documents = Documents(database)
         self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
         self.houses = Houses(database)

@@ -97,7 +97,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0003", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0004", metadata
 )
 
 conversations = Table(
@@ -308,9 +308,20 @@ files = Table(
     required("sha256"),
     required("at", MomentType),
     required("content", LargeBinary),
+    # What was read of it: nothing yet, or a document, in which its problems stand too.
+    Column("document", JSON),
     PrimaryKeyConstraint("tenant", "id"),
 )
 _index("files_of_owner", files, "tenant", "owner", "at")
+
+# By what a file is found again that was handed in before: its number, pieces of its likeness.
+file_marks = Table(
+    "file_marks",
+    metadata,
+    *texts("tenant", "mark", "file"),
+    PrimaryKeyConstraint("tenant", "mark", "file"),
+    ForeignKeyConstraint(["tenant", "file"], ["files.tenant", "files.id"], ondelete="CASCADE"),
+)
 
 # Without a tenant too: skills are the installation's, and a digest names nobody.
 skill_files = Table(

@@ -4,7 +4,7 @@ Policies are tried in order, the most certain first; the first that knows what i
 and its name stands in the route. Where none does there is no route, and a model is asked.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -30,7 +30,7 @@ from router.understanding.corrections.values import corrected_items, correction,
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
-from router.understanding.slots.attachments import takes_files
+from router.understanding.slots.attachments import papers_of, takes_files
 from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
@@ -156,14 +156,20 @@ class Reader:
         index = self._known.index.following(known.values())
         self._known = _Known(known, names, index, sentences, tuple(offered))
 
-    def read(self, message: Message, situation: Situation) -> Reading:
-        """What the message means; no route and no commands where rules can't tell."""
+    def read(
+        self, message: Message, situation: Situation, papers: Mapping[str, str] | None = None
+    ) -> Reading:
+        """What the message means; no route and no commands where rules can't tell.
+
+        `papers` are the types of the documents that its files are, as far as they were read.
+        """
         known = self._known
         if message.action is not None:
             pressed = actions.read_action(message.action, situation, known.flows, known.index)
             return _reading("", pressed, "action")
         if message.files and not message.text:
-            return _reading("", _files_alone(situation, known.flows), "files_alone")
+            kinds = [(papers or {}).get(file, "") for file in message.files]
+            return _reading("", _files_alone(situation, known.flows, kinds), "files_alone")
         utterance = Utterance.of(message.text or "", situation.now)
         heard = _Heard.of(known, utterance, situation, message.skill or "")
         found = {
@@ -175,14 +181,22 @@ class Reader:
         return reading.model_copy(update=found)
 
 
-def _files_alone(situation: Situation, flows: Mapping[str, FlowDefinition]) -> actions.Outcome:
-    """Files without a word: for the flow that asks, or it is said what could be done with them."""
+def _files_alone(
+    situation: Situation, flows: Mapping[str, FlowDefinition], kinds: Collection[str]
+) -> actions.Outcome:
+    """Files without a word: for the flow that asks, or for the only one that is for such papers.
+
+    Else it is said what could be done with files.
+    """
     locale, view = situation.locale, actions.asking(situation)
     if view is not None:
         return why.ATTACHED.of(view, locale), commands.Repeat()
     if situation.offered:
         return why.FILES_ALONE.route(locale), commands.Repeat()
-    usable = (flow for flow in flows.values() if actions.may_start(flow, situation))
+    usable = [flow for flow in flows.values() if actions.may_start(flow, situation)]
+    meant = [f for f in usable if all(k in papers_of(f.slots.values()) for k in kinds)]
+    if len(meant) == 1:
+        return why.PAPERS.of(meant[0], locale), commands.StartFlow(flow=meant[0].flow)
     taking = [flow.title for flow in usable if any(map(takes_files, flow.slots.values()))]
     text = why.what_takes_files(taking).within(locale)
     return why.FILES_ALONE.route(locale), commands.ReplyText(text=text)

@@ -48,6 +48,7 @@ BY_ACTION = Reason(
     "A button or form answered what “{title}” asked",
 )
 ATTACHED = Reason("flow", "action", "附上了“{title}”可能要的文件", "A file came for “{title}”")
+PAPERS = Reason("flow", "action", "“{title}”要的就是这样的票据", "“{title}” is for such papers")
 FILES_ALONE = Reason("reply", "action", "只有文件，没有话", "There are files and no words")
 NOT_THERE = Reason("reply", "action", "要办的事现在没有", "What was to be started isn't there")
 NONE_WANTED = Reason("reply", "action", "给出的几项都不要", "None of what was offered is wanted")

@@ -8,7 +8,7 @@ named like a point of a call has the process die there, once.
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -141,10 +141,12 @@ DEADLY = "一句要命的话"
 class MortalReader(Reader):
     """The real reader, of whom the worker dies where it reads `DEADLY`."""
 
-    def read(self, message: Message, situation: Situation) -> Reading:
+    def read(
+        self, message: Message, situation: Situation, papers: Mapping[str, str] | None = None
+    ) -> Reading:
         if message.text == DEADLY:
             os.abort()
-        return super().read(message, situation)
+        return super().read(message, situation, papers)
 
 
 @tool(permission="read", per_minute=None, timeout="1500ms", title={"zh": "查单", "en": "Check"})

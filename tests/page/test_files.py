@@ -132,7 +132,9 @@ async def test_what_is_attached_or_typed_waits_where_it_was_until_something_take
     chips, hint = alice.page.locator(".attachments li"), alice.page.locator(".tray .hint")
     picked = alice.page.locator(".composer input[type=file]").first
     await picked.set_input_files([PROGRAM])
-    await expect(alice.page.get_by_role("alert")).to_have_text("只收 PDF、图片，和 OFD、XML 格式的发票。")
+    await expect(alice.page.get_by_role("alert")).to_have_text(
+        "只收 PDF、图片，和 OFD、XML 格式的发票。"
+    )
     await expect(chips).to_have_count(0)
     await picked.set_input_files([RECEIPT])
     await transfer(alice, "drop", ".chat", "dropped.png")

@@ -2,11 +2,20 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services, known
 from router.api.errors import problems
-from router.api.files import FIELD, FileView, Upload, disposition, hand_in, uploaded
+from router.api.files import (
+    FIELD,
+    DocumentView,
+    FileView,
+    Upload,
+    disposition,
+    hand_in,
+    read_by,
+    uploaded,
+)
 from router.api.idempotency import IdempotencyKey
 from router.domain.errors import NotFound
 from router.domain.file_types import DOCUMENTS
@@ -66,6 +75,21 @@ async def _concerns(services: Services, record: FileRecord, reader: Principal) -
         if reader.id in await runs.concerned(record.tenant, run):
             return True
     return False
+
+
+@router.get("/{file}/document", response_model=DocumentView, response_model_exclude_none=True)
+async def document(
+    services: Given,
+    record: Annotated[FileRecord, Depends(_read_file)],
+    caller: Caller,
+    wait: Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)] = 0,
+) -> DocumentView:
+    """Get what was read of a file; with `wait` as soon as it is, within so many seconds.
+
+    Amounts are with tax, and each field says where it came from: the file's own `text`, a `code`,
+    a `picture` that was read, or a `model`.
+    """
+    return DocumentView.of(await read_by(services, record, wait), caller.locale)
 
 
 @router.get("/{file}", response_class=Response, responses={**problems(404), **_CONTENT})

@@ -57,9 +57,8 @@ class Ofd(FileFormat):
         documents = [_Document(archive, loc) for loc in _doc_roots(root)]
         if not documents:
             raise Unreadable("damaged")
-        data = dict(_information(root, reading))
-        for document in documents:
-            data.update(document.attached(reading))
+        attached = {k: v for document in documents for k, v in document.attached(reading)}
+        data = dict(_information(root, reading)) | attached
         every = [(document, page) for document in documents for page in document.pages]
         read = every[: reading.limits.pages]
         pages, look = [], None
@@ -69,7 +68,7 @@ class Ofd(FileFormat):
             pages.append(page)
             look = likeness(picture) if number == 0 and picture is not None else look
         reading.tell(len(read), len(read))
-        if not pages and not data:
+        if not pages and not attached:
             raise Unreadable("damaged")
         problems = (only_first(len(read), len(every)),) if len(every) > len(read) else ()
         return Material(tuple(pages), data, look, problems)

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from router.domain.locale import LOCALES, Localised
 from router.domain.visible_text import one_line
 from router.flow.definition import Approve
-from router.flow.engine import decisions, incidents
+from router.flow.engine import decisions, documents, incidents
 from router.flow.engine.context import StepContext, canonical, in_both_languages
 from router.flow.engine.decisions import Approver, assignee, tell, tell_those_awaited
 from router.flow.engine.events import Agreed, Decided
@@ -28,6 +28,8 @@ from router.flow.engine.run import (
 )
 from router.flow.language import templates
 
+REMARKS = "=remarks"
+"""The key, which no slot has, of what is to be known of the files."""
 CARRIED_OVER = "agreement carried over"
 BEFORE = Localised(
     zh="审批人已经同意过同样的内容，不再重复审批。",
@@ -229,6 +231,10 @@ def _summary(context: StepContext) -> tuple[dict[str, Localised], dict[str, Loca
             labels[name] = slot.label
             zh, en = (templates.shown(slot, value, loc, context.run.files) for loc in LOCALES)
             summary[name] = Localised(zh=zh, en=en)
+    if said := documents.remarks(context.definition, context.run):
+        labels[REMARKS] = Localised(zh="请注意", en="Please note")
+        zh, en = ("\n".join(text.within(locale) for text in said) for locale in LOCALES)
+        summary[REMARKS] = Localised(zh=zh, en=en)
     return summary, labels
 
 

@@ -142,18 +142,22 @@ class StepContext:
         self.run.timers[name] = Timer(name=name, visit=self.run.visit, due=due)
 
 
-def rendered(definition: FlowDefinition, run: Run, text: Localised, locale: Locale) -> str:
-    """A text of the file, filled in with what the run knows."""
+def rendered(
+    definition: FlowDefinition, run: Run, text: Localised, locale: Locale, **more: JsonValue
+) -> str:
+    """A text of the file, filled in with what the run knows, and `more` by name."""
     requester = expressions.person(run.requester)
     words = text.within(locale)
     only = templates.shown_in(words)
     known = (definition.slots, run.slots, run.results, requester, locale, run.files)
-    return templates.render(words, templates.text_scope(*known, only=only))
+    return templates.render(words, templates.text_scope(*known, only=only) | more)
 
 
-def in_both_languages(definition: FlowDefinition, run: Run, text: Localised) -> Localised:
+def in_both_languages(
+    definition: FlowDefinition, run: Run, text: Localised, **more: JsonValue
+) -> Localised:
     """A text of the file, filled in."""
-    zh, en = (rendered(definition, run, text, locale) for locale in LOCALES)
+    zh, en = (rendered(definition, run, text, locale, **more) for locale in LOCALES)
     return Localised(zh=zh, en=en)
 
 

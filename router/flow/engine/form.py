@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from router.domain.locale import Localised
 from router.flow.definition import SlotValues
-from router.flow.engine import changes
+from router.flow.engine import changes, documents
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext, in_both_languages
 from router.flow.engine.events import Skipped
@@ -52,8 +52,13 @@ def failing(
             continue
         own = [c for c in slot.check if name in touched or expressions.slots_read(c.that) & touched]
         fields = _fields(slot, name, slots[name]) if name in touched else ()
-        within = (_says(context, field.check, slots, item) for _, field, item in fields)
-        say = next(chain(_says(context, own, slots), chain.from_iterable(within)), None)
+        within = (
+            _says(context, field.check, slots, item, _document(context, path, field, item))
+            for path, field, item in fields
+        )
+        document = documents.as_variable(context, slot, slots[name])
+        said = _says(context, own, slots, document=document)
+        say = next(chain(said, chain.from_iterable(within)), None)
         if say is not None:
             found.append((name, say))
     return found
@@ -72,6 +77,10 @@ def without_failing_fields(context: StepContext, offered: SlotValues) -> dict[st
             # In a list given in one piece, places are no longer those of the run's items.
             known = None if name in context.run.offered else at(context.run.slots, path)
             without = placed(offered[name], path.split(".")[1:], known)
+            field = context.definition.slot_at(path)
+            if field is not None and field.documents:
+                file = at(offered, path)
+                without = documents.without_read(context, without, path, file)
             offered[name] = fitted(context.definition.slots[name], without)
             said = refused.setdefault(name, [])
             said += [] if say in said else [say]
@@ -88,7 +97,16 @@ def _failing_fields(
     slots = {**context.run.slots, **offered}
     for path, field, item in _fields(context.definition.slots[name], name, offered[name]):
         if at(context.run.slots, path) != at(offered, path):
-            yield from ((path, say) for say in _says(context, field.check, slots, item))
+            document = _document(context, path, field, item)
+            said = _says(context, field.check, slots, item, document)
+            yield from ((path, say) for say in said)
+
+
+def _document(
+    context: StepContext, path: str, field: Slot, item: JsonValue
+) -> dict[str, JsonValue] | None:
+    value = item.get(path.rpartition(".")[2]) if isinstance(item, dict) else None
+    return documents.as_variable(context, field, value)
 
 
 def _fields(slot: Slot, path: str, value: JsonValue) -> Iterator[tuple[str, Slot, JsonValue]]:
@@ -101,14 +119,21 @@ def _fields(slot: Slot, path: str, value: JsonValue) -> Iterator[tuple[str, Slot
 
 
 def _says(
-    context: StepContext, checks: Iterable[SlotCheck], slots: SlotValues, item: JsonValue = None
+    context: StepContext,
+    checks: Iterable[SlotCheck],
+    slots: SlotValues,
+    item: JsonValue = None,
+    document: dict[str, JsonValue] | None = None,
 ) -> Iterator[Localised]:
     """What those of the checks say that can be judged and don't hold, as they are asked for."""
-    scope = {"slots": slots, **({"item": item} if item is not None else {})}
+    more = {"item": item, "document": document}
+    scope = {"slots": slots, **{name: value for name, value in more.items() if value is not None}}
     for check in checks:
         known = all(slots.get(name) is not None for name in expressions.slots_needed(check.that))
+        known = known and expressions.needed(check.that, "document") <= (document or {}).keys()
         if known and context.evaluate(check.that, **scope) is not True:
-            yield in_both_languages(context.definition, context.run, check.say)
+            definition, run = context.definition, context.run
+            yield in_both_languages(definition, run, check.say, document=document or {})
 
 
 def skip(context: StepContext, _: Skipped) -> None:
@@ -170,19 +195,24 @@ def take_offered(context: StepContext) -> None:
     run = context.run
     offered, refused = fit_offered(context)
     refused |= without_failing_fields(context, offered)
+    remarked = _remarked(context, {**run.slots, **offered})
     after = without_stale(context, {**run.slots, **offered}, differing(context, offered), offered)
     _leave_out_failing(context, after, offered, refused)
     _close_lists(context, after)
+    _close_handed_in(context, after)
     change = run.offered.pop(CHANGE, None)
     before, paths, run.offered = run.slots, list(run.offered), {}
     put(context, after, offered)
     note_replaced(context, before, offered)
+    documents.remember(context)
+    run.remarks = {file: said for file, said in remarked.items() if file in run.documents}
     taken = [name for name, value in offered.items() if run.slots.get(name) == value]
     run.latest = taken or run.latest
     choosing = isinstance(change, str) and _choose(context, change)
     run.changing = choosing or (run.changing and not offered and change is None)
     changes_of = (context.definition, run, before, paths)
-    for say in [amended(*changes_of), attached(*changes_of), *refused.values()]:
+    read = documents.told(context, before)
+    for say in [amended(*changes_of), read, attached(*changes_of), *refused.values()]:
         if say is not None:
             context.say(say)
     stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]
@@ -214,6 +244,7 @@ def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]
     """The offered values by slot, in the shape that slots keep; and why the others don't fit."""
     taken: SlotValues = {}
     refused: dict[str, Localised] = {}
+    documents.placed_by_content(context)
     for path, value in context.run.offered.items():
         name = root(path)
         slot = context.definition.slots.get(name)
@@ -233,7 +264,21 @@ def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]
             taken[name] = fitting
         except Unfit as unfit:
             refused[name] = unfit.say
+    documents.fill(context, taken)
     return taken, refused
+
+
+def _remarked(context: StepContext, slots: SlotValues) -> dict[str, list[Localised]]:
+    """What the flow has to say of each file that is read, by file."""
+    said = dict(context.run.remarks)
+    for handed in documents.handed_in(context.definition.slots, slots):
+        slot = context.definition.slot_at(handed.path)
+        if handed.file in said or slot is None:
+            continue
+        item = at(slots, handed.above) if handed.above else None
+        document = documents.as_variable(context, slot, handed.file)
+        said[handed.file] = list(_says(context, slot.warn, slots, item, document))
+    return said
 
 
 def _check_files(context: StepContext, slot: Slot, value: JsonValue) -> None:
@@ -268,6 +313,17 @@ def _close_lists(context: StepContext, slots: SlotValues) -> None:
             slots[name] = [*items, {} if slot.of.fields else None]
 
 
+def _close_handed_in(context: StepContext, slots: SlotValues) -> None:
+    """Lists are whole whose items came as files, unless something is missing of one."""
+    run = context.run
+    for handed in documents.handed_in(context.definition.slots, slots):
+        name = root(handed.path)
+        slot = context.definition.slots[name]
+        new = handed.path in run.offered and slot.of is not None
+        if new and missing(slot, slots.get(name), name) is None:
+            run.closed = sorted({*run.closed, name})
+
+
 def _choose(context: StepContext, path: str) -> bool:
     """Take what was named to be changed; True where a part of it has to be named yet."""
     run = context.run
@@ -279,10 +335,14 @@ def _choose(context: StepContext, path: str) -> bool:
         run.choosing = path
         return True
     name, *rest = path.removesuffix(changes.ANEW).split(".")
-    if name in context.definition.slots and rest:
+    slot = context.definition.slot_at(".".join([name, *rest]))
+    if slot is not None and slot.documents:
+        put(context, documents.emptied_file(context, ".".join([name, *rest])))
+    elif name in context.definition.slots and rest:
         put(context, {**run.slots, name: emptied(run.slots.get(name), rest)})
     elif name in context.definition.slots:
         forget(context, [name, *only_means(context, name)])
+    if name in context.definition.slots and not rest:
         run.skipped = [skipped for skipped in run.skipped if skipped != name]
         run.wanted = sorted({*run.wanted, name})
     return False

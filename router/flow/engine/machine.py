@@ -16,6 +16,7 @@ from router.flow.engine import (
     approval,
     compensation,
     decisions,
+    documents,
     elicitation,
     events,
     form,
@@ -327,7 +328,9 @@ def advance(context: StepContext) -> None:
                 return
         except LookupNeeded as need:
             context.ask_world(need)
-            if context.run.status not in ("collecting", "confirming", "waiting_approval"):
+            asks = context.run.status in ("collecting", "confirming", "waiting_approval")
+            # Reading a picture takes long enough that nobody should be left with a question.
+            if not asks or need.name == documents.LOOKUP:
                 context.run.status = "running"
             return
         except (ExpressionError, TextError) as error:

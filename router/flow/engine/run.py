@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self, overload
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, JsonValue
 from pydantic_core import CoreSchema, core_schema
 
+from router.domain.documents import Document
 from router.domain.errors import ArgumentOffer
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus
@@ -414,6 +415,11 @@ class Run(BaseModel):
     results: dict[str, JsonValue] = {}
     files: dict[str, str] = {}
     """What the requester's files in the slots are called, by id: people are shown names."""
+
+    documents: dict[str, Document] = {}
+    """What was read of files in the slots, by id."""
+    remarks: dict[str, list[Localised]] = {}
+    """What the flow has to say of a file that it took, by id."""
 
     offered: SlotValues = {}
     """Values that were given and aren't checked yet."""

@@ -364,12 +364,21 @@ def slots_read(source: str) -> frozenset[str]:
 
 def slots_guarded(source: str) -> frozenset[str]:
     """The slots that the expression asks `has(slots.x)` about."""
-    return frozenset(r.member for r in member_reads(source, "slots") if r.member and r.guarded)
+    return _guarded(source, "slots")
 
 
 def slots_needed(source: str) -> frozenset[str]:
     """The slots without which the expression has no value."""
-    return slots_read(source) - slots_guarded(source)
+    return needed(source, "slots")
+
+
+def needed(source: str, variable: str) -> frozenset[str]:
+    """The members of a variable without which the expression has no value."""
+    return members_read(source, variable) - _guarded(source, variable)
+
+
+def _guarded(source: str, variable: str) -> frozenset[str]:
+    return frozenset(r.member for r in member_reads(source, variable) if r.member and r.guarded)
 
 
 def problems_of(source: str, variables: Collection[str]) -> list[Fault]:

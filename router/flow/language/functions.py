@@ -149,6 +149,17 @@ _OWN: dict[str, tuple[tuple[str, ...], str]] = {
             "duration as {'days': 1, 'hours': 4}"
         ),
     ),
+    "document_of": (
+        ("person", "file"),
+        "what was read of the person's file; null where they have none such, or it isn't read",
+    ),
+    "used_before": (
+        ("file",),
+        (
+            "'same' where the paper was put before an approver already, in a request that came "
+            "to something, 'alike' where one that looks the same was, else ''"
+        ),
+    ),
     "file_name": (
         ("person", "file"),
         "what the person's file with this id is called; null where they have none such",

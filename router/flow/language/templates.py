@@ -148,8 +148,11 @@ def text_scope(
     }
 
 
-def problems_of(template: str, slots: Names, results: Names = ()) -> list[Fault]:
-    """What is wrong with a text that may read these slots and results; none where it is sound."""
+def problems_of(template: str, slots: Names, results: Names = (), more: Names = ()) -> list[Fault]:
+    """What is wrong with a text that may read these slots and results; none where it is sound.
+
+    `more` are variables that only such a text may read.
+    """
     what = f"the text {template[:_SHOWN]!r}"
     try:
         tree = ENVIRONMENT.parse(template)
@@ -161,7 +164,7 @@ def problems_of(template: str, slots: Names, results: Names = ()) -> list[Fault]
         return [Fault(f"{what} isn't a template: {str(why).rstrip('.')}", SYNTAX)]
     known = {"slots": slots, "shown": slots, "results": results}
     return [
-        *_unknown_variables(template, tree),
+        *_unknown_variables(template, tree, VARIABLES | set(more)),
         *_unknown_members(template, tree, known),
         *faults,
     ]
@@ -205,14 +208,16 @@ def compiled(template: str) -> Template:
     return ENVIRONMENT.from_string(tree)
 
 
-def _unknown_variables(template: str, tree: nodes.Template) -> Iterator[Fault]:
+def _unknown_variables(
+    template: str, tree: nodes.Template, known: frozenset[str]
+) -> Iterator[Fault]:
     own = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
     own |= {macro.name for macro in tree.find_all(nodes.Macro)} | {"loop"}
     read = {name.name for name in tree.find_all(nodes.Name) if name.ctx == "load"}
-    for name in sorted(read - own - VARIABLES):
+    for name in sorted(read - own - known):
         yield Fault(
             f"the text {template!r} reads {name}, which isn't there",
-            nearest(name, VARIABLES) or f"it may read {', '.join(sorted(VARIABLES))}",
+            nearest(name, known) or f"it may read {', '.join(sorted(known))}",
         )
 
 

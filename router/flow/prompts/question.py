@@ -5,6 +5,7 @@ needs none of them.
 """
 
 from collections.abc import Collection, Mapping
+from itertools import chain
 from typing import Literal, get_args
 
 from pydantic import JsonValue
@@ -12,14 +13,14 @@ from pydantic import JsonValue
 from router.domain import messages
 from router.domain.locale import Locale, Localised
 from router.flow.definition import FlowDefinition
-from router.flow.engine import changes, waiting
+from router.flow.engine import changes, documents, waiting
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import rendered
 from router.flow.engine.elicitation import extended
 from router.flow.engine.run import Run
 from router.flow.engine.slots import at, root
 from router.flow.language import templates
-from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, label_of
+from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, files_in, label_of
 from router.flow.view import FlowView
 
 Way = Literal["help", "skip", "start_over", "cancel", "person"]
@@ -51,7 +52,9 @@ def way_of(value: object) -> Way | None:
 
 ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
 MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
+SEEN = Localised(zh="上面看起来是 {value}，对吗？", en=" It looks like {value}; is that right?")
 CHANGED = Localised(zh="退回后的改动：", en="Changed since it was sent back:")
+REMARKS = Localised(zh="请注意：", en="Please note:")
 NONE = "-"
 UNCLEAR = Localised(zh="没看明白。", en="Sorry, I didn't get that.")
 WAYS_OUT_AFTER = 3
@@ -77,8 +80,16 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         events=run.events,
         no_matches=run.no_matches,
         kept=kept,
+        reading=reading(definition, run),
         skipped=run.skipped if kept is not None else [],
     )
+
+
+def reading(definition: FlowDefinition, run: Run) -> list[str]:
+    """The files that were offered and that the run waits to be read, by id."""
+    if not any(task.name == documents.LOOKUP for task in run.tasks.values()):
+        return []
+    return documents.offered(definition.slots, run.offered)
 
 
 def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
@@ -138,10 +149,16 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
     named = all(name in shown for name in labelled if run.slots.get(name) is not None)
     known = summary(definition, run, run.locale)
     return messages.ConfirmReply(
-        text=said + _changes(definition, run),
+        text=said + _changes(definition, run) + _remarks(definition, run),
         summary=known,
         told=named and _says(said, known.values()),
+        files=_files(definition, run) or None,
     )
+
+
+def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:
+    held = (files_in(slot, run.slots.get(name)) for name, slot in definition.slots.items())
+    return {file: run.files[file] for file in chain.from_iterable(held) if file in run.files}
 
 
 def _says(text: str, values: Collection[str]) -> bool:
@@ -180,6 +197,12 @@ def _changes(definition: FlowDefinition, run: Run) -> str:
     return "\n".join(["\n\n" + CHANGED.within(locale), *lines]) if lines else ""
 
 
+def _remarks(definition: FlowDefinition, run: Run) -> str:
+    """What is to be known of the files, a line each."""
+    lines = [remark.within(run.locale) for remark in documents.remarks(definition, run)]
+    return "\n".join(["\n\n" + REMARKS.within(run.locale), *lines]) if lines else ""
+
+
 def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:
     """What is known, as people read it: every slot that has a label and a value."""
     return known_in(definition.slots, run.slots, locale, run.files)
@@ -211,6 +234,9 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> messages.Reply |
     if slot is None:
         return None
     text = _prompt(definition, run, path, slot)
+    seen = documents.suggestion(definition, run, path)
+    if seen is not None and not slot.kind.options(slot):
+        return _suggested(text, *seen, locale)
     if slot.kind.options(slot):
         return _choices(text, slot, locale)
     if slot.kind.has_field:
@@ -219,6 +245,13 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> messages.Reply |
         field = messages.FormField(name=path, type=slot.type, label=label, required=needed)
         return messages.FormReply(text=text, fields=[field])
     return messages.TextReply(text=text)
+
+
+def _suggested(text: str, slot: Slot, value: JsonValue, locale: Locale) -> messages.Reply:
+    """The question with what a file may say, which is pressed, or another value that is said."""
+    said = templates.shown(slot, value, locale)
+    text += SEEN.within(locale).format(value=said)
+    return messages.ChoicesReply(text=text, options=[messages.Option(label=said, value=value)])
 
 
 def _choices(text: str, slot: Slot, locale: Locale) -> messages.ChoicesReply:

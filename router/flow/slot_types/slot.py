@@ -48,6 +48,8 @@ class Choice(Definition):
     """What people read."""
     synonyms: tuple[str, ...] = ()
     """Other words for it, in either language."""
+    documents: Several = ()
+    """The types of documents that mean it: a `train_ticket` is transport."""
 
 
 class SlotCheck(Definition):
@@ -108,6 +110,14 @@ class Slot(Definition):
     """For a `text`: that it is the number of a document."""
     check: tuple[SlotCheck, ...] = ()
     """Conditions that a value must meet."""
+    warn: tuple[SlotCheck, ...] = ()
+    """For a `file` that is read: conditions that the requester and whoever decides are told of
+    where they don't hold; it is taken all the same."""
+    documents: Several = ()
+    """For a `file`: the types of documents it is meant for. It is read when it is handed in."""
+    sources: Several = Field((), alias="from")
+    """What of the file beside it fills it: `document` for the field of its own name, or a field,
+    `document.number`, `document.type`; of several the first that is there."""
     lookup: str | None = None
     """An expression whose value fills it as soon as all that it reads is known."""
     when: str | None = None

@@ -62,10 +62,12 @@ def written_in(draft: Draft) -> Iterator[WrittenExpression]:
 
 def _checks(place: Place, slot: Slot, item: Slot | None) -> Iterator[WrittenExpression]:
     more = frozenset({"item"}) if item else frozenset[str]()
+    more |= {"document"} if slot.documents else set()
     fields = frozenset(item.fields) if item else frozenset[str]()
-    for number, check in enumerate(slot.check):
-        here = (*place, "check", number, "that")
-        yield WrittenExpression(here, check.that, more=more, fields=fields)
+    for key, checks in (("check", slot.check), ("warn", slot.warn)):
+        for number, check in enumerate(checks):
+            here = (*place, key, number, "that")
+            yield WrittenExpression(here, check.that, more=more, fields=fields)
     if slot.of is not None:
         yield from _checks((*place, "of"), slot.of, None)
     for name, field in slot.fields.items():
@@ -118,8 +120,9 @@ def _unknown_members(draft: Draft, written: WrittenExpression) -> Iterator[Compl
 def text_complaints(draft: Draft) -> Iterator[Complaint]:
     """Everything wrong with every text of the flow."""
     for place, text in templates_in(draft):
+        more = ("document",) if place[-1] == "say" else ()
         for locale in LOCALES:
-            found = templates.problems_of(text.within(locale), draft.slots, draft.results)
+            found = templates.problems_of(text.within(locale), draft.slots, draft.results, more)
             yield from (Complaint((*place, locale), fault) for fault in found)
     for place, text in [*templates_in(draft), *_labels(draft)]:
         for locale in LOCALES:
@@ -134,8 +137,9 @@ def templates_in(draft: Draft) -> Iterator[tuple[Place, Localised]]:
             yield (*place, "ask"), slot.ask
         if slot.more is not None:
             yield (*place, "more"), slot.more
-        for number, check in enumerate(slot.check):
-            yield (*place, "check", number, "say"), check.say
+        for key, checks in (("check", slot.check), ("warn", slot.warn)):
+            for number, check in enumerate(checks):
+                yield (*place, key, number, "say"), check.say
     for place, state in draft.each_state():
         yield from (((*place, *within), text) for within, text in state.texts.items())
     if draft.definition.withdrawal is not None:

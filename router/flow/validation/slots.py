@@ -1,7 +1,8 @@
 """Slots that can't work: parts that don't fit their type, and gaps nobody would ever fill."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from router.flow.language import expressions
 from router.flow.slot_types.slot import SLOT_TYPES, Slot
@@ -11,6 +12,7 @@ from router.formats.regex import compiled, refused
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
+_SOURCE = re.compile(r"document(?:\.[a-z][a-z0-9_]*)?")
 PLACE = ("slots", "name")
 """Where a slot of the flow's own stands."""
 
@@ -23,6 +25,8 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
         yield from _synonyms(place, slot)
         yield from _finds(place, slot)
         yield from _when(draft, place, slot)
+        yield from _read(place, slot)
+    yield from _sources(("slots",), draft.definition.slots)
     for name, slot in draft.definition.slots.items():
         yield from _never_filled(draft, name, slot)
     yield from _lookup_cycle(draft)
@@ -74,6 +78,38 @@ def _finds(place: Place, slot: Slot) -> Iterator[Complaint]:
         elif set(compiled(source).groupindex) != {name}:
             what = f"the pattern {source!r} has no group {name}, or others too"
             yield complaint(where, what, f"put what is the {name} into (?P<{name}>…)")
+
+
+def _read(place: Place, slot: Slot) -> Iterator[Complaint]:
+    """What is wrong with a slot that is read as a document."""
+    if slot.documents and not slot.kind.is_file:
+        what = "only a file is read"
+        yield complaint((*place, "documents"), what, "make it type: file, or leave documents out")
+    if slot.warn and not slot.documents:
+        what = "only what is read of a file is warned about"
+        yield complaint((*place, "warn"), what, "name the documents it takes, or write a check")
+    if slot.sources and slot.kind.is_file:
+        yield complaint((*place, "from"), "a file is the document itself", "leave from out")
+    for number, source in enumerate(slot.sources):
+        if not _SOURCE.fullmatch(source):
+            what = f"{source!r} is no field of a document"
+            yield complaint((*place, "from", number), what, "write document, or document.number")
+    named = any(choice.documents for choice in slot.choices.values())
+    if named and "document.type" not in slot.sources:
+        what = "its choices name documents, and it isn't filled by their type"
+        yield complaint((*place, "from"), what, "add document.type")
+
+
+def _sources(place: Place, slots: Mapping[str, Slot]) -> Iterator[Complaint]:
+    """Slots that are to be filled from a file, and have none beside them, or more than one."""
+    read = [name for name, slot in slots.items() if slot.documents]
+    for name, slot in slots.items():
+        if slot.sources and len(read) != 1:
+            what = f"{len(read) or 'no'} files beside it are read, so it isn't known from which"
+            yield complaint((*place, name, "from"), what, "have one file with documents beside it")
+        inner = slot.of if slot.of is not None else slot
+        within = (name, "of", "fields") if slot.of is not None else (name, "fields")
+        yield from _sources((*place, *within), inner.fields)
 
 
 def _when(draft: Draft, place: Place, slot: Slot) -> Iterator[Complaint]:

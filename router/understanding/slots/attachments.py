@@ -4,7 +4,7 @@ What is asked for is filled first, then what is empty, in the order of the flow'
 them are the requester's own is the flow's to judge, as of every file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from pydantic import JsonValue
@@ -21,6 +21,15 @@ def takes_files(slot: Slot) -> bool:
     """True for a slot of files, or of things that have some."""
     inner = [*slot.fields.values(), *([slot.of] if slot.of else [])]
     return slot.kind.is_file or any(map(takes_files, inner))
+
+
+def papers_of(slots: Iterable[Slot]) -> set[str]:
+    """The types of documents that these slots, or parts of them, are for."""
+    found: set[str] = set()
+    for slot in slots:
+        inner = [*slot.fields.values(), *([slot.of] if slot.of else [])]
+        found |= {*slot.documents, *papers_of(inner)}
+    return found
 
 
 def filled_by_files(
@@ -102,6 +111,10 @@ def _room(slot: Slot, path: str, known: Mapping[str, JsonValue]) -> Iterator[str
     value = at(dict(known), path)
     if slot.kind.is_file and value is None:
         yield path
+    elif slot.of is not None and (paper := _read_within(slot.of)) is not None:
+        # Each is an item of its own; what it says may yet move it to one that is there.
+        items = value if isinstance(value, list) else []
+        yield from (f"{path}.{number}.{paper}" for number in range(len(items), slot.max))
     elif slot.of is not None and slot.of.kind.is_file:
         items = value if isinstance(value, list) else []
         yield from (f"{path}.{number}" for number in range(len(items), slot.max))
@@ -111,6 +124,11 @@ def _room(slot: Slot, path: str, known: Mapping[str, JsonValue]) -> Iterator[str
         yield from next(filter(None, rooms), [])
     for name, field in slot.fields.items():
         yield from _room(field, f"{path}.{name}", known) if value is not None else ()
+
+
+def _read_within(item: Slot) -> str | None:
+    """The field of an item that is a file from which others are filled."""
+    return next((name for name, field in item.fields.items() if field.documents), None)
 
 
 def _only_place(slots: Mapping[str, Slot]) -> str | None:

@@ -16,6 +16,7 @@ from router.domain.principals import Absence, Principal
 from router.flow.language.functions import LOOKUPS
 from router.store.blobs import Files
 from router.store.database import Database
+from router.store.documents import Documents
 from router.tool.context import Dependencies
 from router.tool.registry import Registry
 from tests.integration.store.test_store import receipt
@@ -47,16 +48,18 @@ def files(database: Database) -> Files:
 
 
 @pytest.fixture
-def look_ups(people: PeopleSystem, files: Files) -> LookUps:
-    return looking_up(Company(), people, files)
+def look_ups(people: PeopleSystem, files: Files, database: Database) -> LookUps:
+    return looking_up(Company(), people, files, Documents(database))
 
 
-def looking_up(company: Company, people: PeopleSystem, files: Files) -> LookUps:
+def looking_up(
+    company: Company, people: PeopleSystem, files: Files, documents: Documents
+) -> LookUps:
     Registry().discover(lookups)
     dependencies = Dependencies()
     dependencies.provide(human_resources, people)
     dependencies.provide(provided.directory, company)
-    return LookUps(company, files, dependencies)
+    return LookUps(company, files, documents, dependencies)
 
 
 async def ask(look_ups: LookUps, name: str, *arguments: Any, requester: Principal = ALICE) -> Any:
@@ -128,12 +131,16 @@ def _away(id_: str, delegate: str | None) -> Principal:
     ],
 )
 async def test_whoever_is_away_is_stood_in_for(
-    people: PeopleSystem, files: Files, away: dict[str, str | None], asked: str
+    people: PeopleSystem,
+    files: Files,
+    database: Database,
+    away: dict[str, str | None],
+    asked: str,
 ) -> None:
     company = Company()
     there = [Principal(id=id_, name=id_) for id_ in ("alice", "bob", "carol", "dave", "erin")]
     company.people = tuple(_away(one.id, away[one.id]) if one.id in away else one for one in there)
-    look_ups = looking_up(company, people, files)
+    look_ups = looking_up(company, people, files, Documents(database))
 
     async def at(moment: str) -> Any:
         return await ask(look_ups, "stand_ins", ["bob", "erin"], "alice", moment)

@@ -26,7 +26,7 @@ def documented(beginning: str) -> str:
 
 
 def test_flows_in_use_are_checked_where_no_paths_are_named_and_have_no_warnings(run: Run) -> None:
-    assert "ok  leave_request version 2" in run.printed("flows", "validate", "--strict")
+    assert "ok  leave_request version 3" in run.printed("flows", "validate", "--strict")
 
 
 def test_the_first_flow_of_the_docs_is_sound_and_its_stories_go_as_written(

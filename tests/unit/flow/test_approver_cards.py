@@ -36,10 +36,10 @@ SLOTS: dict[str, dict[str, Any]] = {
                 "amount": {"amount": "58.00", "currency": "CNY"},
                 "date": "2026-11-17",
                 "invoice": "A1",
+                "receipt": "b" * 24,
             }
         ],
         "reason": "a guest",
-        "receipt": "b" * 24,
     },
 }
 
@@ -69,8 +69,8 @@ def card(flow: str, locale: Locale) -> str:
         ("equipment_request", "en", "Alice|12000.00 CNY|1 Dec 2026|laptop|headset|2|3|new team"),
         ("leave_request", "zh", "证明: scan.pdf"),
         ("leave_request", "en", "note: scan.pdf"),
-        ("reimbursement", "zh", "收据: scan.pdf"),
-        ("reimbursement", "en", "Receipt: scan.pdf"),
+        ("reimbursement", "zh", "票据 scan.pdf"),
+        ("reimbursement", "en", "receipt scan.pdf"),
     ],
 )
 def test_it_says_everything_that_is_decided_by(flow: str, locale: Locale, facts: str) -> None:

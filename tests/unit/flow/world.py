@@ -72,6 +72,9 @@ class World(Driver):
             "last_workday": last_workday,
             "claimed": lambda invoice: invoice == claimed,
             "file_name": lambda *_: "scan.pdf",
+            "document_of": lambda *_: None,
+            "used_before": lambda _: "",
+            "is_company": lambda _: True,
         }
 
     def answer(self, slots: dict[str, Any] | None = None, /, **more: Any) -> "World":

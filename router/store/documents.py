@@ -1,0 +1,67 @@
+"""What was read of files that people handed in, and files found again that look or count the same.
+
+A document stands in its file's row, so that it is kept and erased with it.
+"""
+
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import Connection, select, update
+
+from router.domain.documents import Document
+from router.store import tables
+from router.store.database import Aggregate
+
+_files, _marks, _shown, _runs = tables.files, tables.file_marks, tables.run_files, tables.runs
+CAME_TO_NOTHING = ("cancelled", "rejected", "failed", "expired")
+"""How a run ended whose files may be handed in again."""
+
+
+class Documents(Aggregate):
+    """What was read of each file: nothing yet, or a document."""
+
+    async def keep(
+        self, tenant: str, file: str, document: Document, marks: Iterable[str] = ()
+    ) -> None:
+        """Keep what was read, and the marks that the file is found again by; the last one stays."""
+        row = document.model_dump(mode="json")
+        marked = [{"tenant": tenant, "file": file, "mark": mark} for mark in sorted(set(marks))]
+        write = update(_files).filter_by(tenant=tenant, id=file).values(document=row)
+
+        def work(connection: Connection) -> None:
+            if connection.execute(write).rowcount and marked:
+                connection.execute(self._database.insert_new(_marks), marked)
+
+        await self._database.write(work)
+
+    async def find(self, tenant: str, file: str) -> Document | None:
+        """What was read of this file; None where that isn't done yet, or there is no such file."""
+        return (await self.find_all(tenant, [file])).get(file)
+
+    async def find_all(self, tenant: str, files: Collection[str]) -> dict[str, Document]:
+        """What was read of each of these files that has been."""
+        read = _files.c.document.is_not(None)
+        query = select(_files.c.id, _files.c.document).filter_by(tenant=tenant)
+        query = query.where(_files.c.id.in_(sorted(files)), read)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return {row.id: Document.model_validate(row.document) for row in rows}
+
+    async def handed_in(
+        self, tenant: str, file: str, marks: Collection[str], but: str | None
+    ) -> dict[str, Document]:
+        """Files with one of these marks, or this very one, that were put before an approver.
+
+        Those of runs that came to nothing don't count, nor those of the run `but`, by its id.
+        """
+        marked = select(_marks.c.file).filter_by(tenant=tenant)
+        marked = marked.where(_marks.c.mark.in_(sorted(marks)))
+        alike = _shown.c.file.in_(marked) | (_shown.c.file == file)
+        counts = _runs.c.status.not_in(CAME_TO_NOTHING) & (_runs.c.id != (but or ""))
+        same_run = (_runs.c.tenant == _shown.c.tenant) & (_runs.c.id == _shown.c.run)
+        query = (
+            select(_shown.c.file)
+            .distinct()
+            .join(_runs, same_run)
+            .where(_shown.c.tenant == tenant, alike, counts)
+        )
+        found = await self._database.read(lambda connection: list(connection.scalars(query)))
+        return await self.find_all(tenant, found) if found else {}

@@ -1,0 +1,51 @@
+"""Files that mean harm are refused in words or read harmlessly, and nothing is lost by it."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import pytest
+
+from router.documents.file_format import UNREADABLE, Limits, Unreadable
+from router.documents.reader import Reader
+from tests.document_files import INVOICE, NUMBER, pdf
+from tests.hostile_files import HOSTILE, INSTRUCTION, READ, Hostile
+
+GOOD = pdf(INVOICE)
+LIMITS = Limits(seconds=120, cpu_seconds=5)
+
+
+@pytest.fixture(scope="module")
+async def reader() -> AsyncIterator[Reader]:
+    async with Reader(LIMITS) as one:
+        yield one
+
+
+async def outcome(reader: Reader, content: bytes) -> str:
+    """`READ`, or the code that it was refused with."""
+    try:
+        material = await reader.read(content)
+    except Unreadable as error:
+        return error.code
+    assert len(material.text) + sum(map(len, material.data.values())) < 3 * LIMITS.characters
+    assert len(material.pages) <= LIMITS.pages
+    assert len(material.codes) <= LIMITS.codes
+    assert "root:" not in material.as_json().decode()  # of /etc/passwd
+    return READ
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=str)
+async def test_a_hostile_file_is_refused_or_harmless(reader: Reader, hostile: Hostile) -> None:
+    assert set(hostile.outcomes) <= {READ, *UNREADABLE}
+    assert await outcome(reader, hostile.make()) in hostile.outcomes
+    assert NUMBER in (await reader.read(GOOD)).text
+
+
+def test_there_are_enough_of_each_kind() -> None:
+    kinds = Counter(hostile.kind.partition(",")[0] for hostile in HOSTILE)
+    assert len({str(hostile) for hostile in HOSTILE}) == len(HOSTILE) >= 60
+    assert min(kinds.values()) >= 10
+
+
+async def test_an_instruction_is_text_as_any_other(reader: Reader) -> None:
+    (hostile,) = [one for one in HOSTILE if one.name == "instruction in its information"]
+    assert (await reader.read(hostile.make())).data["Title"] == INSTRUCTION

@@ -1,0 +1,175 @@
+"""Files are read in a process that may die of them, and what asks for it never does."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+
+import psutil
+import pytest
+
+from router.documents.file_format import Limits, Unreadable
+from router.documents.reader import PROGRAM, Reader, read
+from router.domain.errors import Unavailable
+from tests.document_files import EINVOICE, INVOICE, NUMBER, ofd, pdf, picture, saved
+
+GOOD = pdf(INVOICE)
+
+
+@pytest.fixture(scope="module")
+async def reader() -> AsyncIterator[Reader]:
+    async with Reader() as one:
+        yield one
+
+
+@pytest.mark.parametrize("content", [GOOD, ofd(), EINVOICE.encode()])
+async def test_files_are_read_as_they_would_be_here(reader: Reader, content: bytes) -> None:
+    from router.documents.file_format import Reading, read_here
+
+    assert await reader.read(content) == read_here(content, Reading())
+
+
+async def test_the_process_stays_for_the_next_file_and_no_file_is_read_in_it(
+    reader: Reader,
+) -> None:
+    await reader.read(GOOD)
+    pid = reader.pid
+    assert pid is not None
+    await reader.read(ofd())
+    assert reader.pid == pid
+    assert psutil.Process(pid).children() == []
+
+
+async def test_it_tells_how_far_it_is(reader: Reader) -> None:
+    told: list[tuple[int, int]] = []
+
+    async def tell(done: int, of: int) -> None:
+        told.append((done, of))
+
+    await reader.read(pdf(INVOICE, INVOICE), on_progress=tell)
+    assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+async def test_several_files_wait_their_turn(reader: Reader) -> None:
+    contents = [GOOD, EINVOICE.encode(), b"", ofd(), b"%PDF-1.7"]
+    read = await asyncio.gather(*map(reader.read, contents), return_exceptions=True)
+    assert [getattr(one, "code", None) for one in read] == [
+        None, None, "unknown_format", None, "damaged",
+    ]  # fmt: skip
+
+
+async def test_cancelling_ends_the_process_and_the_next_file_is_read(reader: Reader) -> None:
+    began = asyncio.Event()
+    content = saved(picture())
+    asked = asyncio.create_task(reader.read(content, on_progress=lambda *_: began.set()))
+    await began.wait()
+    assert reader.pid is not None
+    process = psutil.Process(reader.pid)
+    family = [process, *process.children()]
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    psutil.wait_procs(family, timeout=30)
+    assert not any(one.is_running() and one.status() != "zombie" for one in family)
+    assert (await reader.read(GOOD)).text.count(NUMBER) == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(seconds=0.001), "time"),
+        (Limits(memory=64 << 20), "memory"),
+        (Limits(output=100), "bomb"),
+        (Limits(bytes=100), "too_large"),
+        (Limits(pixels=100), "too_large_picture"),
+    ],
+)
+async def test_what_goes_beyond_is_refused(reader: Reader, limits: Limits, code: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        await reader.read(saved(picture()), limits=limits)
+    assert refused.value.code == code
+    await reader.read(GOOD)
+
+
+async def test_a_reader_that_was_killed_is_started_anew(reader: Reader) -> None:
+    await reader.read(GOOD)
+    assert reader.pid is not None
+    os.killpg(reader.pid, signal.SIGKILL)
+    assert NUMBER in (await reader.read(GOOD)).text
+
+
+async def test_it_goes_when_it_has_nothing_to_do() -> None:
+    async with Reader(idle=0) as idle:
+        await idle.read(EINVOICE.encode())
+        assert idle.pid is not None
+        process = psutil.Process(idle.pid)
+        await asyncio.to_thread(process.wait, 30)
+        assert idle.pid is None
+
+
+async def test_the_shared_one_reads_too() -> None:
+    assert NUMBER in (await read(EINVOICE.encode())).text
+
+
+LOOK = """
+import json, os, resource, router.documents.program as program
+from router.documents.page import Line, Material, Page, Place
+
+def look(content, reading):
+    status = open("/proc/self/status").read()
+    seen = {"environment": sorted(os.environ), "core": resource.getrlimit(resource.RLIMIT_CORE),
+            "files": len(os.listdir("/proc/self/fd")), "new": "NoNewPrivs:\\t1" in status,
+            "written": resource.getrlimit(resource.RLIMIT_FSIZE)[0]}
+    place = Place(left=0, top=0, right=1, bottom=1)
+    return Material((Page(1, 1, (Line(json.dumps(seen), place),)),))
+
+program.read_here = look
+program.main()
+"""
+
+
+async def test_what_reads_files_has_no_secrets_no_rights_and_little_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ROUTER_LLM_API_KEY", "secret")
+    async with Reader(command=(sys.executable, "-c", LOOK)) as looking:
+        seen = json.loads((await looking.read(GOOD)).text)
+    assert not any(name.startswith("ROUTER_") for name in seen["environment"])
+    assert (seen["core"], seen["new"], seen["written"]) == ([0, 0], True, 0)
+    assert seen["files"] <= 6
+
+
+READY = "import sys; print('{\"ready\": true}', flush=True); sys.stdin.buffer.readline();"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "print('nonsense', flush=True)",
+        "print('[' * 100000, flush=True)",
+        'print(\'{"material": {"pages": 5}}\\n{"ended": 0}\', flush=True)',
+        'print(\'{"material": {}}\\n{"material": {}}\\n{"ended": 0}\', flush=True)',
+        'print(\'{"material": {}}\\n{"ended": -11}\', flush=True)',
+        'print(\'{"page": 1, "of": 2}\\n\' * 5000, flush=True)',
+        "print('x' * 30000000, flush=True)",
+        "import os; os.kill(os.getpid(), 11)",
+    ],
+)
+async def test_nonsense_of_a_program_is_a_file_that_cannot_be_read(answer: str) -> None:
+    async with Reader(command=(sys.executable, "-c", READY + answer)) as lying:
+        with pytest.raises(Unreadable) as refused:
+            await lying.read(GOOD)
+        assert refused.value.code == "damaged"
+
+
+async def test_a_program_that_does_not_start_is_told_apart_from_a_bad_file() -> None:
+    async with Reader(command=(sys.executable, "-c", "")) as dead:
+        with pytest.raises(Unavailable, match="doesn't start"):
+            await dead.read(GOOD)
+
+
+def test_the_program_is_this_python() -> None:
+    assert PROGRAM[0] == sys.executable
