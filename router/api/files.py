@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
@@ -24,6 +25,7 @@ from router.domain.file_types import MOST_BYTES, document_kind
 from router.domain.locale import Locale
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
+from router.flow.slot_types.slot import Slot, shown
 from router.gateway.documents import DocumentReading
 
 logger = logging.getLogger(__name__)
@@ -136,6 +138,8 @@ class DocumentFieldView(BaseModel):
 
     label: str
     value: JsonValue
+    text: str
+    """The value as people read it."""
     source: Source = Field(alias="from")
     confidence: float
     place: Place | None = None
@@ -173,6 +177,7 @@ class DocumentView(BaseModel):
                 name: DocumentFieldView(
                     label=labels[name].within(locale) if name in labels else name,
                     value=field.value,
+                    text=_worded(field.value, locale),
                     source=field.source,
                     confidence=field.confidence,
                     place=field.place,
@@ -184,6 +189,17 @@ class DocumentView(BaseModel):
                 for problem in document.problems
             ],
         )
+
+
+_MONEY, _DAY, _TEXT = (Slot(type=name) for name in ("money", "date", "text"))
+_IS_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def _worded(value: JsonValue, locale: Locale) -> str:
+    if isinstance(value, dict):
+        return shown(_MONEY, value, locale)
+    is_day = isinstance(value, str) and _IS_DAY.fullmatch(value)
+    return shown(_DAY if is_day else _TEXT, value, locale)
 
 
 async def have_read(services: Services, record: FileRecord) -> None:
