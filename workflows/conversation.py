@@ -283,7 +283,8 @@ class ConversationWorkflow:
         routes = turn.routes or [turn.route]
         if names and submission.message.text:
             said = f"{said}\n[{', '.join(names)}]"
-        self._state = memory.remembering(state, said, text_of(turn.replies), routes)
+        answered = text_of(turn.replies)
+        self._state = memory.remembering(state, said, answered, routes, message.files)
         self._show(turn.route)
         return turn
 

@@ -82,6 +82,7 @@ class TurnContext:
             message_id=self.id,
             seconds=max(0.0, self.submission.seconds - gone),
             spent=spent,
+            files=self.files,
         )
 
     def says(self, text: Localised) -> TextReply:

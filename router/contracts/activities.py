@@ -56,6 +56,7 @@ class Account(Payload):
     """On whose account a model is asked, and in which turn; none outside a conversation.
 
     `now` is in the caller's time zone; `seconds` are left of the turn, which has `spent` so much.
+    `files` are the ids of those that came with its message: what is in them no payload carries.
     """
 
     caller: Principal
@@ -64,6 +65,7 @@ class Account(Payload):
     message_id: str = ""
     seconds: float = 60.0
     spent: Usage = Usage()
+    files: list[str] = []
 
 
 class ToolRound(Payload):
