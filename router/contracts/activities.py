@@ -126,6 +126,15 @@ class RoutingDecision(Payload):
             plainly=understood.plainly,
         )
 
+    @property
+    def shown_files(self) -> bool:
+        """True where a model answers, which was shown the files of the message: they have served.
+
+        Where it asks back, or begins a flow, they may be wanted yet.
+        """
+        routes = [self.route, *self.others]
+        return all(r.kind == "skill" or (r.by == "llm" and r.kind in _ANSWERS) for r in routes)
+
     def with_rest(self, decided: "RoutingDecision", rest: Decide) -> "RoutingDecision":
         """This, and what was decided of the rest: nothing is begun twice."""
         words = rest.message.text or ""
@@ -153,6 +162,9 @@ class RoutingDecision(Payload):
             if not isinstance(command, Misunderstood)
             if not (isinstance(command, StartFlow) and command.flow in begun)
         ]
+
+
+_ANSWERS = {"reply", "tool"}
 
 
 def _about(words: str, command: Command) -> Command:
