@@ -1,5 +1,6 @@
 """Files that people hand in: read from a multipart body no further than one may go, and kept."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -18,6 +19,8 @@ from router.domain.file_types import MOST_BYTES, document_kind
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 
+FILES = "/v1/files"
+"""Where they are handed in and fetched."""
 FIELD = "file"
 ENVELOPE = 64 * 1024
 """Bytes of a multipart body beside its file: boundaries, headers, a field or two too many."""
@@ -130,6 +133,20 @@ async def hand_in(
     await claim(services, caller, key, "create file", record.sha256)
     most = services.settings.user_files_per_day
     return FileView.model_validate(await services.store.files.keep(record, upload.content, most))
+
+
+_NAMED = re.compile(rf"{FILES}/([0-9a-z]{{24}})(?![0-9a-z])")
+MOST_NAMED = 20
+
+
+async def files_named(services: Services, reader: Principal, text: str) -> list[FileRecord]:
+    """The files that a text says can be fetched, in its order, as far as they are the reader's.
+
+    Whoever wrote it: a tool's result, a model, or somebody whose words are repeated.
+    """
+    ids = list(dict.fromkeys(_NAMED.findall(text)))[:MOST_NAMED]
+    found = [await services.store.files.find(reader.tenant, id_) for id_ in ids]
+    return [one for one in found if one is not None and one.owner == reader.id]
 
 
 def disposition(name: str) -> str:

@@ -6,14 +6,14 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services, known
 from router.api.errors import problems
-from router.api.files import FIELD, FileView, Upload, disposition, hand_in, uploaded
+from router.api.files import FIELD, FILES, FileView, Upload, disposition, hand_in, uploaded
 from router.api.idempotency import IdempotencyKey
 from router.domain.errors import NotFound
 from router.domain.file_types import DOCUMENTS
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 
-PATH = "/v1/files"
+PATH = FILES
 BODIES = {PATH: None}
 
 router = APIRouter(prefix=PATH, tags=["files"])
