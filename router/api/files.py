@@ -1,5 +1,6 @@
 """Files that people hand in: read from a multipart body no further than one may go, and kept."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -139,14 +140,27 @@ _NAMED = re.compile(rf"{FILES}/([0-9a-z]{{24}})(?![0-9a-z])")
 MOST_NAMED = 20
 
 
-async def files_named(services: Services, reader: Principal, text: str) -> list[FileRecord]:
+async def files_named(services: Services, tenant: str, reader: str, text: str) -> list[FileRecord]:
     """The files that a text says can be fetched, in its order, as far as they are the reader's.
 
     Whoever wrote it: a tool's result, a model, or somebody whose words are repeated.
     """
     ids = list(dict.fromkeys(_NAMED.findall(text)))[:MOST_NAMED]
-    found = [await services.store.files.find(reader.tenant, id_) for id_ in ids]
-    return [one for one in found if one is not None and one.owner == reader.id]
+    found = [await services.store.files.find(tenant, id_) for id_ in ids]
+    return [one for one in found if one is not None and one.owner == reader]
+
+
+async def keep_attached(services: Services, caller: Principal, upload: Upload) -> FileRecord:
+    """Keep a file that came along with a message; the same content of the same person is one file.
+
+    Clients and platforms send again what they have sent. Raises `TooManyRequests` as `hand_in`.
+    """
+    sha256 = hashlib.sha256(upload.content).hexdigest()
+    id_ = derived_id("attachment", caller.tenant, caller.id, sha256)
+    new = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
+    return await services.store.files.keep(
+        new, upload.content, services.settings.user_files_per_day
+    )
 
 
 def disposition(name: str) -> str:

@@ -5,12 +5,10 @@ it did. So the first attempt is streamed, and what comes after it is held until 
 then the rest of the text is sent, or, below a line that says what counts, all of it.
 """
 
-import hashlib
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -22,12 +20,12 @@ from starlette.exceptions import HTTPException
 
 from router.api import errors
 from router.api.dependencies import Services
-from router.api.files import FILES, Upload, files_named
+from router.api.files import FILES, Upload, files_named, keep_attached
 from router.api.markdown import MarkdownText, markdown
 from router.api.openai import jobs
 from router.api.openai.identity import Chats, message_id
 from router.api.openai.request import Completion, FileById, attached, skill_meant
-from router.api.params import EVENTS, derived_id, said_text
+from router.api.params import EVENTS, said_text
 from router.api.streams import UNBUFFERED, EventStream, Happening, MessageInProgress, TurnFailed
 from router.api.turns import Turns
 from router.contracts.conversation import Submission
@@ -36,7 +34,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import Message, Reply, Turn, Usage, as_plain_text, replies_of
 from router.domain.principals import Principal
 from router.domain.progress import Progress
-from router.domain.records import ConversationRecord, FileRecord
+from router.domain.records import ConversationRecord
 
 
 class OpenAIFault(BaseModel):
@@ -192,7 +190,8 @@ class Exchange:
     async def given(self, text: str, request: Request) -> list[Annotation]:
         """The files that the text names, which its speaker may fetch, and where in it."""
         found: list[Annotation] = []
-        for file in await files_named(self.services, self.submission.caller, text):
+        whose = self.submission.caller
+        for file in await files_named(self.services, whose.tenant, whose.id, text):
             path = f"{FILES}/{file.id}"
             begins = text.find(path)
             url = f"{str(request.base_url).rstrip('/')}{path}"
@@ -232,22 +231,15 @@ async def exchange(
 async def _kept(
     services: Services, speaker: Principal, files: Sequence[Upload | FileById]
 ) -> dict[str, str]:
-    """What the files are called, by their ids, each kept for its speaker.
-
-    Clients send all of a chat each time: the same content of the same person is the same file.
-    """
+    """What the files are called, by their ids, each kept for its speaker."""
     found: dict[str, str] = {}
-    most = services.settings.user_files_per_day
     for file in files:
         if isinstance(file, FileById):
             record = await services.store.files.find(speaker.tenant, file.id)
             if record is None or record.owner != speaker.id:
                 raise InvalidInput.at(file.where, "there is no such file of yours")
         else:
-            sha256 = hashlib.sha256(file.content).hexdigest()
-            id_ = derived_id("attachment", speaker.tenant, speaker.id, sha256)
-            new = FileRecord.of(id_, speaker, file.name, file.content, datetime.now(UTC))
-            record = await services.store.files.keep(new, file.content, most)
+            record = await keep_attached(services, speaker, file)
         found[record.id] = record.name
     return found
 

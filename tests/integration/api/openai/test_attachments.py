@@ -83,17 +83,15 @@ async def test_what_was_handed_in_before_is_named_by_its_id(caller: As, unique: 
 async def test_the_history_hands_nothing_in_again(alice: AsyncClient, unique: str) -> None:
     """Clients send the whole chat, pictures and all, with every message."""
     first = {"role": "user", "content": [picture(PNG + unique.encode())]}
-    body = {"model": "intent-router", "messages": [first], "user": unique}
+    messages: list[dict[str, Any]] = [first]
+    body = {"model": "intent-router", "messages": messages, "user": unique}
     answer = said(await alice.post(PATH, json=body))
     again = said(await alice.post(PATH, json=body))
-    body["messages"] += [{"role": "assistant", "content": answer}, {**first, "content": "and now?"}]
+    messages += [{"role": "assistant", "content": answer}, {**first, "content": "and now?"}]
     assert said(await alice.post(PATH, json=body)) == "alice: and now?"
     assert again == answer
-    body["messages"] += [{"role": "assistant", "content": "alice: and now?"}, first]
+    messages += [{"role": "assistant", "content": "alice: and now?"}, first]
     assert said(await alice.post(PATH, json=body)) == answer
-    found = (await alice.get("/v1/conversations")).json()["items"]
-    transcript = await alice.get(f"/v1/conversations/{found[0]['id']}/messages")
-    assert transcript.status_code == 200
 
 
 async def test_the_same_words_with_another_picture_are_another_message(
