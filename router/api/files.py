@@ -150,13 +150,20 @@ async def files_named(services: Services, tenant: str, reader: str, text: str) -
     return [one for one in found if one is not None and one.owner == reader]
 
 
-async def keep_attached(services: Services, caller: Principal, upload: Upload) -> FileRecord:
-    """Keep a file that came along with a message; the same content of the same person is one file.
+def attached_id(caller: Principal, *place: str) -> str:
+    """What a file that came in this place is known by."""
+    return derived_id("attachment", caller.tenant, caller.id, *place)
 
-    Clients and platforms send again what they have sent. Raises `TooManyRequests` as `hand_in`.
+
+async def keep_attached(
+    services: Services, caller: Principal, upload: Upload, *place: str
+) -> FileRecord:
+    """Keep a file that came along with a message, once for the `place` that it came in.
+
+    Without one, the same content of the same person is one file: chat clients send all of a chat
+    each time. Raises `TooManyRequests` as `hand_in`.
     """
-    sha256 = hashlib.sha256(upload.content).hexdigest()
-    id_ = derived_id("attachment", caller.tenant, caller.id, sha256)
+    id_ = attached_id(caller, *(place or (hashlib.sha256(upload.content).hexdigest(),)))
     new = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
     return await services.store.files.keep(
         new, upload.content, services.settings.user_files_per_day

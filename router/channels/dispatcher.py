@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from router.api.conversations import thread
 from router.api.dependencies import AppState
-from router.api.files import Upload, keep_attached
+from router.api.files import Upload, attached_id, keep_attached
 from router.api.limits import Buckets
 from router.api.params import derived_id, digest_of
 from router.api.turns import MOST_FILES, MessageBody
@@ -189,17 +189,23 @@ class Dispatcher:
         """
         names: dict[str, str] = {}
         refused: list[str] = []
-        for file in inbound.files[:MOST_FILES]:
+        for number, file in enumerate(inbound.files[:MOST_FILES]):
+            place = (self.platform, inbound.event, str(number))
             try:
-                record = await self._take_file(person, file)
+                record = await self._take_file(person, file, place)
                 names[record.id] = record.name
             except _NotTaken as error:
                 refused.append(_why_not(error.why, file, person))
-        for file in inbound.files[MOST_FILES:]:
-            refused.append(_why_not(cards.FILES_LEFT_OUT, file, person))
+        beyond = inbound.files[MOST_FILES:]
+        refused += [_why_not(cards.FILES_LEFT_OUT, file, person) for file in beyond]
         return names, refused
 
-    async def _take_file(self, person: Principal, file: InboundFile) -> FileRecord:
+    async def _take_file(
+        self, person: Principal, file: InboundFile, place: tuple[str, ...]
+    ) -> FileRecord:
+        known = attached_id(person, *place)
+        if (kept := await self.state.services.store.files.find(person.tenant, known)) is not None:
+            return kept
         if not file.source:
             raise _NotTaken(cards.NOT_A_DOCUMENT)
         if file.size > MOST_BYTES:
@@ -215,7 +221,7 @@ class Dispatcher:
             raise _NotTaken(cards.NOT_A_DOCUMENT)
         try:
             upload = Upload(file.name, content)
-            return await keep_attached(self.state.services, person, upload)
+            return await keep_attached(self.state.services, person, upload, *place)
         except TooManyRequests as error:
             zh = cards.FILE_NOT_KEPT.zh.replace("{why}", error.said.zh)
             en = cards.FILE_NOT_KEPT.en.replace("{why}", error.said.en)

@@ -68,7 +68,8 @@ async def test_a_model_sees_the_pictures_of_the_turn_and_later_hears_their_name(
         assert base64.b64decode(url.partition(",")[2]).startswith(b"\xff\xd8\xff")
         said = told(talk)[-1][0]["text"]
         assert f"photo.png (id {MINE}, image/png" in said
-        await talk.scripted("它是什么颜色的东西呀", calls(("respond_message", {"text": "没有了。"})))
+        no_more = calls(("respond_message", {"text": "没有了。"}))
+        await talk.scripted("它是什么颜色的东西呀", no_more)
         assert pictures(told(talk)) == []
         assert any("[photo.png]" in str(content) for content in told(talk))
         history = await talk.handle.fetch_history()
