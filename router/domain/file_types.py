@@ -13,6 +13,8 @@ MOST_BYTES = 10 * 1024 * 1024
 """The largest file that is kept."""
 LONGEST_NAME = 80
 """Characters: every file system takes them, in any script."""
+FILE_FORMAT = "file-id"
+"""The `format` of a JSON Schema's text that is the id of a file."""
 OCTETS = "application/octet-stream"
 """The type of a file that nothing is known of."""
 

@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from pydantic import JsonValue
 
-from router.domain.messages import Message, Turn
+from router.domain.messages import FormReply, Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import FileRecord
 from router.runtime.composition import Parts
+from router.tool.context import ToolContext
+from router.tool.results import FileId
 from router.tool.tool import tool
-from tests.fakes.model_server import Behaviour, calls, fails
+from tests.fakes.model_server import Behaviour, calls, fails, says
 from tests.workflow.desk import Talk, words
-from tests.workflow.tooled import Tooled, skill
+from tests.workflow.tooled import Tooled, chosen, skill
 
 MINE, BOBS = "7" * 24, "8" * 24
 BLIND = fails(400, "image_url is not supported by this model")
@@ -26,6 +29,13 @@ ADVISER = skill("photo-adviser", "看图建议", "advice on pictures", allowed_t
 async def look_at(what: str) -> str:
     """Look at something that is on a picture."""
     return what
+
+
+@tool(permission="read", title={"zh": "量一量", "en": "Measure"})
+async def measure(photo: FileId, ctx: ToolContext) -> dict[str, JsonValue]:
+    """Say how many bytes a picture has, and what it is called."""
+    file = await ctx.file(photo)
+    return {"name": file.name, "type": file.type, "bytes": len(file.content)}
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +111,29 @@ async def test_a_skill_sees_them_at_every_step_of_the_turn(tooled: Tooled) -> No
         record = str(await talk.handle.fetch_history())
         assert DEFAULT_TENANT in record
         assert pictures(told(talk))[0][-60:] not in record
+
+
+async def test_a_tool_takes_the_file_that_a_model_is_shown(tooled: Tooled) -> None:
+    said = says("photo.png 是图片。")
+    async with tooled([measure], [calls(("measure", {"photo": MINE}))]) as talk:
+        turn = await shows(talk, "这张图多大？", said)
+        (call,) = turn.tool_calls
+        assert (call.name, call.status) == ("measure", "done")
+        assert '"image/png"' in call.result_preview
+        assert words(turn) == "photo.png 是图片。"
+
+
+async def test_a_tool_gets_no_file_of_somebody_else_s(tooled: Tooled) -> None:
+    """Whoever names it, and however they came by its id."""
+    async with tooled([measure]) as talk:
+        form = (await chosen(talk, "measure")).replies[-1]
+        assert isinstance(form, FormReply)
+        assert [field.type for field in form.fields] == ["file"]
+        turn = await talk.send(Message(files=(MINE,)), file_names={MINE: "photo.png"})
+        assert "image/png" in words(turn)
+        await chosen(talk, "measure")
+        turn = await talk.say(BOBS)
+        assert "image/png" not in words(turn)
+    async with tooled([measure], [calls(("measure", {"photo": BOBS}))]) as talk:
+        turn = await shows(talk, f"把 {BOBS} 量一量", says("没有。"), says("没有。"))
+        assert "image/png" not in str(turn)
