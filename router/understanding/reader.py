@@ -176,10 +176,13 @@ class Reader:
 
 
 def _files_alone(situation: Situation, flows: Mapping[str, FlowDefinition]) -> actions.Outcome:
-    """Files without a word: for the flow that asks, or it is said what could be done with them."""
+    """Files without a word: for the flow or skill that asks; else it is said what takes some."""
     locale, view = situation.locale, actions.asking(situation)
     if view is not None:
         return why.ATTACHED.of(view, locale), commands.Repeat()
+    if skill := situation.skill:
+        answered = why.SKILL_ANSWERED.route(locale, skill, skill=skill)
+        return answered, commands.RunSkill(skill=skill, request="")
     if situation.offered:
         return why.FILES_ALONE.route(locale), commands.Repeat()
     usable = (flow for flow in flows.values() if actions.may_start(flow, situation))

@@ -137,3 +137,16 @@ async def test_a_tool_gets_no_file_of_somebody_else_s(tooled: Tooled) -> None:
     async with tooled([measure], [calls(("measure", {"photo": BOBS}))]) as talk:
         turn = await shows(talk, f"把 {BOBS} 量一量", says("没有。"), says("没有。"))
         assert "image/png" not in str(turn)
+
+
+async def test_a_file_alone_answers_the_skill_that_asks(tooled: Tooled) -> None:
+    chosen_ = calls(("dispatch_to_skill", {"skill_name": ADVISER.name, "request": "看图"}))
+    asks = calls(("ask_user", {"text": "请把图发来。"}))
+    done = calls(("done", {"result": "看到了。"}))
+    async with tooled([], [chosen_, asks, done], skills=[ADVISER]) as talk:
+        await talk.say("看图建议：帮我看张图")
+        turn = await talk.send(Message(files=(MINE,)), file_names={MINE: "photo.png"})
+        assert words(turn) == "看到了。"
+        assert turn.files_left is None
+        assert len(pictures(told(talk))) == 1
+        assert "[photo.png]" in str(told(talk))
