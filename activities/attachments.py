@@ -6,15 +6,13 @@ from typing import Protocol
 
 from router.documents.pictures import PDF, PictureReader
 from router.domain.documents import Document
+from router.domain.file_types import MOST_FILES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 from router.llm.types import Picture
 from router.routing.message_files import MOST_PICTURES, MessageFile, MessageFiles
 from router.store.blobs import Files
-
-MOST_FILES = 10
-"""Of one message; one may have no more."""
 
 
 class ReadDocuments(Protocol):

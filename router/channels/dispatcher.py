@@ -15,7 +15,7 @@ from router.api.dependencies import AppState
 from router.api.files import Upload, attached_id, keep_attached
 from router.api.limits import Buckets
 from router.api.params import derived_id, digest_of
-from router.api.turns import MOST_FILES, MessageBody
+from router.api.turns import MessageBody
 from router.channels import cards
 from router.channels.base import (
     Inbound,
@@ -28,7 +28,7 @@ from router.channels.base import (
 from router.channels.outbox import DecisionOutcome, Outbox, decided
 from router.contracts.conversation import Submission
 from router.domain.errors import DuplicateKey, NotFound, RouterError, TooManyRequests, Unavailable
-from router.domain.file_types import MOST_BYTES, document_kind, safe_name
+from router.domain.file_types import MOST_BYTES, MOST_FILES, document_kind, safe_name
 from router.domain.locale import Localised
 from router.domain.messages import Message, Turn
 from router.domain.principals import Principal
@@ -256,6 +256,7 @@ class Dispatcher:
             message_id=derived_id(self.platform, inbound.event),
             message=message,
             file_names=names,
+            brings_left=True,
             caller=person,
             seconds=self.state.services.settings.llm_turn_seconds,
         )

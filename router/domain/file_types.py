@@ -11,6 +11,8 @@ from router.domain.visible_text import visible
 
 MOST_BYTES = 10 * 1024 * 1024
 """The largest file that is kept."""
+MOST_FILES = 10
+"""Of one message."""
 LONGEST_NAME = 80
 """Characters: every file system takes them, in any script."""
 FILE_FORMAT = "file-id"

@@ -19,9 +19,8 @@ from router.api.dependencies import Services
 from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
 from router.api.params import Key, check_plain, derived_id, said_text
-from router.api.turns import MOST_FILES
 from router.domain.errors import Conflict, InvalidInput
-from router.domain.file_types import is_file_id
+from router.domain.file_types import MOST_FILES, is_file_id
 from router.domain.messages import (
     LONGEST_QUESTION,
     Action,

@@ -285,6 +285,7 @@ class AguiRun:
             message_id=message_id,
             message=self.plan.messages[number],
             file_names=self.plan.names,
+            brings_left=True,
             caller=self.caller,
             seconds=self.services.settings.llm_turn_seconds,
         )

@@ -26,9 +26,8 @@ from pydantic import (
 
 from router.api.dependencies import Services
 from router.api.files import Upload, check_kind
-from router.api.turns import MOST_FILES
 from router.domain.errors import FieldProblem, InvalidInput, NotFound
-from router.domain.file_types import MOST_BYTES
+from router.domain.file_types import MOST_BYTES, MOST_FILES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
 

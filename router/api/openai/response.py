@@ -222,6 +222,7 @@ async def exchange(
         message_id=message_id(asked, headers, key),
         message=Message(text=text, files=tuple(names), skill=skill),
         file_names=names,
+        brings_left=True,
         caller=speaker,
         seconds=services.settings.llm_turn_seconds,
     )
