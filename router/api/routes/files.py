@@ -8,6 +8,7 @@ from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services, 
 from router.api.errors import problems
 from router.api.files import (
     FIELD,
+    FILES,
     DocumentView,
     FileView,
     Upload,
@@ -22,7 +23,7 @@ from router.domain.file_types import DOCUMENTS
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 
-PATH = "/v1/files"
+PATH = FILES
 BODIES = {PATH: None}
 
 router = APIRouter(prefix=PATH, tags=["files"])
