@@ -80,8 +80,10 @@ def recognised(material: Material, today: date) -> Document:
     }
     kind = DOCUMENT_TYPES.get(name)
     fields = kind.read(material, today) if kind is not None and likelihood >= LIKELY else {}
-    # What speaks of invoices without being one, such as a rule about them, has no field of one.
-    if kind is None or not fields:
+    # What speaks of invoices without being one, such as a rule about them, has no field of one; a
+    # picture without any may be of one, and hardly legible.
+    legible = not any(line.source == "picture" for line in material.lines)
+    if kind is None or likelihood < LIKELY or (legible and not fields):
         return Document(problems=material.problems, **told)
     problems = (*material.problems, *kind.problems(fields, material, today))
     return Document(type=name, fields=fields, problems=problems, **told)
