@@ -36,6 +36,7 @@ from tests.fakes.encoder import PairsEncoder
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
 from tests.temporal import dev_server
 from tests.unit.understanding.flows import LEAVE
+from workflows.document import DocumentWorkflow
 
 QUEUE = "api-tests"
 PROBLEM = "application/problem+json"
@@ -98,7 +99,11 @@ async def temporal() -> AsyncIterator[Client]:
     environment = await dev_server()
     async with (
         environment,
-        Worker(environment.client, task_queue=QUEUE, workflows=[EchoConversation, OneApprovalFlow]),
+        Worker(
+            environment.client,
+            task_queue=QUEUE,
+            workflows=[EchoConversation, OneApprovalFlow, DocumentWorkflow],
+        ),
     ):
         yield environment.client
 
