@@ -17,7 +17,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
-from document_set import Example, Sheet
+from document_set import Example
+from document_sheets import Sheet, Text
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from router.documents.page import Code, Line, Material, Page
@@ -96,30 +97,40 @@ def _width(text: str, size: float) -> float:
     return sum(size if ord(c) > 0x2E7F else size * 0.5 for c in text)
 
 
+_MILLIMETRES = 25.4 / 72
+_SPACE = 'xmlns:ofd="http://www.ofdspec.org/2016"'
+
+
+def _text_object(number: int, text: Text) -> str:
+    width, size = _width(text.text, text.size), text.size
+    edges = (text.x - width if text.right else text.x, text.y, width, size * 1.2)
+    box = " ".join(f"{edge * _MILLIMETRES:.2f}" for edge in edges)
+    steps = " ".join(f"{_width(c, size) * _MILLIMETRES:.2f}" for c in text.text[:-1])
+    delta = f' DeltaX="{steps}"' if steps else ""
+    height = f"{size * _MILLIMETRES:.2f}"
+    return (
+        f'<ofd:TextObject ID="{number}" Boundary="{box}" Font="3" Size="{height}">'
+        f'<ofd:TextCode X="0" Y="{height}"{delta}>{escape(text.text)}</ofd:TextCode>'
+        "</ofd:TextObject>"
+    )
+
+
 def ofd(sheet: Sheet, seed: int) -> bytes:
     """An OFD (GB/T 33190) of one page: a zip of XML, sizes in millimetres."""
     del seed
-    unit = 25.4 / 72
-    space = 'xmlns:ofd="http://www.ofdspec.org/2016"'
-    objects = []
-    for number, text in enumerate(sheet.texts, 10):
-        width = _width(text.text, text.size)
-        left = text.x - width if text.right else text.x
-        box = (
-            f"{left * unit:.2f} {text.y * unit:.2f} {width * unit:.2f} {text.size * 1.2 * unit:.2f}"
-        )
-        steps = " ".join(f"{_width(c, text.size) * unit:.2f}" for c in text.text[:-1])
-        delta = f' DeltaX="{steps}"' if steps else ""
-        code = f'<ofd:TextCode X="0" Y="{text.size * unit:.2f}"{delta}>{escape(text.text)}</ofd:TextCode>'
-        objects.append(
-            f'<ofd:TextObject ID="{number}" Boundary="{box}" Font="3" Size="{text.size * unit:.2f}">{code}</ofd:TextObject>'
-        )
-    area = f"0 0 {sheet.width * unit:.2f} {sheet.height * unit:.2f}"
+    objects = "".join(_text_object(10 + n, text) for n, text in enumerate(sheet.texts))
+    area = f"0 0 {sheet.width * _MILLIMETRES:.2f} {sheet.height * _MILLIMETRES:.2f}"
+    box = f"<ofd:PhysicalBox>{area}</ofd:PhysicalBox>"
     head = '<?xml version="1.0" encoding="UTF-8"?>\n'
     files = {
-        "OFD.xml": f'<ofd:OFD {space} Version="1.0" DocType="OFD"><ofd:DocBody><ofd:DocInfo><ofd:DocID>0</ofd:DocID></ofd:DocInfo><ofd:DocRoot>Doc_0/Document.xml</ofd:DocRoot></ofd:DocBody></ofd:OFD>',
-        "Doc_0/Document.xml": f'<ofd:Document {space}><ofd:CommonData><ofd:MaxUnitID>999</ofd:MaxUnitID><ofd:PageArea><ofd:PhysicalBox>{area}</ofd:PhysicalBox></ofd:PageArea></ofd:CommonData><ofd:Pages><ofd:Page ID="1" BaseLoc="Pages/Page_0/Content.xml"/></ofd:Pages></ofd:Document>',
-        "Doc_0/Pages/Page_0/Content.xml": f'<ofd:Page {space}><ofd:Area><ofd:PhysicalBox>{area}</ofd:PhysicalBox></ofd:Area><ofd:Content><ofd:Layer ID="2">{"".join(objects)}</ofd:Layer></ofd:Content></ofd:Page>',
+        "OFD.xml": f'<ofd:OFD {_SPACE} Version="1.0" DocType="OFD"><ofd:DocBody><ofd:DocInfo>'
+        "<ofd:DocID>0</ofd:DocID></ofd:DocInfo><ofd:DocRoot>Doc_0/Document.xml</ofd:DocRoot>"
+        "</ofd:DocBody></ofd:OFD>",
+        "Doc_0/Document.xml": f"<ofd:Document {_SPACE}><ofd:CommonData><ofd:MaxUnitID>999"
+        f"</ofd:MaxUnitID><ofd:PageArea>{box}</ofd:PageArea></ofd:CommonData><ofd:Pages>"
+        '<ofd:Page ID="1" BaseLoc="Pages/Page_0/Content.xml"/></ofd:Pages></ofd:Document>',
+        "Doc_0/Pages/Page_0/Content.xml": f"<ofd:Page {_SPACE}><ofd:Area>{box}</ofd:Area>"
+        f'<ofd:Content><ofd:Layer ID="2">{objects}</ofd:Layer></ofd:Content></ofd:Page>',
     }
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -81,4 +81,5 @@ def recognised(material: Material, today: date) -> Document:
     kind = DOCUMENT_TYPES[name]
     fields = kind.read(material, today)
     problems = (*material.problems, *kind.problems(fields, material, today))
-    return Document(type=name, fields=fields, problems=problems, **told)
+    lacks = tuple(field for field in kind.fields if field not in fields)
+    return Document(type=name, fields=fields, lacks=lacks, problems=problems, **told)

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Generic, TypeVar
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Cell:
+class Spot:
     """A line in one spelling; `plain` is the same in lower case and simplified, for labels."""
 
     text: str
@@ -57,7 +57,7 @@ class Cell:
     confidence: float
 
     @classmethod
-    def of(cls, line: Line) -> "Cell":
+    def of(cls, line: Line) -> "Spot":
         """The cell of a line."""
         text = folded(line.text)
         plain = simplified(text).lower()
@@ -69,10 +69,10 @@ class Cell:
             line.confidence,
         )
 
-    def with_rest(self, other: "Cell") -> "Cell":
+    def with_rest(self, other: "Spot") -> "Spot":
         """The same with the text of its right neighbour."""
         place, rest = self.place, other.place
-        return Cell(
+        return Spot(
             self.text + other.text,
             self.plain + other.plain,
             Place(
@@ -102,8 +102,8 @@ class Beside(Generic[T]):
     """What was read beside a label: where, and behind which words."""
 
     value: T
-    cell: Cell
-    label: Cell
+    cell: Spot
+    label: Spot
     word: str
     """The words of the label, as they stand there."""
 
@@ -123,7 +123,8 @@ def label(*words: str) -> Label:
         words: Labels in lower case and simplified Chinese; `?` and the like have no meaning. A
             space in an English one may also be a full stop, a dash, or nothing.
     """
-    return re.compile("|".join(_word(word) for word in sorted(words, key=len, reverse=True)))
+    alternatives = "|".join(_word(word) for word in sorted(words, key=len, reverse=True))
+    return re.compile(alternatives)
 
 
 def _word(word: str) -> str:
@@ -138,14 +139,14 @@ class Form:
     def __init__(self, material: Material) -> None:
         """Lay out the first lines of the material; what has more of them is no form."""
         lines = (line for line in islice(material.lines, MOST_CELLS) if line.text.strip())
-        self.cells = tuple(Cell.of(line) for line in lines)
+        self.cells = tuple(Spot.of(line) for line in lines)
         if joined := self._labels_joined():
             self.cells = joined
             del self._by_middle
 
-    def _labels_joined(self) -> tuple[Cell, ...]:
+    def _labels_joined(self) -> tuple[Spot, ...]:
         """The cells with labels of two characters in one, `名        称:`; none where none is."""
-        whole: dict[int, Cell] = {}
+        whole: dict[int, Spot] = {}
         halves: set[int] = set()
         for cell in self.cells:
             if id(cell) in halves or not _HALF.fullmatch(cell.text):
@@ -185,18 +186,18 @@ class Form:
         return most[0][0] if most else DEFAULT_CURRENCY if self.is_chinese else None
 
     @cached_property
-    def _by_middle(self) -> tuple[list[tuple[int, float]], list[Cell]]:
+    def _by_middle(self) -> tuple[list[tuple[int, float]], list[Spot]]:
         cells = sorted(self.cells, key=lambda cell: (cell.place.page, cell.middle))
         return [(cell.place.page, cell.middle) for cell in cells], cells
 
-    def _between(self, page: int, top: float, bottom: float) -> Iterator[Cell]:
+    def _between(self, page: int, top: float, bottom: float) -> Iterator[Spot]:
         keys, cells = self._by_middle
         for at in range(bisect_left(keys, (page, top)), len(cells)):
             if keys[at] > (page, bottom):
                 return
             yield cells[at]
 
-    def row(self, cell: Cell) -> list[Cell]:
+    def row(self, cell: Spot) -> list[Spot]:
         """What stands in the row of a cell, from left to right, itself included; at most 40."""
         around = islice(
             self._between(cell.place.page, cell.place.top, cell.place.bottom), 5 * _MOST_BESIDE
@@ -206,14 +207,14 @@ class Form:
             key=lambda one: one.place.left,
         )
 
-    def right_of(self, cell: Cell) -> list[Cell]:
+    def right_of(self, cell: Spot) -> list[Spot]:
         """The next few to the right of a cell, the nearest first."""
         begin = cell.place.left + (cell.place.right - cell.place.left) / 2
         return [one for one in self.row(cell) if one.place.left >= begin and one is not cell][
             :_MOST_BESIDE
         ]
 
-    def below(self, cell: Cell, rows: float = _FARTHEST_BELOW) -> list[Cell]:
+    def below(self, cell: Spot, rows: float = _FARTHEST_BELOW) -> list[Spot]:
         """What stands under a cell, the nearest first, within so many of its heights."""
         bottom = cell.place.bottom + rows * cell.height
         under = islice(self._between(cell.place.page, cell.place.bottom, bottom), 5 * _MOST_BESIDE)
@@ -225,7 +226,7 @@ class Form:
             and one.place.right > cell.place.left
         ]
 
-    def above(self, cell: Cell, rows: float = 2.5) -> list[Cell]:
+    def above(self, cell: Spot, rows: float = 2.5) -> list[Spot]:
         """What stands over a cell and begins near where it does, the nearest first."""
         top = cell.place.top - rows * cell.height
         over = islice(self._between(cell.place.page, top, cell.place.top), 5 * _MOST_BESIDE)
@@ -236,7 +237,7 @@ class Form:
         )
         return sorted((one for one in near if one is not cell), key=lambda one: -one.middle)
 
-    def hits(self, words: Label) -> Iterator[tuple[Cell, re.Match[str]]]:
+    def hits(self, words: Label) -> Iterator[tuple[Spot, re.Match[str]]]:
         """The cells in which such a label stands, with where."""
         found = ((cell, words.search(cell.plain)) for cell in self.cells)
         yield from islice(((cell, hit) for cell, hit in found if hit), _MOST_HITS)
@@ -273,7 +274,7 @@ class Form:
                     break
         return found
 
-    def first(self, words: Label) -> Cell | None:
+    def first(self, words: Label) -> Spot | None:
         """The first cell in which such a label stands."""
         return next((cell for cell, _ in self.hits(words)), None)
 
@@ -284,7 +285,7 @@ def _is_open(behind: str) -> bool:
     return len(behind) <= longest
 
 
-def _overlap(one: Cell, other: Cell) -> float:
+def _overlap(one: Spot, other: Spot) -> float:
     """The share of the lower one's height that the two have in common."""
     shared = min(one.place.bottom, other.place.bottom) - max(one.place.top, other.place.top)
     return shared / min(one.height, other.height)
@@ -302,7 +303,7 @@ def likelihood(form: Form, words: Mapping[str, float]) -> float:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Clue:
     """One way in which a field was read."""
 
     value: JsonValue
@@ -314,7 +315,7 @@ class Evidence:
     """How it was found; of several readings in the same way the best counts."""
 
 
-def trusted(cell: Cell, of_text: float, of_picture: float) -> float:
+def trusted(cell: Spot, of_text: float, of_picture: float) -> float:
     """How much a reading at a cell is worth.
 
     Args:
@@ -340,18 +341,22 @@ class Trust:
     """In a picture that was read without doubt."""
     way: str = "label"
 
-    def reading(self, found: Beside[T], value: JsonValue, share: float = 1.0) -> Evidence:
+    def reading(self, found: Beside[T], value: JsonValue, share: float = 1.0) -> Clue:
         """The reading of what stood there, worth this share of it."""
         worth = trusted(found.cell, self.text, self.picture) * share
-        return Evidence(value, found.cell.source, worth, found.cell.place, self.way)
+        return Clue(value, found.cell.source, worth, found.cell.place, self.way)
 
-    def money(self, found: Beside[Amount], form: Form) -> Evidence:
+    def money(self, found: Beside[Amount], form: Form) -> Clue:
         """The reading of an amount; one in no currency that is known is worth less."""
-        currency = found.value.currency or form.currency
-        share = (_MENDED if found.value.mended else 1.0) * (1.0 if currency else _DOUBTFUL)
-        return self.reading(found, found.value.money(currency), share)
+        amount, currency = found.value, found.value.currency or form.currency
+        share = (_MENDED if amount.mended else 1.0) * (1.0 if currency else _DOUBTFUL)
+        if found.cell.source == "picture" and form.currency != currency:
+            # A pound that looks like a euro, among pounds.
+            amount, currency = replace(amount, currency=None), form.currency
+            share *= _MENDED
+        return self.reading(found, amount.money(currency), share)
 
-    def day(self, found: Beside[Day]) -> Evidence:
+    def day(self, found: Beside[Day]) -> Clue:
         """The reading of a date; one that could be another is worth less."""
         share = (_MENDED if found.value.mended else 1.0) * (
             _DOUBTFUL if found.value.doubtful else 1.0
@@ -362,13 +367,15 @@ class Trust:
 _MENDED = 0.75
 _DOUBTFUL = 0.6
 _CERTAIN = 0.99
+_LEAST = 0.15
+"""Less is no reading, but a guess."""
 _DOUBT = 0.65
 """How much of the runner-up's weight is lost by who contradicts it."""
 
 
-def settled(readings: Iterable[Evidence]) -> ReadField | None:
+def settled(readings: Iterable[Clue]) -> ReadField | None:
     """The value that most speaks for, less sure for what speaks against it; None for none."""
-    ways: dict[str, dict[tuple[str, str], Evidence]] = {}
+    ways: dict[str, dict[tuple[str, str], Clue]] = {}
     for reading in readings:
         same = ways.setdefault(json.dumps(reading.value, sort_keys=True), {})
         way = (reading.way, reading.source)
@@ -378,6 +385,8 @@ def settled(readings: Iterable[Evidence]) -> ReadField | None:
         return None
     ranked = sorted(((_weight(w.values()), w) for w in ways.values()), key=lambda r: -r[0])
     weight, supporters = ranked[0]
+    if weight < _LEAST:
+        return None
     against = ranked[1][0] if len(ranked) > 1 else 0.0
     best = max(supporters.values(), key=lambda reading: reading.trust)
     return ReadField(
@@ -388,7 +397,7 @@ def settled(readings: Iterable[Evidence]) -> ReadField | None:
     )
 
 
-def _weight(readings: Iterable[Evidence]) -> float:
+def _weight(readings: Iterable[Clue]) -> float:
     doubt = 1.0
     for reading in readings:
         doubt *= 1 - reading.trust

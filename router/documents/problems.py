@@ -41,7 +41,7 @@ VOID = DocumentProblem(
     ),
 )
 
-_VOID = re.compile("作废|红冲|冲红|红字|样张|样票|样本|票样|测试发票|specimen")
+_VOID = re.compile("作废|红冲|冲红|红字|样张|样票|样本|票样|specimen")
 _VOID_ALONE = re.compile(r"[ *#(\[<-]{0,5}(?:sample|void|cancelled|canceled|voided)[ *#)\]>-]{0,5}")
 
 

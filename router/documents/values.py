@@ -122,7 +122,8 @@ def _currency(found: re.Match[str]) -> str | None:
 _CAPITALS = "零〇壹贰叁肆伍陆柒捌玖拾佰仟万亿"
 _VARIANTS = str.maketrans("壱弐貳參叄陸萬億圓園园元正百千十", "壹贰贰叁叁陆万亿圆圆圆圆整佰仟拾")
 _CAPITAL = re.compile(
-    f"(?P<minus>负数?\\)?)?(?P<yuan>[{_CAPITALS}]{{1,20}})圆(?P<rest>[{_CAPITALS}角分]{{0,6}})(?P<whole>整)?"
+    f"(?P<minus>负数?\\)?)?(?P<yuan>[{_CAPITALS}]{{1,20}})圆"
+    f"(?P<rest>[{_CAPITALS}角分]{{0,6}})(?P<whole>整)?"
 )
 _JIAO = re.compile(f"(?P<of>[{_CAPITALS}])角")
 _FEN = re.compile(f"(?P<of>[{_CAPITALS}])分")
@@ -174,11 +175,12 @@ _MONTHS = (
 )
 _DAY_FIRST = re.compile(
     rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)?[-. /]?\s?(?P<name>{_MONTHS})"
-    r"[.,]?[- /]?\s?(?P<year>20\d\d|\d\d)(?!\d)",
+    r"[.,]?[- /]?\s?(?P<year>20\d\d|\d\d)(?!\d(?!\d[:;]\d))",
     re.IGNORECASE,
 )
 _MONTH_FIRST = re.compile(
-    rf"(?<![a-z])(?P<name>{_MONTHS})\.?\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s?(?P<year>20\d\d)(?!\d)",
+    rf"(?<![a-z])(?P<name>{_MONTHS})\.?\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s?"
+    r"(?P<year>20\d\d)(?!\d(?!\d?[:;]\d))",
     re.IGNORECASE,
 )
 _FIGURES = re.compile(

@@ -254,7 +254,8 @@ async def test_files_without_a_flow_are_kept_and_told_once(tooled: Tooled) -> No
     assert alone.files_left == greeted.files_left == [MINE]
     assert left not in words(greeted)
     assert left in words(again)
-    assert (words(turn), turn.files_left) == ("交 alice.pdf？", None)
+    assert words(turn) == "已附上 收据：alice.pdf。\n交 alice.pdf？"
+    assert turn.files_left is None
 
 
 async def test_what_is_left_over_goes_along_and_replaces_nothing_until_it_is_sent_alone(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Evidence, Form, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import common
 from router.documents.values import Amount, amounts, days
@@ -32,13 +32,18 @@ WORDS = {
 }
 """What tells of a folio."""
 
-_DEPARTURE = label("离店日期", "离店时间", "离店", "退房日期", "退房时间", "退房", "departure date",
-                   "departure", "check out", "check-out", "checkout", "check out date", "departed")  # fmt: skip
+_DEPARTURE = label(
+    "离店日期", "离店时间", "离店", "退房日期", "退房时间", "退房", "departure date", "departure",
+    "check out", "checkout", "check out date", "departed",
+)  # fmt: skip
 _STAY = re.compile("入住日期|住宿日期|入离日期|(?<![a-z])(?:stay|dates|period)(?![a-z])")
-_TOTAL = label("消费合计", "费用合计", "消费总额", "合计", "总计", "总额", "应收合计", "应付", "消费金额",
-               "total charges", "total amount", "grand total", "total due", "charges total")  # fmt: skip
+_TOTAL = label(
+    "消费合计", "费用合计", "消费总额", "合计", "总计", "总额", "应收合计", "应付", "消费金额",
+    "total charges", "total amount", "grand total", "total due", "charges total",
+)  # fmt: skip
 _PLAIN_TOTAL = re.compile(
-    r"(?<![a-z])(?<!sub)(?<!sub )total(?! ?(?:payments?|credits?|nights?|balance|tax|vat|paid|guests))(?![a-z])"
+    r"(?<![a-z])(?<!sub)(?<!sub )total"
+    r"(?! ?(?:payments?|credits?|nights?|balance|tax|vat|paid|guests))(?![a-z])"
 )
 _PAID = re.compile(
     "付款|已付|实收|预授权|押金|(?<![a-z])(?:payments?|paid|visa|mastercard|card)(?![a-z])"
@@ -89,7 +94,7 @@ class HotelFolio(DocumentType):
         return list(common(fields, Form(material), today))
 
 
-def _dates(form: Form) -> Iterator[Evidence]:
+def _dates(form: Form) -> Iterator[Clue]:
     currency = form.currency
     for found in form.beside(_DEPARTURE, lambda text: days(text, currency)[:1]):
         yield Trust(0.94, 0.87).day(found)
@@ -106,7 +111,7 @@ def _dates(form: Form) -> Iterator[Evidence]:
             yield Trust(0.45, 0.4, "last").day(last)
 
 
-def _amounts(form: Form) -> Iterator[Evidence]:
+def _amounts(form: Form) -> Iterator[Clue]:
     found = [
         each
         for words in (_TOTAL, _PLAIN_TOTAL)
@@ -130,7 +135,7 @@ def _charge(text: str) -> list[Amount]:
     return [a for a in amounts(text) if a.value > 0 and a.is_marked][:1]
 
 
-def _sellers(form: Form) -> Iterator[Evidence]:
+def _sellers(form: Form) -> Iterator[Clue]:
     for found in form.beside(_SELLER, _house)[:1]:
         yield Trust(0.85, 0.75).reading(found, found.value)
     for cell in form.cells[:8]:

@@ -19,9 +19,9 @@ from pydantic import JsonValue
 from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
-    Cell,
-    Evidence,
+    Clue,
     Form,
+    Spot,
     Trust,
     label,
     likelihood,
@@ -77,7 +77,8 @@ _SUM = re.compile("(?<!税)(?<!金额)合计")
 _EN_GROSS = re.compile(
     r"(?<![a-z])(?:total (?:amount )?(?:due|payable)|amount (?:due|payable)|balance due"
     r"|grand total|invoice total|total amount|total incl[a-z.]{0,8}(?: (?:vat|tax|gst))?"
-    r"|(?<!sub)(?<!sub )(?<!sub-)(?<!net )total(?! (?:tax|vat|gst|net|discount|excl|before|items|qty)))(?![a-z])"
+    r"|(?<!sub)(?<!sub )(?<!sub-)(?<!net )total"
+    r"(?! (?:tax|vat|gst|net|discount|excl|before|items|qty)))(?![a-z])"
 )
 _EN_NET = label("subtotal", "sub total", "net amount", "net total", "total net", "total excl")
 _EN_TAX = re.compile(
@@ -92,17 +93,20 @@ _BUYER = re.compile(
     "(?:购买方|购方|购货单位)(?:名称)? ?:|付款单位"
     r"|(?<![a-z])(?:buyer|bill(?:ed)? to|sold to|customer|client|invoice to)(?![a-z])"
 )
-_NAME = re.compile(r"(?<!项目)(?<!服务)(?<!购买方)(?<!销售方)(?<!购方)(?<!销方)(?<!位)(?:名称|^称|^名) ?[:;.]")
+_NAME = re.compile(
+    r"(?<!项目)(?<!服务)(?<!购买方)(?<!销售方)(?<!购方)(?<!销方)(?<!位)(?:名称|^称|^名) ?[:;.]"
+)
 _TAX_ID = re.compile("识别号|信用代码")
 _FIRM = re.compile("公司|[厂店院部行社局校]$|中心|事务所|合作社|经营部")
 _DESCRIPTION = label("description", "item description", "details", "service", "item", "product")
 _ENDS_A_NAME = re.compile(
-    "统一社会|纳税人|信用代码|识别号|地址|电话|开户|账号|密码区|名称 ?:|销售方|购买方|销方|购方|[销购] ?$"
+    "统一社会|纳税人|信用代码|识别号|地址|电话|开户|账号|密码区|名称 ?:"
+    "|销售方|购买方|销方|购方|[销购] ?$"
     r"| (?:tax|vat|address|tel|phone|email|invoice|date|bill|ship)(?![a-z])",
     re.IGNORECASE,
 )
 _NO_NAME = re.compile(
-    r"^[\d\W]*$|^(?:名称|项目|货物|信息|售方|买方|单位)|:$"
+    r"^[\d\W]{0,200}$|^(?:名称|项目|货物|信息|售方|买方|单位)|:$"
     r"|^(?:due|date|invoice|payment|terms|total|amount|qty|description|page)(?![a-z])",
     re.IGNORECASE,
 )
@@ -176,7 +180,7 @@ def _is_malformed(number: ReadField | None, form: Form) -> bool:
 _DATA = {
     "number": ("InvoiceNumber", "EIid", "Fphm", "InvoiceNo"),
     "date": ("IssueTime", "RequestTime", "Kprq", "IssueDate"),
-    "amount": ("TotalTax-includedAmount", "TotalTaxIncludedAmount", "Jshj", "TaxInclusiveTotalAmount"),
+    "amount": ("TotalTax-includedAmount", "TotalTaxIncludedAmount", "Jshj"),
     "tax": ("TotalTaxAm", "Hjse", "TaxTotalAmount"),
     "seller": ("SellerName", "Xfmc"),
     "buyer": ("BuyerName", "Gfmc"),
@@ -186,16 +190,16 @@ _DATA = {
 _OF_DATA = 0.98
 
 
-def _from_data(material: Material) -> Iterator[tuple[str, Evidence]]:
+def _from_data(material: Material) -> Iterator[tuple[str, Clue]]:
     """What the file's own data say: an XML, or the information of a PDF."""
     by_tag: dict[str, str] = {}
     for path, value in islice(material.data.items(), 2_000):
         by_tag.setdefault(path.rsplit("/", 1)[-1].split("[")[0], value)
     for name, tags in _DATA.items():
         said = next((by_tag[tag] for tag in tags if by_tag.get(tag, "").strip()), None)
-        value = None if said is None else _of_data(name, folded(said))
-        if value is not None:
-            yield name, Evidence(value, "text", _OF_DATA, way="data")
+        read = None if said is None else _of_data(name, folded(said))
+        if read is not None:
+            yield name, Clue(read, "text", _OF_DATA, way="data")
 
 
 def _of_data(name: str, said: str) -> JsonValue:
@@ -252,7 +256,7 @@ class _InvoiceForm:
     @cached_property
     def fields(self) -> dict[str, ReadField]:
         """What all ways together make of it."""
-        readings: dict[str, list[Evidence]] = {
+        readings: dict[str, list[Clue]] = {
             "number": [*self._numbers()],
             "date": [*self._dates()],
             "amount": [*self._amounts()],
@@ -268,10 +272,10 @@ class _InvoiceForm:
 
     # Numbers
 
-    def _numbers(self) -> Iterator[Evidence]:
+    def _numbers(self) -> Iterator[Clue]:
         if self.code is not None:
             code, said = self.code
-            yield Evidence(said.number, "code", 0.97, code.place, "code")
+            yield Clue(said.number, "code", 0.97, code.place, "code")
         before = next(iter(self._long(_CODE)), None)
         for found in self._long(_NUMBER):
             number, mended = found.value
@@ -289,10 +293,10 @@ class _InvoiceForm:
 
     # Dates
 
-    def _dates(self) -> Iterator[Evidence]:
+    def _dates(self) -> Iterator[Clue]:
         if self.code is not None and self.code[1].day is not None:
             code, said = self.code
-            yield Evidence(str(said.day), "code", 0.97, code.place, "code")
+            yield Clue(str(said.day), "code", 0.97, code.place, "code")
         words = _DATE if self.form.is_chinese else _EN_DATE
         currency = self.form.currency
         for found in self.form.beside(words, lambda text: days(text, currency)[:1]):
@@ -325,7 +329,7 @@ class _InvoiceForm:
         return None, None
 
     @cached_property
-    def _in_words(self) -> tuple[Decimal, Cell] | None:
+    def _in_words(self) -> tuple[Decimal, Spot] | None:
         """The amount in capital characters."""
         found = ((capital_amount(cell.text), cell) for cell in self.form.cells)
         return next(((value, cell) for value, cell in found if value is not None), None)
@@ -348,7 +352,7 @@ class _InvoiceForm:
             before += row[-2].value if len(row) > 1 else Decimal(0)
         return {last, before} - {Decimal(0)}
 
-    def _amounts(self) -> Iterator[Evidence]:
+    def _amounts(self) -> Iterator[Clue]:
         if self.code is not None:
             yield from self._coded_amount()
         for found in self._gross:
@@ -356,7 +360,7 @@ class _InvoiceForm:
         if self._in_words is not None:
             value, cell = self._in_words
             worth = trusted(cell, 0.9, 0.8)
-            yield Evidence(Amount(value).money(), cell.source, worth, cell.place, "words")
+            yield Clue(Amount(value).money(), cell.source, worth, cell.place, "words")
         net, tax = self._net_and_tax
         if self._summed is not None and net is not None and tax is not None:
             place = self._gross[0].cell.place if self._gross else tax.cell.place
@@ -364,23 +368,23 @@ class _InvoiceForm:
             currency = net.value.currency or self.form.currency
             value_of = Amount(self._summed, currency).money(currency)
             worth *= 1.0 if currency else 0.6
-            yield Evidence(value_of, net.cell.source, worth, place, "sum")
+            yield Clue(value_of, net.cell.source, worth, place, "sum")
 
-    def _coded_amount(self) -> Iterator[Evidence]:
+    def _coded_amount(self) -> Iterator[Clue]:
         assert self.code is not None  # noqa: S101 - asked before
         code, said = self.code
         if said.amount is None:
             return
         if said.with_tax:
-            yield Evidence(Amount(said.amount).money(), "code", 0.96, code.place, "code")
+            yield Clue(Amount(said.amount).money(), "code", 0.96, code.place, "code")
             return
         _, tax = self._net_and_tax
         if tax is not None:
             worth = trusted(tax.cell, 0.9, 0.8)
             gross = Amount(said.amount + tax.value.value)
-            yield Evidence(gross.money(), "code", worth, code.place, "code")
+            yield Clue(gross.money(), "code", worth, code.place, "code")
 
-    def _taxes(self) -> Iterator[Evidence]:
+    def _taxes(self) -> Iterator[Clue]:
         _, tax = self._net_and_tax
         if tax is None:
             return
@@ -450,15 +454,15 @@ class _InvoiceForm:
 
     # Names and items
 
-    def _names(self, words: re.Pattern[str], side: int) -> Iterator[Evidence]:
+    def _names(self, words: re.Pattern[str], side: int) -> Iterator[Clue]:
         for found in self.form.beside(words, _named, reach=1):
             yield Trust(0.93, 0.83).reading(found, found.value)
             return
-        found = self._parties[side]
-        if found is not None:
+        party = self._parties[side]
+        if party is not None:
             # Who stands alone may be either; who stands over a tax number has a label not read.
-            share = 1.0 if found.word and None not in self._parties else 0.75
-            yield Trust(0.92, 0.83, "side").reading(found, found.value, share)
+            share = 1.0 if party.word and None not in self._parties else 0.75
+            yield Trust(0.92, 0.83, "side").reading(party, party.value, share)
         elif side and not self.form.is_chinese:
             yield from self._letterhead()
 
@@ -485,15 +489,12 @@ class _InvoiceForm:
                 found += self._name_at(cell, cell.text[start:end], is_last=end == len(cell.text))
         lines = {(one.cell.place.page, one.cell.middle) for one in found}
         for cell, _ in islice(self.form.hits(_TAX_ID), 4):
-            for other in self.form.above(cell)[:1]:
-                if (other.place.page, other.middle) in lines:
-                    continue
-                name = other.text[max(other.text.rfind(":"), other.text.rfind("称")) + 1 :]
-                if _FIRM.search(name):
-                    found += [Beside(one, other, cell, "") for one in _named(name)]
+            over = self.form.above(cell)[:2]
+            if not any((other.place.page, other.middle) in lines for other in over):
+                found += [one for other in over for one in _firm_at(other, cell)][:1]
         return sorted(found, key=_left_to_right)
 
-    def _name_at(self, cell: Cell, behind: str, *, is_last: bool) -> list[Beside[str]]:
+    def _name_at(self, cell: Spot, behind: str, *, is_last: bool) -> list[Beside[str]]:
         names = _named(behind)
         if names or not is_last:
             return [Beside(name, cell, cell, "名称") for name in names]
@@ -501,7 +502,7 @@ class _InvoiceForm:
             return [Beside(name, other, cell, "名称") for name in _named(other.text)]
         return []
 
-    def _letterhead(self) -> Iterator[Evidence]:
+    def _letterhead(self) -> Iterator[Clue]:
         """A company's name at the top of the page, where nobody says who the seller is."""
         buyers = {found.value for found in self.form.beside(_BUYER, _named, reach=1)}
         for cell in self.form.cells[:8]:
@@ -510,7 +511,7 @@ class _InvoiceForm:
                 yield Trust(0.85, 0.78, "top").reading(Beside(name[0], cell, cell, ""), name[0])
                 return
 
-    def _items(self) -> Iterator[Evidence]:
+    def _items(self) -> Iterator[Clue]:
         for cell, hit in islice(self.form.hits(_ITEM), 1):
             name = cell.text[hit.start() : hit.end()].strip()
             if not hit["name"]:
@@ -522,7 +523,7 @@ class _InvoiceForm:
                     found = Beside(under.text, under, cell, "")
                     yield Trust(0.85, 0.75).reading(found, under.text[:_LONGEST_NAME])
 
-    def _continued(self, cell: Cell) -> str:
+    def _continued(self, cell: Spot) -> str:
         """The rest of an item's name that was broken into the next line."""
         return next((one.text for one in self.form.below(cell, 1.0) if len(one.text) < 20), "")  # noqa: PLR2004
 
@@ -532,14 +533,20 @@ def _left_to_right(found: Beside[str]) -> tuple[int, float, float]:
     return found.label.place.page, round(found.label.middle * 20), found.label.place.left
 
 
+def _firm_at(over: Spot, tax_id: Spot) -> list[Beside[str]]:
+    """The firm that a line names, behind whatever a label was misread as."""
+    name = over.text[max(over.text.rfind(":"), over.text.rfind("称")) + 1 :]
+    return [Beside(one, over, tax_id, "") for one in _named(name)] if _FIRM.search(name) else []
+
+
 _CLEAR = 0.9
 
 
-def _is_clear(cell: Cell) -> bool:
+def _is_clear(cell: Spot) -> bool:
     return cell.source != "picture" or cell.confidence >= _CLEAR
 
 
-def _marked_in(cell: Cell, text: str, by: Cell) -> Iterator[Beside[Amount]]:
+def _marked_in(cell: Spot, text: str, by: Spot) -> Iterator[Beside[Amount]]:
     return (Beside(amount, cell, by, "") for amount in amounts(text) if amount.is_marked)
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice, pairwise
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Evidence, Form, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import TOTAL, VOID, common
 from router.documents.values import Day, days
@@ -25,7 +25,7 @@ WORDS = {
     "医院|门诊|诊所|卫生院": 0.2,
     "休息|病休|全休|休假": 0.3,
     "患者|病人": 0.15,
-    r"medical certificate|sick ?note|doctor'?s (?:note|certificate)|fit note|sick leave certificate": 0.6,
+    r"medical certificate|sick ?note|doctor'?s (?:note|certificate)|fit note": 0.6,
     r"(?<![a-z])(?:unfit|not fit)(?: for (?:work|duty))?(?![a-z])": 0.4,
     r"(?<![a-z])(?:patient|diagnosis|physician|clinic|hospital|doctor|dr)(?![a-z])": 0.25,
     r"(?:off|absent from|unable to) work|rest for|days? of rest": 0.25,
@@ -41,11 +41,13 @@ _HAN_NAME = re.compile("[\u3400-\u9fff·]{2,8}")
 _TITLE = re.compile(r"(?:mr|mrs|ms|miss|mx|dr)\.? ", re.IGNORECASE)
 _EN_NAME = re.compile(r"[A-Z][A-Za-z'-]{1,20}(?: [A-Z][A-Za-z'.-]{0,20}){1,3}")
 _ISSUED = re.compile(
-    "开具|签发|就诊|出生|日期|复诊|(?<![a-z])(?:issued|date of issue|birth|dob|seen on|examined|signed|review)"
+    "开具|签发|就诊|出生|日期|复诊"
+    "|(?<![a-z])(?:issued|date of issue|birth|dob|seen on|examined|signed|review)"
 )
 _HAN = "[一二两三四五六七八九十壹贰叁肆伍陆柒捌玖拾]"
 _SPAN = re.compile(
-    rf"(?:休息|病休|全休|休假|休|假期|病假)[^\d一-十壹-拾天周]{{0,8}}?(?P<n>\d{{1,3}}|{_HAN}{{1,3}}|半) ?"
+    r"(?:休息|病休|全休|休假|休|假期|病假)[^\d一-十壹-拾天周]{0,8}?"
+    rf"(?P<n>\d{{1,3}}|{_HAN}{{1,3}}|半) ?"
     r"(?:\([^()]{1,6}\))? ?个?(?P<unit>天|日|周|星期|月)"
     rf"|(?P<again>\d{{1,3}}|{_HAN}{{1,3}}) ?(?P<of>天|周)"
 )
@@ -55,7 +57,8 @@ _EN_SPAN = re.compile(
 )
 _LENGTHS = {"天": 1, "日": 1, "周": 7, "星期": 7, "月": 30, "day": 1, "week": 7}
 _BEGIN = re.compile(
-    "(?:自|从|由|起始|开始日期|起)|(?<![a-z])(?:from|starting|beginning|effective|with effect from|commencing|as of|start date)"
+    "(?:自|从|由|起始|开始日期|起)"
+    "|(?<![a-z])(?:from|starting|beginning|effective|commencing|as of|start date)"
 )
 _END = re.compile(r"(?:至|到|止|~|—|－|-)|(?<![a-z])(?:to|until|till|through|thru|up to)(?![a-z])")
 _LONGEST = 366
@@ -92,6 +95,7 @@ class MedicalCertificate(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A specimen, and days that aren't those between its dates. Illness may begin tomorrow."""
+        del fields
         form = Form(material)
         found = [each for each in common({}, form, today) if each == VOID]
         said, counted = _said(form), _between(form)
@@ -130,7 +134,7 @@ def _joined(first: Beside[Day], last: Beside[Day]) -> bool:
     return bool(_END.search(between)) or _END.match(last.cell.plain) is not None
 
 
-def _begins(form: Form) -> Iterator[Evidence]:
+def _begins(form: Form) -> Iterator[Clue]:
     ranges = list(islice(_ranges(form), 2))
     for first, _ in ranges:
         yield Trust(0.94, 0.88, "range").day(first)
@@ -170,7 +174,7 @@ def _between(form: Form) -> list[Beside[Decimal]]:
     ]
 
 
-def _lengths(form: Form) -> Iterator[Evidence]:
+def _lengths(form: Form) -> Iterator[Clue]:
     for found in _said(form):
         # A month has no number of days of its own.
         share = 0.6 if found.word == "月" else 1.0
@@ -183,7 +187,7 @@ def _number(value: Decimal) -> str:
     return str(value.normalize()) if value % 1 else str(int(value))
 
 
-def _names(form: Form) -> Iterator[Evidence]:
+def _names(form: Form) -> Iterator[Clue]:
     for found in form.beside(_NAME, _person)[:2]:
         yield Trust(0.92, 0.83).reading(found, found.value)
 

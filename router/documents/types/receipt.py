@@ -15,7 +15,7 @@ from itertools import islice
 from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
-    Evidence,
+    Clue,
     Form,
     Label,
     Trust,
@@ -49,23 +49,27 @@ WORDS = {
 }
 """What tells of a receipt."""
 
-_PAID = label("实付", "实付款", "实付金额", "实际支付", "应付", "应付金额", "应收", "应收金额",
-              "应付款", "支付金额", "付款金额", "消费金额", "交易金额", "折后金额", "折后合计")  # fmt: skip
+_PAID = label(
+    "实付", "实付款", "实付金额", "实际支付", "应付", "应付金额", "应收", "应收金额", "应付款",
+    "支付金额", "付款金额", "消费金额", "交易金额", "折后金额", "折后合计",
+)  # fmt: skip
 _SUM = label("合计", "总计", "总额", "总金额", "合计金额", "共计", "金额合计", "消费合计")
 _CASH = label("实收", "现金", "收款", "实收金额", "cash", "cash tendered", "tendered")
 _CHANGE = label("找零", "找赎", "找回", "找补", "change", "change due")
 _ANY = label("金额", "小计")
 _EN_PAID = re.compile(
-    r"(?<![a-z])(?:grand total|total (?:due|paid|payable|charged)|amount (?:due|paid|charged)|balance due"
-    r"|total amount|total to pay)(?![a-z])"
+    r"(?<![a-z])(?:grand total|total (?:due|paid|payable|charged)|amount (?:due|paid|charged)"
+    r"|balance due|total amount|total to pay)(?![a-z])"
 )
 _EN_SUM = re.compile(
     r"(?<![a-z])(?<!sub)(?<!sub )(?<!sub-)(?<!item )(?<!net )total"
-    r"(?! ?(?:items?|qty|savings?|saved|tax|vat|gst|discount|points|number|before|excl|net))(?![a-z])"
+    r"(?! ?(?:items?|qty|savings?|saved|tax|vat|gst|discount|points|number|before|excl|net))"
+    r"(?![a-z])"
 )
 _SUBTOTAL = label("subtotal", "sub total")
 _ADDED = re.compile(
-    r"(?<![a-z])(?:sales tax|vat|gst|hst|tax|tip|gratuity|service charge)(?! ?(?:id|no|reg|incl))(?![a-z])"
+    r"(?<![a-z])(?:sales tax|vat|gst|hst|tax|tip|gratuity|service charge)"
+    r"(?! ?(?:id|no|reg|incl))(?![a-z])"
 )
 _LESS = re.compile("优惠|折扣|抹零|立减|(?<![a-z])discount(?![a-z])")
 _DATE = re.compile(
@@ -108,7 +112,7 @@ class Receipt(DocumentType):
         return problems
 
 
-def dates(form: Form, words: Label, today: date, share: float = 1.0) -> Iterator[Evidence]:
+def dates(form: Form, words: Label, today: date, share: float = 1.0) -> Iterator[Clue]:
     """The readings of a date: beside such a label, or the only one that stands anywhere.
 
     Args:
@@ -125,7 +129,7 @@ def dates(form: Form, words: Label, today: date, share: float = 1.0) -> Iterator
     for found in labelled:
         late = 0.7 if found.cell.source == "picture" and found.value.value > today else 1.0
         reading = Trust(0.93, 0.88).day(found)
-        yield Evidence(reading.value, reading.source, reading.trust * share * late, reading.place)
+        yield Clue(reading.value, reading.source, reading.trust * share * late, reading.place)
     anywhere = [
         Beside(day, cell, cell, "") for cell in islice(form.cells, 400) for day in first(cell.text)
     ]
@@ -145,7 +149,7 @@ class _Till:
     def _by(self, *words: Label) -> list[Beside[Amount]]:
         return [found for each in words for found in self.form.beside(each, _last, below=True)]
 
-    def readings(self) -> Iterator[Evidence]:
+    def readings(self) -> Iterator[Clue]:
         """What may have been paid, by every way."""
         paid, total = self._by(_PAID, _EN_PAID), self._by(_SUM, _EN_SUM)
         yield from (Trust(0.93, 0.84, "paid").money(found, self.form) for found in paid)
@@ -161,7 +165,7 @@ class _Till:
             yield from (Trust(0.6, 0.5, "any").money(found, self.form) for found in rest[-1:])
             yield from self._greatest()
 
-    def _derived(self) -> Iterator[Evidence]:
+    def _derived(self) -> Iterator[Clue]:
         for way, value, at in self._sums():
             currency = at.value.currency or self.form.currency
             money = Amount(value, currency).money(currency)
@@ -182,7 +186,7 @@ class _Till:
             rest = sum((abs(found.value.value) for found in less), Decimal(0))
             yield "discount", total[0].value.value - rest, total[0]
 
-    def _greatest(self) -> Iterator[Evidence]:
+    def _greatest(self) -> Iterator[Clue]:
         """The greatest amount that is marked as one, where no label is legible."""
         marked = [
             Beside(amount, cell, cell, "")

@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Evidence, Form, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled
 from router.documents.page import Material
 from router.documents.problems import common
 from router.documents.types.receipt import dates
@@ -72,7 +72,7 @@ class TaxiReceipt(DocumentType):
         return list(common(fields, Form(material), today))
 
 
-def _amounts(form: Form) -> Iterator[Evidence]:
+def _amounts(form: Form) -> Iterator[Clue]:
     paid = form.beside(_PAID, _fare) or form.beside(_EN_PAID, _fare)
     metered = form.beside(_METER, _fare) or form.beside(_EN_METER, _fare)
     said = {found.value.value for found in paid}
@@ -91,7 +91,7 @@ def _amounts(form: Form) -> Iterator[Evidence]:
         yield from _only_one(form)
 
 
-def _only_one(form: Form) -> Iterator[Evidence]:
+def _only_one(form: Form) -> Iterator[Clue]:
     """The only amount that isn't a price per kilometre, where no label is legible."""
     marked = [
         Beside(amount, cell, cell, "")

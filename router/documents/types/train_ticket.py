@@ -12,9 +12,9 @@ from itertools import islice
 from router.documents.document_type import DocumentType, registered
 from router.documents.labels import (
     Beside,
-    Cell,
-    Evidence,
+    Clue,
     Form,
+    Spot,
     Trust,
     label,
     likelihood,
@@ -91,7 +91,7 @@ class TrainTicket(DocumentType):
         del today
         form = Form(material)
         stations = _stations(form)
-        readings: dict[str, list[Evidence]] = {
+        readings: dict[str, list[Clue]] = {
             "number": [*_numbers(form, material)],
             "date": [*_dates(form)],
             "amount": [*_amounts(form)],
@@ -115,11 +115,11 @@ class TrainTicket(DocumentType):
         return found
 
 
-def _numbers(form: Form, material: Material) -> Iterator[Evidence]:
+def _numbers(form: Form, material: Material) -> Iterator[Clue]:
     for code in material.codes[:8]:
         parts = folded(code.text).split(",")
         if parts[0] == "01" and len(parts) > 5 and len(parts[3]) == _DIGITAL:  # noqa: PLR2004
-            yield Evidence(parts[3], "code", 0.97, code.place, "code")
+            yield Clue(parts[3], "code", 0.97, code.place, "code")
     if form.is_chinese:
         yield from _chinese_numbers(form)
         return
@@ -127,7 +127,7 @@ def _numbers(form: Form, material: Material) -> Iterator[Evidence]:
         yield Trust(0.92, 0.82).reading(found, found.value)
 
 
-def _chinese_numbers(form: Form) -> Iterator[Evidence]:
+def _chinese_numbers(form: Form) -> Iterator[Clue]:
     labelled = form.beside(_INVOICE_NUMBER, long_numbers) or form.beside(_NUMBER, long_numbers)
     for found in labelled:
         number, mended = found.value
@@ -145,7 +145,7 @@ def _word_of_figures(text: str) -> list[str]:
     return [word[0]] if word and any(c.isdigit() for c in word[0]) else []
 
 
-def _dates(form: Form) -> Iterator[Evidence]:
+def _dates(form: Form) -> Iterator[Clue]:
     """The day of the journey: with a time of departure behind it, or by its label."""
     every = [(cell, day) for cell in islice(form.cells, 400) for day in days(cell.text)[:2]]
     travel = [(cell, day) for cell, day in every if _goes_off(form, cell, day)]
@@ -162,20 +162,20 @@ def _dates(form: Form) -> Iterator[Evidence]:
         )
 
 
-def _goes_off(form: Form, cell: Cell, day: Day) -> bool:
+def _goes_off(form: Form, cell: Spot, day: Day) -> bool:
     if _OFF.match(cell.text[day.end :].lstrip("日 ")):
         return True
     return any(_OFF.match(other.text) for other in form.right_of(cell)[:2])
 
 
-def _is_issue(form: Form, cell: Cell) -> bool:
+def _is_issue(form: Form, cell: Spot) -> bool:
     """True for a day on which a ticket was issued: it says so before it, or to its left."""
     return any(
         _ISSUED.search(one.plain) for one in form.row(cell) if one.place.left <= cell.place.left
     )
 
 
-def _amounts(form: Form) -> Iterator[Evidence]:
+def _amounts(form: Form) -> Iterator[Clue]:
     labelled = form.beside(_PRICE, _price)
     for found in labelled:
         yield Trust(0.93, 0.84).money(found, form)
@@ -211,7 +211,7 @@ def _stations(form: Form) -> list[Beside[str]]:
     return sorted(same, key=lambda found: found.cell.place.left)[:2] if len(same) > 1 else []
 
 
-def _named_stations(cell: Cell) -> list[Beside[str]]:
+def _named_stations(cell: Spot) -> list[Beside[str]]:
     return [
         Beside(found["name"] + "站", cell, cell, "")
         for found in _STATION.finditer(cell.text)
@@ -219,7 +219,7 @@ def _named_stations(cell: Cell) -> list[Beside[str]]:
     ]
 
 
-def _ends(form: Form, words: re.Pattern[str], found: list[Beside[str]]) -> Iterator[Evidence]:
+def _ends(form: Form, words: re.Pattern[str], found: list[Beside[str]]) -> Iterator[Clue]:
     for one in found:
         yield Trust(0.92, 0.82, "stations").reading(one, one.value)
     for one in form.beside(words, _place_name)[:1]:
@@ -234,7 +234,7 @@ def _place_name(text: str) -> list[str]:
     return [word[0].strip(" .-")] if word else []
 
 
-def _passengers(form: Form) -> Iterator[Evidence]:
+def _passengers(form: Form) -> Iterator[Clue]:
     for found in form.beside(_PASSENGER, _person)[:1]:
         yield Trust(0.92, 0.82).reading(found, found.value)
     for cell in form.cells[:200]:

@@ -32,7 +32,7 @@ def changed(old: str, new: str, puts: tuple[Put, ...] = DIGITAL) -> list[Put]:
     return [(x, y, text.replace(old, new)) for x, y, text in puts]
 
 
-def test_a_digital_invoice_is_read_from_its_text():
+def test_a_digital_invoice_is_read_from_its_text() -> None:
     document = read(paper(*DIGITAL))
     assert document.type == "invoice"
     assert values(document) == {
@@ -48,13 +48,13 @@ def test_a_digital_invoice_is_read_from_its_text():
     assert codes(document) == []
 
 
-def test_fields_know_where_they_stand():
+def test_fields_know_where_they_stand() -> None:
     found = read(paper(*DIGITAL)).fields["seller"]
     assert found.place is not None
     assert (round(found.place.left, 2), round(found.place.top, 2)) == (0.52, 0.12)
 
 
-def test_the_order_of_the_lines_says_nothing():
+def test_the_order_of_the_lines_says_nothing() -> None:
     assert values(read(paper(*reversed(DIGITAL)))) == values(read(paper(*DIGITAL)))
 
 
@@ -73,27 +73,29 @@ def test_the_order_of_the_lines_says_nothing():
         ("壹佰零陆圆整", "⊗ 壹佰零陆元整"),
     ],
 )
-def test_what_is_written_or_misread_otherwise_is_the_same(old: str, new: str):
+def test_what_is_written_or_misread_otherwise_is_the_same(old: str, new: str) -> None:
     document = read(paper(*changed(old, new), source="picture", confidence=0.99))
     assert values(document) == values(read(paper(*DIGITAL)))
 
 
-def test_a_code_beats_what_was_recognised():
+def test_a_code_beats_what_was_recognised() -> None:
     puts = changed("12345678", "12345673")
     document = read(paper(*puts, code=CODE, source="picture", confidence=0.9))
     number = document.fields["number"]
     assert (number.value, number.source) == (NUMBER, "code")
 
 
-def test_what_agrees_is_surer_and_what_contradicts_is_not():
-    picture = dict(source="picture", confidence=0.95)
-    alone = read(paper(*DIGITAL[:13], (65, 36, "（小写）¥106.00"), **picture)).fields["amount"]  # type: ignore[arg-type]
-    agreeing = read(paper(*DIGITAL, **picture)).fields["amount"]  # type: ignore[arg-type]
-    against = read(paper(*changed("（小写）¥106", "（小写）¥108"), **picture)).fields["amount"]  # type: ignore[arg-type]
-    assert against.confidence < alone.confidence < agreeing.confidence
+def test_what_agrees_is_surer_and_what_contradicts_is_not() -> None:
+    def sure(*puts: Put) -> float:
+        return read(paper(*puts, source="picture", confidence=0.95)).fields["amount"].confidence
+
+    alone = sure(*DIGITAL[:13], (65, 36, "（小写）¥106.00"))
+    agreeing = sure(*DIGITAL)
+    against = sure(*changed("（小写）¥106", "（小写）¥108"))
+    assert against < alone < agreeing
 
 
-def test_an_older_code_has_the_amount_without_tax():
+def test_an_older_code_has_the_amount_without_tax() -> None:
     code, number = "011002000111", "12345678"
     puts = [
         *changed(f"发票号码：{NUMBER}", f"发票号码：{number}"),
@@ -105,7 +107,7 @@ def test_an_older_code_has_the_amount_without_tax():
     assert document.fields["amount"].is_sure
 
 
-def test_data_that_the_file_has_are_enough():
+def test_data_that_the_file_has_are_enough() -> None:
     basic = "EInvoice/EInvoiceData/BasicInformation"
     data = {
         "EInvoice/Header/EIid": NUMBER,
@@ -134,16 +136,16 @@ def test_data_that_the_file_has_are_enough():
         ("¥106.00", "¥-106.00", "void"),
     ],
 )
-def test_what_is_wrong_with_it_is_said(old: str, new: str, code: str):
+def test_what_is_wrong_with_it_is_said(old: str, new: str, code: str) -> None:
     assert code in codes(read(paper(*changed(old, new))))
 
 
-def test_lines_that_do_not_make_the_sum_are_said():
+def test_lines_that_do_not_make_the_sum_are_said() -> None:
     puts = [(x, y, "90.00" if text == "100.00" else text) for x, y, text in DIGITAL]
     assert codes(read(paper(*puts))) == ["total"]
 
 
-def test_a_picture_that_is_hardly_legible_is_no_reason_for_a_reproach():
+def test_a_picture_that_is_hardly_legible_is_no_reason_for_a_reproach() -> None:
     puts = changed("¥6.00", "¥7.00")
     assert codes(read(paper(*puts, source="picture", confidence=0.7))) == []
 
@@ -173,7 +175,7 @@ def english(date: str = "5 November 2026", total: str = "Total Due", sign: str =
     ]
 
 
-def test_a_commercial_invoice_is_read():
+def test_a_commercial_invoice_is_read() -> None:
     document = read(paper(*english()))
     assert document.type == "invoice"
     assert values(document) == {
@@ -200,19 +202,21 @@ def test_a_commercial_invoice_is_read():
         ("05.11.2026", "2026-11-05", True),
     ],
 )
-def test_a_date_that_could_be_two_is_not_sure(written: str, iso: str, sure: bool):
+def test_a_date_that_could_be_two_is_not_sure(written: str, iso: str, sure: bool) -> None:
     found = read(paper(*english(date=written))).fields["date"]
     assert (found.value, found.is_sure) == (iso, sure)
 
 
-@pytest.mark.parametrize("total", ["Total", "TOTAL DUE", "Amount due", "Grand Total", "Balance due"])
-def test_totals_have_many_names_and_subtotal_is_none(total: str):
+@pytest.mark.parametrize(
+    "total", ["Total", "TOTAL DUE", "Amount due", "Grand Total", "Balance due"]
+)
+def test_totals_have_many_names_and_subtotal_is_none(total: str) -> None:
     amount = read(paper(*english(total=total))).fields["amount"]
     assert amount.value == {"amount": "1200.00", "currency": "GBP"}
     assert amount.is_sure
 
 
-def test_what_is_in_no_currency_is_not_sure():
+def test_what_is_in_no_currency_is_not_sure() -> None:
     amount = read(paper(*english(sign=""))).fields["amount"]
     assert amount.value == {"amount": "1200.00", "currency": "CNY"}
     assert not amount.is_sure

@@ -39,7 +39,7 @@ JOURNEY = {
 @pytest.mark.parametrize(
     ("puts", "number"), [(PAPER, "Z53F000123"), (ELECTRONIC, "26111000000012345678")]
 )
-def test_a_ticket_is_read(puts: tuple[Put, ...], number: str):
+def test_a_ticket_is_read(puts: tuple[Put, ...], number: str) -> None:
     document = read(paper(*puts))
     assert document.type == "train_ticket"
     assert values(document) == JOURNEY | {"number": number}
@@ -47,28 +47,31 @@ def test_a_ticket_is_read(puts: tuple[Put, ...], number: str):
     assert codes(document) == []
 
 
-def test_one_is_read_from_a_picture():
+def test_one_is_read_from_a_picture() -> None:
     document = read(paper(*PAPER, source="picture", confidence=0.99))
     assert values(document) == JOURNEY | {"number": "Z53F000123"}
 
 
-def test_the_date_is_that_of_the_journey_though_the_day_of_issue_stands_first():
+def test_the_date_is_that_of_the_journey_though_the_day_of_issue_stands_first() -> None:
     assert values(read(paper(*ELECTRONIC)))["date"] == "2026-11-05"
 
 
-def test_a_day_of_issue_alone_is_not_sure_to_be_that_of_the_journey():
+def test_a_day_of_issue_alone_is_not_sure_to_be_that_of_the_journey() -> None:
     puts = [put for put in ELECTRONIC if "开" not in put[2] or "发票" in put[2] or "开票" in put[2]]
     found = read(paper(*puts)).fields.get("date")
     assert found is None or not found.is_sure
 
 
-def test_a_malformed_number_of_an_electronic_one_is_said():
-    puts = [(x, y, text.replace("26111000000012345678", "2611100000001234")) for x, y, text in ELECTRONIC]
+def test_a_malformed_number_of_an_electronic_one_is_said() -> None:
+    puts = [
+        (x, y, text.replace("26111000000012345678", "2611100000001234"))
+        for x, y, text in ELECTRONIC
+    ]
     document = read(paper(*puts))
     assert not document.fields["number"].is_sure or codes(document) == ["number"]
 
 
-def test_an_english_one_is_read():
+def test_an_english_one_is_read() -> None:
     rows = {
         "Ticket No": "TK12345678",
         "Passenger": "Emma Clark",
