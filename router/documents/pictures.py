@@ -9,6 +9,7 @@ of this package works.
 import io
 import logging
 import math
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -25,6 +26,11 @@ from router.documents.page import Code, Page
 
 if TYPE_CHECKING:
     from PIL import Image
+
+UNOBSERVED = {"ORT_DISABLE_TELEMETRY": "1"}
+"""Keeps onnxruntime, from 1.29 on, from telling Microsoft what it runs, and from writing an id and
+a database of that into the home folder. It has to be said before the library is loaded."""
+os.environ.update(UNOBSERVED)
 
 Pixels: TypeAlias = NDArray[np.uint8]
 Quad: TypeAlias = NDArray[np.float32]
