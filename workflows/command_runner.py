@@ -79,6 +79,8 @@ class CommandRunner:
                 await self._talk.attach(replacing=self._replaces and untouched)
             waits_on = before.skill is not None and outcome.state.skill is before.skill
             await self._back_in_skill(asked_again=bool(ran) and not waits_on)
+        if decided.shown_files:
+            outcome.files_left = []
         self._tell_of_files()
         return outcome
 

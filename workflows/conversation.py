@@ -297,12 +297,14 @@ class ConversationWorkflow:
         await self._write(rows)
         digest = submission.message.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
-        heard = {"heard_at": workflow.now(), "locale": message.locale}
+        left = {file: message.named([file])[0] for file in turn.files_left or []}
+        heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
         state = memory.with_turn(self._state, held).changed(**heard)
         routes = turn.routes or [turn.route]
         if names and submission.message.text:
             said = f"{said}\n[{', '.join(names)}]"
-        self._state = memory.remembering(state, said, text_of(turn.replies), routes)
+        answered = text_of(turn.replies)
+        self._state = memory.remembering(state, said, answered, routes, message.files)
         self._show(turn.route)
         return turn
 
@@ -377,7 +379,8 @@ class ConversationWorkflow:
         text, active = submission.message.text or "", self._state.active
         asked = active is not None and active.asking
         locale = language_of(text, answers=asked) or self._locale
-        return TurnContext(self._start.conversation, locale, submission, workflow.now(), seen)
+        known = turns.with_left(submission, self._state.left)
+        return TurnContext(self._start.conversation, locale, known, workflow.now(), seen)
 
     @property
     def _locale(self) -> Locale:

@@ -11,6 +11,8 @@ from router.documents.page import Material
 from router.domain.documents import OTHER, Document, DocumentProblem, ReadField
 from router.domain.locale import Localised
 
+LIKELY = 0.5
+"""From this likelihood on a document is of a type."""
 LONGEST_TEXT = 6_000
 """Characters of a document's text that are kept."""
 
@@ -76,10 +78,13 @@ def recognised(material: Material, today: date) -> Document:
         "likeness": material.likeness,
         "pages": len(material.pages),
     }
-    if likelihood < 0.5:  # noqa: PLR2004
+    kind = DOCUMENT_TYPES.get(name)
+    fields = kind.read(material, today) if kind is not None and likelihood >= LIKELY else {}
+    # What speaks of invoices without being one, such as a rule about them, has no field of one; a
+    # picture without any may be of one, and hardly legible.
+    legible = not any(line.source == "picture" for line in material.lines)
+    if kind is None or likelihood < LIKELY or (legible and not fields):
         return Document(problems=material.problems, **told)
-    kind = DOCUMENT_TYPES[name]
-    fields = kind.read(material, today)
     problems = (*material.problems, *kind.problems(fields, material, today))
     lacks = tuple(field for field in kind.fields if field not in fields)
     return Document(type=name, fields=fields, lacks=lacks, problems=problems, **told)

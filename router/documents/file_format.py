@@ -5,6 +5,7 @@ A format makes a `Material` of bytes that nobody vouches for. It runs in a proce
 asks nobody, and says `UnreadableFile` where there is nothing to be had.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from router.domain.file_types import MOST_BYTES, document_kind
 from router.domain.locale import Localised
 
 MIB = 1024 * 1024
+BEGUN = 0.6
+"""Of the time that a reading may take: after it no further page is begun."""
 
 
 class Limits(BaseModel):
@@ -143,6 +146,13 @@ class FileReading:
     """Called with the pages done, and of how many."""
     _characters: int = 0
     _unpacked: int = 0
+    _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def has_time(self) -> bool:
+        """True while another page may be begun: the rest of the time is for what was begun."""
+        used = (time.monotonic() - self._began) / self.limits.seconds
+        return max(used, time.process_time() / self.limits.cpu_seconds) < BEGUN
 
     def room_for(self, text: str) -> str:
         """The text, cut to what may still be given."""

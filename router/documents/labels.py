@@ -174,6 +174,16 @@ class Form:
     @cached_property
     def currency(self) -> str | None:
         """What its amounts are in: what most of them name; yuan where it is in Chinese."""
+        most = self._named_currencies.most_common(1)
+        return most[0][0] if most else DEFAULT_CURRENCY if self.is_chinese else None
+
+    @property
+    def names_currency(self) -> bool:
+        """True where some amount of it has a currency: one without may have lost its sign."""
+        return bool(self._named_currencies)
+
+    @cached_property
+    def _named_currencies(self) -> Counter[str]:
         named = Counter(
             amount.currency
             for cell in self.cells
@@ -182,8 +192,7 @@ class Form:
         )
         written = _CURRENCY.findall(self.plain)
         named.update(each.upper() for each in written)
-        most = named.most_common(1)
-        return most[0][0] if most else DEFAULT_CURRENCY if self.is_chinese else None
+        return named
 
     @cached_property
     def _by_middle(self) -> tuple[list[tuple[int, float]], list[Spot]]:
@@ -353,6 +362,9 @@ class Trust:
         if found.cell.source == "picture" and form.currency != currency:
             # A pound that looks like a euro, among pounds.
             amount, currency = replace(amount, currency=None), form.currency
+            share *= _MENDED
+        elif found.cell.source == "picture" and amount.currency is None and form.names_currency:
+            # $82.38 is read as 582.38 where it has faded.
             share *= _MENDED
         return self.reading(found, amount.money(currency), share)
 

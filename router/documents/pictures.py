@@ -6,6 +6,7 @@ package `rapidocr` brings along and `onnxruntime` runs, on one thread; QR and ba
 of this package works.
 """
 
+import base64
 import io
 import logging
 import math
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.documents.file_format import FileReading, UnreadableFile
-from router.documents.layout import Extent, Piece, Sheet, rows
+from router.documents.layout import Edges, Piece, Sheet, rows
 from router.documents.page import Code, Page
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ SIGHT = ("PIL", "rapidocr", "onnxruntime", "zxingcpp")
 """The modules that it takes, of the extra `[documents]`."""
 LONGEST = 2000
 """Pixels of a side that characters are recognised on: a page of A4 at 170 dots an inch."""
+PREVIEW = 1000
+"""Pixels that a preview is wide at most."""
 CODE_SIDE = 3000
 """Pixels of a side that codes are looked for on: theirs are smaller than letters."""
 SLENDER = 2.5
@@ -119,7 +122,7 @@ def _on_white(picture: "Image.Image") -> "Image.Image":
 def picture_page(
     picture: "Image.Image", number: int, reading: FileReading
 ) -> tuple[Page, "Image.Image"]:
-    """What is written on a picture, as page `number`, and the picture turned as it was read."""
+    """What is written on a picture, as page `number`, and the picture straight, as it was read."""
     parts = _parts(picture)
     if len(parts) > 1:
         seen = _Recognised(tuple(_stacked(parts)), 0, 0.0)
@@ -131,8 +134,25 @@ def picture_page(
     upright = picture.transpose(_TURNS[seen.quarters]) if seen.quarters else picture
     kept = [one for row in rows(seen.pieces) for one in row if one.confidence >= LEAST_CONFIDENCE]
     lines = tuple(sheet.line(one, "picture") for one in kept if reading.room_for(one.text))
-    turned = 180.0 - (180.0 + 90.0 * seen.quarters + seen.skew) % 360.0
-    return Page(width, height, lines, codes_of(upright, number, reading), turned), upright
+    codes = codes_of(upright, number, reading)
+    return Page(width, height, lines, codes), _straight(upright, seen.skew)
+
+
+def _straight(picture: "Image.Image", skew: float) -> "Image.Image":
+    from PIL import Image
+
+    if not skew:
+        return picture
+    return picture.rotate(skew, Image.Resampling.BICUBIC, fillcolor="white")
+
+
+def preview_of(picture: "Image.Image") -> str:
+    """A small JPEG of the page as it was read, in Base64: where fields stand is said of that."""
+    small = picture.convert("RGB")
+    small.thumbnail((PREVIEW, 3 * PREVIEW))
+    out = io.BytesIO()
+    small.save(out, "JPEG", quality=72, optimize=True)
+    return base64.b64encode(out.getvalue()).decode("ascii")
 
 
 _TURNS: dict[int, Any] = {1: 2, 2: 3, 3: 4}
@@ -166,7 +186,7 @@ def _stacked(parts: "Sequence[Image.Image]") -> list[Piece]:
     for part in parts:
         for one in _recognised(_pixels(part), turns=False).pieces:
             left, top, right, bottom = one.box
-            box = Extent(left, top + above, right, bottom + above)
+            box = Edges(left, top + above, right, bottom + above)
             found.append(Piece(one.text, box, one.confidence))
         above += part.height
     return found
@@ -185,7 +205,7 @@ def codes_of(picture: "Image.Image", number: int, reading: FileReading) -> tuple
         at = code.position
         corners = (at.top_left, at.top_right, at.bottom_right, at.bottom_left)
         across, down = [one.x for one in corners], [one.y for one in corners]
-        box = Extent(min(across), min(down), max(across), max(down))
+        box = Edges(min(across), min(down), max(across), max(down))
         text = reading.room_for(code.text)
         if text:
             found.append(Code(text, sheet.place(box)))
@@ -293,14 +313,14 @@ def _skew(found: _Found) -> float:
     return angle if LEAST_SKEW < abs(angle) < MOST_SKEW else 0.0
 
 
-def _straightened(quads: Quad, skew: float, x: float, y: float) -> list[Extent]:
+def _straightened(quads: Quad, skew: float, x: float, y: float) -> list[Edges]:
     """The boxes of the quads, all turned back by the skew around a point."""
     cos, sin = math.cos(math.radians(skew)), math.sin(math.radians(skew))
     across, down = quads[:, :, 0] - x, quads[:, :, 1] - y
     straight = np.stack([x + across * cos + down * sin, y + down * cos - across * sin], axis=2)
     left, top = straight.min(axis=1).T
     right, bottom = straight.max(axis=1).T
-    return [Extent(*map(float, edges)) for edges in zip(left, top, right, bottom, strict=True)]
+    return [Edges(*map(float, edges)) for edges in zip(left, top, right, bottom, strict=True)]
 
 
 @cache

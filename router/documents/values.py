@@ -184,7 +184,8 @@ _MONTH_FIRST = re.compile(
     re.IGNORECASE,
 )
 _FIGURES = re.compile(
-    r"(?<![\d./-])(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})[-/.](?P<year>20\d\d)(?![\d/-])"
+    r"(?<![\d./-])(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})[-/.]"
+    r"(?P<year>20\d\d|\d\d)(?![\d/.-])"
 )
 
 
@@ -221,6 +222,8 @@ def _by_name(text: str) -> Iterator[Day]:
 def _by_figures(text: str, currency: str | None) -> Iterator[Day]:
     for found in _FIGURES.finditer(text):
         first, second, year = int(found["a"]), int(found["b"]), int(found["year"])
+        short = year < 100  # noqa: PLR2004
+        year += 2000 if short else 0
         orders = {order for order in ((first, second), (second, first)) if _is_day(year, *order)}
         month_first = currency in {"USD", None} and found["mark"] != "."
         preferred = (first, second) if month_first else (second, first)
@@ -228,7 +231,7 @@ def _by_figures(text: str, currency: str | None) -> Iterator[Day]:
             month, day = preferred if preferred in orders else orders.pop()
             doubtful = len({*orders, preferred} & {(first, second), (second, first)}) > 1
             # Nobody who ends with the year and writes full stops puts the month first.
-            doubtful = doubtful and found["mark"] != "."
+            doubtful = short or (doubtful and found["mark"] != ".")
             yield from _day(year, month, day, doubtful=doubtful, end=found.end())
 
 

@@ -190,13 +190,16 @@ def _files_alone(
     files: Sequence[str],
     kinds: Collection[str],
 ) -> actions.Outcome:
-    """Files without a word: for the flow that asks, or for the only one that is for such papers.
+    """Files without a word: for the flow or skill that asks, or the only flow for such papers.
 
     Else it is said what could be done with files.
     """
     locale, view = situation.locale, actions.asking(situation)
     if view is not None:
         return why.ATTACHED.of(view, locale), commands.Repeat()
+    if skill := situation.skill:
+        answered = why.SKILL_ANSWERED.route(locale, skill, skill=skill)
+        return answered, commands.RunSkill(skill=skill, request="")
     if situation.offered:
         return why.FILES_ALONE.route(locale), commands.Repeat()
     usable = [flow for flow in flows.values() if actions.may_start(flow, situation)]

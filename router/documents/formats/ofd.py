@@ -23,7 +23,7 @@ from router.documents.file_format import (
     only_first,
     registered,
 )
-from router.documents.layout import Extent, Piece, Sheet, is_cjk, lines_of
+from router.documents.layout import Edges, Piece, Sheet, is_cjk, lines_of
 from router.documents.likeness import likeness
 from router.documents.page import Code, Material, Page
 from router.documents.pictures import can_see, codes_of, opened, picture_page
@@ -34,7 +34,7 @@ from router.domain.file_types import type_of
 if TYPE_CHECKING:
     from PIL import Image
 
-A4 = Extent(0, 0, 210, 297)
+A4 = Edges(0, 0, 210, 297)
 """Millimetres, where a page doesn't say how large it is."""
 ASCENT = 0.88
 """Of a letter's size: what is above its baseline."""
@@ -66,18 +66,21 @@ class OfdFormat(FileFormat):
         attached = {k: v for document in documents for k, v in document.attached(reading)}
         data = dict(_information(root, reading)) | attached
         every = [(document, page) for document in documents for page in document.pages]
-        read = every[: reading.limits.pages]
-        pages, look = [], None
-        for number, (document, element) in enumerate(read):
-            reading.tell(number, len(read))
-            page, picture = document.page(element, number, reading)
+        most = min(len(every), reading.limits.pages)
+        pages: list[Page] = []
+        look: str | None = None
+        while len(pages) < most and (not pages or reading.has_time):
+            reading.tell(len(pages), most)
+            document, element = every[len(pages)]
+            page, picture = document.page(element, len(pages), reading)
+            look = likeness(picture) if not pages and picture is not None else look
             pages.append(page)
-            look = likeness(picture) if number == 0 and picture is not None else look
-        reading.tell(len(read), len(read))
+        reading.tell(most, most)
         if not pages and not attached:
             raise UnreadableFile("damaged")
-        problems = (only_first(len(read), len(every)),) if len(every) > len(read) else ()
-        return Material(tuple(pages), data, look, problems)
+        more = len(every) > len(pages)
+        problems = (only_first(len(pages), len(every)),) if more else ()
+        return Material(tuple(pages), data, look, problems=problems)
 
 
 class _Archive:
@@ -153,7 +156,7 @@ class _Found:
     """What stands on a page and its templates."""
 
     pieces: list[Piece] = field(default_factory=list)
-    pictures: list[tuple[str, Extent]] = field(default_factory=list)
+    pictures: list[tuple[str, Edges]] = field(default_factory=list)
 
 
 class _Document:
@@ -225,7 +228,7 @@ class _Document:
 
     def _pictures(
         self, found: _Found, reading: FileReading
-    ) -> "Iterator[tuple[Image.Image, Extent]]":
+    ) -> "Iterator[tuple[Image.Image, Edges]]":
         for resource, box in found.pictures[:PICTURES]:
             at = self._media.get(resource)
             if at is None:
@@ -252,16 +255,16 @@ def _or_missing(archive: _Archive, path: str) -> Element:
         raise
 
 
-def _physical(area: Element | None, otherwise: Extent) -> Extent:
+def _physical(area: Element | None, otherwise: Edges) -> Edges:
     box = area.first("PhysicalBox") if area is not None else None
     numbers = _numbers(box.text) if box is not None else []
     if len(numbers) != 4 or not (0 < numbers[2] < 1e5 and 0 < numbers[3] < 1e5):  # noqa: PLR2004
         return otherwise
     left, top, width, height = numbers
-    return Extent(left, top, left + width, top + height)
+    return Edges(left, top, left + width, top + height)
 
 
-def _collect(content: Element, area: Extent, found: _Found) -> None:
+def _collect(content: Element, area: Edges, found: _Found) -> None:
     for one in content.within():
         if one.tag == "TextObject":
             found.pieces.extend(_pieces(one, area))
@@ -270,14 +273,14 @@ def _collect(content: Element, area: Extent, found: _Found) -> None:
             found.pictures.append((one.attributes.get("ResourceID", ""), box))
 
 
-def _boundary(element: Element, area: Extent) -> Extent:
+def _boundary(element: Element, area: Edges) -> Edges:
     numbers = _numbers(element.attributes.get("Boundary", ""))
     left, top, width, height = numbers if len(numbers) == 4 else (0.0, 0.0, 0.0, 0.0)  # noqa: PLR2004
     left, top = left - area.left, top - area.top
-    return Extent(left, top, left + width, top + height)
+    return Edges(left, top, left + width, top + height)
 
 
-def _pieces(element: Element, area: Extent) -> Iterator[Piece]:
+def _pieces(element: Element, area: Edges) -> Iterator[Piece]:
     """Each run of text of a `TextObject`: its baseline is told within the boundary."""
     boundary = _boundary(element, area)
     across, slant, lean, down, right, below = _matrix(element.attributes.get("CTM", ""))
@@ -292,7 +295,7 @@ def _pieces(element: Element, area: Extent) -> Iterator[Piece]:
         height = abs(size * down) or size
         width = _width(code, size) * (abs(across) or 1.0)
         top = baseline - ASCENT * height
-        yield Piece(code.text, Extent(left, top, left + width, top + height))
+        yield Piece(code.text, Edges(left, top, left + width, top + height))
 
 
 def _width(code: Element, size: float) -> float:
@@ -331,7 +334,7 @@ def _numbers(told: str) -> list[float]:
 
 
 def _codes(
-    picture: "Image.Image", box: Extent, sheet: Sheet, reading: FileReading
+    picture: "Image.Image", box: Edges, sheet: Sheet, reading: FileReading
 ) -> Iterator[Code]:
     on = sheet.place(box)
     width, height = on.right - on.left, on.bottom - on.top

@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from router.documents.file_format import (
@@ -20,10 +19,10 @@ from router.documents.file_format import (
     only_first,
     registered,
 )
-from router.documents.layout import Extent, Piece, Sheet, lines_of
+from router.documents.layout import Edges, Piece, Sheet, lines_of
 from router.documents.likeness import likeness
 from router.documents.page import Line, Material, Page
-from router.documents.pictures import LONGEST, SIGHT, codes_of, picture_page
+from router.documents.pictures import LONGEST, SIGHT, codes_of, picture_page, preview_of
 from router.documents.xml_tree import fields, parsed
 from router.domain.file_types import is_invoice_xml
 
@@ -61,17 +60,18 @@ class PdfFormat(FileFormat):
             raise UnreadableFile("damaged")
         data = dict(_information(document, reading))
         data.update(_attached(document, reading))
-        read = min(count, reading.limits.pages)
+        most = min(count, reading.limits.pages)
         pages: list[Page] = []
-        look = None
-        for number in range(read):
-            reading.tell(number, read)
-            page, picture = _page(document, number, reading)
+        look, preview = None, ""
+        while len(pages) < most and (not pages or reading.has_time):
+            reading.tell(len(pages), most)
+            page, picture = _page(document, len(pages), reading)
+            if not pages:
+                look, preview = likeness(picture), preview_of(picture)
             pages.append(page)
-            look = look or (likeness(picture) if number == 0 else None)
-        reading.tell(read, read)
-        problems = (only_first(read, count),) if count > read else ()
-        return Material(tuple(pages), data, look, problems)
+        reading.tell(most, most)
+        problems = (only_first(len(pages), count),) if count > len(pages) else ()
+        return Material(tuple(pages), data, look, preview, problems)
 
 
 def _opened(content: bytes) -> Any:
@@ -114,16 +114,14 @@ def _page(document: Any, number: int, reading: FileReading) -> "tuple[Page, Imag
         shown = page.get_rotation()
         # From here on the page is as its text runs, whichever way it is shown.
         page.set_rotation(_direction(text, shown))
-        turned = float((page.get_rotation() - shown + 180) % 360 - 180)
         picture = _rendered(page)
         width, height = page.get_size()
         lines = tuple(_text_lines(text, page, Sheet(number, width, height), reading))
     except pypdfium2.PdfiumError:
         raise UnreadableFile("damaged") from None
     if _says_something(lines):
-        return Page(width, height, lines, codes_of(picture, number, reading), turned), picture
-    seen, upright = picture_page(picture, number, reading)
-    return replace(seen, turned=seen.turned + turned), upright
+        return Page(width, height, lines, codes_of(picture, number, reading)), picture
+    return picture_page(picture, number, reading)
 
 
 def _direction(text: Any, shown: int) -> int:
@@ -183,7 +181,7 @@ def _characters(text: Any, page: Any) -> Iterator[Piece]:
             continue
         if not raw.FPDFText_GetLooseCharBox(text, i, ctypes.byref(found)):
             continue
-        box = Extent(found.left - left, top - found.top, found.right - left, top - found.bottom)
+        box = Edges(found.left - left, top - found.top, found.right - left, top - found.bottom)
         yield Piece(_sign(code), _turned(box, turned, right - left, top - bottom))
 
 
@@ -192,13 +190,13 @@ def _sign(code: int) -> str:
     return "\ufffd" if surrogate or code > 0x10FFFF else chr(code)  # noqa: PLR2004
 
 
-def _turned(box: Extent, quarters: int, width: float, height: float) -> Extent:
+def _turned(box: Edges, quarters: int, width: float, height: float) -> Edges:
     """The box on a page that is shown turned clockwise by so many quarters."""
     left, top, right, bottom = box
     if quarters == 1:
-        return Extent(height - bottom, left, height - top, right)
+        return Edges(height - bottom, left, height - top, right)
     if quarters == 2:  # noqa: PLR2004
-        return Extent(width - right, height - bottom, width - left, height - top)
+        return Edges(width - right, height - bottom, width - left, height - top)
     if quarters == 3:  # noqa: PLR2004
-        return Extent(top, width - right, bottom, width - left)
+        return Edges(top, width - right, bottom, width - left)
     return box

@@ -7,6 +7,7 @@ what a stay cost is the total of its charges.
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
+from decimal import Decimal
 
 from router.documents.document_type import DocumentType, registered
 from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled
@@ -120,6 +121,8 @@ def _amounts(form: Form) -> Iterator[Clue]:
     ]
     for each in found:
         yield Trust(0.92, 0.83).money(each, form)
+    if not found:
+        yield from _charges(form)
     charged = {each.value.value for each in found}
     # What was paid in the end is what it cost: that agrees, or it says nothing.
     for cell, _ in form.hits(_PAID):
@@ -128,6 +131,22 @@ def _amounts(form: Form) -> Iterator[Clue]:
                 if abs(amount.value) in charged and one.text not in {e.cell.text for e in found}:
                     positive = Amount(abs(amount.value), amount.currency, amount.mended)
                     yield Trust(0.6, 0.6, "paid").money(Beside(positive, one, cell, ""), form)
+
+
+def _charges(form: Form) -> Iterator[Clue]:
+    """What was paid, where that is the sum of everything else: a folio without a total."""
+    every = [
+        Beside(Amount(abs(amount.value), amount.currency, amount.mended), cell, cell, "")
+        for cell in form.cells[:400]
+        for amount in amounts(cell.text)
+        if amount.is_marked and amount.value
+    ]
+    if not every:
+        return
+    greatest = max(every, key=lambda each: each.value.value)
+    rest = sum((each.value.value for each in every), Decimal(0)) - greatest.value.value
+    if rest == greatest.value.value:
+        yield Trust(0.85, 0.8, "sum").money(greatest, form)
 
 
 def _charge(text: str) -> list[Amount]:

@@ -47,7 +47,9 @@ WORDS = {
     "电子发票|数电": 0.45,
     "增值税": 0.4,
     "普通发票|专用发票": 0.3,
+    "定额发票|机打发票|统一发票": 0.4,
     "发票号码": 0.3,
+    "发票代码": 0.2,
     "价税合计": 0.4,
     "开票日期": 0.25,
     "纳税人识别号|统一社会信用代码": 0.25,
@@ -107,7 +109,9 @@ _ENDS_A_NAME = re.compile(
 )
 _NO_NAME = re.compile(
     r"^[\d\W]{0,200}$|^(?:名称|项目|货物|信息|售方|买方|单位)|:$"
-    r"|^(?:due|date|invoice|payment|terms|total|amount|qty|description|page)(?![a-z])",
+    r"|^(?:due|date|invoice|payment|terms|total|amount|qty|description|page)(?![a-z])"
+    r"|^(?:(?:bill(?:ed)?|shipp?(?:ed)?|sold|invoice) to|from|to|customer|client|supplier|seller"
+    r"|vendor|buyer|attn)(?![a-z])",
     re.IGNORECASE,
 )
 _LONGEST_NAME = 60

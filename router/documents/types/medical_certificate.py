@@ -171,6 +171,7 @@ def _between(form: Form) -> list[Beside[Decimal]]:
     return [
         Beside(Decimal((last.value.value - first.value.value).days + 1), first.cell, first.cell, "")
         for first, last in islice(_ranges(form), 2)
+        if not (first.value.doubtful or last.value.doubtful)
     ]
 
 

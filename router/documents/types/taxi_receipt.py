@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -30,7 +31,9 @@ WORDS = {
 }
 """What tells of a taxi receipt."""
 
-_PAID = label("实付", "实付金额", "实收金额", "实收", "合计", "合计金额", "总金额", "总计", "应付")
+_PAID = label(
+    "实付", "实付金额", "实收金额", "实收", "合计", "合计金额", "总金额", "总计", "总额", "应付"
+)
 _METER = label("金额", "车费", "费用")
 _EN_PAID = re.compile(
     r"(?<![a-z])(?:total (?:fare|paid|due|charged|amount)|amount (?:due|paid|charged)|grand total"
@@ -38,7 +41,10 @@ _EN_PAID = re.compile(
 )
 _EN_METER = label("fare", "meter fare", "amount")
 _EXTRA = re.compile("附加|燃油|过路|过桥|(?<![a-z])(?:tip|toll|surcharge|extras?|tax)(?![a-z])")
-_DATE = re.compile("日期|时间|上车|(?<![a-z])(?:date|trip date|pick ?up)(?![a-z])")
+_DATE = re.compile(
+    "(?<!申请)(?<!打印)(?<!有效)(?<!出生)(?<!截止)(?<!到期)(?:日期|时间)|上车"
+    r"|(?<![a-z])(?:date|trip date|pick ?up)(?![a-z])"
+)
 
 
 @registered
@@ -84,9 +90,8 @@ def _amounts(form: Form) -> Iterator[Clue]:
     yield from (trust.money(found, form) for found in agreeing)
     if metered and extra:
         whole = metered[0].value.value + sum(found.value.value for found in extra)
-        currency = metered[0].value.currency or form.currency
-        money = Amount(whole, currency).money(currency)
-        yield Trust(0.8, 0.75, "sum").reading(metered[0], money)
+        summed = replace(metered[0], value=replace(metered[0].value, value=whole))
+        yield Trust(0.8, 0.75, "sum").money(summed, form)
     if not paid and not metered:
         yield from _only_one(form)
 

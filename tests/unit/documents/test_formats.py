@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ SAYS = [
 CODE = f"01,32,,{NUMBER},100.00,20261119,,ABCD"
 
 
-def read(content: bytes, **limits: int) -> Material:
+def read(content: bytes, **limits: float) -> Material:
     return read_here(content, FileReading(Limits(**limits)))
 
 
@@ -62,7 +63,6 @@ def test_a_pdf_whose_text_does_not_run_across_is_turned(rotate: int) -> None:
     inside = [(x + 20, y / 2, text) for x, y, text in INVOICE]
     material = read(pdf(inside, rotate=rotate))
     assert said(material) == SAYS
-    assert abs(material.pages[0].turned) == min(rotate, 360 - rotate)
 
 
 def test_codes_on_a_page_of_a_pdf_are_read() -> None:
@@ -112,15 +112,25 @@ def test_the_xml_of_an_invoice_is_data(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("make", [pdf, lambda *pages: ofd(pages)])
-def test_of_many_pages_the_first_are_read_and_it_says_so(make: object) -> None:
+def test_of_many_pages_the_first_are_read_and_it_says_so(make: Callable[..., bytes]) -> None:
     told: list[tuple[int, int]] = []
     reading = FileReading(Limits(pages=2), lambda done, of: told.append((done, of)))
-    material = read_here(make(INVOICE, INVOICE, INVOICE), reading)  # type: ignore[operator]
+    material = read_here(make(INVOICE, INVOICE, INVOICE), reading)
     assert len(material.pages) == 2
     assert [line.place.page for line in material.lines][-1] == 1
     assert [problem.code for problem in material.problems] == ["pages"]
     assert material.problems[0].text.en == "only the first 2 of its 3 pages were read"
     assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("make", [pdf, lambda *pages: ofd(pages)])
+def test_when_time_runs_out_what_was_read_is_given(make: Callable[..., bytes]) -> None:
+    # Of no time at all the first page takes everything.
+    material = read(make(INVOICE, INVOICE, INVOICE), seconds=1e-9)
+    assert said(material)[-1] == SAYS[-1]
+    assert [problem.text.en for problem in material.problems] == [
+        "only the first 1 of its 3 pages were read"
+    ]
 
 
 @pytest.mark.parametrize("content", [pdf(INVOICE), ofd(), EINVOICE.encode()])

@@ -67,6 +67,11 @@ def test_a_date_to_come_is_said() -> None:
     assert codes(read(column(*lines))) == ["future"]
 
 
+def test_what_only_speaks_of_invoices_is_none() -> None:
+    document = read(column("报销须知", "请提供增值税电子发票，核对发票号码、开票日期和价税合计。"))
+    assert (document.type, document.fields) == ("other", {})
+
+
 def test_what_is_none_of_all_that_is_other() -> None:
     document = read(column("会议纪要", "参加人：王伟、李娜", "下周三再议"))
     assert (document.type, document.fields) == ("other", {})
