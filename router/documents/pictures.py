@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from router.documents.file_format import FileReading, UnreadableFile
 from router.documents.layout import Edges, Piece, Sheet, rows
-from router.documents.page import Code, Page
+from router.documents.page import Page, PageCode
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -192,7 +192,7 @@ def _stacked(parts: "Sequence[Image.Image]") -> list[Piece]:
     return found
 
 
-def codes_of(picture: "Image.Image", number: int, reading: FileReading) -> tuple[Code, ...]:
+def codes_of(picture: "Image.Image", number: int, reading: FileReading) -> tuple[PageCode, ...]:
     """The QR and bar codes on a picture; none where nothing is installed that finds them."""
     try:
         import zxingcpp
@@ -208,7 +208,7 @@ def codes_of(picture: "Image.Image", number: int, reading: FileReading) -> tuple
         box = Edges(min(across), min(down), max(across), max(down))
         text = reading.room_for(code.text)
         if text:
-            found.append(Code(text, sheet.place(box)))
+            found.append(PageCode(text, sheet.place(box)))
     return tuple(found)
 
 

@@ -25,7 +25,7 @@ from router.documents.file_format import (
 )
 from router.documents.layout import Edges, Piece, Sheet, is_cjk, lines_of
 from router.documents.likeness import likeness
-from router.documents.page import Code, Material, Page
+from router.documents.page import Material, Page, PageCode
 from router.documents.pictures import can_see, codes_of, opened, picture_page
 from router.documents.xml_tree import Element, fields, parsed
 from router.domain.documents import Place
@@ -335,11 +335,11 @@ def _numbers(told: str) -> list[float]:
 
 def _codes(
     picture: "Image.Image", box: Edges, sheet: Sheet, reading: FileReading
-) -> Iterator[Code]:
+) -> Iterator[PageCode]:
     on = sheet.place(box)
     width, height = on.right - on.left, on.bottom - on.top
     for code in codes_of(picture, sheet.number, reading):
-        yield Code(
+        yield PageCode(
             code.text,
             Place(
                 page=sheet.number,
