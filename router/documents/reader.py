@@ -72,6 +72,7 @@ class DocumentReader:
         self._command = command
         self._turn = asyncio.Lock()
         self._process: Process | None = None
+        self._closed = False
         self.spent: ReadingCost | None = None
         """What the last file took that was read, or refused, without a fault."""
         self._end_of_idleness: asyncio.TimerHandle | None = None
@@ -125,15 +126,19 @@ class DocumentReader:
                     raise UnreadableFile(code) from None
                 raise
             finally:
-                self._may_go()
+                if not self._closed:
+                    self._may_go()
 
     async def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process, whatever it is doing; no other is started."""
+        self._closed = True
         self._stay()
         await self._end()
 
     async def _ready(self) -> Process:
         """The process, started where it isn't there, or isn't there any more."""
+        if self._closed:
+            raise Unavailable("the reader of files is closed")
         if self._process is not None and self._process.returncode is None:
             return self._process
         self._process = await _started(self._command)
