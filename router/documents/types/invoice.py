@@ -28,7 +28,7 @@ from router.documents.labels import (
     settled,
     trusted,
 )
-from router.documents.page import Code, Material
+from router.documents.page import Material, PageCode
 from router.documents.problems import AMOUNT_WORDS, NUMBER, TOTAL, VOID, common
 from router.documents.values import (
     Amount,
@@ -232,7 +232,7 @@ class _QrCode:
     with_tax: bool
 
 
-def _coded(code: Code) -> _QrCode | None:
+def _coded(code: PageCode) -> _QrCode | None:
     parts = [part.strip() for part in folded(code.text).split(",")]
     if len(parts) < 6 or parts[0] != "01" or not parts[1].isdigit():  # noqa: PLR2004
         return None
