@@ -11,7 +11,7 @@ import pytest
 from temporalio.client import Client
 
 from router.contracts import document as contract
-from router.documents.file_format import Unreadable
+from router.documents.file_format import UnreadableFile
 from router.documents.page import Line, Material, Page
 from router.domain.documents import Place
 from router.domain.messages import Message, Turn
@@ -36,8 +36,16 @@ slots:
     of:
       type: object
       fields:
-        amount: {type: money, label: {zh: 金额, en: Amount}, ask: {zh: 多少钱？, en: "How much?"}, from: document}
-        date: {type: date, label: {zh: 日期, en: Day}, ask: {zh: 哪天？, en: "Which day?"}, from: document}
+        amount:
+          type: money
+          label: {zh: 金额, en: Amount}
+          ask: {zh: 多少钱？, en: "How much?"}
+          from: document
+        date:
+          type: date
+          label: {zh: 日期, en: Day}
+          ask: {zh: 哪天？, en: "Which day?"}
+          from: document
         paper:
           type: file
           required: false
@@ -49,7 +57,10 @@ slots:
 start: details
 states:
   details: {collect: [fares], next: review}
-  review: {confirm: {zh: "报 {{ shown.fares }}？", en: "Claim?"}, confirmed: boss, declined: details}
+  review:
+    confirm: {zh: "报 {{ shown.fares }}？", en: "Claim?"}
+    confirmed: boss
+    declined: details
   boss:
     approve: {by: manager(requester), title: {zh: 车费, en: Fares}}
     approved: told
@@ -72,7 +83,7 @@ class Desk:
         self.read_.append(content)
         said = content.removeprefix(b"%PDF-").decode()
         if said == "broken":
-            raise Unreadable("damaged")
+            raise UnreadableFile("damaged")
         lines = [
             Line(text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05))
             for n, text in enumerate(said.split("|"), 1)
@@ -100,8 +111,8 @@ async def talking(
     parts: Parts, client: Client, desk: Desk, *flows: FlowDefinition
 ) -> AsyncIterator[Talk]:
     queue = uuid4().hex
-    async with furnished(parts, [], flows=flows) as house:
-        house = replace(house, papers=desk)  # type: ignore[arg-type]
+    async with furnished(parts, [], flows=flows) as furnished_one:
+        house = replace(furnished_one, papers=desk)  # type: ignore[arg-type]
         async with build_worker(client, house, queue):
             yield await Talk(client, house, await person(house, "alice"), queue=queue).open()
 
@@ -111,7 +122,8 @@ async def handed_in(talk: Talk, says: str, who: str = "alice") -> str:
     content = b"%PDF-" + says.encode()
     id_ = uuid4().hex[:24]
     owner = await person(talk.parts, who)
-    record = FileRecord.of(id_, owner, f"{says.split(' ')[-1]}.pdf", content, datetime.now(UTC))
+    name = says.rsplit(" ", maxsplit=1)[-1]
+    record = FileRecord.of(id_, owner, f"{name}.pdf", content, datetime.now(UTC))
     await talk.parts.store.files.keep(record, content)
     return id_
 
