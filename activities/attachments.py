@@ -10,7 +10,7 @@ from router.domain.file_types import MOST_FILES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
-from router.llm.types import Picture
+from router.llm.types import ShownPicture
 from router.routing.message_files import MOST_PICTURES, MessageFile, MessageFiles
 from router.store.blobs import Files
 
@@ -46,7 +46,7 @@ class Attachments:
         each = max(1, MOST_PICTURES // max(1, len(can_be_seen)))
         left, found = MOST_PICTURES, []
         for record in own:
-            pictures: tuple[Picture, ...] = ()
+            pictures: tuple[ShownPicture, ...] = ()
             if record in can_be_seen and left:
                 pictures = await self._pictures(record, min(each, left))
                 left -= len(pictures)
@@ -69,18 +69,18 @@ class Attachments:
         return [one for one in found if one is not None and one.owner == caller.id]
 
     async def _described(
-        self, record: FileRecord, pictures: tuple[Picture, ...] = ()
+        self, record: FileRecord, pictures: tuple[ShownPicture, ...] = ()
     ) -> MessageFile:
         document = await self.documents.find(record.tenant, record.id)
         about = (record.id, record.name, record.type, record.size)
         return MessageFile(*about, document, pictures)
 
-    async def _pictures(self, record: FileRecord, most: int) -> tuple[Picture, ...]:
+    async def _pictures(self, record: FileRecord, most: int) -> tuple[ShownPicture, ...]:
         content = await self.files.content(record.tenant, record.id)
         if content is None:
             return ()
         made = await self.reader.pictures_of(content, record.type, most)
         return tuple(
-            Picture.model_validate({"name": record.name, "media_type": kind, "content": one})
+            ShownPicture.model_validate({"name": record.name, "media_type": kind, "content": one})
             for kind, one in made
         )
