@@ -1,5 +1,6 @@
 """Files of a turn as its models get them: loaded here, for no payload carries what is in them."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -42,15 +43,11 @@ class Attachments:
     async def shown(self, caller: Principal, ids: Sequence[str]) -> MessageFiles:
         """These files, as far as they are the caller's own, with at most `MOST_PICTURES`."""
         own = await self._own(caller, ids)
-        can_be_seen = [one for one in own if one.type == PDF or one.type.startswith("image/")]
-        each = max(1, MOST_PICTURES // max(1, len(can_be_seen)))
-        left, found = MOST_PICTURES, []
-        for record in own:
-            pictures: tuple[ShownPicture, ...] = ()
-            if record in can_be_seen and left:
-                pictures = await self._pictures(record, min(each, left))
-                left -= len(pictures)
-            found.append(await self._described(record, pictures))
+        to_see = [one for one in own if one.type == PDF or one.type.startswith("image/")]
+        each, to_see = max(1, MOST_PICTURES // max(1, len(to_see))), to_see[:MOST_PICTURES]
+        made = await asyncio.gather(*(self._pictures(record, each) for record in to_see))
+        pictures = {record.id: found for record, found in zip(to_see, made, strict=True)}
+        found = [await self._described(record, pictures.get(record.id, ())) for record in own]
         return MessageFiles(tuple(found))
 
     async def told(self, caller: Principal, history: Sequence[SpokenLine]) -> list[SpokenLine]:

@@ -162,7 +162,7 @@ class Reader:
         if message.action is not None:
             pressed = actions.read_action(message.action, situation, known.flows, known.index)
             return _reading("", pressed, "action")
-        if message.files and not message.text:
+        if message.files and not message.text and not _is_for_skill(message, situation):
             return _reading("", _files_alone(situation, known.flows), "files_alone")
         utterance = Utterance.of(message.text or "", situation.now)
         heard = _Heard.of(known, utterance, situation, message.skill or "")
@@ -173,6 +173,11 @@ class Reader:
         wishes = [] if heard.skill else _wishes(heard)
         reading = _of_several(heard, wishes) if wishes else _decided(heard)
         return reading.model_copy(update=found)
+
+
+def _is_for_skill(message: Message, situation: Situation) -> bool:
+    """Whether it is addressed to a skill, where no flow asks for anything."""
+    return message.skill is not None and actions.asking(situation) is None
 
 
 def _files_alone(situation: Situation, flows: Mapping[str, FlowDefinition]) -> actions.Outcome:
