@@ -48,7 +48,7 @@ class SystemMessage(ValueObject):
     text: str
 
 
-class Picture(ValueObject):
+class ShownPicture(ValueObject):
     """A picture that a model is shown: small enough for every server."""
 
     name: str
@@ -66,7 +66,7 @@ class UserMessage(ValueObject):
 
     role: Literal["user"] = "user"
     text: str
-    pictures: tuple[Picture, ...] = Field((), exclude=True, repr=False)
+    pictures: tuple[ShownPicture, ...] = Field((), exclude=True, repr=False)
     unseen: str = Field("", exclude=True)
 
     @property
