@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import TypeGuard
 
 from pydantic import JsonValue
@@ -43,6 +43,7 @@ from router.routing.addresses import ungiven
 from router.routing.choice import ChoiceExplanation, Nearness, chosen
 from router.routing.decider import DecisionPolicy, RoutingQuestion
 from router.routing.faithfulness import Doubt, Evidence
+from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
 from router.routing.prompts import Prompts
 from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
@@ -80,6 +81,8 @@ class Decider:
     prompts: Prompts
     models: Models = field(default_factory=Models)
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
+    files: MessageFiles = NO_FILES
+    """Those that came with the message, once that is known."""
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -92,7 +95,8 @@ class Decider:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
         asking = self.models.asking(self.chain, given.account)
         offered = await within_means(self.capabilities, asking)
-        these = replace(self, capabilities=offered)
+        these = replace(self, capabilities=offered, files=await asking.files())
+        given = given.changed(history=await asking.told(given.history))
         return await these.decided_over_these(given, asking, on_failure)
 
     async def decided_over_these(
@@ -152,7 +156,7 @@ class Decider:
         findings, locale = _found_in(given.rounds), given.situation.locale
         said = next((str(c.arguments.get("text", "")) for c in answer.calls), answer.text)
         worded = answer.model_copy(update={"text": said})
-        judged = replies.judged(worded, self._evidence(given))
+        judged = replies.judged(worded, self._evidence(given), of_facts=self._facts)
         if isinstance(judged, Doubt):
             self._not_shown(answer.model, judged, findings)
             await asking.take_back(replies.plain(findings, locale))
@@ -196,7 +200,8 @@ class Decider:
         UNFAITHFUL.labels(doubt.check).inc()
 
     def _evidence(self, given: activities.Decide) -> Evidence:
-        findings, text = _found_in(given.rounds), decider.words_of(given.message)
+        findings = _found_in(given.rounds)
+        text = "\n".join([decider.words_of(given.message), *self.files.words])
         return replies.evidence(text, findings, given.history, given.account.now)
 
     def beginnings(self) -> list[ChatRequest]:
@@ -279,6 +284,7 @@ class Decider:
             history=given.history,
             situation=given.situation,
             earlier=given.earlier,
+            files=self.files,
             so_far=decider.called_so_far(map(_recalled, given.rounds)),
         )
         evidence = self._evidence(given) if given.rounds else None
@@ -288,7 +294,8 @@ class Decider:
         async def ask(request: ChatRequest) -> ChatAnswer:
             if evidence is None:
                 return await asking(request, by_itself)
-            return await asking(request, lambda said: evidence.doubt(said) is None)
+            holds = partial(evidence.doubt, of_facts=self._facts)
+            return await asking(request, lambda said: holds(said) is None)
 
         return await decider.decide_with_model(question, ask, widen)
 
@@ -414,9 +421,14 @@ class Decider:
         if given.rounds:
             return lambda _: True
         before = [line.told for line in given.history]
-        said_before = [*before, decider.words_of(given.message)]
-        known = cache(lambda: Evidence([], said_before, given.account.now))
-        return lambda said: known().doubt(said, of_names=False) is None
+        said_before = [*before, decider.words_of(given.message), *self.files.words]
+        known, facts = cache(lambda: Evidence([], said_before, given.account.now)), self._facts
+        return lambda said: known().doubt(said, of_names=False, of_facts=facts) is None
+
+    @property
+    def _facts(self) -> bool:
+        """Whether facts are held against what is known: a model may see more than was read."""
+        return not self.files.is_unread
 
     def _shaped(self, command: Command, given: activities.Decide, alone: bool) -> Command:
         now, active = given.situation.now, given.situation.active
@@ -437,7 +449,8 @@ class Decider:
             values = self._as_said(slots, given, lambda known: stated(slots, own, said, now, known))
             return command.model_copy(update={"slots": values})
         if isinstance(command, CallTool) and before is not None:
-            return self._grounded(command, given, [*before, *_found_before(given)], alone)
+            known = [*before, *_found_before(given), *self.files.words]
+            return self._grounded(command, given, known, alone)
         if isinstance(command, RunSkill):
             request = self._unparroted({"request": command.request}, given, text)["request"]
             return command.model_copy(update={"request": request})

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from time import monotonic
@@ -58,18 +59,19 @@ class DocumentActivities:
             content = await self._files.content(tenant, file)
             if content is None or await self._documents.find(tenant, file) is not None:
                 return
-            document = GIVEN_UP if given.given_up else await self._made_of(content)
+            document, preview = (GIVEN_UP, b"") if given.given_up else await self._made_of(content)
             whole = document.model_copy(update={"content": hashlib.sha256(content).hexdigest()})
-            await self._documents.keep(tenant, file, whole, marks_of(whole))
+            await self._documents.keep(tenant, file, whole, marks_of(whole), preview)
 
-    async def _made_of(self, content: bytes) -> Document:
+    async def _made_of(self, content: bytes) -> tuple[Document, bytes]:
         try:
             async with heartbeating():
                 material = await self._read(content)
         except Unreadable as refused:
-            return Document.unreadable(refused.code, refused.text)
+            return Document.unreadable(refused.code, refused.text), b""
         # Where its owner is it may be tomorrow already.
-        return recognised(material, (datetime.now(UTC) + EASTERNMOST).date())
+        today = (datetime.now(UTC) + EASTERNMOST).date()
+        return recognised(material, today), b64decode(material.preview)
 
     @activity.defn(name=activities.DOCUMENTS_OF.name)
     async def documents_of(self, given: DocumentsOf) -> DocumentsRead:

@@ -1,6 +1,6 @@
 """Asking a model on somebody's account: within budgets, and within the time of a turn."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -10,11 +10,12 @@ from uuid import uuid4
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.attachments import Attachments
 from activities.execution import heartbeating
 from activities.progress import ClauseByClause, Holds, ProgressPublisher, QuestionOutcome
 from router.contracts.activities import TOO_LONG, Account
 from router.domain.budgets import Budgets, Spent
-from router.domain.messages import Usage
+from router.domain.messages import SpokenLine, Usage
 from router.domain.progress import ProgressPlace, Thinking
 from router.llm.fallback import FallbackChain
 from router.llm.request import estimated_prompt_tokens
@@ -31,6 +32,7 @@ from router.llm.types import (
     TurnTimeOver,
 )
 from router.routing.decider import cost
+from router.routing.message_files import NO_FILES, MessageFiles
 from router.store.spending import Spending
 
 KEPT_BACK = 0.1
@@ -58,6 +60,7 @@ class Models:
     spending: Spending | None = None
     telling: ProgressPublisher | None = None
     aloud: bool = True
+    attachments: Attachments | None = None
 
     @property
     def unheard(self) -> "Models":
@@ -123,6 +126,20 @@ class ModelQuestions:
             # Another try of the activity would only find that out, a second later.
             said = f"{self.account.seconds:g} s of this turn are over: {error}"
             raise TurnTimeOver(said) from error
+
+    async def files(self) -> MessageFiles:
+        """The files that came with the turn's message; none where no model is to see them."""
+        attachments, about = self.models.attachments, self.account
+        if attachments is None or self.chain is None or not about.files:
+            return NO_FILES
+        return await attachments.shown(about.caller, about.files)
+
+    async def told(self, history: Sequence[SpokenLine]) -> list[SpokenLine]:
+        """What was said before, with what was read by now of the files that came with it."""
+        attachments = self.models.attachments
+        if attachments is None or self.chain is None:
+            return [*history]
+        return await attachments.told(self.account.caller, history)
 
     async def take_back(self, instead: str) -> None:
         """Tell those who watch that the answer begins anew, and is this."""

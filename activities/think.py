@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from pydantic import JsonValue
 from temporalio import activity
@@ -67,10 +68,13 @@ class Thinker:
         means, foreseen = Means(), None
         if not given.last:
             means = await self.means(given.task, account.caller, self.capabilities)
-        question = skill_step.request(prompt, given.task, means, given.memory, last=given.last)
+        files, history = await asking.files(), await asking.told(given.task.history)
+        task = given.task.model_copy(update={"history": history})
+        asked = partial(skill_step.request, prompt, task, memory=given.memory, files=files)
+        question = asked(means, last=given.last)
         if not given.last and (foreseen := await _why_last(given, question, asking)):
             means = Means()
-            question = skill_step.request(prompt, given.task, means, given.memory, last=True)
+            question = asked(means, last=True)
         last = given.last or foreseen is not None
         if last and not await _is_paid_for(given, question, asking):
             spent = BUDGET_SPENT["turn"].within(given.locale)

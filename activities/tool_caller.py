@@ -31,7 +31,7 @@ from temporalio import activity
 
 from activities.execution import is_of_code, unforeseen
 from activities.progress import ProgressPublisher
-from activities.tool_results import Keeping, Page, Paging, carried, kept
+from activities.tool_results import Keeping, Opening, Page, Paging, carried, kept
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.circuit import ANSWERED, FAILED, CallVerdict, CircuitBreaker, Clock
@@ -333,7 +333,7 @@ async def check_rules(tool: Tool, call: ToolCall, dependencies: Dependencies) ->
     if tool.check is None:
         return None
     own = with_own_keys(call)
-    context = _context(own, None, Keeping(tool, own.caller, dependencies))
+    context = _context(own, None, tool, dependencies)
     async with _foreseen(tool, context):
         return await tool.check(call.arguments, context, dependencies)
 
@@ -363,7 +363,7 @@ async def run_admitted(
     own = with_own_keys(call)
 
     async def send() -> JsonValue:
-        context = _context(own, telling, Keeping(tool, own.caller, dependencies))
+        context = _context(own, telling, tool, dependencies)
         with circuits.through(tool) if circuits else nullcontext():
             async with _foreseen(tool, context):
                 answering = tool.call(call.arguments, context, dependencies)
@@ -404,7 +404,9 @@ def with_own_keys(call: ToolCall) -> ToolCall:
     return call.model_copy(update={name: f"{owner}/{key}" for name, key in keys.items() if key})
 
 
-def _context(call: ToolCall, telling: ProgressPublisher | None, keeping: Keeping) -> ToolContext:
+def _context(
+    call: ToolCall, telling: ProgressPublisher | None, tool: Tool, dependencies: Dependencies
+) -> ToolContext:
     about = {"tool": call.tool, "caller": call.caller.id, "key": call.key}
     context = ToolContext(
         caller=call.caller,
@@ -416,7 +418,8 @@ def _context(call: ToolCall, telling: ProgressPublisher | None, keeping: Keeping
         flow_run=call.flow_run,
         conversation=call.conversation,
         answers=call.answers,
-        keep=keeping,
+        keep=Keeping(tool, call.caller, dependencies),
+        opening=Opening(call.caller, dependencies),
         skill_files={file.path: file for file in call.skill_files},
         beat=activity.heartbeat if activity.in_activity() else needless,
     )

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from activities import provided
 from router.contracts.activities import ToolCall
-from router.domain.errors import TooManyRequests, UnusableResult
+from router.domain.errors import ArgumentsToolError, TooManyRequests, UnusableResult
 from router.domain.file_types import MOST_BYTES
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
@@ -51,6 +51,25 @@ class Keeping:
                 await store.keep(FileRecord.of(id_, self.owner, *about), file.content, most)
             except TooManyRequests as error:
                 raise UnusableResult(error.said) from error
+
+
+@dataclass(frozen=True)
+class Opening:
+    """`router.tool.results.Open`: what the caller may read, and nothing else that there is."""
+
+    caller: Principal
+    dependencies: Dependencies
+
+    async def __call__(self, file: str) -> ToolFile:
+        """The file; raises `ArgumentsToolError` where it isn't the caller's."""
+        store = await self.dependencies.resolve(provided.files)
+        about = await store.find(self.caller.tenant, file)
+        if about is not None and about.owner == self.caller.id:
+            content = await store.content(about.tenant, about.id)
+            if content is not None:
+                return ToolFile(about.name, about.type, content)
+        zh, en = f"您没有文件 {file[:40]}", f"you have no file {file[:40]!r}"
+        raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 RESULT_BYTES = 64 * 1024

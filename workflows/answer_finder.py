@@ -215,7 +215,10 @@ class AnswerFinder:
         return await self.say(self.message.text, found, spent, plainly=decided.plainly)
 
     async def _worked_on(self, run: commands.RunSkill, decided: RoutingDecision) -> FoundAnswer:
-        text, open_skill = run.about or self.message.text or run.request, self.state.skill
+        said, open_skill = run.about or self.message.text or run.request, self.state.skill
+        # In the turns to come a name is all that is left of a file.
+        names = self.message.named(self.message.files)
+        text = "\n".join(filter(None, [said, f"[{', '.join(names)}]" if names else ""]))
         ours = open_skill is not None and open_skill.name == run.skill
         if open_skill is not None and ours and not _is_edited(open_skill, decided):
             return await self.go_on(open_skill, None if run.agreed else text)
@@ -224,7 +227,7 @@ class AnswerFinder:
             return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
         account = self.message.account(decided.usage)
         # What is wanted stands in the person's own words, with all that they pasted.
-        summary = "" if run.request == text else run.request
+        summary = "" if run.request == said else run.request
         task = SkillTask(
             skill=skill,
             request=text,

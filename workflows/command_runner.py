@@ -74,9 +74,13 @@ class CommandRunner:
         if not outcome.void and not self._talk.stopped:
             active = outcome.state.active
             if active is not None and active.id != offered_to:
-                await self._talk.attach(replacing=self._replaces)
+                # A file of which others were taken is no correction of those.
+                untouched = outcome.files_left == self._message.files
+                await self._talk.attach(replacing=self._replaces and untouched)
             waits_on = before.skill is not None and outcome.state.skill is before.skill
             await self._back_in_skill(asked_again=bool(ran) and not waits_on)
+        if decided.shown_files:
+            outcome.files_left = []
         self._tell_of_files()
         return outcome
 

@@ -32,6 +32,8 @@ from workflows.memory import text_of
 from workflows.skill import SkillRuns
 from workflows.turns import TurnContext, TurnOutcome
 
+UNTIL_READ = timedelta(seconds=5)
+"""How long a message waits for files to be read that came before it."""
 IDLE = timedelta(days=1)
 """After this long without a word the conversation is put away until the next message."""
 QUIET_WITHIN = timedelta(milliseconds=300)
@@ -124,6 +126,7 @@ class ConversationWorkflow:
         try:
             if submission.on_busy == "steer":
                 await self._steer(submission)
+            await self._read_out()
             async with self._queue.turn():
                 first = await self._first_answer(submission)
                 seen = self._asked_of_old if seen is None else seen
@@ -133,6 +136,22 @@ class ConversationWorkflow:
         finally:
             self._open.pop(submission.message_id, None)
             self._last_word = workflow.now()
+
+    async def _read_out(self) -> None:
+        """Wait a little while files are being read: what is said now is about what is in them."""
+        if not self._reads:
+            return
+        try:
+            await workflow.wait_condition(
+                lambda: not self._reads, timeout=UNTIL_READ, timeout_summary="files are read"
+            )
+        except TimeoutError:
+            return
+
+    @property
+    def _reads(self) -> bool:
+        at_work = self._state.at_work
+        return at_work is not None and bool(at_work.reading)
 
     async def _steer(self, submission: contract.Submission) -> None:
         """Tell it to whoever is at work, unless a rule takes it: a request for a flow waits."""
@@ -278,12 +297,14 @@ class ConversationWorkflow:
         await self._write(rows)
         digest = submission.message.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
-        heard = {"heard_at": workflow.now(), "locale": message.locale}
+        left = {file: message.named([file])[0] for file in turn.files_left or []}
+        heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
         state = memory.with_turn(self._state, held).changed(**heard)
         routes = turn.routes or [turn.route]
         if names and submission.message.text:
             said = f"{said}\n[{', '.join(names)}]"
-        self._state = memory.remembering(state, said, text_of(turn.replies), routes)
+        answered = text_of(turn.replies)
+        self._state = memory.remembering(state, said, answered, routes, message.files)
         self._show(turn.route)
         return turn
 
@@ -358,7 +379,8 @@ class ConversationWorkflow:
         text, active = submission.message.text or "", self._state.active
         asked = active is not None and active.asking
         locale = language_of(text, answers=asked) or self._locale
-        return TurnContext(self._start.conversation, locale, submission, workflow.now(), seen)
+        known = turns.with_left(submission, self._state.left)
+        return TurnContext(self._start.conversation, locale, known, workflow.now(), seen)
 
     @property
     def _locale(self) -> Locale:

@@ -21,7 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from router.domain.errors import RouterError
     from router.domain.messages import ENDED, ToolCallView
     from router.flow.definition import FlowDefinition
-    from router.flow.engine import elicitation, events, machine, waiting
+    from router.flow.engine import documents, elicitation, events, machine, waiting
     from router.flow.engine.run import Run, Task, Timer
     from router.flow.prompts import question
     from router.flow.view import FlowView
@@ -30,6 +30,8 @@ with workflow.unsafe.imports_passed_through():
 
 PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for tasks before it answers that the run is still at work."""
+READING = timedelta(seconds=1)
+"""So much less where files are read, which may take any time."""
 
 
 @workflow.defn(name=contract.WORKFLOW)
@@ -81,7 +83,7 @@ class FlowWorkflow:
 
         While a task is under way only a cancellation is taken.
         """
-        deadline = workflow.now() + PATIENCE
+        deadline = workflow.now() + self._patience(told.event)
         self._listeners += 1
         try:
             if not isinstance(told.event, events.Cancelled):
@@ -204,6 +206,10 @@ class FlowWorkflow:
                 self._notifier.said.append(effect.text)
         self._reconcile()
         self._show()
+
+    def _patience(self, event: contract.Told) -> timedelta:
+        given = getattr(event, "slots", {})
+        return PATIENCE - READING if documents.offered(self._definition.slots, given) else PATIENCE
 
     def _leaving_reads(self, event: contract.Told) -> contract.Told:
         """A cancellation, with the calls it stops: reads alone, since a stopped write is unsure."""

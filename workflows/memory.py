@@ -77,14 +77,18 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
 
 
 def remembering(
-    state: ConversationState, said: str, answered: str, routes: Sequence[messages.Route]
+    state: ConversationState,
+    said: str,
+    answered: str,
+    routes: Sequence[messages.Route],
+    files: Sequence[str] = (),
 ) -> ConversationState:
     """The state with one more exchange in what a model is told of the past."""
     what = ", ".join(f"{r.kind} {r.target}" if r.target else r.kind for r in routes)
     gist = f"{' '.join(said.split())[:GIST_LENGTH]} ▸ {what}"
     lines = [
         *state.history,
-        messages.SpokenLine(role="user", text=_cut(said, LINE_LENGTH)),
+        messages.SpokenLine(role="user", text=_cut(said, LINE_LENGTH), files=[*files]),
         messages.SpokenLine(role="assistant", text=_cut(answered, LINE_LENGTH), calls=state.called),
     ]
     gists = [*state.gists, gist][-GISTS - LINES // 2 :]

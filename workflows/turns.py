@@ -1,6 +1,6 @@
 """A turn: the message that it answers, what is decided about it, and what comes of that."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -16,6 +16,7 @@ from router.domain import commands
 from router.domain.commands import in_order
 from router.domain.documents import FileDocument
 from router.domain.errors import SetAside
+from router.domain.file_types import MOST_FILES
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     FlowSummary,
@@ -83,6 +84,7 @@ class TurnContext:
             message_id=self.id,
             seconds=max(0.0, self.submission.seconds - gone),
             spent=spent,
+            files=self.files,
         )
 
     def says(self, text: Localised) -> TextReply:
@@ -167,6 +169,17 @@ def ended_early(message: TurnContext, number: int, error: BaseException) -> Turn
         # One that was taken before it ended isn't taken twice.
         files_left=message.files or None,
     )
+
+
+def with_left(submission: Submission, left: Mapping[str, str]) -> Submission:
+    """The message with what nothing took of the last one, where its front end has it so."""
+    said = submission.message
+    if not submission.brings_left or said.action is not None:
+        return submission
+    files = tuple(dict.fromkeys([*said.files, *left]))[:MOST_FILES]
+    names = {**left, **submission.file_names}
+    message = said.model_copy(update={"files": files})
+    return submission.changed(message=message, file_names=names)
 
 
 AFTER = timedelta(days=1)

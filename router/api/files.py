@@ -1,7 +1,9 @@
 """Files that people hand in: read from a multipart body no further than one may go, and kept."""
 
 import asyncio
+import hashlib
 import logging
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
@@ -24,10 +26,13 @@ from router.domain.file_types import MOST_BYTES, document_kind
 from router.domain.locale import Locale
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
+from router.flow.slot_types.slot import Slot, shown
 from router.gateway.documents import DocumentReading
 
 logger = logging.getLogger(__name__)
 
+FILES = "/v1/files"
+"""Where they are handed in and fetched."""
 FIELD = "file"
 ENVELOPE = 64 * 1024
 """Bytes of a multipart body beside its file: boundaries, headers, a field or two too many."""
@@ -136,6 +141,8 @@ class DocumentFieldView(BaseModel):
 
     label: str
     value: JsonValue
+    text: str
+    """The value as people read it."""
     source: Source = Field(alias="from")
     confidence: float
     place: Place | None = None
@@ -173,6 +180,7 @@ class DocumentView(BaseModel):
                 name: DocumentFieldView(
                     label=labels[name].within(locale) if name in labels else name,
                     value=field.value,
+                    text=_worded(field.value, locale),
                     source=field.source,
                     confidence=field.confidence,
                     place=field.place,
@@ -184,6 +192,17 @@ class DocumentView(BaseModel):
                 for problem in document.problems
             ],
         )
+
+
+_MONEY, _DAY, _TEXT = (Slot(type=name) for name in ("money", "date", "text"))
+_IS_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def _worded(value: JsonValue, locale: Locale) -> str:
+    if isinstance(value, dict):
+        return shown(_MONEY, value, locale)
+    is_day = isinstance(value, str) and _IS_DAY.fullmatch(value)
+    return shown(_DAY if is_day else _TEXT, value, locale)
 
 
 async def have_read(services: Services, record: FileRecord) -> None:
@@ -229,6 +248,41 @@ async def hand_in(
     kept = await services.store.files.keep(record, upload.content, most)
     await have_read(services, kept)
     return FileView.model_validate(kept)
+
+
+_NAMED = re.compile(rf"{FILES}/([0-9a-z]{{24}})(?![0-9a-z])")
+MOST_NAMED = 20
+
+
+async def files_named(services: Services, tenant: str, reader: str, text: str) -> list[FileRecord]:
+    """The files that a text says can be fetched, in its order, as far as they are the reader's.
+
+    Whoever wrote it: a tool's result, a model, or somebody whose words are repeated.
+    """
+    ids = list(dict.fromkeys(_NAMED.findall(text)))[:MOST_NAMED]
+    found = [await services.store.files.find(tenant, id_) for id_ in ids]
+    return [one for one in found if one is not None and one.owner == reader]
+
+
+def attached_id(caller: Principal, *place: str) -> str:
+    """What a file that came in this place is known by."""
+    return derived_id("attachment", caller.tenant, caller.id, *place)
+
+
+async def keep_attached(
+    services: Services, caller: Principal, upload: Upload, *place: str
+) -> FileRecord:
+    """Keep a file that came along with a message, once for the `place` that it came in.
+
+    Without one, the same content of the same person is one file: chat clients send all of a chat
+    each time. Raises `TooManyRequests` as `hand_in`.
+    """
+    id_ = attached_id(caller, *(place or (hashlib.sha256(upload.content).hexdigest(),)))
+    new = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
+    most = services.settings.user_files_per_day
+    kept = await services.store.files.keep(new, upload.content, most)
+    await have_read(services, kept)
+    return kept
 
 
 def disposition(name: str) -> str:

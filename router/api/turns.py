@@ -38,6 +38,7 @@ from router.contracts.conversation import (
 )
 from router.contracts.start_options import TASK_TIMEOUT, Fairness
 from router.domain.errors import FieldProblem, InvalidInput, TooManyRequests, Unavailable
+from router.domain.file_types import MOST_FILES
 from router.domain.locale import Localised
 from router.domain.messages import Action, Message, Turn
 from router.domain.records import ConversationRecord
@@ -50,9 +51,6 @@ from router.telemetry.metrics import ROUTES, TURNS
 def _plain(action: Action) -> Action:
     check_plain(action.model_dump(mode="json"))
     return action
-
-
-MOST_FILES = 10
 
 
 def _different(files: list[str]) -> list[str]:

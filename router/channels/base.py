@@ -37,6 +37,10 @@ class Undeliverable(RouterError):
     """The platform won't have it, now or later: a channel that is gone, a card it can't read."""
 
 
+class TooLong(Undeliverable):
+    """A file is larger than any that is taken."""
+
+
 class NotAdmitted(Unavailable):
     """The platform doesn't take us: nothing gets through until somebody gives us another token."""
 
@@ -95,6 +99,17 @@ def button_of(packed: str) -> Button | None:
 
 
 @dataclass(frozen=True)
+class InboundFile:
+    """Something that is attached to a message."""
+
+    name: str
+    source: str
+    """Where it is fetched, as the platform has it; empty where nobody takes its kind."""
+    size: int = 0
+    """As the platform says; 0 where it doesn't."""
+
+
+@dataclass(frozen=True)
 class Inbound:
     """Something that a person did on a platform: said `text`, or pressed a button.
 
@@ -108,8 +123,8 @@ class Inbound:
     place: Place
     text: str | None = None
     button: Button | None = None
-    with_files: bool = False
-    """They attached something, which isn't passed on."""
+    files: tuple[InboundFile, ...] = ()
+    """What they attached, not fetched yet."""
     comment: str = ""
     """What they wrote into the field of an approver's card."""
 
@@ -137,6 +152,20 @@ class DecisionRequest:
 Post = Statement | DecisionRequest
 
 
+@dataclass(frozen=True)
+class GivenFile:
+    """A file that the desk gives to whoever it talks with."""
+
+    name: str
+    type: str
+    content: bytes
+
+    @property
+    def is_picture(self) -> bool:
+        """True for what platforms show."""
+        return self.type in {"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+
 class Outbound(Protocol):
     """A platform to post on; raises `Undeliverable`, `TooManyRequests` or `Unavailable`."""
 
@@ -145,6 +174,12 @@ class Outbound(Protocol):
 
     async def say(self, place: Place, text: str) -> None:
         """Post a line."""
+
+    async def fetch(self, file: InboundFile) -> bytes:
+        """What is in a file; raises as all of these, and `TooLong` where it is over 10 MiB."""
+
+    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+        """Post a file; of one `key` as `post`."""
 
     async def aclose(self) -> None:
         """Let go of connections."""

@@ -45,10 +45,21 @@ UNUSABLE = Localised(
     en="This message can't be taken: it needs words, 8,000 characters at most, and none that "
     "control a terminal.",
 )
-NO_FILES = Localised(
-    zh="这里还收不了文件；请在网页上交，或用文字说明。",
-    en="Files can't be handed in here yet; use the web page, or say it in words.",
+NOT_A_DOCUMENT = Localised(
+    zh="“{name}”没有收：只收 PDF 和图片（PNG、JPEG、WebP、GIF、HEIC）。",
+    en="“{name}” isn't taken: only PDF and pictures are (PNG, JPEG, WebP, GIF, HEIC).",
 )
+FILE_TOO_LARGE = Localised(
+    zh="“{name}”没有收：超过了 10 MB。", en="“{name}” isn't taken: it is larger than 10 MB."
+)
+FILE_NOT_FETCHED = Localised(
+    zh="“{name}”没能取到，请再发一次。", en="“{name}” couldn't be fetched; please send it again."
+)
+FILES_LEFT_OUT = Localised(
+    zh="一条消息最多带 10 个文件，“{name}”没有收。",
+    en="“{name}” isn't taken: a message may have 10 files.",
+)
+FILE_NOT_KEPT = Localised(zh="“{name}”没有收：{why}。", en="“{name}” isn't taken: {why}.")
 APPROVAL_OF = Localised(zh="请审批：{title}", en="For your approval: {title}")
 REQUESTER = Localised(zh="申请人", en="Requested by")
 CHANGED = Localised(

@@ -5,23 +5,34 @@ import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
 from router.api.conversations import thread
 from router.api.dependencies import AppState
+from router.api.files import Upload, attached_id, keep_attached
 from router.api.limits import Buckets
 from router.api.params import derived_id, digest_of
 from router.api.turns import MessageBody
 from router.channels import cards
-from router.channels.base import Inbound, Outbound
+from router.channels.base import (
+    Inbound,
+    InboundFile,
+    NotAdmitted,
+    Outbound,
+    TooLong,
+    Undeliverable,
+)
 from router.channels.outbox import DecisionOutcome, Outbox, decided
 from router.contracts.conversation import Submission
 from router.domain.errors import DuplicateKey, NotFound, RouterError, TooManyRequests, Unavailable
+from router.domain.file_types import MOST_BYTES, MOST_FILES, document_kind, safe_name
+from router.domain.locale import Localised
 from router.domain.messages import Message, Turn
 from router.domain.principals import Principal
-from router.domain.records import ConversationRecord, Mailbox
+from router.domain.records import ConversationRecord, FileRecord, Mailbox
 
 PATIENCE = 2.5
 """Seconds: platforms want to hear within three that an event was taken in."""
@@ -31,6 +42,18 @@ STRANGERS_A_MINUTE = 30
 """How many accounts that are nobody's are answered in a minute, by each process."""
 
 log = logging.getLogger(__name__)
+
+
+class _NotTaken(Exception):
+    """A file that isn't taken in, and what is said of that."""
+
+    def __init__(self, why: Localised) -> None:
+        super().__init__(why.en)
+        self.why = why
+
+
+def _why_not(why: Localised, file: InboundFile, person: Principal) -> str:
+    return why.within(person.locale).replace("{name}", safe_name(file.name))
 
 
 @dataclass
@@ -46,6 +69,7 @@ class Dispatcher:
     outbound: Outbound
     outbox: Outbox
     _aside: set[asyncio.Task[None]] = field(default_factory=set)
+    _taking: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _told: Buckets = field(default_factory=lambda: Buckets(TOLD_A_MINUTE))
     _strangers: Buckets = field(default_factory=lambda: Buckets(STRANGERS_A_MINUTE))
 
@@ -68,7 +92,7 @@ class Dispatcher:
             return
         try:
             async with asyncio.timeout(PATIENCE):
-                await self._said(person, inbound)
+                await (self._fetched if inbound.files else self._said)(person, inbound)
         except TimeoutError as error:
             raise Unavailable("The event wasn't taken in yet; deliver it again.") from error
 
@@ -87,6 +111,23 @@ class Dispatcher:
         except Unavailable:
             return DecisionOutcome(cards.TRY_AGAIN.within(person.locale), failed=True)
 
+    async def _fetched(self, person: Principal, inbound: Inbound) -> None:
+        """Take in a message with files: that goes on where it takes longer than a platform waits.
+
+        What is delivered again meanwhile waits for the same, and later finds it done.
+        """
+        key = derived_id(self.platform, inbound.event)
+        taking = self._taking.get(key)
+        if taking is None:
+            taking = self._taking[key] = asyncio.create_task(self._said(person, inbound))
+            taking.add_done_callback(partial(self._taken, key))
+        await asyncio.shield(taking)
+
+    def _taken(self, key: str, taking: asyncio.Task[None]) -> None:
+        del self._taking[key]
+        if not taking.cancelled() and (error := taking.exception()) is not None:
+            log.warning("a message with files isn't taken in yet: %s", error)
+
     def aside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it after the platform has its answer; what fails is written to the log."""
 
@@ -102,9 +143,10 @@ class Dispatcher:
 
     async def aclose(self) -> None:
         """Leave what isn't done."""
-        for task in self._aside:
+        under_way = [*self._aside, *self._taking.values()]
+        for task in under_way:
             task.cancel()
-        await asyncio.gather(*self._aside, return_exceptions=True)
+        await asyncio.gather(*under_way, return_exceptions=True)
         await self.outbound.aclose()
 
     def _too_fast(self, person: Principal) -> TooManyRequests | None:
@@ -116,21 +158,74 @@ class Dispatcher:
         return None
 
     async def _said(self, person: Principal, inbound: Inbound) -> None:
-        if inbound.with_files:
-            await self._once(inbound, cards.NO_FILES.within(person.locale))
-        if inbound.with_files and not inbound.text:
+        names, refused = await self._handed_in(person, inbound)
+        if refused:
+            await self._once(inbound, "\n".join(refused))
+        if inbound.files and not names and not inbound.text:
             return
         pressed = inbound.button.pressed if inbound.button else None
         try:
-            said = MessageBody(action=pressed.action) if pressed else MessageBody(text=inbound.text)
+            text, files = inbound.text if inbound.text or not names else None, [*names] or None
+            said = (
+                MessageBody(action=pressed.action)
+                if pressed
+                else MessageBody(text=text, files=files)
+            )
             record = await self._conversation(person, inbound)
-            await self._begin(person, record, inbound, said.message)
+            await self._begin(person, record, inbound, said.message, names)
         except ValidationError:
             await self._once(inbound, cards.UNUSABLE.within(person.locale))
         except NotFound:
             await self._once(inbound, cards.NOT_YOURS.within(person.locale))
         except DuplicateKey:
             log.warning("%s delivered another event as %r", self.platform, inbound.event)
+
+    async def _handed_in(
+        self, person: Principal, inbound: Inbound
+    ) -> tuple[dict[str, str], list[str]]:
+        """What the files that came along are called, by their ids, and why others aren't taken.
+
+        Raises `Unavailable` and `TooManyRequests` of the platform's: it delivers them again.
+        """
+        names: dict[str, str] = {}
+        refused: list[str] = []
+        for number, file in enumerate(inbound.files[:MOST_FILES]):
+            place = (self.platform, inbound.event, str(number))
+            try:
+                record = await self._take_file(person, file, place)
+                names[record.id] = record.name
+            except _NotTaken as error:
+                refused.append(_why_not(error.why, file, person))
+        beyond = inbound.files[MOST_FILES:]
+        refused += [_why_not(cards.FILES_LEFT_OUT, file, person) for file in beyond]
+        return names, refused
+
+    async def _take_file(
+        self, person: Principal, file: InboundFile, place: tuple[str, ...]
+    ) -> FileRecord:
+        known = attached_id(person, *place)
+        if (kept := await self.state.services.store.files.find(person.tenant, known)) is not None:
+            return kept
+        if not file.source:
+            raise _NotTaken(cards.NOT_A_DOCUMENT)
+        if file.size > MOST_BYTES:
+            raise _NotTaken(cards.FILE_TOO_LARGE)
+        try:
+            content = await self.outbound.fetch(file)
+        except TooLong as error:
+            raise _NotTaken(cards.FILE_TOO_LARGE) from error
+        except (Undeliverable, NotAdmitted) as error:
+            log.warning("%s doesn't give a file: %s", self.platform, error)
+            raise _NotTaken(cards.FILE_NOT_FETCHED) from error
+        if document_kind(content) is None:
+            raise _NotTaken(cards.NOT_A_DOCUMENT)
+        try:
+            upload = Upload(file.name, content)
+            return await keep_attached(self.state.services, person, upload, *place)
+        except TooManyRequests as error:
+            zh = cards.FILE_NOT_KEPT.zh.replace("{why}", error.said.zh)
+            en = cards.FILE_NOT_KEPT.en.replace("{why}", error.said.en)
+            raise _NotTaken(Localised(zh=zh, en=en)) from error
 
     async def _conversation(self, person: Principal, inbound: Inbound) -> ConversationRecord:
         pressed = inbound.button.pressed if inbound.button else None
@@ -150,11 +245,18 @@ class Dispatcher:
         return record
 
     async def _begin(
-        self, person: Principal, record: ConversationRecord, inbound: Inbound, message: Message
+        self,
+        person: Principal,
+        record: ConversationRecord,
+        inbound: Inbound,
+        message: Message,
+        names: dict[str, str],
     ) -> None:
         submission = Submission(
             message_id=derived_id(self.platform, inbound.event),
             message=message,
+            file_names=names,
+            brings_left=True,
             caller=person,
             seconds=self.state.services.settings.llm_turn_seconds,
         )

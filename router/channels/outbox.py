@@ -16,12 +16,14 @@ from pydantic import TypeAdapter
 
 from router.api.approvals import settle
 from router.api.dependencies import Services
+from router.api.files import files_named
 from router.api.params import derived_id, said_text
 from router.channels import cards
 from router.channels.base import (
     LONGEST_COMMENT,
     CardDecision,
     DecisionRequest,
+    GivenFile,
     NotAdmitted,
     Outbound,
     Place,
@@ -38,7 +40,7 @@ from router.domain.errors import (
     Unavailable,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import Reply
+from router.domain.messages import Reply, as_plain_text
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, Mailbox, RecordedTurn
 from router.flow.engine.events import Decided
@@ -275,8 +277,22 @@ class Outbox:
         key = derived_id("post", mailbox.platform, mailbox.kind, mailbox.subject, str(row.sequence))
         try:
             await self._platforms[mailbox.platform].post(place, post, key)
+            if isinstance(post, Statement):
+                await self._give(mailbox, place, reader, post, key)
         except Undeliverable as error:
             log.warning("%s won't have row %s: %s", mailbox.platform, row.sequence, error)
+
+    async def _give(
+        self, mailbox: Mailbox, place: Place, reader: str, said: Statement, key: str
+    ) -> None:
+        """Post the files that were said to be there, which nobody can fetch from a chat."""
+        services, text = self._services, as_plain_text(said.replies, said.locale)
+        for file in await files_named(services, mailbox.tenant, reader, text):
+            content = await services.store.files.content(mailbox.tenant, file.id)
+            if content:
+                given = GivenFile(file.name, file.type, content)
+                name = derived_id(key, file.id)
+                await self._platforms[mailbox.platform].give(place, given, name)
 
     def _place(self, mailbox: Mailbox, reader: str) -> Place | None:
         """Where the reader reads what is for them alone; None where no account is theirs now.

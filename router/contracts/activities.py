@@ -62,6 +62,7 @@ class Account(Payload):
     """On whose account a model is asked, and in which turn; none outside a conversation.
 
     `now` is in the caller's time zone; `seconds` are left of the turn, which has `spent` so much.
+    `files` are the ids of those that came with its message: what is in them no payload carries.
     """
 
     caller: Principal
@@ -70,6 +71,7 @@ class Account(Payload):
     message_id: str = ""
     seconds: float = 60.0
     spent: Usage = Usage()
+    files: list[str] = []
 
 
 class ToolRound(Payload):
@@ -130,6 +132,15 @@ class RoutingDecision(Payload):
             plainly=understood.plainly,
         )
 
+    @property
+    def shown_files(self) -> bool:
+        """True where a model answers, which was shown the files of the message: they have served.
+
+        Where it asks back, or begins a flow, they may be wanted yet.
+        """
+        routes = [self.route, *self.others]
+        return all(r.kind == "skill" or (r.by == "llm" and r.kind in _ANSWERS) for r in routes)
+
     def with_rest(self, decided: "RoutingDecision", rest: Decide) -> "RoutingDecision":
         """This, and what was decided of the rest: nothing is begun twice."""
         words = rest.message.text or ""
@@ -157,6 +168,9 @@ class RoutingDecision(Payload):
             if not isinstance(command, Misunderstood)
             if not (isinstance(command, StartFlow) and command.flow in begun)
         ]
+
+
+_ANSWERS = {"reply", "tool"}
 
 
 def _about(words: str, command: Command) -> Command:

@@ -148,6 +148,8 @@ class ConversationState(Payload):
     """The calls of the turn that is being answered."""
     gists: list[str] = []
     """What each message wanted, in a short line: of the last few and of some before them."""
+    left: dict[str, str] = {}
+    """What the files of the last message are called that nothing took, by their ids."""
     model_away: bool = False
     """Whether its person was told that no model answers, and none has answered since."""
     usage: Usage = Usage()
@@ -174,6 +176,8 @@ class Submission(Payload):
     message: Message
     file_names: dict[str, str] = {}
     """What the message's files are called, by their ids."""
+    brings_left: bool = False
+    """Files that nothing took before go along: its front end keeps none beside its input."""
     caller: Principal
     on_busy: str = "queue"
     seconds: float = 60.0

@@ -86,4 +86,5 @@ def recognised(material: Material, today: date) -> Document:
     if kind is None or likelihood < LIKELY or (legible and not fields):
         return Document(problems=material.problems, **told)
     problems = (*material.problems, *kind.problems(fields, material, today))
-    return Document(type=name, fields=fields, problems=problems, **told)
+    lacks = tuple(field for field in kind.fields if field not in fields)
+    return Document(type=name, fields=fields, lacks=lacks, problems=problems, **told)

@@ -34,16 +34,17 @@ def kinship(one: Document, other: Document) -> Kinship:
     """
     if one.content and one.content == other.content:
         return "same"
-    pairs = [(one.value(name), other.value(name)) for name in _TELLING]
-    known = [(a, b) for a, b in pairs if a is not None and b is not None]
-    if any(a != b for a, b in known):
+    sure = [(one.value(name), other.value(name)) for name in _TELLING]
+    if any(a != b for a, b in sure if a is not None and b is not None):
         return ""
-    number, its = pairs[0]
+    number, its = sure[0]
     if number is not None and number == its:
         return "same"
     if one.likeness is None or other.likeness is None:
         return ""
     distance = likeness_distance(one.likeness, other.likeness)
-    if distance <= SAME and len(known) > 1:
+    read = [(one.fields.get(name), other.fields.get(name)) for name in _TELLING]
+    agree = sum(a.value == b.value for a, b in read if a is not None and b is not None)
+    if distance <= SAME and agree > 1:
         return "same"
     return "alike" if distance <= ALIKE else ""

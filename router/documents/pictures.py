@@ -6,6 +6,7 @@ package `rapidocr` brings along and `onnxruntime` runs, on one thread; QR and ba
 of this package works.
 """
 
+import base64
 import io
 import logging
 import math
@@ -34,6 +35,8 @@ SIGHT = ("PIL", "rapidocr", "onnxruntime", "zxingcpp")
 """The modules that it takes, of the extra `[documents]`."""
 LONGEST = 2000
 """Pixels of a side that characters are recognised on: a page of A4 at 170 dots an inch."""
+PREVIEW = 1000
+"""Pixels that a preview is wide at most."""
 CODE_SIDE = 3000
 """Pixels of a side that codes are looked for on: theirs are smaller than letters."""
 SLENDER = 2.5
@@ -113,7 +116,7 @@ def _on_white(picture: "Image.Image") -> "Image.Image":
 def picture_page(
     picture: "Image.Image", number: int, reading: Reading
 ) -> tuple[Page, "Image.Image"]:
-    """What is written on a picture, as page `number`, and the picture turned as it was read."""
+    """What is written on a picture, as page `number`, and the picture straight, as it was read."""
     parts = _parts(picture)
     if len(parts) > 1:
         seen = _Recognised(tuple(_stacked(parts)), 0, 0.0)
@@ -125,8 +128,25 @@ def picture_page(
     upright = picture.transpose(_TURNS[seen.quarters]) if seen.quarters else picture
     kept = [one for row in rows(seen.pieces) for one in row if one.confidence >= LEAST_CONFIDENCE]
     lines = tuple(sheet.line(one, "picture") for one in kept if reading.room_for(one.text))
-    turned = 180.0 - (180.0 + 90.0 * seen.quarters + seen.skew) % 360.0
-    return Page(width, height, lines, codes_of(upright, number, reading), turned), upright
+    codes = codes_of(upright, number, reading)
+    return Page(width, height, lines, codes), _straight(upright, seen.skew)
+
+
+def _straight(picture: "Image.Image", skew: float) -> "Image.Image":
+    from PIL import Image
+
+    if not skew:
+        return picture
+    return picture.rotate(skew, Image.Resampling.BICUBIC, fillcolor="white")
+
+
+def preview_of(picture: "Image.Image") -> str:
+    """A small JPEG of the page as it was read, in Base64: where fields stand is said of that."""
+    small = picture.convert("RGB")
+    small.thumbnail((PREVIEW, 3 * PREVIEW))
+    out = io.BytesIO()
+    small.save(out, "JPEG", quality=72, optimize=True)
+    return base64.b64encode(out.getvalue()).decode("ascii")
 
 
 _TURNS: dict[int, Any] = {1: 2, 2: 3, 3: 4}

@@ -64,6 +64,8 @@ class Document(Value):
 
     type: str = OTHER
     fields: dict[str, ReadField] = {}
+    lacks: tuple[str, ...] = ()
+    """What such a document has, and wasn't found on this one."""
     problems: tuple[DocumentProblem, ...] = ()
     text: str = ""
     """What is written in it, in reading order, as far as it is kept: for models that can't see."""

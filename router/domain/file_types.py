@@ -11,8 +11,12 @@ from router.domain.visible_text import visible
 
 MOST_BYTES = 10 * 1024 * 1024
 """The largest file that is kept."""
+MOST_FILES = 10
+"""Of one message."""
 LONGEST_NAME = 80
 """Characters: every file system takes them, in any script."""
+FILE_FORMAT = "file-id"
+"""The `format` of a JSON Schema's text that is the id of a file."""
 OCTETS = "application/octet-stream"
 """The type of a file that nothing is known of."""
 

@@ -290,10 +290,14 @@ class RecalledCall(ValueObject):
 
 
 class SpokenLine(ValueObject):
-    """Something that was said before, by either side; with the `calls` that led to it."""
+    """Something that was said before, by either side; with the `calls` that led to it.
+
+    `files` are the ids of those that came with it.
+    """
 
     role: Literal["user", "assistant"]
     text: str
+    files: list[str] = []
     calls: list[RecalledCall] = []
 
     @property

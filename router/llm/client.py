@@ -61,6 +61,9 @@ _NAMED: dict[Feature, str] = {
     ),
     "tool_choice=required": r"tool[_ -]choice|\brequired\b.*\btools?\b",
     "tool_choice=auto": r"tool[_ -]choice|\bauto\b.*\btools?\b",
+    "pictures": r"\bimages?\b|image_url|pictures?\b|mmproj|multi-?modal|\bvision\b"
+    rf"|content.{{0,40}}(valid string|must be.{{0,20}}string|parts?\b.{{0,20}}{_UNKNOWN})"
+    rf"|{_UNKNOWN}.{{0,20}}\bcontent\b",
     "limits": r"maxLength|maxItems|minItems",
     "json_schema": r"response_format|json_schema|schema|grammar",
     "json_object": r"response_format|json_object|json mode",
@@ -80,6 +83,15 @@ _UNWILLING = re.compile(
     r"\brequires? --|\b(not|un)[ -]?(supported|implemented|available)\b", re.IGNORECASE
 )
 
+_UNSEEING = re.compile(
+    r"support|mmproj|multi-?modal|at most 0\b"
+    r"|(un(known|expected|recognized)|invalid) (variant|type)"
+    r"|valid string|must be.{0,20}string|\bonly\b.{0,20}\btext\b|expected.{0,20}\btext\b"
+    r"|\bnot (allowed|permitted|accepted|enabled|available)\b|does(n't| not) (accept|have|take)",
+    _LOOSELY,
+)
+"""It takes no pictures at all; else something is wrong with these, and others may do."""
+
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context[ _](length|size|window)|maximum context"
     r"|(prompt|input) is too long|too many (input )?tokens|reduce the length",
@@ -97,10 +109,16 @@ def refused_feature(status: int, body: str, sent: AbstractSet[Feature]) -> Featu
 
     A 500 counts only where the server says that it wasn't started for this, as llama.cpp does
     without `--jinja`, or that it couldn't make sense of its own output, as when a model left
-    alone with `auto` strays from the format.
+    alone with `auto` strays from the format; or of pictures, which most servers that can't see
+    fail on.
     """
     said = body[:_READ]
+    if is_too_long(status, said):
+        # In words the files may be short enough.
+        return "pictures" if "pictures" in sent else None
     if status == _BROKEN and not _UNWILLING.search(said):
+        if "pictures" in sent and re.search(_NAMED["pictures"], said, _LOOSELY):
+            return "pictures"
         steps = _STEPS if is_off_format(status, body) else []
         return next((step for step in steps if step in sent), None)
     if status not in {*_REFUSING, _BROKEN}:
@@ -114,6 +132,11 @@ def is_off_format(status: int, body: str) -> bool:
     said = body[:_READ]
     is_broken = status == _BROKEN and not _UNWILLING.search(said)
     return is_broken and _OFF_FORMAT.search(said) is not None
+
+
+def is_of_these(status: int, body: str) -> bool:
+    """True where an error that refuses pictures may be about these alone: they are too large."""
+    return is_too_long(status, body) or _UNSEEING.search(body[:_READ]) is None
 
 
 def is_too_long(status: int, body: str) -> bool:
@@ -380,6 +403,7 @@ class ChatModel:
     ) -> ChatAnswer:
         refused = known = self._memory.refused(self.endpoint)
         strayed: Refused = frozenset()
+        unsure: Refused = frozenset()
         attempt = 1
         while True:  # ends: every round sends a feature less, or leaves
             streams = on_text is not None
@@ -391,9 +415,11 @@ class ChatModel:
                 status, said = error.status_code, error.response.text
                 feature = refused_feature(status, said, asking.features)
                 is_stray = is_off_format(status, said)
-                if feature is None or is_too_long(status, said) or (is_stray and only_reads):
+                if feature is None or (is_stray and only_reads):
                     raise
                 refused |= {feature}
+                if feature == "pictures" and is_of_these(status, said):
+                    unsure |= {feature}
                 strayed |= {feature} if is_stray else frozenset()
                 attempt += 1
             else:
@@ -403,7 +429,7 @@ class ChatModel:
                     refused -= strayed & CHOICES
                     self._memory.failed_on_functions(self.endpoint, answer.model)
                 # Only now is it certain that the features that were left out were at fault.
-                self._memory.learn(self.endpoint, refused - known)
+                self._memory.learn(self.endpoint, refused - known - unsure)
                 return answer
 
     def _note(self, request: ChatRequest, answer: ChatAnswer) -> None:

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 from router.llm.schema import portable
-from router.llm.types import AssistantMessage, Function, Message, ToolMessage
+from router.llm.types import AssistantMessage, Function, Message, ToolMessage, UserMessage
 
 
 def signature(schema: dict[str, Any]) -> str:
@@ -85,6 +85,8 @@ def written(message: Message) -> str:
     """A message's text: calls as they would have been given in JSON, and what one came to."""
     if isinstance(message, ToolMessage):
         return f"Result of {message.name}: {message.text}"
+    if isinstance(message, UserMessage):
+        return message.unseeing
     if not isinstance(message, AssistantMessage) or not message.calls:
         return message.text
     calls = [{"name": call.name, "arguments": call.arguments} for call in message.calls]
@@ -138,11 +140,14 @@ def estimated_tokens(text: str) -> int:
     return ceil(wide * _PER_WIDE + (len(text) - wide) * _PER_NARROW)
 
 
+PER_PICTURE = 1_600
+"""Tokens that a picture of the largest size takes, about: providers count from 800 to 2,500."""
+
+
 def estimated_prompt_tokens(messages: Sequence[Message], functions: Sequence[Function]) -> int:
     """A guess at the tokens of a question with the functions it offers."""
-    said = [
-        written(message) if isinstance(message, AssistantMessage) else message.text
-        for message in messages
-    ]
+    own = (AssistantMessage, UserMessage)
+    said = [written(m) if isinstance(m, own) else m.text for m in messages]
     offered = [compact(function.model_dump()) for function in functions]
-    return sum(map(estimated_tokens, said + offered))
+    shown = sum(len(m.pictures) for m in messages if isinstance(m, UserMessage))
+    return sum(map(estimated_tokens, said + offered)) + shown * PER_PICTURE

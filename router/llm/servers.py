@@ -35,6 +35,7 @@ Feature = Literal[
     "max_tokens",
     "temperature",
     "stream_options",
+    "pictures",
 ]
 """What a request may use. `tool_choice` is the parameter whatever its value, `limits` are the
 lengths within the schema of a `response_format`, and a server that refuses `max_tokens` wants it

@@ -48,11 +48,31 @@ class SystemMessage(ValueObject):
     text: str
 
 
+class Picture(ValueObject):
+    """A picture that a model is shown: small enough for every server."""
+
+    name: str
+    """Of the file that it is of."""
+    media_type: Literal["image/png", "image/jpeg"]
+    content: bytes = Field(repr=False)
+
+
 class UserMessage(ValueObject):
-    """What a person wrote, with whatever marks it as untrusted."""
+    """What a person wrote, with whatever marks it as untrusted, and the pictures beside it.
+
+    `unseen` is told instead where the model can't see. Neither is carried or kept: whoever keeps
+    the message keeps its text, and the pictures are looked up anew where they are wanted again.
+    """
 
     role: Literal["user"] = "user"
     text: str
+    pictures: tuple[Picture, ...] = Field((), exclude=True, repr=False)
+    unseen: str = Field("", exclude=True)
+
+    @property
+    def unseeing(self) -> str:
+        """The whole of it in words."""
+        return "\n".join(filter(None, (self.unseen, self.text)))
 
 
 class AssistantMessage(ValueObject):

@@ -48,6 +48,7 @@ from router.routing import offer as offered
 from router.routing import prompts, replies
 from router.routing.choice import ChoiceExplanation, Nearness, chosen
 from router.routing.interpretation import interpret
+from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
 from router.routing.prompts import Prompt, Prompts
 
@@ -195,6 +196,7 @@ class RoutingQuestion:
     history: Sequence[SpokenLine]
     situation: Situation
     earlier: Sequence[str] = ()
+    files: MessageFiles = NO_FILES
     so_far: Sequence[ModelMessage] = ()
     """What was called for the message already, and what it came to."""
 
@@ -272,7 +274,8 @@ def fixed_questions(rules: Prompts, offer: Offer) -> list[ChatRequest]:
 
 def _messages(question: RoutingQuestion) -> tuple[ModelMessage, ...]:
     state = prompts.state_of(question.situation, question.earlier)
-    told = prompts.messages(question.prompt, question.text, question.history, state)
+    beside = question.files.beside
+    told = prompts.messages(question.prompt, question.text, question.history, state, beside)
     return (*told, *question.so_far)
 
 

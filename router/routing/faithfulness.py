@@ -101,13 +101,15 @@ class Evidence:
         for each in said_before:
             self._take_text(each)
 
-    def doubt(self, said: str, *, of_names: bool = True) -> Doubt | None:
+    def doubt(self, said: str, *, of_names: bool = True, of_facts: bool = True) -> Doubt | None:
         """What of it doesn't hold first; None where nothing speaks against it.
 
-        Names may be left out: who talks by itself may know some that nobody said.
+        Names may be left out: who talks by itself may know some that nobody said. So may facts,
+        where it has seen a picture that nothing else has read.
         """
-        doubts = self._doubts(said)
-        return next((each for each in doubts if of_names or each.check != "name"), None)
+        let_be: set[Check] = set() if of_names else {"name"}
+        let_be |= set() if of_facts else {"number", "day", "time", "code", "name"}
+        return next((each for each in self._doubts(said) if each.check not in let_be), None)
 
     def _doubts(self, said: str) -> Iterator[Doubt]:
         yield from (Doubt("mark", mark) for mark in MARKS if mark in said)

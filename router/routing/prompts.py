@@ -10,7 +10,7 @@ somebody's words.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, get_args
@@ -167,15 +167,19 @@ def messages(
     text: str,
     history: Sequence[SpokenLine],
     state: str,
+    beside: Callable[[str], UserMessage] = lambda text: UserMessage(text=text),
 ) -> tuple[Message, ...]:
-    """The messages of one decision; `state` is what `state_of` gives."""
+    """The messages of one decision; `state` is what `state_of` gives.
+
+    The last one is made by what it has `beside` its text.
+    """
     said: list[Message] = [SystemMessage(text=prompt.text)]
     for line in history:
         written = f"<message>\n{material(line.text)}\n</message>"
         said += made(line.calls)
         of_user = line.role == "user"
         said.append(UserMessage(text=written) if of_user else AssistantMessage(text=line.text))
-    return (*said, UserMessage(text=f"{state}\n<message>\n{material(text)}\n</message>"))
+    return (*said, beside(f"{state}\n<message>\n{material(text)}\n</message>"))
 
 
 def made(calls: Sequence[RecalledCall]) -> list[Message]:

@@ -91,12 +91,16 @@ def evidence(
     return Evidence(results, [*said, text], now)
 
 
-def judged(answer: ChatAnswer, found: Evidence) -> str | Doubt:
+def judged(answer: ChatAnswer, found: Evidence, *, of_facts: bool = True) -> str | Doubt:
     """What a model said, as it may be shown; or why it isn't."""
     said = unmarked(shown(answer.text))
     if answer.finish == "length":
         return Doubt("length", said[-_SHOWN_OF_DOUBT:])
-    return (found.doubt(said) or said) if said else Doubt("nothing", answer.refusal or "")
+    return (
+        (found.doubt(said, of_facts=of_facts) or said)
+        if said
+        else Doubt("nothing", answer.refusal or "")
+    )
 
 
 _SHOWN_OF_DOUBT = 40

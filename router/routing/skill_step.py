@@ -26,6 +26,7 @@ from router.llm.types import (
 from router.routing import interpretation
 from router.routing.addresses import UNGIVEN, ungiven
 from router.routing.faithfulness import unmarked
+from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import FLOW, dispatch, function
 from router.routing.prompts import Prompt, material, shown
 from router.routing.skill_memory import AgentMemory, Measure
@@ -161,15 +162,23 @@ class Thought(BaseModel):
 
 
 def request(
-    prompt: Prompt, task: SkillTask, means: Means, memory: AgentMemory, *, last: bool = False
+    prompt: Prompt,
+    task: SkillTask,
+    means: Means,
+    memory: AgentMemory,
+    *,
+    last: bool = False,
+    files: MessageFiles = NO_FILES,
 ) -> ChatRequest:
     """The question of one step; what never changes within a run comes first.
 
     In four layers: rules, with the skill's instructions; what can be called; what was said and
-    found; and what is to be heeded right now. The `last` step has nothing to call.
+    found; and what is to be heeded right now, such as `files` that have just been handed in. The
+    `last` step has nothing to call.
     """
+    now = heeded(memory, files, last=last)
     return ChatRequest(
-        messages=messages(rules(prompt, task.skill), task, memory, heeded(memory, last=last)),
+        messages=messages(rules(prompt, task.skill), task, memory, now),
         functions=_endings(task) if last else _functions(task, means, memory),
         must_call=False,
         max_calls=MOST_CALLS,
@@ -213,7 +222,7 @@ def recalled(memory: AgentMemory) -> list[Message]:
     return [UserMessage(text=text)] if memory.earlier else []
 
 
-def heeded(memory: AgentMemory, *, last: bool) -> list[Message]:
+def heeded(memory: AgentMemory, files: MessageFiles = NO_FILES, *, last: bool) -> list[Message]:
     """Said anew at every step, and kept nowhere."""
     parts = []
     if memory.notes:
@@ -221,7 +230,7 @@ def heeded(memory: AgentMemory, *, last: bool) -> list[Message]:
         parts.append(f"<notes>\n{material(notes)}\n</notes>")
     if last:
         parts.append(LAST_STEP)
-    return [UserMessage(text="\n".join(parts))] if parts else []
+    return [files.beside("\n".join(parts))] if parts or files.files else []
 
 
 def _endings(task: SkillTask) -> tuple[Function, ...]:

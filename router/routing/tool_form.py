@@ -12,6 +12,7 @@ from itertools import chain, count
 from typing import Any
 
 from router.domain.errors import Elicitation
+from router.domain.file_types import FILE_FORMAT
 from router.domain.locale import Localised
 from router.entities.dates import Days
 from router.flow.definition import FlowDefinition, State, Triggers
@@ -165,6 +166,8 @@ def slot_of(
         return Slot(type="choice", choices=choices, **about)
     if (format_ := schema.get("format")) in ("date", "date-time"):
         return Slot(type=format_.replace("-", ""), **about)
+    if format_ == FILE_FORMAT and kind == "string":
+        return Slot(type="file", **about)
     if kind == "array":
         return _list(name, schema, about, whole, depth)
     if kind == "object" or "properties" in schema:

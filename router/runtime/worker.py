@@ -20,6 +20,7 @@ from temporalio.converter import StorageDriverStoreContext, WorkflowSerializatio
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import ActivityHandle, Info
 
+from activities.attachments import Attachments
 from activities.call_tool import ToolActivity
 from activities.decide import Decider
 from activities.documents import DocumentActivities
@@ -308,7 +309,10 @@ def _decider(parts: Parts, models: Models) -> Decider:
 
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
     telling = ProgressPublisher(parts.store.live, Recording(parts.store.log))
-    models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
+    attachments = Attachments(parts.store.files, parts.store.documents)
+    models = Models(
+        parts.settings.llm_budgets, parts.store.spending, telling, attachments=attachments
+    )
     decider = _decider(parts, models)
     thinker = Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models)
     planner = Planner(thinker)

@@ -16,7 +16,7 @@ from router.store.tables import from_row, moment_there, record, to_row
 
 A_DAY = timedelta(days=1)
 _files = tables.files
-_ABOUT = [column for column in _files.c if column.name not in ("content", "document")]
+_ABOUT = [column for column in _files.c if column.name not in ("content", "document", "preview")]
 
 
 class Files(Aggregate):

@@ -20,12 +20,21 @@ class Documents(Aggregate):
     """What was read of each file: nothing yet, or a document."""
 
     async def keep(
-        self, tenant: str, file: str, document: Document, marks: Iterable[str] = ()
+        self,
+        tenant: str,
+        file: str,
+        document: Document,
+        marks: Iterable[str] = (),
+        preview: bytes = b"",
     ) -> None:
-        """Keep what was read, and the marks that the file is found again by; the last one stays."""
+        """Keep what was read, the marks that the file is found again by, and a small picture."""
         row = document.model_dump(mode="json")
         marked = [{"tenant": tenant, "file": file, "mark": mark} for mark in sorted(set(marks))]
-        write = update(_files).filter_by(tenant=tenant, id=file).values(document=row)
+        write = (
+            update(_files)
+            .filter_by(tenant=tenant, id=file)
+            .values(document=row, preview=preview or None)
+        )
 
         def work(connection: Connection) -> None:
             if connection.execute(write).rowcount and marked:
@@ -36,6 +45,11 @@ class Documents(Aggregate):
     async def find(self, tenant: str, file: str) -> Document | None:
         """What was read of this file; None where that isn't done yet, or there is no such file."""
         return (await self.find_all(tenant, [file])).get(file)
+
+    async def preview(self, tenant: str, file: str) -> bytes | None:
+        """A small JPEG of the file's first page; None where there is none, or none yet."""
+        query = select(_files.c.preview).filter_by(tenant=tenant, id=file)
+        return await self._database.read(lambda connection: connection.execute(query).scalar())
 
     async def find_all(self, tenant: str, files: Collection[str]) -> dict[str, Document]:
         """What was read of each of these files that has been."""

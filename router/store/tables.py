@@ -310,6 +310,8 @@ files = Table(
     required("content", LargeBinary),
     # What was read of it: nothing yet, or a document, in which its problems stand too.
     Column("document", JSON),
+    # A small JPEG of its first page, as that was read.
+    Column("preview", LargeBinary),
     PrimaryKeyConstraint("tenant", "id"),
 )
 _index("files_of_owner", files, "tenant", "owner", "at")

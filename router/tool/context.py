@@ -43,7 +43,7 @@ from router.domain.errors import MisconfiguredError
 from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
 from router.domain.principals import Principal
-from router.tool.results import Keep, not_kept
+from router.tool.results import Keep, Open, ToolFile, not_kept, not_opened
 
 ToolLogger = LoggerAdapter[Logger]
 
@@ -87,12 +87,20 @@ class ToolContext:
     tell: Callable[[str], Awaitable[None]] = _to_nobody
     keep: Keep = not_kept
     """Where the files of a result go; a tool returns them, and has no need of it."""
+    opening: Open = not_opened
     beat: Callable[[], None] = needless
 
     @property
     def locale(self) -> Locale:
         """The language that whatever the tool says to people is in: by default the caller's."""
         return self.spoken or self.caller.locale
+
+    async def file(self, id_: str) -> ToolFile:
+        """The file of the caller's that a `FileId` names, whole.
+
+        Raises `ArgumentsToolError` for any other, somebody else's included.
+        """
+        return await self.opening(id_)
 
     async def progress(self, text: str) -> None:
         """Tell whoever watches how far it is; never waits for them, and never fails the call."""

@@ -9,14 +9,14 @@ nobody sees. Nobody but here has to think of that.
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from math import isfinite
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, JsonValue, SerializationInfo, TypeAdapter, model_serializer
+from pydantic import ConfigDict, Field, JsonValue, SerializationInfo, TypeAdapter, model_serializer
 from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticSerializationUnexpectedValue
 
-from router.domain.errors import PermanentToolError, UnusableResult
-from router.domain.file_types import FileMention, safe_name, type_of
+from router.domain.errors import ArgumentsToolError, PermanentToolError, UnusableResult
+from router.domain.file_types import FILE_FORMAT, FileMention, safe_name, type_of
 from router.domain.locale import Localised
 from router.domain.visible_text import legible
 
@@ -91,6 +91,22 @@ class ToolFile:
         if not isinstance(info.context, _Made):
             raise TypeError("a ToolFile becomes JSON as the result of a tool, and not otherwise")
         return info.context.mention(self)
+
+
+FileId = Annotated[str, Field(json_schema_extra={"format": FILE_FORMAT})]
+"""A parameter that names a file of the caller's: forms ask for one, and what is attached fills it.
+
+Models are told the ids of what is attached. `ToolContext.file` gives what is in it.
+"""
+
+Open = Callable[[str], Awaitable[ToolFile]]
+"""A file of the caller's by its id; raises `ArgumentsToolError` where they have none of it."""
+
+
+async def not_opened(file: str) -> ToolFile:
+    """Where a tool is called that nobody has files for."""
+    zh, en = f"这里没有文件 {file[:40]}", f"there are no files here, such as {file[:40]!r}"
+    raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
 Keep = Callable[[Mapping[str, ToolFile]], Awaitable[None]]

@@ -73,8 +73,10 @@ class SpokenEvidence:
 
     def _holds(self, slot: Slot, value: JsonValue) -> bool:
         kind = slot.kind
-        if kind.is_file or value is None:
+        if value is None:
             return False
+        if kind.is_file:
+            return any(str(value) in utterance.text for utterance in self._said)
         if kind.made_of == "choices" and not kind.is_text:
             named = (f.value for u in self._said for f in find_choices(slot.choices, u.text))
             return any(value == each for each in named)

@@ -30,7 +30,7 @@ from router.understanding.corrections.values import corrected_items, correction,
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
-from router.understanding.slots.attachments import papers_of, takes_files
+from router.understanding.slots.attachments import files_for, papers_of, takes_files
 from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
@@ -169,7 +169,9 @@ class Reader:
             return _reading("", pressed, "action")
         if message.files and not message.text:
             kinds = [(papers or {}).get(file, "") for file in message.files]
-            return _reading("", _files_alone(situation, known.flows, kinds), "files_alone")
+            return _reading(
+                "", _files_alone(situation, known.flows, message.files, kinds), "files_alone"
+            )
         utterance = Utterance.of(message.text or "", situation.now)
         heard = _Heard.of(known, utterance, situation, message.skill or "")
         found = {
@@ -178,28 +180,49 @@ class Reader:
         }
         wishes = [] if heard.skill else _wishes(heard)
         reading = _of_several(heard, wishes) if wishes else _decided(heard)
-        return reading.model_copy(update=found)
+        begun = _with_files(reading.commands, known.flows, message.files)
+        return reading.model_copy(update={**found, "commands": begun})
 
 
 def _files_alone(
-    situation: Situation, flows: Mapping[str, FlowDefinition], kinds: Collection[str]
+    situation: Situation,
+    flows: Mapping[str, FlowDefinition],
+    files: Sequence[str],
+    kinds: Collection[str],
 ) -> actions.Outcome:
-    """Files without a word: for the flow that asks, or for the only one that is for such papers.
+    """Files without a word: for the flow or skill that asks, or the only flow for such papers.
 
     Else it is said what could be done with files.
     """
     locale, view = situation.locale, actions.asking(situation)
     if view is not None:
         return why.ATTACHED.of(view, locale), commands.Repeat()
+    if skill := situation.skill:
+        answered = why.SKILL_ANSWERED.route(locale, skill, skill=skill)
+        return answered, commands.RunSkill(skill=skill, request="")
     if situation.offered:
         return why.FILES_ALONE.route(locale), commands.Repeat()
     usable = [flow for flow in flows.values() if actions.may_start(flow, situation)]
     meant = [f for f in usable if all(k in papers_of(f.slots.values()) for k in kinds)]
     if len(meant) == 1:
-        return why.PAPERS.of(meant[0], locale), commands.StartFlow(flow=meant[0].flow)
+        begun = commands.StartFlow(flow=meant[0].flow, slots=files_for(meant[0].slots, files))
+        return why.PAPERS.of(meant[0], locale), begun
     taking = [flow.title for flow in usable if any(map(takes_files, flow.slots.values()))]
     text = why.what_takes_files(taking).within(locale)
     return why.FILES_ALONE.route(locale), commands.ReplyText(text=text)
+
+
+def _with_files(
+    given: Sequence[commands.Command], flows: Mapping[str, FlowDefinition], files: Sequence[str]
+) -> list[commands.Command]:
+    """The commands, the only one of which that begins a flow hands it the message's files."""
+    begins = [command for command in given if isinstance(command, commands.StartFlow)]
+    if not files or len(begins) != 1 or begins[0].flow not in flows:
+        return [*given]
+    fillable = {n: slot for n, slot in flows[begins[0].flow].slots.items() if slot.is_fillable}
+    more = files_for(fillable, files, begins[0].slots)
+    handed = begins[0].model_copy(update={"slots": {**begins[0].slots, **more}})
+    return [handed if command is begins[0] else command for command in given]
 
 
 def _decided(heard: _Heard, *, beside: bool = False) -> Reading:

@@ -5,10 +5,10 @@
 import { fresh } from "./api.js";
 import { element, iconButton } from "./dom.js";
 import { attached, keepAttached } from "./drafts.js";
-import { KINDS, refusal } from "./files.js";
+import { documentOf, KINDS, refusal } from "./files.js";
 import { t } from "./texts.js";
 import { size } from "./times.js";
-import { MOST } from "./uploads.js";
+import { handIn, MOST } from "./uploads.js";
 
 export function attachments(page) {
   const list = element("ul", { class: "attachments", "aria-label": t("attachments"), hidden: true });
@@ -64,7 +64,22 @@ export function attachments(page) {
   function chip(item) {
     const { file } = item;
     const remove = iconButton("close", `${t("remove")}: ${file.name}`, () => without(item));
-    return element("li", {}, file.name, " ", element("small", {}, size(file.size)), remove);
+    return element("li", {}, file.name, " ", element("small", {}, item.says ?? size(file.size)), remove);
+  }
+
+  // Handed in while the message is being typed, so that it has been read by the time that is sent. What
+  // goes wrong here is tried again then.
+  async function begin(item) {
+    try {
+      await handIn(item);
+      item.says = t("stillReading");
+      show();
+      const { status, title, fields } = await documentOf(item.id);
+      item.says = status === "read" ? [title, fields.amount?.text].filter(Boolean).join(" ") : undefined;
+    } catch {
+      item.says = undefined;
+    }
+    show();
   }
 
   function without(item) {
@@ -87,6 +102,7 @@ export function attachments(page) {
     waiting.push(...items);
     keepAttached(place, waiting);
     show();
+    items.filter((item) => !item.left).forEach(begin);
     if (field) offer(field);
   }
 

@@ -1,6 +1,6 @@
 // Files: chosen for a form, shown to who decides, and fetched where a text names one.
 
-import { fetched, fresh, upload } from "./api.js";
+import { fetched, fresh, get, upload } from "./api.js";
 import { button, element, icon } from "./dom.js";
 import { t } from "./texts.js";
 
@@ -31,26 +31,86 @@ export function fileLink(path, trying, name = t("download")) {
   return element("a", { href: path, onclick }, name);
 }
 
-// Files by id: of pictures small ones, that can be made larger where they are; all of them can be saved.
-export function fileList(files, page) {
-  return element("ul", { class: "files", "aria-label": t("files") }, ...Object.entries(files).map(([id, name]) => item(id, name, page)));
+// Files by id: small pictures of them, that can be made larger where they are; all of them can be saved.
+// With `read` it is said beside each what was read of it.
+export function fileList(files, page, { read = false } = {}) {
+  const list = Object.entries(files).map(([id, name]) => item(id, name, page, read));
+  return element("ul", { class: read ? "files papers" : "files", "aria-label": t("files") }, ...list);
 }
 
-function item(id, name, page) {
+function item(id, name, page, read) {
   const path = `/v1/files/${encodeURIComponent(id)}`;
-  const mark = PICTURE.test(name) ? thumbnail(path, name, page) : icon("file");
-  return element("li", {}, mark, fileLink(path, page.trying, name));
-}
-
-function thumbnail(path, name, page) {
-  const enlarge = () => view.setAttribute("aria-expanded", String(view.getAttribute("aria-expanded") !== "true"));
-  const view = button(icon("file"), enlarge, { class: "thumbnail", "aria-expanded": "false", "aria-label": `${t("enlarge")}: ${name}` });
-  inView.set(view, () => page.minding(async () => view.replaceChildren(await picture(path, name))));
-  watching.observe(view);
+  const known = read ? once(() => documentOf(id)) : () => null;
+  const mark = thumbnail(path, name, page, known);
+  const beside = element("div", { class: "beside" }, fileLink(path, page.trying, name));
+  const view = element("li", {}, mark, beside);
+  if (read) seen(view, () => page.minding(async () => beside.append(...said(await known(), mark))));
   return view;
 }
 
+function once(ask) {
+  let answer = null;
+  return () => (answer ??= ask());
+}
+
+// What was read of a file, as soon as it is. One is asked about at a time: they are read one after the
+// other, and a browser has but six connections.
+let asked = Promise.resolve();
+export function documentOf(id, wait = 20) {
+  const next = asked.then(() => get(`/v1/files/${encodeURIComponent(id)}/document?wait=${wait}`));
+  asked = next.catch(() => {});
+  return next;
+}
+
+// Below this a field was asked about; see `SURE` of the server.
+const SURE = 0.8;
+const FROM = { code: "fromCode", model: "fromModel" };
+
+function said({ status, title, fields, problems }, mark) {
+  const rows = Object.values(fields).map((field) => row(field, mark));
+  const told = problems.map(({ text }) => element("p", { class: "hint" }, text));
+  if (status === "reading") return [element("p", { class: "hint" }, t("stillReading"))];
+  return [title && element("p", { class: "hint" }, title), rows.length ? element("dl", {}, ...rows) : null, ...told].filter(Boolean);
+}
+
+// A field; where it stands is shown on the picture while one looks at it.
+function row({ label, text, place, confidence, from }, mark) {
+  const doubt = confidence < SURE ? t("unsure") : FROM[from] ? t(FROM[from]) : "";
+  const value = element("dd", {}, text, doubt && element("small", {}, ` ${doubt}`));
+  const view = element("div", place ? { tabindex: "0" } : {}, element("dt", {}, label), value);
+  const point = (where) => () => mark.dispatchEvent(new CustomEvent("point", { detail: where }));
+  for (const [come, go] of place ? [["pointerenter", "pointerleave"], ["focus", "blur"]] : []) {
+    view.addEventListener(come, point(place));
+    view.addEventListener(go, point(null));
+  }
+  return view;
+}
+
+function thumbnail(path, name, page, known) {
+  const enlarge = () => view.setAttribute("aria-expanded", String(view.getAttribute("aria-expanded") !== "true"));
+  const view = button(icon("file"), enlarge, { class: "thumbnail", "aria-expanded": "false", "aria-label": `${t("enlarge")}: ${name}` });
+  const spot = element("span", { class: "spot", hidden: true });
+  view.addEventListener("point", ({ detail }) => {
+    spot.hidden = !detail || detail.page > 0;
+    for (const [edge, share] of spot.hidden ? [] : edges(detail)) spot.style[edge] = `${share * 100}%`;
+  });
+  seen(view, () => page.minding(async () => {
+    await known();
+    const small = (await picture(`${path}/preview`, name)) ?? (PICTURE.test(name) ? await picture(path, name) : null);
+    if (small) view.replaceChildren(small, spot);
+    else view.disabled = true;
+  }));
+  return view;
+}
+
+const edges = ({ left, top, right, bottom }) => [["left", left], ["top", top], ["width", right - left], ["height", bottom - top]];
+
 // Nothing is fetched before somebody could see it: what is folded away isn't in view either.
+function seen(view, come) {
+  inView.set(view, come);
+  watching.observe(view);
+}
+
 const inView = new WeakMap();
 const watching = new IntersectionObserver((changes) => {
   for (const { target } of changes.filter((change) => change.isIntersecting)) {
@@ -59,9 +119,10 @@ const watching = new IntersectionObserver((changes) => {
   }
 });
 
-// A picture that only the token opens, as an image. It can show, and do nothing.
+// A picture that only the token opens, as an image, which can show and do nothing; null where there is none.
 export async function picture(path, description) {
   const { content } = await fetched(path);
+  if (!content.size) return null;
   const address = URL.createObjectURL(content);
   const done = () => URL.revokeObjectURL(address);
   return element("img", { src: address, alt: description, onload: done, onerror: done });

@@ -63,7 +63,7 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
       await begun(entry);
     }
     if (entry.attached && !entry.body.files) {
-      entry.body.files = await handedIn(entry.id);
+      entry.body.files = await handedIn(entry.id, { alone: !entry.body.text });
       keep();
     }
     const path = `/v1/conversations/${encodeURIComponent(entry.conversation)}/messages`;

@@ -1,7 +1,7 @@
 // What was said, by either side, as bubbles; and questions as what answers them.
 
 import { button, element, pairs } from "./dom.js";
-import { fileLink } from "./files.js";
+import { fileLink, fileList } from "./files.js";
 import { answered, form } from "./forms.js";
 import { rich } from "./markdown.js";
 import { t } from "./texts.js";
@@ -51,7 +51,7 @@ function choices(reply, { act }) {
   return element("div", { class: "options" }, ...reply.options.map(option));
 }
 
-function confirmation(reply, { act }) {
+function confirmation(reply, { act, page }) {
   const own = { true: reply.yes && `✓ ${reply.yes}`, false: reply.no && `✗ ${reply.no}` };
   const said = (value) => own[value] || t(value ? "saidYes" : "saidNo");
   const say = (value) => () => act({ type: "confirm", value, question: reply.question }, said(value));
@@ -60,6 +60,7 @@ function confirmation(reply, { act }) {
     { class: "card" },
     ...rich(besides(reply), String),
     pairs(reply.summary),
+    reply.files && fileList(reply.files, page, { read: true }),
     element("div", { class: "actions" }, button(reply.yes || t("yes"), say(true), { class: "primary" }), button(reply.no || t("no"), say(false))),
   );
 }

@@ -14,7 +14,7 @@ export const known = (run) =>
   Object.keys(run.summary).length ? pairs(run.summary) : element("p", { class: "hint" }, t("nothingKnown"));
 
 export function filesOf(run, page) {
-  return Object.keys(run.files).length ? fileList(run.files, page) : null;
+  return Object.keys(run.files).length ? fileList(run.files, page, { read: true }) : null;
 }
 
 // What happened, a line each; that it went on by itself is nobody's news.

@@ -3,9 +3,17 @@
 
 import { Problem, upload } from "./api.js";
 import { attached, keepAttached } from "./drafts.js";
+import { documentOf } from "./files.js";
 import { t } from "./texts.js";
 
 export const MOST = 10; // of a message
+const READ_WITHIN = 8; // seconds
+
+// Its id there: by its key, one that was handed in before is the same.
+export async function handIn(item) {
+  item.id ??= (await upload("/v1/files", item.file, item.key)).id;
+  return item.id;
+}
 
 export function uploads() {
   const held = new Map(); // message id to its files, for browsers that keep no database
@@ -18,13 +26,14 @@ export function uploads() {
     return keepAttached(place(message), items);
   }
 
-  // The ids of its files: by their keys, those that were handed in before are the same ones.
-  async function handedIn(message) {
+  // The ids of its files. Without a word it is for them to say what is wanted, so they are read first.
+  async function handedIn(message, { alone }) {
     const items = await those(message);
     if (!items.length) throw new Problem(410, t("attachmentsGone"));
-    await Promise.all(items.map(async (item) => (item.id ??= (await upload("/v1/files", item.file, item.key)).id)));
+    const ids = await Promise.all(items.map(handIn));
     await carry(message, items);
-    return items.map((item) => item.id);
+    if (alone) await Promise.all(ids.map((id) => documentOf(id, READ_WITHIN)));
+    return ids;
   }
 
   // The files of a message that isn't on its way any more.

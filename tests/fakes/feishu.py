@@ -33,6 +33,10 @@ class Feishu(WebServer):
         self.token = "t-1"
         self.posts: list[Body] = []
         """What was posted, each once: a second one of the same `uuid` isn't taken."""
+        self.kept: dict[str, Reply] = {}
+        """What a file of a message is answered with, by path and query; the token opens it."""
+        self.uploads: dict[str, bytes] = {}
+        """The bodies of uploads, by the key that each was given."""
 
     @property
     def settings(self) -> FeishuSettings:
@@ -46,17 +50,35 @@ class Feishu(WebServer):
         )
 
     def _answered(self, got: Got) -> Reply:
-        body = json.loads(got.body)
         if got.target.endswith("/tenant_access_token/internal"):
+            body = json.loads(got.body)
             if body != {"app_id": self.app_id, "app_secret": self.secret}:
                 return json_reply({"code": 10014, "msg": "app secret invalid"})
             return json_reply({"code": 0, "tenant_access_token": self.token, "expire": 7200})
         if got.headers.get("authorization") != f"Bearer {self.token}":
             return json_reply({"code": 99991663, "msg": "Invalid access token"}, 400)
+        if got.method == "GET":
+            absent = json_reply({"code": 234003, "msg": "File not in msg."}, 400)
+            return self.kept.get(got.target, absent)
+        if "multipart/form-data" in got.headers.get("content-type", ""):
+            return self._uploaded(got)
+        body = json.loads(got.body)
         seen = {post.get("uuid") for post in self.posts} - {None}
         if body.get("uuid") not in seen:
             self.posts.append({**body, "content": json.loads(body["content"]), "to": got.target})
         return json_reply({"code": 0, "msg": "success"})
+
+    def _uploaded(self, got: Got) -> Reply:
+        name = {"/open-apis/im/v1/images": "image_key", "/open-apis/im/v1/files": "file_key"}
+        key = f"key_{len(self.uploads)}"
+        self.uploads[key] = got.body
+        return json_reply({"code": 0, "data": {name[got.target]: key}})
+
+    def keeps(self, message: str, key: str, content: bytes | Reply, kind: str = "file") -> None:
+        """Let a message have a file of this key."""
+        path = f"/open-apis/im/v1/messages/{message}/resources/{key}?type={kind}"
+        binary = {"content-type": "application/octet-stream"}
+        self.kept[path] = content if isinstance(content, Reply) else Reply([content], 200, binary)
 
     async def posted(self, text: str) -> Body:
         """The first post with this in it, as soon as it is there."""

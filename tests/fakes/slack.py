@@ -6,6 +6,7 @@ async with Slack() as slack:
     card = await slack.posted("请什么假")
 """
 
+import asyncio
 import hashlib
 import hmac
 import itertools
@@ -13,7 +14,7 @@ import json
 import time
 from collections import deque
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 from uuid import uuid4
 
 import httpx
@@ -38,6 +39,11 @@ class Slack(WebServer):
         self.posts: list[Post] = []
         """What was posted, in order; `ts` names each."""
         self.updates: list[Post] = []
+        self.kept: dict[str, Reply] = {}
+        """What the download of a file is answered with, by its path; the token opens it."""
+        self.uploads: list[Post] = []
+        """Files that were uploaded into a channel: `name`, `content`, `channel`, `thread_ts`."""
+        self._uploading: dict[str, Post] = {}
         self.troubles: deque[Reply] = deque()
         """What the next calls are answered with instead."""
         self.whose = json_reply({"ok": True, "team_id": self.team, "enterprise_id": self.company})
@@ -54,9 +60,16 @@ class Slack(WebServer):
             return self.whose
         if self.troubles:
             return self.troubles.popleft()
+        if got.target.startswith("/upload/"):
+            return self._uploaded(got)
         if got.headers.get("authorization") != f"Bearer {self.token}":
             return json_reply({"ok": False, "error": "invalid_auth"})
+        if got.method == "GET":
+            return self.kept.get(got.target, Reply([b"<html>sign in"], 404))
         body = _body(got)
+        return self._of_files(got, body) or self._posted(got, body)
+
+    def _posted(self, got: Got, body: Post) -> Reply:
         if got.target.endswith("/chat.update"):
             self.updates.append(body)
         elif got.target.endswith("/chat.postMessage"):
@@ -66,9 +79,50 @@ class Slack(WebServer):
             return json_reply({"ok": False, "error": "unknown_method"})
         return json_reply({"ok": True, "ts": body["ts"], "channel": body["channel"]})
 
+    def _uploaded(self, got: Got) -> Reply:
+        file = self._uploading[got.target.rpartition("/")[2]]
+        assert len(got.body) == int(file["length"])
+        file["content"] = got.body
+        return Reply([b"OK"])
+
+    def _of_files(self, got: Got, body: Post) -> Reply | None:
+        if got.target.endswith("/files.completeUploadExternal"):
+            return self._completed(body)
+        if not got.target.endswith("/files.getUploadURLExternal"):
+            return None
+        id_ = f"F{next(self._ids)}"
+        self._uploading[id_] = {"name": body["filename"], "length": body["length"]}
+        url = f"{self.origin}/upload/v1/{id_}"
+        return json_reply({"ok": True, "upload_url": url, "file_id": id_})
+
+    def _completed(self, body: Post) -> Reply:
+        listed = body["files"] if isinstance(body["files"], list) else json.loads(body["files"])
+        for each in listed:
+            file = self._uploading.pop(each["id"])
+            where = {name: body.get(name) for name in ("channel_id", "thread_ts")}
+            self.uploads.append({**file, **where})
+        return json_reply({"ok": True, "files": listed})
+
+    def shared(self, name: str, content: bytes | Reply, **more: Any) -> Post:
+        """A file that somebody has attached to a message, as its event tells of it."""
+        reply = content if isinstance(content, Reply) else Reply([content])
+        path = f"/files-pri/{self.team}-F{next(self._ids)}/download/{quote(name)}"
+        self.kept[path] = reply
+        about = {"id": "F1", "name": name, "mode": "hosted", "size": 10, "mimetype": "image/png"}
+        return {**about, "url_private_download": f"{self.origin}{path}", **more}
+
     async def posted(self, text: str) -> Post:
         """The first post with this in it, as soon as it is there."""
         return await self.first(self.posts, text)
+
+    async def given(self, name: str) -> bytes:
+        """The content of the first file of this name that was uploaded."""
+        async with asyncio.timeout(20):
+            while name not in [each["name"] for each in self.uploads]:
+                self._changed.clear()
+                await self._changed.wait()
+        content: bytes = next(each["content"] for each in self.uploads if each["name"] == name)
+        return content
 
     async def updated(self, text: str) -> Post:
         return await self.first(self.updates, text)

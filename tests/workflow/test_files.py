@@ -254,7 +254,8 @@ async def test_files_without_a_flow_are_kept_and_told_once(tooled: Tooled) -> No
     assert alone.files_left == greeted.files_left == [MINE]
     assert left not in words(greeted)
     assert left in words(again)
-    assert (words(turn), turn.files_left) == ("交 alice.pdf？", None)
+    assert words(turn) == "已附上 收据：alice.pdf。\n交 alice.pdf？"
+    assert turn.files_left is None
 
 
 async def test_what_is_left_over_goes_along_and_replaces_nothing_until_it_is_sent_alone(
@@ -325,3 +326,25 @@ async def test_a_model_that_forgets_the_link_is_helped_out(tooled: Tooled) -> No
         shown = talk.model.chats[-1]["messages"][-1]["content"]
     assert re.fullmatch(r"做好了。\ntable\.csv（4 B）：/v1/files/[0-9a-z]{24}", words(turn))
     assert LINK.findall(words(turn))[0] in shown
+
+
+async def test_what_nothing_took_goes_along_where_a_front_end_keeps_nothing(
+    tooled: Tooled,
+) -> None:
+    async with tooled([stamp], flows=[HAND_IN]) as talk:
+        sent = await talk.send(Message(files=(MINE,)), file_names=NAMES, brings_left=True)
+        kept = (await talk.say("你好")).files_left
+        turn = await talk.say("我要交收据")
+        again = await talk.send(Message(files=(MINE,)), file_names=NAMES)
+        assert (sent.files_left, kept) == ([MINE], None)
+        assert words(turn) != "交 alice.pdf？"
+        assert again.files_left is None
+    async with tooled([stamp], flows=[HAND_IN]) as talk:
+        await talk.send(Message(files=(MINE,)), file_names=NAMES, brings_left=True)
+        turn = await talk.say("我要交收据", "m1", brings_left=True)
+        repeated = await talk.say("我要交收据", "m1", brings_left=True)
+        rows = [e.data for e in await talk.transcript() if e.data["role"] == "user"]
+    assert words(turn) == "交 alice.pdf？"
+    assert turn.files_left is None
+    assert repeated == turn
+    assert "files" not in rows[-1]

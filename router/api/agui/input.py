@@ -19,9 +19,8 @@ from router.api.dependencies import Services
 from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
 from router.api.params import Key, check_plain, derived_id, said_text
-from router.api.turns import MOST_FILES
 from router.domain.errors import Conflict, InvalidInput
-from router.domain.file_types import is_file_id
+from router.domain.file_types import MOST_FILES, is_file_id
 from router.domain.messages import (
     LONGEST_QUESTION,
     Action,
@@ -86,7 +85,7 @@ class Heard:
     """What is new in an input: said, handed over, found out, or answered."""
 
     text: str = ""
-    files: tuple[core.PartSource, ...] = ()
+    files: tuple["SentPart", ...] = ()
     results: tuple[core.ToolMessage, ...] = ()
     answers: tuple[core.ResumeEntry, ...] = ()
 
@@ -102,10 +101,29 @@ def heard_in(run: core.RunAgentInput) -> Heard:
     parts = [core.TextPart(text=said)] if isinstance(said, str) else said
     return Heard(
         text="\n".join(part.text for part in parts if isinstance(part, core.TextPart)),
-        files=tuple(part.source for part in parts if not isinstance(part, core.TextPart)),
+        files=tuple(
+            SentPart(part.source, _name_of(part.metadata))
+            for part in parts
+            if not isinstance(part, core.TextPart)
+        ),
         results=tuple(m for m in reversed(latest_first) if isinstance(m, core.ToolMessage)),
         answers=tuple(run.resume or ()),
     )
+
+
+@dataclass(frozen=True)
+class SentPart:
+    """A picture or document as it was sent, and what it is called, if that was said."""
+
+    source: core.PartSource
+    name: str = ""
+
+
+def _name_of(metadata: object) -> str:
+    """The protocol has no place for a name; front ends put it into the metadata."""
+    names = metadata if isinstance(metadata, dict) else {}
+    found = (names.get(key) for key in ("filename", "fileName", "name"))
+    return next((name for name in found if isinstance(name, str) and name), "")
 
 
 @dataclass(frozen=True)
@@ -184,17 +202,16 @@ def _verdict(entry: core.ResumeEntry, name: str, field: str) -> Verdict | None:
         raise InvalidInput.at(where, first["msg"].removeprefix("Value error, ")) from error
 
 
-async def _file(
-    services: Services, caller: Principal, source: core.PartSource, key: str
-) -> FileView:
+async def _file(services: Services, caller: Principal, part: SentPart, key: str) -> FileView:
     """What was sent inline is kept, once for one key; our own ids are looked up."""
+    source = part.source
     if isinstance(source, core.DataSource):
         try:
             content = base64.b64decode(source.value, validate=True)
         except ValueError as error:
             raise InvalidInput(f"it isn't base64: {error}") from error
         check_kind(content)
-        return await hand_in(services, caller, Upload("", content), key)
+        return await hand_in(services, caller, Upload(part.name, content), key)
     if isinstance(source, core.FileSource) and is_file_id(source.value):
         record = await services.store.files.find(caller.tenant, source.value)
         if record is not None and record.owner == caller.id:
@@ -325,10 +342,10 @@ async def _take_files(
 ) -> list[str]:
     """Take in the parts that can be used; why the others can't, which fails no run."""
     unused: list[str] = []
-    for number, source in enumerate(heard.files):
+    for number, part in enumerate(heard.files):
         try:
             key = derived_id("ag-ui file", caller.id, run.message_id, str(number))
-            plan.files.append(await _file(services, caller, source, key))
+            plan.files.append(await _file(services, caller, part, key))
         except InvalidInput as error:
             unused.append(f"part {number} was left out: {error}")
     if len(plan.files) > MOST_FILES:

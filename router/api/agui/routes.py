@@ -22,6 +22,7 @@ from router.api.agui.input import PlannedDecision, RunInput, RunPlan, planned
 from router.api.conversations import standing, thread, thread_id
 from router.api.dependencies import Given, OpenTurns, Person, Services
 from router.api.errors import problems
+from router.api.files import FILES, FileView, files_named
 from router.api.markdown import markdown
 from router.api.params import StrictRoute, derived_id, events
 from router.api.routes.messages import check_result
@@ -46,6 +47,7 @@ from router.domain.messages import (
     FormReply,
     Turn,
     Usage,
+    as_plain_text,
     question_in,
     unsaid,
 )
@@ -283,6 +285,7 @@ class AguiRun:
             message_id=message_id,
             message=self.plan.messages[number],
             file_names=self.plan.names,
+            brings_left=True,
             caller=self.caller,
             seconds=self.services.settings.llm_turn_seconds,
         )
@@ -323,9 +326,20 @@ class AguiRun:
         before = state_of(self.before, record.locale)
         if operations := patch(before, state_of(after, record.locale, touched)):
             events.append(core.StateDeltaEvent.model_validate({"delta": operations}))
+        events += await self._given()
         interrupts = await self._interrupts(after)
         end = ended(self.input.thread_id, self.input.run_id, self._made, interrupts)
         return [*events, end]
+
+    async def _given(self) -> list[core.BaseEvent]:
+        """The files that the turns say can be fetched."""
+        said = "\n".join(as_plain_text(t.replies, self.record.locale) for t in self._made)
+        found = await files_named(self.services, self.caller.tenant, self.caller.id, said)
+        shown = (FileView.model_validate(file).model_dump(mode="json") for file in found)
+        return [
+            core.CustomEvent(name="file_given", value={**each, "url": f"{FILES}/{each['id']}"})
+            for each in shown
+        ]
 
     async def _interrupts(self, stands: ConversationStatus) -> list[core.Interrupt]:
         """The question that was asked last, or else what waits for the person's decision.

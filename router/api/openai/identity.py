@@ -159,6 +159,8 @@ def message_id(asked: Completion, headers: Mapping[str, str], key: str | None) -
     if key is not None:
         return key
     said = [part for line in asked.dialogue for part in (line.role, line.text)]
+    # The same words with another picture are another message.
+    said += [asked.said.mark] if asked.said.mark else []
     return derived_id(CHANNEL, asked.model, given(headers, MESSAGE_HEADERS), *said)
 
 
@@ -175,7 +177,11 @@ class Chats:
         named = next((value for value in fields if isinstance(value, str) and value), "")
         name = given(headers, CHAT_HEADERS) or named
         temporary = name if name.startswith(TEMPORARY) else ""
-        first = next(line.text for line in asked.dialogue if line.role == "user")
+        first = next(
+            one.words if one.words.strip() else one.mark
+            for one in asked.messages
+            if one.role == "user"
+        )
         words = derived_id("begins", asked.user or "", temporary, first)
         if not name or temporary:
             return await self._by_words(words, asked)
@@ -247,7 +253,9 @@ def _line(row: LogEntry, locale: Locale) -> SpokenLine:
 def _same(ours: SpokenLine, theirs: SpokenLine) -> bool:
     """A client's answer may have more before it: news, or what a model took back."""
     if ours.role == "user":
-        return (ours.role, ours.text) == (theirs.role, legible(theirs.text))
+        # What is a file's name in the transcript is no word in a client's history.
+        same = not theirs.text.strip() or ours.text == legible(theirs.text)
+        return same and theirs.role == "user"
     return theirs.role == "assistant" and theirs.text.strip().endswith(ours.text.strip())
 
 

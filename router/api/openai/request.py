@@ -5,8 +5,11 @@ no use for it, and whoever sends it to every model shouldn't have to know that.
 """
 
 import base64
+import hashlib
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from fastapi import HTTPException
@@ -24,7 +27,7 @@ from pydantic import (
 from router.api.dependencies import Services
 from router.api.files import Upload, check_kind
 from router.domain.errors import FieldProblem, InvalidInput, NotFound
-from router.domain.file_types import MOST_BYTES
+from router.domain.file_types import MOST_BYTES, MOST_FILES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
 
@@ -54,6 +57,15 @@ class Spoken(ClientModel):
     def words(self) -> str:
         """The text of it; of several parts, each on lines of its own."""
         return words_of(self.content)
+
+    @property
+    def mark(self) -> str:
+        """A digest of what it has besides words, the same when it is sent again; often nothing."""
+        parts = self.content if isinstance(self.content, list) else []
+        others = [part for part in parts if part.get("type") != "text"]
+        if not others:
+            return ""
+        return hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
 
 
 class StreamOptions(ClientModel):
@@ -165,45 +177,62 @@ def skill_meant(model: str, services: Services, person: Principal) -> str | None
 
 _DATA_URL = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 _AS_DATA = "send it as a data: URL with base64; nothing is fetched from elsewhere"
+_UNHEARD = "what is said in a recording isn't heard here; write it"
 
 
-def attached(asked: Completion) -> Upload | None:
-    """The one file in the message that is to be answered; earlier messages' are passed over.
+@dataclass(frozen=True)
+class FileById:
+    """A file that was handed in before, as it is named in the field `where`."""
 
-    Raises `InvalidInput` where a part can't be used, and 413 where the file is too large.
+    id: str
+    where: str
+
+
+def attached(asked: Completion) -> list[Upload | FileById]:
+    """The files of the message that is to be answered; earlier messages' are passed over.
+
+    Raises `InvalidInput` where a part can't be used, and 413 where a file is too large.
     """
     parts = asked.said.content
-    found: list[Upload] = []
+    found: list[Upload | FileById] = []
     for number, part in enumerate(parts if isinstance(parts, list) else []):
         if part.get("type") != "text":
+            if len(found) == MOST_FILES:
+                why = f"there are more than {MOST_FILES} files; send at most so many with a message"
+                raise InvalidInput.at(asked.where, why)
             found.append(_file(part, f"{asked.where}.{number}"))
         elif not isinstance(part.get("text"), str):
             raise InvalidInput.at(f"{asked.where}.{number}.text", "isn't text")
-    if len(found) > 1:
-        raise InvalidInput.at(asked.where, "there are several files; send one with a message")
-    return found[0] if found else None
+    return found
 
 
-def _file(part: dict[str, JsonValue], where: str) -> Upload:
+def _file(part: dict[str, JsonValue], where: str) -> Upload | FileById:
     match part:
         case {"type": "image_url", "image_url": {"url": str(url)} | str(url)}:
             return Upload("", _content(url, where))
-        case {"type": "file", "file": {"file_data": str(url), **rest}}:
-            return Upload(str(rest.get("filename") or ""), _content(url, where))
+        case {"type": "file", "file": {"file_data": str(data), **rest}}:
+            name = str(rest.get("filename") or "")
+            return Upload(name, _content(data, where, bare=True))
+        case {"type": "file", "file": {"file_id": str(id_)}}:
+            return FileById(id_, where)
+        case {"type": "input_audio"}:
+            raise InvalidInput.at(where, _UNHEARD)
     kind = str(part.get("type"))[:40]
     why = f"a part {kind!r} like this can't be read; send text, image_url or file"
     raise InvalidInput.at(where, why)
 
 
-def _content(url: str, where: str) -> bytes:
-    head = _DATA_URL.match(url)
-    if head is None:
+def _content(data: str, where: str, *, bare: bool = False) -> bytes:
+    """What a data: URL holds, or where it may be `bare`, what is base64 without one."""
+    head = _DATA_URL.match(data)
+    if head is None and (not bare or ":" in data[:200]):
         raise InvalidInput.at(where, _AS_DATA)
-    if (len(url) - head.end()) * 3 // 4 > MOST_BYTES + 2:
+    begins = head.end() if head else 0
+    if (len(data) - begins) * 3 // 4 > MOST_BYTES + 2:
         raise HTTPException(413, f"{where}: the file is larger than {MOST_BYTES} bytes.")
     try:
-        content = base64.b64decode(url[head.end() :], validate=True)
+        content = base64.b64decode(data[begins:], validate=True)
     except ValueError:
-        raise InvalidInput.at(where, "what follows `base64,` isn't base64") from None
+        raise InvalidInput.at(where, "what is sent for the file isn't base64") from None
     check_kind(content, where)
     return content

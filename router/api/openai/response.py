@@ -5,12 +5,10 @@ it did. So the first attempt is streamed, and what comes after it is held until 
 then the rest of the text is sent, or, below a line that says what counts, all of it.
 """
 
-import hashlib
 import json
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -21,22 +19,22 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from router.api import errors
-from router.api.conversations import standing
 from router.api.dependencies import Services
+from router.api.files import FILES, Upload, files_named, keep_attached
 from router.api.markdown import MarkdownText, markdown
 from router.api.openai import jobs
 from router.api.openai.identity import Chats, message_id
-from router.api.openai.request import Completion, attached, skill_meant
-from router.api.params import EVENTS, derived_id, said_text
+from router.api.openai.request import Completion, FileById, attached, skill_meant
+from router.api.params import EVENTS, said_text
 from router.api.streams import UNBUFFERED, EventStream, Happening, MessageInProgress, TurnFailed
 from router.api.turns import Turns
 from router.contracts.conversation import Submission
-from router.domain.errors import FieldProblem, InvalidInput, Unavailable
+from router.domain.errors import InvalidInput, Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.messages import Message, Reply, Turn, Usage, as_plain_text, replies_of
 from router.domain.principals import Principal
 from router.domain.progress import Progress
-from router.domain.records import ConversationRecord, FileRecord
+from router.domain.records import ConversationRecord
 
 
 class OpenAIFault(BaseModel):
@@ -121,6 +119,10 @@ def usage_of(spent: Usage) -> dict[str, int]:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": spent.tokens}
 
 
+Annotation = dict[str, Any]
+"""A file that is given in an answer, as OpenAI has what an answer refers to."""
+
+
 @dataclass(frozen=True)
 class Envelope:
     """What every part of one answer has in common: its id, its time in seconds, its model."""
@@ -129,13 +131,16 @@ class Envelope:
     created: int
     model: str
 
-    def completion(self, text: str, spent: Usage) -> dict[str, Any]:
-        """The whole answer at once."""
-        message = {"role": "assistant", "content": text, "refusal": None}
+    def completion(
+        self, text: str, spent: Usage, given: Sequence[Annotation] = ()
+    ) -> dict[str, Any]:
+        """The whole answer at once, with the files that are given in it."""
+        message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+        message |= {"annotations": [*given]} if given else {}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(spent)}
 
-    def delta(self, finish: Literal["stop"] | None = None, **delta: str) -> bytes:
+    def delta(self, finish: Literal["stop"] | None = None, **delta: Any) -> bytes:
         """A piece of the answer, or its end."""
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return self._event(choices=[choice])
@@ -165,14 +170,6 @@ def model(id_: str) -> dict[str, Any]:
 
 
 SINCE = Localised(zh="（上次之后的消息）", en="(Since your last message)")
-KEPT = Localised(
-    zh="文件“{name}”已收下。问到文件时，回复编号 {id} 即可。",
-    en="The file “{name}” is kept. Where a file is asked for, answer {id}.",
-)
-NOT_ASKED_FOR = Localised(
-    zh="现在没有哪一步要文件：请同时写明这个文件是做什么用的。",
-    en="Nothing asks for a file right now: say in words what it is for.",
-)
 
 
 @dataclass(frozen=True)
@@ -182,7 +179,6 @@ class Exchange:
     services: Services
     record: ConversationRecord
     submission: Submission
-    note: str = ""
 
     async def news(self) -> str:
         """What runs have said since the turn before: a chat UI is told nothing in between."""
@@ -190,6 +186,19 @@ class Exchange:
         rows = await log.untold(record.tenant, record.id, self.submission.message_id)
         told = [as_plain_text(replies_of(row.data), record.locale) for row in rows]
         return "\n\n".join([SINCE.within(record.locale), *told]) if told else ""
+
+    async def given(self, text: str, request: Request) -> list[Annotation]:
+        """The files that the text names, which its speaker may fetch, and where in it."""
+        found: list[Annotation] = []
+        whose = self.submission.caller
+        for file in await files_named(self.services, whose.tenant, whose.id, text):
+            path = f"{FILES}/{file.id}"
+            begins = text.find(path)
+            url = f"{str(request.base_url).rstrip('/')}{path}"
+            about = {"url": url, "title": file.name, "start_index": begins}
+            about["end_index"] = begins + len(path)
+            found.append({"type": "url_citation", "url_citation": about})
+        return found
 
 
 async def exchange(
@@ -204,45 +213,36 @@ async def exchange(
     Raises `InvalidInput` where it says nothing, too much, or has a file of no use.
     """
     skill = skill_meant(asked.model, services, speaker)
-    file = attached(asked)
+    files = attached(asked)
     words = jobs.spoken(asked.said.words.strip())
-    if file is None or words:
-        words = said_text(words, asked.where)
+    text = said_text(words, asked.where) if words or not files else None
+    names = await _kept(services, speaker, files)
     record = await Chats(services.store, speaker).of(asked, headers)
-    id_, note = message_id(asked, headers, key), ""
-    message = Message(text=words, skill=skill)
-    if file is not None:
-        # The same content of the same person is the same file.
-        sha256 = hashlib.sha256(file.content).hexdigest()
-        file_id = derived_id("attachment", speaker.tenant, speaker.id, sha256)
-        about = FileRecord.of(file_id, speaker, file.name, file.content, datetime.now(UTC))
-        handed_in = Message(text=about.id)
-        if await _is_for_file(services, speaker, record, id_, handed_in):
-            message = handed_in
-        elif words:
-            note = KEPT.within(record.locale).format(name=about.name, id=about.id)
+    submission = Submission(
+        message_id=message_id(asked, headers, key),
+        message=Message(text=text, files=tuple(names), skill=skill),
+        file_names=names,
+        brings_left=True,
+        caller=speaker,
+        seconds=services.settings.llm_turn_seconds,
+    )
+    return Exchange(services, record, submission)
+
+
+async def _kept(
+    services: Services, speaker: Principal, files: Sequence[Upload | FileById]
+) -> dict[str, str]:
+    """What the files are called, by their ids, each kept for its speaker."""
+    found: dict[str, str] = {}
+    for file in files:
+        if isinstance(file, FileById):
+            record = await services.store.files.find(speaker.tenant, file.id)
+            if record is None or record.owner != speaker.id:
+                raise InvalidInput.at(file.where, "there is no such file of yours")
         else:
-            nothing = FieldProblem(asked.where, "a file that nothing asks for")
-            raise InvalidInput(NOT_ASKED_FOR, [nothing])
-        most = services.settings.user_files_per_day
-        await services.store.files.keep(about, file.content, most)
-    seconds = services.settings.llm_turn_seconds
-    submission = Submission(message_id=id_, message=message, caller=speaker, seconds=seconds)
-    return Exchange(services, record, submission, note)
-
-
-async def _is_for_file(
-    services: Services, speaker: Principal, record: ConversationRecord, id_: str, handed_in: Message
-) -> bool:
-    before = await services.store.log.turn(record.tenant, record.id, id_)
-    if before is not None:
-        return before.digest == handed_in.digest
-    flow = (await standing(services, record.tenant, record.id)).active_flow
-    if flow is None or not flow.awaiting:
-        return False
-    definition = services.offered.startable(flow.name, speaker)
-    slot = definition.slot_at(flow.awaiting[0]) if definition else None
-    return slot is not None and slot.kind.is_file
+            record = await keep_attached(services, speaker, file)
+        found[record.id] = record.name
+    return found
 
 
 WAIT = 300.0
@@ -275,9 +275,8 @@ async def answered(
     if turn is None:
         raise Unavailable(STILL_AT_WORK)
     said = as_plain_text(turn.replies, record.locale)
-    parts = [await exchange.news(), said, exchange.note]
-    text = markdown("\n\n".join(filter(None, parts)))
-    return JSONResponse(about.completion(text, turn.usage))
+    text = markdown("\n\n".join(filter(None, [await exchange.news(), said])))
+    return JSONResponse(about.completion(text, turn.usage, await exchange.given(text, request)))
 
 
 @dataclass
@@ -308,10 +307,13 @@ class _Stream:
             case Turn():
                 rest = self.shown.add(text.rest(happening.replies) + await self._below())
                 last = self.about.delta(content=rest + self.shown.end())
+                said = as_plain_text(happening.replies, self.exchange.record.locale)
+                if given := await self.exchange.given(said, self.request):
+                    last += self.about.delta(annotations=given)
                 return last + self.about.end(self.asked, happening.usage)
             case TurnFailed(error):
-                said = await failed(self.request, error)
-                return b"data: " + bytes(said.body) + b"\n\n"
+                fault = await failed(self.request, error)
+                return b"data: " + bytes(fault.body) + b"\n\n"
             case Progress(type="text_delta"):
                 written = self.shown.add(text.written(happening))
                 return self.about.delta(content=written) if written else b""
@@ -320,7 +322,7 @@ class _Stream:
     async def _below(self) -> str:
         news = await self.exchange.news()
         late = "" if news == self.told else news.removeprefix(self.told).strip()
-        return "".join(f"\n\n{more}" for more in (late, self.exchange.note) if more)
+        return f"\n\n{late}" if late else ""
 
 
 @dataclass

@@ -8,6 +8,7 @@ from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services, 
 from router.api.errors import problems
 from router.api.files import (
     FIELD,
+    FILES,
     DocumentView,
     FileView,
     Upload,
@@ -22,7 +23,7 @@ from router.domain.file_types import DOCUMENTS
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 
-PATH = "/v1/files"
+PATH = FILES
 BODIES = {PATH: None}
 
 router = APIRouter(prefix=PATH, tags=["files"])
@@ -90,6 +91,30 @@ async def document(
     a `picture` that was read, or a `model`.
     """
     return DocumentView.of(await read_by(services, record, wait), caller.locale)
+
+
+_SMALL: dict[int | str, dict[str, Any]] = {
+    200: {"description": "A JPEG.", "content": {"image/jpeg": {"schema": _BINARY}}},
+    204: {"description": "There is no picture of it."},
+}
+
+
+@router.get("/{file}/preview", response_class=Response, responses={**problems(404), **_SMALL})
+async def preview(
+    services: Given,
+    record: Annotated[FileRecord, Depends(_read_file)],
+    wait: Annotated[float, Query(ge=0, le=60, allow_inf_nan=False)] = 0,
+) -> Response:
+    """Fetch a small picture of a file's first page, upright: places of fields are shares of it.
+
+    It is made when the file is read; with `wait` that may take so many seconds.
+    """
+    await read_by(services, record, wait)
+    small = await services.store.documents.preview(record.tenant, record.id)
+    if small is None:
+        return Response(status_code=204)
+    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, max-age=86400"}
+    return Response(small, media_type="image/jpeg", headers=headers)
 
 
 @router.get("/{file}", response_class=Response, responses={**problems(404), **_CONTENT})

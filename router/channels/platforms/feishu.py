@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
 import httpx2
@@ -33,11 +33,14 @@ from router.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
     DecisionRequest,
+    GivenFile,
     Inbound,
+    InboundFile,
     NotAdmitted,
     Place,
     Post,
     Statement,
+    TooLong,
     Undeliverable,
     button_of,
     is_id,
@@ -46,6 +49,7 @@ from router.channels.base import (
 from router.channels.dispatcher import PATIENCE, Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
+from router.domain.file_types import MOST_BYTES
 from router.formats.http_body import PACKED, Unread, bounding
 from router.formats.strict_json import strict_json
 from router.settings.values import WebUrl
@@ -191,7 +195,10 @@ def _plain(text: str) -> Element:
 
 
 _MENTION = re.compile(r"@_user_\d+")
-_WITH_FILES = ("file", "image", "media", "audio")
+_FILE_KINDS = ("file", "image", "media", "audio")
+_KINDS = ("text", "post", *_FILE_KINDS)
+MOST_PARTS = 200
+"""Pieces of a message with pictures in its text that are looked at."""
 
 
 def message_of(body: dict[str, Any]) -> Inbound | None:
@@ -204,19 +211,20 @@ def message_of(body: dict[str, Any]) -> Inbound | None:
     sender, kind = within(body, "event", "sender"), message.get("message_type")
     account = within(sender, "sender_id").get("open_id")
     event, chat = header.get("event_id"), message.get("chat_id")
-    if sender.get("sender_type") != "user" or not (kind == "text" or kind in _WITH_FILES):
+    if sender.get("sender_type") != "user" or kind not in _KINDS:
         return None
     if not (is_id(account) and is_id(event) and is_id(chat)):
         return None
     # A message of a thread is answered in it, by a reply to that message.
     replied = message.get("message_id") if message.get("thread_id") else None
+    said = _content_of(str(kind), message.get("message_id"), message.get("content"))
     return Inbound(
         event=str(event),
         account=str(account),
         thread=str(message.get("thread_id") or chat),
         place={"chat": str(chat)} | ({"message": replied} if isinstance(replied, str) else {}),
-        text=_typed_text(message.get("content")) if kind == "text" else None,
-        with_files=kind in _WITH_FILES,
+        text=None if kind in _FILE_KINDS else said.text,
+        files=tuple(said.files),
     )
 
 
@@ -236,20 +244,50 @@ def press_of(body: dict[str, Any]) -> Inbound | None:
     return Inbound(str(id_), str(account), str(chat), place, button=button, comment=comment)
 
 
-def _typed_text(content: object) -> str:
+class _Content(NamedTuple):
+    text: str
+    files: list[InboundFile]
+
+
+def _content_of(kind: str, message_id: object, content: object) -> _Content:
+    """What a message says and has: words, one file, or a `post` of words with pictures."""
     try:
         said = strict_json(content.encode()) if isinstance(content, str) else {}
     except ValueError:
-        return ""
-    text = said.get("text") if isinstance(said, dict) else None
-    return _MENTION.sub("", text).strip() if isinstance(text, str) else ""
+        said = {}
+    said = said if isinstance(said, dict) else {}
+    parts = [said] if kind in _FILE_KINDS else list(_pieces_of(said))[:MOST_PARTS]
+    texts = [str(said.get("title") or ""), str(said.get("text") or "")]
+    texts += [str(part.get("text") or "") for part in parts if part.get("tag") in {"text", "a"}]
+    files = [file for part in parts if (file := _file_of(kind, str(message_id), part)) is not None]
+    return _Content(_MENTION.sub("", "\n".join(filter(None, texts))).strip(), files)
+
+
+def _pieces_of(post: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    lines = post.get("content")
+    for line in lines if isinstance(lines, list) else []:
+        parts = line if isinstance(line, list) else []
+        yield from (each for each in parts if isinstance(each, dict))
+
+
+def _file_of(kind: str, message_id: str, part: dict[str, Any]) -> InboundFile | None:
+    """The file that a part names; a film or a recording has no source, for nobody takes it."""
+    name = str(part.get("file_name") or "")
+    if kind in {"media", "audio"} or part.get("tag") == "media":
+        return InboundFile(name or kind, "")
+    key, as_what = part.get("image_key"), "image"
+    if kind == "file":
+        key, as_what = part.get("file_key"), "file"
+    if not is_id(key) or not is_id(message_id):
+        return InboundFile(name, "") if kind == "file" else None
+    path = f"/im/v1/messages/{quote(message_id, safe='')}/resources/{quote(str(key), safe='')}"
+    return InboundFile(name, f"{path}?type={as_what}")
 
 
 SECONDS = 10.0
 EARLY = 300.0
 """Seconds before its end at which a token is fetched anew."""
 BUSY = 5
-MOST_ANSWERED = 1024 * 1024
 
 _NO_TOKEN = frozenset({99991661, 99991663, 99991664, 99991668})
 """The token is missing, wrong or past its end: a new one may do."""
@@ -267,7 +305,7 @@ class _FeishuClient:
             base_url=f"{url}/open-apis",
             timeout=SECONDS,
             headers={"Accept-Encoding": PACKED},
-            event_hooks={"response": [bounding(MOST_ANSWERED)]},
+            event_hooks={"response": [bounding(MOST_BYTES)]},
         )
         self._app = {"app_id": app_id, "app_secret": secret}
         self._token = ""
@@ -296,23 +334,54 @@ class _FeishuClient:
         query = {"receive_id_type": kind_of_id}
         await self._authorised("/im/v1/messages", query, {**body, "receive_id": to})
 
-    async def _authorised(self, path: str, query: dict[str, str], body: dict[str, Any]) -> None:
-        """Call it with a token; once more where Feishu no longer takes that one."""
-        code, said = -1, ""
+    async def fetch(self, file: InboundFile) -> bytes:
+        """What is in a file of a message that the bot was sent."""
         for _ in range(2):
             headers = {"Authorization": f"Bearer {await self._fresh_token()}"}
-            answer = await self._answer(path, query, body, headers)
-            code, said = int(answer.get("code", -1)), str(answer.get("msg"))
+            try:
+                answer = await self._http.get(file.source, headers=headers)
+            except Unread as error:
+                raise TooLong(f"the file {file.name[:80]!r}: {error}") from error
+            except httpx2.HTTPError as error:
+                raise Unavailable(f"Feishu can't be reached: {type(error).__name__}") from error
+            if answer.is_success and "json" not in answer.headers.get("content-type", ""):
+                return answer.content
+            code, said = _code_of(answer)
             if code not in _NO_TOKEN:
                 break
             self._good_until = 0.0
-        if code in _BUSY:
-            raise TooManyRequests("Feishu is busy", BUSY)
-        if code in _NO_TOKEN | _NO_RIGHT:
-            remedy = "give the app of ROUTER_FEISHU_APP_ID its rights again"
-            raise NotAdmitted(f"Feishu answers {code}: {said}; {remedy} (docs/channels.md)")
-        if code != 0:
-            raise Undeliverable(f"Feishu answers {code}: {said}; see docs/channels.md")
+        raise _refusal(code, said)
+
+    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+        """Upload it, and post what Feishu calls it; of one `key` it takes one within the hour."""
+        if file.is_picture:
+            path, kind, name = "/im/v1/images", "image", "image_key"
+            fields = {"image_type": "message"}
+        else:
+            path, kind, name = "/im/v1/files", "file", "file_key"
+            pdf = file.type == "application/pdf"
+            fields = {"file_type": "pdf" if pdf else "stream", "file_name": file.name}
+        part = {kind: (file.name, file.content, file.type)}
+        try:
+            answer = await self._authorised(path, {}, fields, part)
+        except NotAdmitted as error:  # nothing else waits for that right
+            raise Undeliverable(str(error)) from error
+        await self._send(place, kind, {name: str(within(answer, "data").get(name))}, key)
+
+    async def _authorised(
+        self, path: str, query: dict[str, str], body: dict[str, Any], files: Any = None
+    ) -> dict[str, Any]:
+        """Call it with a token; once more where Feishu no longer takes that one."""
+        answer: dict[str, Any] = {}
+        for _ in range(2):
+            headers = {"Authorization": f"Bearer {await self._fresh_token()}"}
+            answer = await self._answer(path, query, body, headers, files)
+            if int(answer.get("code", -1)) not in _NO_TOKEN:
+                break
+            self._good_until = 0.0
+        if (code := int(answer.get("code", -1))) != 0:
+            raise _refusal(code, str(answer.get("msg")))
+        return answer
 
     async def _fresh_token(self) -> str:
         if time.monotonic() >= self._good_until:
@@ -328,10 +397,16 @@ class _FeishuClient:
         return self._token
 
     async def _answer(
-        self, path: str, query: dict[str, str], body: dict[str, Any], headers: dict[str, str]
+        self,
+        path: str,
+        query: dict[str, str],
+        body: dict[str, Any],
+        headers: dict[str, str],
+        files: Any = None,
     ) -> dict[str, Any]:
+        sent: dict[str, Any] = {"json": body} if files is None else {"data": body, "files": files}
         try:
-            response = await self._http.post(path, params=query, json=body, headers=headers)
+            response = await self._http.post(path, params=query, headers=headers, **sent)
             answer = response.json()
         except (httpx2.HTTPError, Unread, ValueError) as error:
             raise Unavailable(f"Feishu can't be reached: {type(error).__name__}") from error
@@ -341,6 +416,26 @@ class _FeishuClient:
         if response.is_server_error or not isinstance(answer, dict):
             raise Unavailable(f"Feishu answers {response.status_code}")
         return answer
+
+
+def _code_of(answer: httpx2.Response) -> tuple[int, str]:
+    """What Feishu says is wrong, in a body that is meant to be JSON."""
+    if answer.is_server_error:
+        raise Unavailable(f"Feishu answers {answer.status_code}")
+    try:
+        said = answer.json()
+        return int(said["code"]), str(said.get("msg"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return -1, f"status {answer.status_code}"
+
+
+def _refusal(code: int, said: str) -> Exception:
+    if code in _BUSY:
+        return TooManyRequests("Feishu is busy", BUSY)
+    if code in _NO_TOKEN | _NO_RIGHT:
+        remedy = "give the app of ROUTER_FEISHU_APP_ID its rights again"
+        return NotAdmitted(f"Feishu answers {code}: {said}; {remedy} (docs/channels.md)")
+    return Undeliverable(f"Feishu answers {code}: {said}; see docs/channels.md")
 
 
 NOT_OURS = (

@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import SecretStr
@@ -25,11 +26,14 @@ from router.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
     DecisionRequest,
+    GivenFile,
     Inbound,
+    InboundFile,
     NotAdmitted,
     Place,
     Post,
     Statement,
+    TooLong,
     Undeliverable,
     button_of,
     is_id,
@@ -39,10 +43,12 @@ from router.channels.base import (
 from router.channels.dispatcher import Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
+from router.domain.file_types import MOST_BYTES
 from router.domain.locale import Locale
 from router.domain.messages import as_plain_text
 from router.domain.text_tables import as_lines
 from router.domain.visible_text import pieces
+from router.formats.http_body import PACKED, Unread, bounding
 from router.settings.values import WebUrl
 
 if TYPE_CHECKING:
@@ -74,6 +80,8 @@ LONGEST_LABEL = 75
 LONGEST_VALUE = 2000
 IN_A_ROW = 25
 """Slack's own limits."""
+MOST_LISTED = 50
+"""Files of one message that are looked at."""
 
 
 def fallback(post: Post) -> str:
@@ -171,8 +179,21 @@ def event_of(body: dict[str, Any]) -> Inbound | None:
         thread=":".join(place.values()),
         place=place,
         text=plain(str(event.get("text") or "")),
-        with_files=bool(event.get("files")),
+        files=tuple(_files_of(event.get("files"))),
     )
+
+
+def _files_of(listed: object) -> Iterator[InboundFile]:
+    """What is attached; a file of another service's, or one that is gone, has no source."""
+    for each in listed[:MOST_LISTED] if isinstance(listed, list) else []:
+        file = each if isinstance(each, dict) else {}
+        url, size = file.get("url_private_download"), file.get("size")
+        kept_there = file.get("mode") in {None, "hosted", "snippet"} and isinstance(url, str)
+        yield InboundFile(
+            name=str(file.get("name") or file.get("title") or file.get("id") or ""),
+            source=str(url) if kept_there else "",
+            size=size if isinstance(size, int) else 0,
+        )
 
 
 def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
@@ -232,6 +253,7 @@ def _place(channel: str, thread: object) -> Place:
     return {"channel": channel} | ({"thread": str(thread)} if thread else {})
 
 
+FILES_SCOPES = "files in and out want the scopes files:read and files:write (docs/channels.md)"
 SECONDS = 10
 BUSY = 30
 """Seconds that are waited where Slack doesn't say how many."""
@@ -258,6 +280,14 @@ class _SlackClient:
         from slack_sdk.web import WebClient
 
         self._web = WebClient(token=token, base_url=f"{url}/", timeout=SECONDS)
+        self._http = httpx2.AsyncClient(
+            timeout=SECONDS,
+            headers={"Accept-Encoding": PACKED, "Authorization": f"Bearer {token}"},
+            # A file that the token doesn't open leads to a page that asks to sign in.
+            follow_redirects=False,
+            event_hooks={"response": [bounding(MOST_BYTES)]},
+        )
+        self._api = urlsplit(url)
         self._ours = frozenset[str]()
 
     async def post(self, place: Place, post: Post, key: str) -> None:
@@ -298,8 +328,39 @@ class _SlackClient:
             self._ours = frozenset(one for one in found if isinstance(one, str))
         return self._ours
 
+    async def fetch(self, file: InboundFile) -> bytes:
+        """What is in a file; the token goes to Slack alone, whatever address an event names."""
+        there = urlsplit(file.source)
+        of_slack = there.scheme == "https" and f".{there.hostname}".endswith(".slack.com")
+        # A gateway stands for all of Slack.
+        if not of_slack and there[:2] != self._api[:2]:
+            raise Undeliverable(f"the file {file.name[:80]!r} isn't on Slack")
+        try:
+            answer = await self._http.get(file.source)
+        except Unread as error:
+            raise TooLong(f"the file {file.name[:80]!r}: {error}") from error
+        except httpx2.HTTPError as error:
+            raise Unavailable(f"Slack can't be reached: {type(error).__name__}") from error
+        if answer.status_code == 429:  # noqa: PLR2004
+            raise TooManyRequests("Slack is busy", BUSY)
+        if answer.is_server_error:
+            raise Unavailable(f"Slack answers {answer.status_code} for a file")
+        if not answer.is_success:
+            raise Undeliverable(f"Slack answers {answer.status_code} for a file: {FILES_SCOPES}")
+        return answer.content
+
+    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+        """Upload it into the channel; Slack has no key for that, so that a repeat is seen twice."""
+        del key
+        upload = self._web.files_upload_v2
+        try:
+            await self._call(upload, content=file.content, filename=file.name, **_where(place))
+        except NotAdmitted as error:  # nothing else waits for that scope
+            raise Undeliverable(f"{error}; {FILES_SCOPES}") from error
+
     async def aclose(self) -> None:
-        """Nothing is held: the SDK connects for each call."""
+        """The SDK connects for each call; what fetches files keeps connections."""
+        await self._http.aclose()
 
     @staticmethod
     async def _call(method: Callable[..., object], **arguments: Any) -> object:

@@ -71,7 +71,7 @@ class Ofd(FileFormat):
         if not pages and not attached:
             raise Unreadable("damaged")
         problems = (only_first(len(read), len(every)),) if len(every) > len(read) else ()
-        return Material(tuple(pages), data, look, problems)
+        return Material(tuple(pages), data, look, problems=problems)
 
 
 class _Archive:

@@ -10,14 +10,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from router.documents.file_format import FileFormat, Reading, Unreadable, only_first, registered
 from router.documents.layout import Box, Piece, Sheet, lines_of
 from router.documents.likeness import likeness
 from router.documents.page import Line, Material, Page
-from router.documents.pictures import LONGEST, SIGHT, codes_of, picture_page
+from router.documents.pictures import LONGEST, SIGHT, codes_of, picture_page, preview_of
 from router.documents.xml_tree import fields, parsed
 from router.domain.file_types import is_invoice_xml
 
@@ -57,15 +56,16 @@ class Pdf(FileFormat):
         data.update(_attached(document, reading))
         read = min(count, reading.limits.pages)
         pages: list[Page] = []
-        look = None
+        look, preview = None, ""
         for number in range(read):
             reading.tell(number, read)
             page, picture = _page(document, number, reading)
             pages.append(page)
-            look = look or (likeness(picture) if number == 0 else None)
+            if number == 0:
+                look, preview = likeness(picture), preview_of(picture)
         reading.tell(read, read)
         problems = (only_first(read, count),) if count > read else ()
-        return Material(tuple(pages), data, look, problems)
+        return Material(tuple(pages), data, look, preview, problems)
 
 
 def _opened(content: bytes) -> Any:
@@ -106,16 +106,14 @@ def _page(document: Any, number: int, reading: Reading) -> "tuple[Page, Image.Im
         shown = page.get_rotation()
         # From here on the page is as its text runs, whichever way it is shown.
         page.set_rotation(_direction(text, shown))
-        turned = float((page.get_rotation() - shown + 180) % 360 - 180)
         picture = _rendered(page)
         width, height = page.get_size()
         lines = tuple(_text_lines(text, page, Sheet(number, width, height), reading))
     except pypdfium2.PdfiumError:
         raise Unreadable("damaged") from None
     if _says_something(lines):
-        return Page(width, height, lines, codes_of(picture, number, reading), turned), picture
-    seen, upright = picture_page(picture, number, reading)
-    return replace(seen, turned=seen.turned + turned), upright
+        return Page(width, height, lines, codes_of(picture, number, reading)), picture
+    return picture_page(picture, number, reading)
 
 
 def _direction(text: Any, shown: int) -> int:

@@ -5,7 +5,7 @@ from typing import ClassVar
 from router.documents.file_format import FileFormat, Reading, registered
 from router.documents.likeness import likeness
 from router.documents.page import Material
-from router.documents.pictures import SIGHT, load_recognition, opened, picture_page
+from router.documents.pictures import SIGHT, load_recognition, opened, picture_page, preview_of
 from router.domain.file_types import type_of
 
 KINDS = {
@@ -36,7 +36,7 @@ class Picture(FileFormat):
         picture = opened(content, KINDS[type_of(content)], reading)
         page, upright = picture_page(picture, 0, reading)
         reading.tell(1, 1)
-        return Material((page,), likeness=likeness(upright))
+        return Material((page,), likeness=likeness(upright), preview=preview_of(upright))
 
 
 @registered

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from router.domain.documents import Document
+from router.domain.documents import OTHER, Document
 from router.domain.locale import LOCALES, Locale, Localised
 from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine.context import StepContext
@@ -25,8 +25,9 @@ from router.flow.slot_types.slot import Slot, Unfit, coerced, each_part, fitted,
 
 LOOKUP = "document_of"
 """The lookup that has a file read."""
-TYPE = "type"
-"""What a flow file calls the type of a document beside its fields."""
+TYPE, FILE = "type", "file"
+"""What a flow file calls, beside a document's fields, its type, and a number made of its content:
+for papers that have none of their own."""
 
 
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
@@ -84,13 +85,11 @@ def _inside(slots: Mapping[str, Slot], path: str) -> Mapping[str, Slot]:
 
 def value_for(document: Document, name: str, slot: Slot) -> JsonValue:
     """What the document surely says for a slot of this name, as it is kept; None if nothing."""
+    missed = False
     for source in slot.sources:
         field = source.partition(".")[2] or name
-        if field == TYPE and TYPE not in document.fields:
-            kinds = (v for v, choice in slot.choices.items() if document.type in choice.documents)
-            said: JsonValue = next(kinds, None)
-        else:
-            said = document.value(field)
+        said = None if field == FILE and missed else _said(document, field, slot)
+        missed = missed or field in document.lacks or (said is None and field in document.fields)
         if said is None:
             continue
         try:
@@ -98,6 +97,21 @@ def value_for(document: Document, name: str, slot: Slot) -> JsonValue:
         except Unfit:
             continue
     return None
+
+
+def _said(document: Document, field: str, slot: Slot) -> JsonValue:
+    if field in document.fields:
+        return document.value(field)
+    if field == TYPE:
+        kinds = (v for v, choice in slot.choices.items() if document.type in choice.documents)
+        return next(kinds, None)
+    known = field == FILE and document.type != OTHER and document.content
+    return f"FILE-{document.content[:DIGITS].upper()}" if known else None
+
+
+DIGITS = 12
+"""Of a content's digest: 48 bits, of which two among a million files are the same by a chance of 1
+in 560."""
 
 
 def unsure_value(document: Document, name: str, slot: Slot) -> JsonValue:
@@ -171,7 +185,8 @@ class _Rows:
             return
         self._whole = placed(self._whole, rest, value)
         # One file with words about one item is about that, whatever the two say.
-        self._said |= {rest[0]} if alone and rest else set()
+        if alone and (rest or len(self._items) == 1):
+            self._said.add(rest[0] if rest else "0")
 
     def take(self, file: JsonValue) -> str:
         """The path at which the file is to stand, which from now on has it."""

@@ -314,13 +314,15 @@ def _close_lists(context: StepContext, slots: SlotValues) -> None:
 
 
 def _close_handed_in(context: StepContext, slots: SlotValues) -> None:
-    """Lists are whole whose items came as files, unless something is missing of one."""
-    run = context.run
-    for handed in documents.handed_in(context.definition.slots, slots):
-        name = root(handed.path)
-        slot = context.definition.slots[name]
-        new = handed.path in run.offered and slot.of is not None
-        if new and missing(slot, slots.get(name), name) is None:
+    """A list is whole where each of its items came with a paper, and lacks nothing."""
+    run, definitions = context.run, context.definition.slots
+    papers = [each.path for each in documents.handed_in(definitions, slots)]
+    for name in dict.fromkeys(root(path) for path in papers):
+        items = slots.get(name)
+        if not isinstance(items, list) or run.offered.get(f"{name}.more") is True:
+            continue
+        have = sum(root(path) == name for path in papers)
+        if have == len(items) and missing(definitions[name], items, name) is None:
             run.closed = sorted({*run.closed, name})
 
 

@@ -102,11 +102,12 @@ def _cell(name: str, value: JsonValue, locale: Locale) -> str:
 def linked(file: FileMention, locale: Locale) -> str:
     """A file's name, its size and where it is fetched."""
     if locale == "zh":
-        return f"{file.name}（{_size(file.size)}）：{file.url}"
-    return f"{file.name} ({_size(file.size)}): {file.url}"
+        return f"{file.name}（{size_of(file.size)}）：{file.url}"
+    return f"{file.name} ({size_of(file.size)}): {file.url}"
 
 
-def _size(size: int) -> str:
+def size_of(size: int) -> str:
+    """Bytes as people say them: `12 KB`."""
     for unit, bytes_ in (("MB", 1024**2), ("KB", 1024)):
         if size >= bytes_:
             return f"{size / bytes_:.3g} {unit}"

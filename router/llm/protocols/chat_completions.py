@@ -4,6 +4,7 @@ A question is made of what its server isn't known to refuse. In an answer every 
 missing, of another type, too long, or made up.
 """
 
+from base64 import b64encode
 from contextlib import AbstractAsyncContextManager
 from itertools import groupby
 from typing import Any
@@ -87,9 +88,12 @@ class _Writer:
         self._refused = refused
         self._how: How = how
         self._used: set[Feature] = set()
-        messages = list(map(_message, request.messages))
-        if way_of_asking(refused) != "functions":
-            messages = _plainly(request)
+        shown = any(isinstance(m, UserMessage) and m.pictures for m in request.messages)
+        sees = shown and self._may("pictures")
+        if way_of_asking(refused) == "functions":
+            messages = [_message(message, sees) for message in request.messages]
+        else:
+            messages = _plainly(request, sees)
         self._body: dict[str, Any] = {"model": model, "messages": messages}
 
     def write(self, stream: bool) -> Sending:
@@ -142,10 +146,12 @@ def _function(function: Function, strict: dict[str, bool]) -> dict[str, Any]:
     return {"type": "function", "function": described | parameters | strict}
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: Message, sees: bool) -> dict[str, Any]:
     match message:
-        case SystemMessage() | UserMessage():
-            return {"role": message.role, "content": message.text}
+        case UserMessage():
+            return {"role": "user", "content": _said(message, sees)}
+        case SystemMessage():
+            return {"role": "system", "content": message.text}
         case ToolMessage():
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
         case AssistantMessage():
@@ -161,7 +167,19 @@ def _message(message: Message) -> dict[str, Any]:
             return said | ({"tool_calls": calls} if calls else {})
 
 
-def _plainly(request: ChatRequest) -> list[dict[str, Any]]:
+def _said(message: UserMessage, sees: bool) -> str | list[dict[str, Any]]:
+    """What a person said: words, with the pictures as parts behind them where those are seen."""
+    if not sees or not message.pictures:
+        return message.unseeing
+    urls = (
+        f"data:{one.media_type};base64,{b64encode(one.content).decode()}"
+        for one in message.pictures
+    )
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.text}]
+    return [*parts, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
+
+
+def _plainly(request: ChatRequest, sees: bool) -> list[dict[str, Any]]:
     """The messages for a server without functions: the rules told, calls and results as text.
 
     The rules follow the first system message, so that what comes first stays byte-identical.
@@ -175,8 +193,12 @@ def _plainly(request: ChatRequest) -> list[dict[str, Any]]:
         if is_result:
             plain.append({"role": "user", "content": "\n".join(map(written, group))})
         else:
-            plain += [{"role": message.role, "content": written(message)} for message in group]
+            plain += [{"role": one.role, "content": _in_words(one, sees)} for one in group]
     return plain
+
+
+def _in_words(message: Message, sees: bool) -> str | list[dict[str, Any]]:
+    return _said(message, sees) if isinstance(message, UserMessage) else written(message)
 
 
 MAX_TEXT = 100_000

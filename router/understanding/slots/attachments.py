@@ -43,12 +43,20 @@ def filled_by_files(
     known = _with(view.slots, given or {})
     had = set(texts_in(known))
     new = [file for file in dict.fromkeys(files) if file not in had]
-    places = list(dict.fromkeys(_places(view, known)))
+    places = list(dict.fromkeys(_places(view.fillable, view.awaiting, known)))
     filled: SlotValues = dict(zip(places, new, strict=False))
     if new and not places and replacing:
         only = _only_place(view.fillable)
         return {only: new[0]} if only and only not in (given or {}) else {}
     return filled
+
+
+def files_for(
+    slots: Mapping[str, Slot], files: Sequence[str], given: Values | None = None
+) -> SlotValues:
+    """The slots of a flow that is begun that these files fill, by path."""
+    places = dict.fromkeys(_places(slots, (), _with({}, given or {})))
+    return dict(zip(places, files, strict=False))
 
 
 def texts_in(value: JsonValue) -> Iterator[str]:
@@ -95,10 +103,11 @@ def _with(slots: Values, given: Values) -> SlotValues:
     return after
 
 
-def _places(view: FlowView, known: Mapping[str, JsonValue]) -> Iterator[str]:
+def _places(
+    slots: Mapping[str, Slot], awaiting: Sequence[str], known: Mapping[str, JsonValue]
+) -> Iterator[str]:
     """Where there is room for files, what is asked for first; a list has as many as it takes."""
-    slots = view.fillable
-    for path in view.awaiting:
+    for path in awaiting:
         slot = slot_at(slots, path)
         if slot is not None and slot.kind.is_file and at(dict(known), path) is None:
             yield path

@@ -18,7 +18,8 @@ A, B, C = "a" * 24, "b" * 24, "c" * 24
 
 def document(type_: str = "invoice", /, *, sure: float = 0.95, **fields: Any) -> Document:
     read = {n: ReadField(value=v, source="text", confidence=sure) for n, v in fields.items()}
-    return Document(type=type_, fields=read)
+    lacks = ("number",) if type_ == "invoice" and "number" not in fields else ()
+    return Document(type=type_, fields=read, lacks=lacks, content=f"{type_[0]}{len(fields)}" * 9)
 
 
 def money(amount: str) -> dict[str, JsonValue]:
@@ -59,7 +60,14 @@ def test_papers_alone_are_a_whole_claim_but_for_the_reason() -> None:
         "invoice": "2401",
         "receipt": A,
     }
-    assert made.run.asked == "items.1.invoice"  # a taxi's receipt has no number that counts
+    assert items(made)[1]["invoice"] == "FILE-T2T2T2T2T2T2"  # a taxi's receipt has no number
+    assert made.run.asked == "reason"
+
+
+def test_an_invoice_whose_number_was_not_found_is_asked_for_it() -> None:
+    made = world(a=document(amount=money("9.00"), date="2026-11-17", item="餐费"))
+    made.begin().answer(items__0__receipt=A)
+    assert made.run.asked == "items.0.invoice"
 
 
 def test_what_was_read_is_said_and_only_the_rest_is_asked() -> None:

@@ -10,6 +10,7 @@ lowest = "0001"
 
 def upgrade() -> None:
     op.add_column("files", sa.Column("document", sa.JSON, nullable=True))
+    op.add_column("files", sa.Column("preview", sa.LargeBinary, nullable=True))
     op.create_table(
         "file_marks",
         *(sa.Column(name, sa.Text, nullable=False) for name in ("tenant", "mark", "file")),
@@ -22,4 +23,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_table("file_marks")
+    op.drop_column("files", "preview")
     op.drop_column("files", "document")

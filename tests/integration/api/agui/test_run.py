@@ -188,6 +188,18 @@ async def test_a_file_is_kept_once_and_goes_by_its_id(alice: FrontEnd) -> None:
     assert (await alice.say([handed])).custom("file") == [file]
 
 
+async def test_a_file_has_the_name_that_its_part_says(alice: FrontEnd) -> None:
+    source = {"type": "data", "value": PNG, "mimeType": "image/png"}
+    part = {"type": "image", "source": source, "metadata": {"filename": "../打车.exe"}}
+    (file,) = (await alice.say([part])).custom("file")
+    assert file["name"] == "打车.exe.png"
+    theirs = await alice.say([{**part, "metadata": ["x"]}])
+    assert theirs.custom("file")[0]["name"] == "file.png"
+    told = await alice.say(f"see /v1/files/{file['id']} and /v1/files/{'a' * 24}")
+    (given,) = told.custom("file_given")
+    assert given == {**file, "url": f"/v1/files/{file['id']}"}
+
+
 SVG = base64.b64encode(b"<svg onload=alert(1)>").decode()
 UNUSABLE_PARTS: dict[str, dict[str, Any]] = {
     "an address": {"type": "url", "value": "http://169.254.169.254/latest"},
