@@ -14,7 +14,7 @@ from router.contracts import activities
 from router.contracts.activities import DocumentsOf, DocumentsRead, LookUp, LookupAnswer
 from router.contracts.document import ReadFile
 from router.documents.document_type import recognised
-from router.documents.file_format import Unreadable
+from router.documents.file_format import UnreadableFile
 from router.documents.kinship import marks_of
 from router.documents.page import Material
 from router.domain.documents import Document
@@ -37,7 +37,7 @@ LONGEST_WAIT = 150.0
 
 
 Reads = Callable[[bytes], Awaitable[Material]]
-"""Reads the content of a file; raises `Unreadable`."""
+"""Reads the content of a file; raises `UnreadableFile`."""
 
 
 class DocumentActivities:
@@ -67,7 +67,7 @@ class DocumentActivities:
         try:
             async with heartbeating():
                 material = await self._read(content)
-        except Unreadable as refused:
+        except UnreadableFile as refused:
             return Document.unreadable(refused.code, refused.text), b""
         # Where its owner is it may be tomorrow already.
         today = (datetime.now(UTC) + EASTERNMOST).date()

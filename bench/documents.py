@@ -31,7 +31,7 @@ from document_set import Example, examples
 from document_sheets import TODAY
 
 from router.documents.document_type import recognised
-from router.documents.file_format import Reading, Unreadable, format_of
+from router.documents.file_format import FileReading, UnreadableFile, format_of
 from router.documents.page import Material
 from router.documents.values import folded
 from router.domain.documents import Document
@@ -51,8 +51,8 @@ def take(content: bytes) -> tuple[bytes, float, float]:
     _reset_peak()
     began = time.perf_counter()
     try:
-        material = format_of(content).read(content, Reading())
-    except Unreadable as error:
+        material = format_of(content).read(content, FileReading())
+    except UnreadableFile as error:
         print(f"unreadable: {error.code}", file=sys.stderr)
         material = Material()
     return material.as_json(), (time.perf_counter() - began) * 1000, _peak()

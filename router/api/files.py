@@ -113,8 +113,8 @@ def check_kind(content: bytes, field: str = FIELD) -> None:
     elif start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script")):
         found = "an HTML page, which can carry programs"
     else:
-        found = "neither a PDF, a picture, an OFD nor an invoice's XML by its content"
-    wanted = "a PDF, a picture (PNG, JPEG, WebP, GIF, HEIC), or an invoice as OFD or XML"
+        found = "neither a PDF, a picture, an OFD nor an EInvoice by its content"
+    wanted = "a PDF, a picture (PNG, JPEG, WebP, GIF, HEIC), an OFD, or an EInvoice in XML"
     why = f"is {found}; send {wanted}"
     raise InvalidInput.at(field, why)
 

@@ -17,7 +17,7 @@ from activities.sandbox import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.tool_caller import ToolCaller
 from activities.writer import Writer, writer
 from router.directory.sources import LiveDirectory, source_of
-from router.documents.reader import Reader as DocumentReader
+from router.documents.reader import DocumentReader
 from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
 from router.flow.loader import WatchedFlows
