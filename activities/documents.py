@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from base64 import b64decode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
@@ -78,6 +78,9 @@ class DocumentActivities:
         """What was read of these files, as soon as that is all of them or the time is over."""
         with temporal_failures():
             until, pause = monotonic() + given.seconds, FIRST_PAUSE
+            found = await self._documents.find_all(given.tenant, given.files)
+            unread = [file for file in given.files if file not in found]
+            await self._begin(given.tenant, unread if given.seconds else [])
             while True:
                 found = await self._documents.find_all(given.tenant, given.files)
                 if len(found) == len(given.files) or monotonic() + pause > until:
@@ -86,6 +89,12 @@ class DocumentActivities:
                     return DocumentsRead(documents=brief)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _begin(self, tenant: str, files: Sequence[str]) -> None:
+        for file in files:
+            record = await self._files.find(tenant, file)
+            if record is not None:
+                await self._reading.begin(tenant, file, record.owner)
 
     @activity.defn(name=activities.WAIT_FOR_DOCUMENT.name)
     async def wait_for_document(self, asked: LookUp) -> LookupAnswer:

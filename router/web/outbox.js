@@ -56,18 +56,30 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
     }
   }
 
+  // What is said after files were sent comes after them, however long those take.
+  let last = Promise.resolve();
+  function inOrder(task) {
+    const mine = last.then(task);
+    last = mine.catch(() => {});
+    return mine;
+  }
+
   async function attempt(entry) {
+    await inOrder(() => prepared(entry));
+    const path = `/v1/conversations/${encodeURIComponent(entry.conversation)}/messages`;
+    return post(path, { ...entry.body, message_id: entry.id }, entry.id);
+  }
+
+  // With a conversation to go to, and with the ids of its files.
+  async function prepared(entry) {
     if (!entry.conversation) {
       entry.conversation = (await post("/v1/conversations", { locale: entry.locale }, entry.id)).id;
       keep();
       await begun(entry);
     }
-    if (entry.attached && !entry.body.files) {
-      entry.body.files = await handedIn(entry.id, { alone: !entry.body.text });
-      keep();
-    }
-    const path = `/v1/conversations/${encodeURIComponent(entry.conversation)}/messages`;
-    return post(path, { ...entry.body, message_id: entry.id }, entry.id);
+    if (!entry.attached || entry.body.files) return;
+    entry.body.files = await handedIn(entry.id, { alone: !entry.body.text });
+    keep();
   }
 
   return { waiting, send, close: () => gone.abort() };
