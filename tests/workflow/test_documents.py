@@ -11,7 +11,7 @@ import pytest
 from temporalio.client import Client
 
 from router.contracts import document as contract
-from router.documents.file_format import Unreadable
+from router.documents.file_format import UnreadableFile
 from router.documents.page import Line, Material, Page
 from router.domain.documents import Place
 from router.domain.messages import Message, Turn
@@ -72,7 +72,7 @@ class Desk:
         self.read_.append(content)
         said = content.removeprefix(b"%PDF-").decode()
         if said == "broken":
-            raise Unreadable("damaged")
+            raise UnreadableFile("damaged")
         lines = [
             Line(text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05))
             for n, text in enumerate(said.split("|"), 1)
