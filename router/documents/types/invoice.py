@@ -154,21 +154,21 @@ class Invoice(DocumentType):
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """Its fields, as far as they are found."""
         del today
-        return _InvoiceForm(material).fields
+        return _Paper(material).fields
 
     def problems(
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """What doesn't add up, and what no valid invoice looks like."""
-        form = _InvoiceForm(material)
-        found = list(common(fields, form.form, today))
-        if form.adds_up is False:
+        paper = _Paper(material)
+        found = list(common(fields, paper.form, today))
+        if paper.adds_up is False:
             found.append(TOTAL)
-        if form.words_agree is False:
+        if paper.words_agree is False:
             found.append(AMOUNT_WORDS)
-        if _is_malformed(fields.get("number"), form.form):
+        if _is_malformed(fields.get("number"), paper.form):
             found.append(NUMBER)
-        if form.is_reversed and VOID not in found:
+        if paper.is_reversed and VOID not in found:
             found.append(VOID)
         return found
 
@@ -248,7 +248,7 @@ def _coded(code: PageCode) -> _QrCode | None:
     )
 
 
-class _InvoiceForm:
+class _Paper:
     """One invoice, with everything that was found on it in whatever way."""
 
     def __init__(self, material: Material) -> None:
