@@ -21,8 +21,7 @@ from router.domain.documents import Document
 from router.domain.file_types import is_file_id
 from router.domain.locale import Localised
 from router.gateway.documents import DocumentReading
-from router.store.blobs import Files
-from router.store.documents import Documents
+from router.store.store import Store
 
 GIVEN_UP = Document.unreadable(
     "broken",
@@ -43,11 +42,9 @@ Reads = Callable[[bytes], Awaitable[Material]]
 class DocumentActivities:
     """The activities that read files, and wait for what was read."""
 
-    def __init__(
-        self, files: Files, documents: Documents, read: Reads, reading: DocumentReading
-    ) -> None:
-        self._files = files
-        self._documents = documents
+    def __init__(self, store: Store, read: Reads, reading: DocumentReading) -> None:
+        self._files = store.files
+        self._documents = store.documents
         self._read = read
         self._reading = reading
 

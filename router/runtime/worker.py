@@ -308,26 +308,23 @@ def _decider(parts: Parts, models: Models) -> Decider:
 
 
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
-    telling = ProgressPublisher(parts.store.live, Recording(parts.store.log))
-    attachments = Attachments(parts.store.files, parts.store.documents)
-    models = Models(
-        parts.settings.llm_budgets, parts.store.spending, telling, attachments=attachments
-    )
+    store, budgets = parts.store, parts.settings.llm_budgets
+    telling = ProgressPublisher(store.live, Recording(store.log))
+    attachments = Attachments(store.files, store.documents)
+    models = Models(budgets, store.spending, telling, attachments=attachments)
     decider = _decider(parts, models)
     thinker = Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models)
     planner = Planner(thinker)
-    records = Records(parts.store)
-    store = parts.store
+    records = Records(store)
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
-    reading = DocumentReading(client, task_queue)
-    documents = DocumentActivities(store.files, store.documents, parts.papers.read, reading)
+    documents = DocumentActivities(store, parts.papers.read, DocumentReading(client, task_queue))
     alone = parts.chains.usual is None
     return {
         "turns": [
             Understander(parts.reader, parts.offered, alone=alone).understand,
             decider.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
-            Notifier(client, task_queue, parts.store.conversations).notify,
+            Notifier(client, task_queue, store.conversations).notify,
             records.recall,
             records.keep,
             records.write,
