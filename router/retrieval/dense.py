@@ -139,6 +139,10 @@ class DenseIndex:
         self._fit, self._likely, self._ranking = fit, likely, ranking
         self._changed -= changed
 
+    def points(self, messages: Vectors) -> Floats:
+        """Encoded messages, `(n, dimensions)`, about the mean one, whatever their language."""
+        return self._background.points(messages)
+
     def search(self, vector: Vectors, allowed: NDArray[np.bool_]) -> Dense:
         """How well the capabilities fit a message's unit vector, `(dimensions,)`.
 

@@ -30,7 +30,7 @@ from router.domain.errors import RouterError
 from router.domain.locale import LOCALES
 from router.domain.principals import Capability, CapabilityKind
 from router.retrieval.dense import Dense, DenseIndex
-from router.retrieval.encoders import Encoder, Vectors
+from router.retrieval.encoders import Encoder, Floats, Vectors
 from router.retrieval.lexical import Lexical, LexicalIndex, terms
 from router.retrieval.selection import (
     RetrievedCandidate,
@@ -322,6 +322,22 @@ class CapabilityIndex:
     def trouble(self) -> str | None:
         """Why the encoder failed when it was last asked; None where it didn't."""
         return self._trouble
+
+    async def points(self, texts: Sequence[str]) -> Floats | None:
+        """What messages mean, rows of length one, less what all messages have in common.
+
+        Between two of them a dot product says how alike they are. None where they can't be
+        encoded just now, or words alone are searched.
+        """
+        if self._dense is None or self._messages is None:
+            return None
+        try:
+            apart = self._dense.points(await self._messages.queries(texts))
+        except RouterError as error:
+            _log.warning("messages can't be encoded: %s", error)
+            return None
+        lengths = np.linalg.norm(apart, axis=1, keepdims=True)
+        return np.asarray(apart / np.maximum(lengths, 1e-12))
 
     async def update(self, capabilities: Iterable[Capability]) -> Changes:
         """Let the index hold exactly these.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import JsonValue
 
@@ -144,6 +145,22 @@ async def test_an_encoder_that_fails_on_an_update_leaves_the_words_until_it_is_b
     index.encoder.broken = False
     await index.update(OFFICE)
     assert (await index.select("预订会议室")).notes == ()
+
+
+async def test_messages_are_compared_without_encoding_the_background_again(index: Index) -> None:
+    texts = ["我要请病假", "我要请年假", "预订会议室"]
+    points = await index.points(texts)
+    assert index.encoder.encoded == texts
+    assert points is not None
+    alike = points @ points.T
+    assert np.diag(alike) == pytest.approx(1)
+    assert alike[0, 1] > alike[0, 2]
+
+
+async def test_messages_that_can_not_be_encoded_are_not_compared(index: Index) -> None:
+    index.encoder.broken = True
+    assert await index.points(["我要请病假"]) is None
+    assert await CapabilityIndex(None).points(["我要请病假"]) is None
 
 
 async def test_what_is_not_encoded_is_found_by_its_words(index: Index) -> None:
