@@ -60,7 +60,7 @@ def test_messages_are_found_in_their_cloud_and_strange_ones_are_known_for_it(
 ) -> None:
     index = DenseIndex(background)
     for slot in range(4):
-        index.put(slot, cloud(draw, slot, 1), NOTHING, cloud(draw, slot))
+        index.put(slot, cloud(draw, slot, 1), NOTHING, NOTHING, cloud(draw, slot))
     index.settle()
     everyone = np.ones(4, np.bool_)
     for slot in range(4):
@@ -75,9 +75,9 @@ def test_a_changed_capability_is_found_before_everything_settles(
 ) -> None:
     index = DenseIndex(background)
     for slot in range(40):
-        index.put(slot, cloud(draw, slot % 5, 1), NOTHING, cloud(draw, slot % 5))
+        index.put(slot, cloud(draw, slot % 5, 1), NOTHING, NOTHING, cloud(draw, slot % 5))
     index.settle()
-    index.put(3, cloud(draw, 8, 1), NOTHING, cloud(draw, 8))
+    index.put(3, cloud(draw, 8, 1), NOTHING, NOTHING, cloud(draw, 8))
     assert not index.stale
     assert index.search(cloud(draw, 8, 1)[0], np.ones(40, np.bool_)).scores.argmax() == 3
 
@@ -145,7 +145,7 @@ def test_a_card_is_as_near_as_its_nearer_passage(
 ) -> None:
     index = DenseIndex(background)
     for slot in range(4):
-        index.put(slot, cloud(draw, slot, 1), cloud(draw, slot + 5, 1), NOTHING)
+        index.put(slot, cloud(draw, slot, 1), cloud(draw, slot + 5, 1), NOTHING, NOTHING)
     index.settle()
     everyone = np.ones(4, np.bool_)
     for slot in range(4):

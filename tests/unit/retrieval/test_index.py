@@ -299,6 +299,22 @@ async def test_a_request_that_names_a_parameter_alone_finds_its_tool() -> None:
     assert names(await (await indexed(*OFFICE, trip)).select("靠窗座位"))[0] == "trip"
 
 
+@pytest.mark.parametrize(
+    ("found", "encoded"),
+    [
+        (capability("describeInstances", "查看实例", "查看实例"), ("describe Instances",)),
+        (capability("describeInstances", "查看实例", "List instances"), ()),
+        (capability("describeInstances", "List instances", "List instances"), ()),
+        (capability("查看实例", "查看实例", "查看实例"), ()),
+        (capability("describeInstances", "查看实例", "查看实例", examples=("有哪些实例",)), ()),
+    ],
+)
+def test_an_identifier_is_encoded_where_it_alone_is_in_another_language(
+    found: Capability, encoded: tuple[str, ...]
+) -> None:
+    assert card(found).names == encoded
+
+
 def test_a_schema_that_is_nonsense_or_without_bottom_is_survived() -> None:
     deep: dict[str, JsonValue] = {}
     for _ in range(50):
