@@ -233,7 +233,7 @@ class DenseIndex:
             usual_logit=usual(self._background_logits(clouds, sample)),
             usual_cosine=usual(cosines),
             usual_name=usual(self._names[[s for s in sampled if self._named[s]]] @ around.T),
-            by_examples=scale_of_examples(left_out),
+            by_examples=scale_of_examples(left_out, self._familiarity(clouds, own)),
             by_card=scale_of_strangers(best),
         )
 
@@ -244,6 +244,15 @@ class DenseIndex:
         plain: NDArray[np.float32] = self._cards[slots] @ points
         detailed: NDArray[np.float32] = self._details[slots] @ points
         return np.maximum(plain, detailed, out=plain)
+
+    def _familiarity(self, clouds: Clouds, own: list[_Held]) -> Floats:
+        """How familiar each message of small talk is to whatever of these it is nearest to."""
+        if not own:
+            return np.empty(0)
+        rows, biases = clouds.directions(np.stack([held.cloud.mean for held in own]))
+        talk = self._background.around[~self._background.needs_tool]
+        best = (talk @ rows.T + biases).max(axis=1)
+        return np.asarray(best + clouds.wholly(talk) - clouds.strange(talk))
 
     def _background_logits(self, clouds: Clouds, sample: list[_Held]) -> Floats:
         if not sample:

@@ -11,6 +11,7 @@ from router.retrieval.statistics import (
     fitted_gate,
     pooled,
     refined,
+    scale_of_examples,
     scale_of_strangers,
     shrunk,
 )
@@ -161,3 +162,18 @@ def test_small_talk_is_seldom_for_a_card(background: Background) -> None:
     assert np.mean([scale.probability(score) > 0.5 for score in talk]) < 0.1
     assert scale.probability(float(np.median(talk))) < 0.2
     assert scale.probability(float(np.median(talk) + 4 * talk.std())) > 0.9
+
+
+def test_half_way_from_examples_to_small_talk_a_message_is_as_likely_for_one_as_not() -> None:
+    left_out = np.linspace(-10, 10, 41)
+    low = float(np.quantile(left_out, 0.05))
+    far = scale_of_examples(left_out, np.full(20, low - 8))
+    assert far.probability(low - 4) == pytest.approx(0.5)
+    assert far.probability(low) > 0.5 > far.probability(low - 8)
+
+
+@pytest.mark.parametrize("talk", [np.empty(0), np.zeros(20)])
+def test_small_talk_that_is_nearer_than_examples_moves_nothing(talk: np.ndarray) -> None:
+    left_out = np.linspace(-10, 10, 41)
+    scale = scale_of_examples(left_out, talk)
+    assert scale.probability(float(np.quantile(left_out, 0.05))) == pytest.approx(0.5)
