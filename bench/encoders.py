@@ -2,9 +2,9 @@
 
     python bench/encoders.py [MODEL …]
 
-* milliseconds a request and a card, one, eight and thirty-two at a time, on one thread: of the
-  embedded encoder's engine, and of each sentence-transformers model that is named (a folder or a
-  name), where that package is installed;
+* milliseconds of CPU for a request and a card, one, eight and thirty-two at a time, on one thread:
+  of the embedded encoder's engine, and of each sentence-transformers model that is named (a folder
+  or a name), where that package is installed;
 * with each of them what ToolE and CLINC150 (English) and the desk (both languages) come to;
 * an index of 1,000 and of 10,000 actions in Chinese built with an empty cache, and again: the
   texts that were encoded each time. The model isn't waited for: its time is that of a sample of
@@ -41,21 +41,21 @@ from router.retrieval.index import CapabilityIndex, card
 from router.retrieval.vector_cache import RememberedEncoder, VectorFile
 
 BATCHES = (1, 8, 32)
-TIMED = 64
+TIMED = 32
 """Texts that are timed for each figure, after one that isn't."""
 SIZES = (1000, 10_000)
 Timed = Callable[[Sequence[str]], object]
 
 
 def milliseconds(encode: Timed, texts: Sequence[str], batch: int) -> float:
-    """Of one text, the mean, encoded so many at a time; the quicker of two runs."""
+    """Of CPU for one text, the mean, encoded so many at a time; the quicker of two runs."""
     encode(texts[:1])
     took = []
     for _ in range(2):
-        began = time.perf_counter()
+        began = time.process_time()
         for start in range(0, len(texts), batch):
             encode(texts[start : start + batch])
-        took.append(1000 * (time.perf_counter() - began) / len(texts))
+        took.append(1000 * (time.process_time() - began) / len(texts))
     return min(took)
 
 
@@ -84,7 +84,7 @@ def transformer(name: str) -> dict[str, Timed]:
 
 
 def speed_table(ways: dict[str, Timed], requests: Sequence[str], cards: Sequence[str]) -> None:
-    print(f"{'milliseconds a text, one thread':36}" + "".join(f"{n:>8} at once" for n in BATCHES))
+    print(f"{'milliseconds of CPU a text':36}" + "".join(f"{n:>8} at once" for n in BATCHES))
     for name, encode in ways.items():
         texts = requests if name.endswith("a request") else cards
         figures = [milliseconds(encode, texts, batch) for batch in BATCHES]
@@ -138,9 +138,9 @@ async def built(wheels: Path, count: int, each: float, file: Path) -> str:
     kept = [c for number, c in enumerate(many) if number % 100]
     for title, wanted in (("first", many), ("again", many), ("1 % changed", [*kept, *changed])):
         encoder, memory = Counted(), VectorFile(file)
-        began = time.perf_counter()
+        began = time.process_time()
         await CapabilityIndex(encoder, memory).update(wanted)
-        took = time.perf_counter() - began
+        took = time.process_time() - began
         memory.close()
         texts = texts or encoder.count
         share = 100 * (1 - encoder.count / texts)

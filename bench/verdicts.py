@@ -42,14 +42,15 @@ def with_examples(sets: Path, part: Part) -> dict[str, Split]:
 
 def by_cards(sets: Path, wheels: Path, part: Part) -> dict[str, Split]:
     """Sets of which only the cards are known."""
+    desk = public_sets.desk_of_examples if part == "development" else public_sets.desk
     return {
         "a cloud in Chinese": tool_sets.chinese(wheels, part),
         "Chinese requests, English cards": tool_sets.across(wheels, part, "en"),
         "English requests, Chinese cards": tool_sets.across(wheels, part, "zh"),
         "Berkeley's leaderboard": tool_sets.leaderboard(wheels, part),
         "ToolE": public_sets.without_examples(public_sets.toole(sets, part)),
-        **({"a desk in Chinese": public_sets.desk("zh", ())} if part == "measured" else {}),
-        **({"a desk in English": public_sets.desk("en", ())} if part == "measured" else {}),
+        "a desk in Chinese": desk("zh", ()),
+        "a desk in English": desk("en", ()),
     }
 
 
