@@ -79,7 +79,7 @@ class TestFlowFiles:
             drawn = await definition_of(client, await run_of(parts, began))
         assert versions == [3, 4]
         assert drawn is not None
-        assert drawn.version == 2
+        assert drawn.version == 3
 
     async def test_a_run_that_temporal_does_not_know_has_no_definition(self, talk: Talk) -> None:
         run = await run_of(talk.parts, await talk.waiting_leave())

@@ -16,6 +16,7 @@ from router.flow.engine import changes, documents
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext, in_both_languages
 from router.flow.engine.events import Skipped
+from router.flow.engine.run import Run
 from router.flow.engine.slots import (
     amended,
     at,
@@ -31,7 +32,6 @@ from router.flow.engine.slots import (
     root,
     without_stale,
 )
-from router.flow.engine.run import Run
 from router.flow.language import expressions
 from router.flow.prompts import question
 from router.flow.slot_types.slot import Slot, SlotCheck, Unfit, files_in, fitted, label_of, missing
