@@ -251,8 +251,7 @@ class Decider:
         if not name or given.rounds or len(found.selections) == 1:
             return None
         own = found.selections[-1]
-        other = own.verdict == "several" and own.candidates[0].name != name
-        if own.verdict == "clear" or (other and own.signs.known >= PROBABLY):
+        if own.verdict == "clear" or (own.verdict == "several" and own.candidates[0].name != name):
             return None
         skill = next((c for c in self._usable(given).skills.values() if c.name == name), None)
         if skill is None:
@@ -527,9 +526,6 @@ def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
 _WANTS_NONE = (Blocker("change"), Blocker("negation"))
 """Something is taken back, or isn't wanted: no flow is to begin."""
 _HOW_OR_WHAT = Blocker("how-or-what")
-PROBABLY = 0.5
-"""From this share on, words that refer to something are a wish of their own: below, they are about
-what was just answered, though there may be something to ask about."""
 _BEFORE = 400
 """Characters of what was said before that a message which refers to it is searched with."""
 

@@ -436,7 +436,7 @@ class CapabilityIndex:
         by_card = first is not None and bool(
             encoded[first] and not self._shelf.cards[first].examples
         )
-        signs = Signs(known, found.needs_tool, float(ahead), by_card)
+        signs = Signs(known, found.needs_tool, float(ahead), by_card, by_words=vectors is None)
         ranked = [self._shelf.at(int(slot)) for slot in order]
         kept = [self._shelf.at(slot) for slot in self._shelf.named(always) if may[slot]]
         others = [capability for capability in ranked if capability not in kept]

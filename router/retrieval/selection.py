@@ -54,6 +54,8 @@ class Signs:
     """How far the first is ahead of the second, in standard deviations of the scores."""
     by_card: bool = False
     """Whether the first has no examples, and was found by its card's vector, which says less."""
+    by_words: bool = False
+    """Whether there are no vectors: then `known` is how much of the message stands in the first."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,13 @@ class Thresholds:
     """`margin` where the first has none: the smallest that makes 97 in 100 clear ones right on each
     of the five; on all but ToolE, where several tools serve one request, 1.75 would do."""
 
+    known_by_words: float = 0.5
+    """`known` without an encoder: at least half of what the message says."""
+
     def admits(self, signs: Signs) -> bool:
         """Whether something here is meant at all."""
+        if signs.by_words:
+            return signs.known >= self.known_by_words
         if signs.by_card:
             return signs.known >= self.known_by_card and signs.needs_tool >= self.needs_tool_by_card
         return signs.known >= self.known and signs.needs_tool >= self.needs_tool
