@@ -23,7 +23,7 @@ from temporalio.workflow import ActivityHandle, Info
 from activities.attachments import Attachments
 from activities.call_tool import ToolActivity
 from activities.decide import Decider
-from activities.documents import DocumentActivities
+from activities.documents import DocumentActivities, DocumentModel
 from activities.execution import Observing
 from activities.look_up import LookUps
 from activities.models import Models
@@ -112,6 +112,7 @@ OF_MODELS = frozenset(
         activities.CONDENSE,
         activities.PLAN,
         activities.REFLECT,
+        activities.LOOK_AT_DOCUMENT,
     )
 )
 OF_TURNS = frozenset({activities.TELL_FLOW.name, activities.NOTIFY.name})
@@ -317,8 +318,11 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     planner = Planner(thinker)
     records = Records(store)
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
-    documents = DocumentActivities(store, parts.papers.read, DocumentReading(client, task_queue))
-    alone = parts.chains.usual is None
+    usual = parts.chains.usual
+    reading = DocumentReading(client, task_queue)
+    documents = DocumentActivities(store, parts.papers.read, reading, usual)
+    looker = DocumentModel(store, parts.directory, usual, parts.prompts, models)
+    alone = usual is None
     return {
         "turns": [
             Understander(parts.reader, parts.offered, alone=alone).understand,
@@ -336,10 +340,11 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             decider.decide,
             decider.phrase,
             thinker.think,
-            Condenser(parts.chains.usual, parts.prompts, models).condense,
+            Condenser(usual, parts.prompts, models).condense,
             planner.plan,
             planner.reflect,
             planner.note_step,
+            looker.look_at_document,
         ],
         "tools": [
             ToolActivity(parts.caller, telling).call_tool,

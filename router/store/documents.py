@@ -27,14 +27,14 @@ class Documents(Aggregate):
         marks: Iterable[str] = (),
         preview: bytes = b"",
     ) -> None:
-        """Keep what was read, the marks that the file is found again by, and a small picture."""
+        """Keep what was read, the marks that the file is found again by, and a small picture.
+
+        A picture and marks that were kept before stay.
+        """
         row = document.model_dump(mode="json")
         marked = [{"tenant": tenant, "file": file, "mark": mark} for mark in sorted(set(marks))]
-        write = (
-            update(_files)
-            .filter_by(tenant=tenant, id=file)
-            .values(document=row, preview=preview or None)
-        )
+        kept = {"document": row} | ({"preview": preview} if preview else {})
+        write = update(_files).filter_by(tenant=tenant, id=file).values(kept)
 
         def work(connection: Connection) -> None:
             if connection.execute(write).rowcount and marked:
