@@ -311,21 +311,18 @@ def _decider(parts: Parts, models: Models) -> Decider:
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
     store, budgets = parts.store, parts.settings.llm_budgets
     telling = ProgressPublisher(store.live, Recording(store.log))
-    attachments = Attachments(store.files, store.documents)
-    models = Models(budgets, store.spending, telling, attachments=attachments)
+    shown = Attachments(store.files, store.documents)
+    models = Models(budgets, store.spending, telling, attachments=shown)
     decider = _decider(parts, models)
-    thinker = Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models)
-    planner = Planner(thinker)
+    planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
     records = Records(store)
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
-    usual = parts.chains.usual
-    reading = DocumentReading(client, task_queue)
+    usual, reading = parts.chains.usual, DocumentReading(client, task_queue)
     documents = DocumentActivities(store, parts.papers.read, reading, usual)
     looker = DocumentModel(store, parts.directory, usual, parts.prompts, models)
-    alone = usual is None
     return {
         "turns": [
-            Understander(parts.reader, parts.offered, alone=alone).understand,
+            Understander(parts.reader, parts.offered, alone=usual is None).understand,
             decider.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, store.conversations).notify,
@@ -339,7 +336,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
         "models": [
             decider.decide,
             decider.phrase,
-            thinker.think,
+            planner.thinker.think,
             Condenser(usual, parts.prompts, models).condense,
             planner.plan,
             planner.reflect,

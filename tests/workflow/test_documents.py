@@ -15,7 +15,7 @@ from temporalio.client import Client
 from router.contracts import document as contract
 from router.documents.file_format import UnreadableFile
 from router.documents.page import Line, Material, Page
-from router.domain.documents import Place
+from router.domain.documents import Place, Source
 from router.domain.messages import Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
@@ -91,8 +91,9 @@ class Desk:
         said = content.removeprefix(b"%PDF-").rpartition(END_OF_PICTURE)[2].decode()
         if said == "broken":
             raise UnreadableFile("damaged")
+        seen: Source = "picture" if END_OF_PICTURE in content else "text"
         lines = [
-            Line(text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05))
+            Line(text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05), seen)
             for n, text in enumerate(said.split("|"), 1)
         ]
         return Material((Page(400, 600, tuple(lines)),))
@@ -292,6 +293,20 @@ async def test_what_rules_do_not_find_a_model_is_asked_before_the_person(
             history = str(await handle.fetch_history())
             assert "look_at_document" in history
             assert "36.00" not in history
+
+
+async def test_a_picture_that_only_a_model_can_tell_begins_the_flow_for_it(
+    parts: Parts, real_client: Client, desk: Desk
+) -> None:
+    desk.open.set()
+    async with ModelServer() as server:
+        said = {"amount": "37.00", "date": "2026-11-05"}
+        server.papers = calls(("paper_is_taxi_receipt", said))
+        async with talking(parts, real_client, desk, CLAIM, models=[server.url]) as talk:
+            turn = await give(talk, await handed_in(talk, "no word of it", head=photo()))
+            assert (turn.route.target, turn.route.by) == ("claim", "action")
+            assert len(server.looks) == 1
+            assert server.chats == []
 
 
 async def test_a_model_that_does_not_answer_takes_nothing_from_what_rules_read(
