@@ -25,7 +25,7 @@ _WIDTH = 9
 
 
 def read(
-    file: Annotated[Path, typer.Argument(help="A PDF, a picture, an invoice as OFD or XML.")],
+    file: Annotated[Path, typer.Argument(help="A PDF, a picture, an OFD, or an XML.")],
     text: Annotated[bool, typer.Option(help="Show what is written in it, a line each.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, with places.")] = False,
 ) -> None:
