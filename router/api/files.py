@@ -215,14 +215,19 @@ async def have_read(services: Services, record: FileRecord) -> None:
         logger.warning("file %s isn't being read yet: %s", record.id, away)
 
 
-async def read_by(services: Services, record: FileRecord, seconds: float) -> Document | None:
-    """What was read of the file, as soon as it is or the time is over; None: it isn't yet."""
+async def read_by(
+    services: Services, record: FileRecord, seconds: float, *, whole: bool = True
+) -> Document | None:
+    """What was read of the file, as soon as it is or the time is over; None: it isn't yet.
+
+    While a model may find more it isn't, unless it need not be `whole`.
+    """
     until, pause = monotonic() + seconds, FIRST_PAUSE
     while True:
         document = await services.store.documents.find(record.tenant, record.id)
-        if document is not None:
+        if document is not None and not (whole and document.is_open(datetime.now(UTC))):
             return document
-        if pause == FIRST_PAUSE:
+        if document is None and pause == FIRST_PAUSE:
             await have_read(services, record)
         if monotonic() + pause > until:
             return None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from importlib import import_module
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from router.documents.page import Material
 from router.domain.documents import OTHER, Document, DocumentProblem, ReadField
@@ -18,6 +18,8 @@ LIKELY = 0.5
 """From this likelihood on a document is of a type."""
 LONGEST_TEXT = 6_000
 """Characters of a document's text that are kept."""
+FieldKind = Literal["text", "code", "money", "date", "count"]
+"""What a field's value is: a name or words, letters and figures, an amount, a day, how many."""
 
 
 class DocumentType(ABC):
@@ -37,6 +39,14 @@ class DocumentType(ABC):
     """What people call it."""
     fields: ClassVar[Mapping[str, Localised]]
     """What may be read of one, by name, and what people call it."""
+    kinds: ClassVar[Mapping[str, FieldKind]] = {
+        "number": "code",
+        "date": "date",
+        "amount": "money",
+        "tax": "money",
+        "days": "count",
+    }
+    """What the values of its fields are, where a model reads them out; of any other name, text."""
 
     @abstractmethod
     def likelihood(self, material: Material) -> float:

@@ -147,12 +147,14 @@ class FileReading:
     _characters: int = 0
     _unpacked: int = 0
     _began: float = field(default_factory=time.monotonic)
+    _used: float = field(default_factory=time.process_time)
 
     @property
     def has_time(self) -> bool:
         """True while another page may be begun: the rest of the time is for what was begun."""
         used = (time.monotonic() - self._began) / self.limits.seconds
-        return max(used, time.process_time() / self.limits.cpu_seconds) < BEGUN
+        cpu = (time.process_time() - self._used) / self.limits.cpu_seconds
+        return max(used, cpu) < BEGUN
 
     def room_for(self, text: str) -> str:
         """The text, cut to what may still be given."""

@@ -373,6 +373,11 @@ class ChatModel:
             self._note(request, answer)
             return answer
 
+    @property
+    def may_see(self) -> bool:
+        """False where its server is known to take no pictures."""
+        return "pictures" not in self._memory.refused(self.endpoint)
+
     async def is_away(self) -> bool:
         """Whether nothing answers at its server."""
         trouble = await trouble_at(self._address)
@@ -402,6 +407,8 @@ class ChatModel:
         self, request: ChatRequest, on_text: OnText | None, *, only_reads: bool = False
     ) -> ChatAnswer:
         refused = known = self._memory.refused(self.endpoint)
+        if request.needs_sight and "pictures" in known:
+            raise ModelRefused(f"{self.endpoint} takes no pictures")
         strayed: Refused = frozenset()
         unsure: Refused = frozenset()
         attempt = 1
@@ -417,6 +424,11 @@ class ChatModel:
                 is_stray = is_off_format(status, said)
                 if feature is None or (is_stray and only_reads):
                     raise
+                if feature == "pictures" and request.needs_sight:
+                    if not is_of_these(status, said):
+                        # No question without them will follow that could make it more certain.
+                        self._memory.learn(self.endpoint, {feature})
+                    raise ModelRefused(f"{self.endpoint} doesn't take the pictures") from None
                 refused |= {feature}
                 if feature == "pictures" and is_of_these(status, said):
                     unsure |= {feature}

@@ -117,6 +117,8 @@ class ChatRequest(ValueObject):
     """Functions whose argument is said to the user, and streamed: `{"respond_message": "text"}`."""
     max_tokens: int = Field(default=1024, ge=1)
     temperature: float | None = 0.0
+    needs_sight: bool = False
+    """It is about its pictures: who can't see them refuses, and isn't asked in words."""
     prompt: str = ""
     """The fingerprint of the prompt that the messages were made with; answers repeat it."""
 

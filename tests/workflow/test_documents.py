@@ -1,19 +1,21 @@
 """Papers on their way through conversations: read once, waited for, told late, refused twice."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import io
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
+from PIL import Image
 from temporalio.client import Client
 
 from router.contracts import document as contract
 from router.documents.file_format import UnreadableFile
 from router.documents.page import Line, Material, Page
-from router.domain.documents import Place
+from router.domain.documents import Place, Source
 from router.domain.messages import Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
@@ -21,6 +23,7 @@ from router.flow.definition import FlowDefinition
 from router.gateway.documents import DocumentReading
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
+from tests.fakes.model_server import ModelServer, calls, fails
 from tests.workflow.desk import Talk, defined, flow_of, person, words
 from tests.workflow.tooled import furnished
 
@@ -71,6 +74,10 @@ states:
 """)
 
 
+END_OF_PICTURE = b"\xff\xd9"
+"""Of a JPEG, behind which a test writes what is to be read of it."""
+
+
 @dataclass
 class Desk:
     """Whoever reads files here, as slowly as a test wants; a file says what is to be read of it."""
@@ -81,11 +88,12 @@ class Desk:
     async def read(self, content: bytes) -> Material:
         await self.open.wait()
         self.read_.append(content)
-        said = content.removeprefix(b"%PDF-").decode()
+        said = content.removeprefix(b"%PDF-").rpartition(END_OF_PICTURE)[2].decode()
         if said == "broken":
             raise UnreadableFile("damaged")
+        seen: Source = "picture" if END_OF_PICTURE in content else "text"
         lines = [
-            Line(text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05))
+            Line(text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05), seen)
             for n, text in enumerate(said.split("|"), 1)
         ]
         return Material((Page(400, 600, tuple(lines)),))
@@ -108,24 +116,30 @@ async def talk(parts: Parts, real_client: Client, desk: Desk) -> AsyncIterator[T
 
 @asynccontextmanager
 async def talking(
-    parts: Parts, client: Client, desk: Desk, *flows: FlowDefinition
+    parts: Parts, client: Client, desk: Desk, *flows: FlowDefinition, models: Sequence[str] = ()
 ) -> AsyncIterator[Talk]:
     queue = uuid4().hex
-    async with furnished(parts, [], flows=flows) as furnished_one:
+    async with furnished(parts, [], models, flows=flows) as furnished_one:
         house = replace(furnished_one, papers=desk)  # type: ignore[arg-type]
         async with build_worker(client, house, queue):
             yield await Talk(client, house, await person(house, "alice"), queue=queue).open()
 
 
-async def handed_in(talk: Talk, says: str, who: str = "alice") -> str:
+async def handed_in(talk: Talk, says: str, who: str = "alice", head: bytes = b"%PDF-") -> str:
     """The id of a file that says this, not yet read."""
-    content = b"%PDF-" + says.encode()
+    content = head + says.encode()
     id_ = uuid4().hex[:24]
     owner = await person(talk.parts, who)
     name = says.rsplit(" ", maxsplit=1)[-1]
     record = FileRecord.of(id_, owner, f"{name}.pdf", content, datetime.now(UTC))
     await talk.parts.store.files.keep(record, content)
     return id_
+
+
+def photo() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (40, 30), "navy").save(out, "JPEG")
+    return out.getvalue()
 
 
 async def being_read(talk: Talk, says: str) -> str:
@@ -253,3 +267,58 @@ async def test_where_every_try_ends_with_its_worker_the_file_is_noted_as_unreada
     document = await talk.parts.store.documents.find(DEFAULT_TENANT, file)
     assert document is not None
     assert (document.readable, document.problems[0].code) == (False, "broken")
+
+
+WITHOUT_AMOUNT = "CITY TAXI RECEIPT|Date 2026-11-05"
+
+
+async def test_what_rules_do_not_find_a_model_is_asked_before_the_person(
+    parts: Parts, real_client: Client, desk: Desk
+) -> None:
+    desk.open.set()
+    async with ModelServer() as server:
+        server.papers = calls(("paper_is_taxi_receipt", {"amount": "¥36.00"}))
+        async with talking(parts, real_client, desk, CLAIM, models=[server.url]) as talk:
+            file = await handed_in(talk, WITHOUT_AMOUNT, head=photo())
+            turn = await give(talk, file, text="报车费")
+            shown = words(turn) if "36.00" in words(turn) else await told_later(talk, "36.00")
+            # A model alone isn't believed: the person is asked whether that is so.
+            assert flow_of(turn).status != "confirming"
+            assert "36.00" in shown
+            document = await talk.parts.store.documents.find(DEFAULT_TENANT, file)
+            assert document is not None
+            assert document.fields["amount"].source == "model"
+            assert len(server.looks) == 1
+            handle = real_client.get_workflow_handle(contract.workflow_id("default", file))
+            history = str(await handle.fetch_history())
+            assert "look_at_document" in history
+            assert "36.00" not in history
+
+
+async def test_a_picture_that_only_a_model_can_tell_begins_the_flow_for_it(
+    parts: Parts, real_client: Client, desk: Desk
+) -> None:
+    desk.open.set()
+    async with ModelServer() as server:
+        said = {"amount": "37.00", "date": "2026-11-05"}
+        server.papers = calls(("paper_is_taxi_receipt", said))
+        async with talking(parts, real_client, desk, CLAIM, models=[server.url]) as talk:
+            turn = await give(talk, await handed_in(talk, "no word of it", head=photo()))
+            assert (turn.route.target, turn.route.by) == ("claim", "action")
+            assert len(server.looks) == 1
+            assert server.chats == []
+
+
+async def test_a_model_that_does_not_answer_takes_nothing_from_what_rules_read(
+    parts: Parts, real_client: Client, desk: Desk
+) -> None:
+    desk.open.set()
+    async with ModelServer() as server:
+        server.papers = fails(400, "no vision here: image_url is not supported")
+        async with talking(parts, real_client, desk, CLAIM, models=[server.url]) as talk:
+            file = await handed_in(talk, WITHOUT_AMOUNT, head=photo())
+            turn = await give(talk, file, text="报车费")
+            assert "多少钱" in words(turn) or await told_later(talk, "多少钱")
+            again = await handed_in(talk, WITHOUT_AMOUNT, head=photo())
+            await give(talk, again)
+            assert len(server.looks) == 1

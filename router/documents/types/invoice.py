@@ -7,7 +7,7 @@ kinds with a code the amount is without tax, of digital ones (31 and above, no c
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -272,7 +272,19 @@ class _Paper:
         for name, reading in self.data.items():
             readings[name].append(reading)
         settled_ones = ((name, settled(found)) for name, found in readings.items())
-        return {name: field for name, field in settled_ones if field is not None}
+        found = {name: field for name, field in settled_ones if field is not None}
+        return {name: self._printed(field, readings[name]) for name, field in found.items()}
+
+    def _printed(self, field: ReadField, readings: Iterable[Clue]) -> ReadField:
+        """The field at the place where people can read it, if it is that of a code."""
+        if field.source != "code":
+            return field
+        same = [one for one in readings if one.value == field.value and one.source != "code"]
+        best = max(same, key=lambda one: one.trust, default=None)
+        # Also where its label wasn't read; a number or a day hardly stands anywhere by chance.
+        cells = (cell for cell in self.form.cells if _says(cell.text, field.value))
+        place = best.place if best is not None else next((one.place for one in cells), None)
+        return field.model_copy(update={"place": place or field.place})
 
     # Numbers
 
@@ -530,6 +542,14 @@ class _Paper:
     def _continued(self, cell: Spot) -> str:
         """The rest of an item's name that was broken into the next line."""
         return next((one.text for one in self.form.below(cell, 1.0) if len(one.text) < 20), "")  # noqa: PLR2004
+
+
+def _says(text: str, value: JsonValue) -> bool:
+    if not isinstance(value, str):
+        return False
+    return value in text.replace(" ", "") or any(
+        day.value.isoformat() == value for day in days(text)
+    )
 
 
 def _left_to_right(found: Beside[str]) -> tuple[int, float, float]:

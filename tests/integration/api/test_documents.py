@@ -1,5 +1,7 @@
 """What was read of a file: for whoever may fetch it, in their language."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from httpx import AsyncClient
 
@@ -59,6 +61,18 @@ async def test_fields_say_what_they_are_where_they_stand_and_where_they_came_fro
     small = await alice.get(f"/v1/files/{file}/preview")
     assert (small.content, small.headers["content-type"]) == (JPEG, "image/jpeg")
     assert small.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_while_a_model_may_find_more_it_is_being_read_and_no_longer(
+    alice: AsyncClient, store: Store, file: str
+) -> None:
+    now = datetime.now(UTC)
+    for left, status in ((timedelta(hours=1), "reading"), (timedelta(0), "read")):
+        still = RECEIPT.model_copy(update={"open_until": now + left})
+        await store.documents.keep("default", file, still, preview=JPEG)
+        said = (await alice.get(f"/v1/files/{file}/document")).json()
+        assert (said["status"], bool(said["fields"])) == (status, status == "read")
+        assert (await alice.get(f"/v1/files/{file}/preview")).content == JPEG
 
 
 async def test_an_english_reader_reads_english(alice: AsyncClient, store: Store, file: str) -> None:
