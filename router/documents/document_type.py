@@ -1,4 +1,7 @@
-"""A type of document, and what has to be known of one; a new one is a module in `types/`."""
+"""A type of document, and what has to be known of one.
+
+A new one is a module: in `types/`, or beside the project's own tools, in `activities/papers/`.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -67,14 +70,17 @@ T = TypeVar("T", bound=type[DocumentType])
 
 
 def registered(kind: T) -> T:
-    """Have the type be known by its name."""
+    """Have the type be known by its name; `ValueError` where another module's type has it."""
+    module = type(DOCUMENT_TYPES.get(kind.name, kind())).__module__
+    if module != kind.__module__ or kind.name == OTHER:
+        raise ValueError(f"the type {kind.name} is taken, by {module}: call it something else")
     DOCUMENT_TYPES[kind.name] = kind()
     return kind
 
 
 @cache
 def document_types() -> Mapping[str, DocumentType]:
-    """Every type there is, by its name: each module of `router.documents.types` is asked."""
+    """Every type there is, by its name: those shipped, and those of modules that were imported."""
     import_module("router.documents.types")
     return DOCUMENT_TYPES
 
