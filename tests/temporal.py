@@ -5,11 +5,24 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 SLOW_START = timedelta(seconds=30)
 """For machines that are busy with something else; what is tested begins after it."""
+
+
+KEYWORD = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
+KEYWORD_LIST = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST
+ATTRIBUTES = {
+    **dict.fromkeys(("RouteKind", "RouteTarget", "RouteBy"), KEYWORD),
+    **dict.fromkeys(("FlowName", "FlowState", "FlowStatus"), KEYWORD),
+    **dict.fromkeys(("Requester", "ConversationId", "Tenant"), KEYWORD),
+    "Assignee": KEYWORD_LIST,
+}
 
 
 async def dev_server(**options: Any) -> WorkflowEnvironment:
@@ -32,6 +45,13 @@ async def skipping_server() -> WorkflowEnvironment:
         data_converter=pydantic_data_converter,
         test_server_existing_path=_binary("temporal-test-server"),
         test_server_startup_timeout=SLOW_START,
+    )
+
+
+async def register_attributes(client: Client) -> None:
+    """Have the search attributes that the workflows set."""
+    await client.operator_service.add_search_attributes(
+        AddSearchAttributesRequest(namespace=client.namespace, search_attributes=ATTRIBUTES)
     )
 
 

@@ -39,8 +39,8 @@ from tests.e2e.planning_worker import Place
 from tests.fakes.bank import Bank
 from tests.fakes.model_server import ModelServer, PlanningModel, calls, drawn, reaches, says
 from tests.fakes.web_server import Received, Reply
-from tests.temporal import dev_server
-from tests.workflow.desk import Talk, person, register_attributes, run_of
+from tests.temporal import dev_server, register_attributes
+from tests.workflow.desk import Talk, person, run_of
 from tests.workflow.skill_histories import finished, replays
 from tests.workflow.test_streaming import served
 

@@ -22,8 +22,8 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.document_files import pdf, saved
 from tests.page.house import PHONE, Caller, Door, Served, Visitor, chromium
-from tests.temporal import dev_server
-from tests.workflow.desk import QUEUE, register_attributes
+from tests.temporal import dev_server, register_attributes
+from tests.workflow.desk import QUEUE
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 DESK = {"width": 1200, "height": 780}

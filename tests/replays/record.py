@@ -26,8 +26,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.fakes.model_server import PlanningModel, calls, drawn, says
 from tests.replays.histories import FOLDER, keep
-from tests.temporal import dev_server
-from tests.workflow import desk
+from tests.temporal import dev_server, register_attributes
 from tests.workflow.desk import QUEUE, Approver, Talk, becomes, flow_of, heard, person, run_of
 from tests.workflow.long_runs import COUNTED, COUNTING, Archive, archive, histories, reads
 from tests.workflow.skill_histories import runs
@@ -179,7 +178,7 @@ async def record() -> None:
         parts = await stack.enter_async_context(at_work(Settings.load(data=Path(data))))
         environment = await stack.enter_async_context(await dev_server())
         client = environment.client
-        await desk.register_attributes(client)
+        await register_attributes(client)
         flows, skills = FlowStories(client, parts), SkillStories(client, parts)
         async with build_worker(client, parts, QUEUE):
             for story in (flows.leave, flows.claim, flows.trip, flows.equipment):

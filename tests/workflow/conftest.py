@@ -17,8 +17,8 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.story_runner.runner import skip
 from tests.fakes.model_server import ModelServer
-from tests.temporal import dev_server
-from tests.workflow.desk import QUEUE, Approver, Talk, person, register_attributes, skipping
+from tests.temporal import dev_server, register_attributes
+from tests.workflow.desk import QUEUE, Approver, Talk, person, skipping
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import Tooled, talking
 

@@ -9,8 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 from temporalio import client as temporal
-from temporalio.api.enums.v1 import IndexedValueType
-from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.testing import WorkflowEnvironment
@@ -28,29 +26,14 @@ from router.gateway import run_updates
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.model_server import Behaviour, ModelServer
-from tests.temporal import skipping_server
+from tests.temporal import register_attributes, skipping_server
 
 QUEUE = "test"
-KEYWORD = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
-KEYWORD_LIST = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST
-ATTRIBUTES = {
-    **dict.fromkeys(("RouteKind", "RouteTarget", "RouteBy"), KEYWORD),
-    **dict.fromkeys(("FlowName", "FlowState", "FlowStatus"), KEYWORD),
-    **dict.fromkeys(("Requester", "ConversationId", "Tenant"), KEYWORD),
-    "Assignee": KEYWORD_LIST,
-}
 
 
 def defined(text: str) -> FlowDefinition:
     """The flow that is written here as its file would be."""
     return FlowDefinition.model_validate(read_yaml(text).data)
-
-
-async def register_attributes(client: Client) -> None:
-    """Have the search attributes that the workflows set."""
-    await client.operator_service.add_search_attributes(
-        AddSearchAttributesRequest(namespace=client.namespace, search_attributes=ATTRIBUTES)
-    )
 
 
 @asynccontextmanager

@@ -25,9 +25,9 @@ from tests.fakes.model_server import (
     says,
     waits,
 )
-from tests.temporal import dev_server
+from tests.temporal import dev_server, register_attributes
 from tests.workflow import skill_histories
-from tests.workflow.desk import Talk, register_attributes, texts
+from tests.workflow.desk import Talk, texts
 from tests.workflow.skill_histories import activities, finished, replays, runs, signalled
 from tests.workflow.tooled import Tooled, skill, talking
 from tests.workflow.trip import book_seat, clear, entered, find_train, leave, made, wait_long

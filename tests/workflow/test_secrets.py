@@ -22,8 +22,8 @@ from router.settings import Section, Settings
 from router.settings.environment import is_secret
 from tests.fakes.model_server import ModelServer, fails
 from tests.fakes.oidc_provider import Served, serving
-from tests.temporal import dev_server
-from tests.workflow.desk import QUEUE, register_attributes
+from tests.temporal import dev_server, register_attributes
+from tests.workflow.desk import QUEUE
 
 MARKER = "m4rkerM4RKERm4rker"
 WORD = "zebrafinch"

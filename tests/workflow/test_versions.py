@@ -24,8 +24,8 @@ from router.runtime.definitions import load_capabilities
 from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.understanding.reader import Reader
-from tests.temporal import dev_server
-from tests.workflow.desk import Approver, Talk, heard, person, register_attributes, run_of
+from tests.temporal import dev_server, register_attributes
+from tests.workflow.desk import Approver, Talk, heard, person, run_of
 
 SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"
 NOT_YET = {

@@ -23,9 +23,8 @@ from router.runtime.worker import build_worker
 from router.story_runner.runner import skip
 from router.tool.context import ToolContext
 from router.tool.tool import tool
-from tests.temporal import skipping_server
+from tests.temporal import register_attributes, skipping_server
 from tests.unit.flow.definitions import text
-from tests.workflow import desk as offices
 from tests.workflow.desk import Talk, becomes, flow_of, heard, run_of, withdrawn, words
 from tests.workflow.tooled import furnished, talking
 
@@ -154,7 +153,7 @@ Clock = tuple[WorkflowEnvironment, Talk]
 async def clock(parts: Parts) -> AsyncIterator[Clock]:
     """The same on a server of its own, whose clock can be moved: nothing else is left there."""
     async with await skipping_server() as environment:
-        await offices.register_attributes(environment.client)
+        await register_attributes(environment.client)
         async with talking(environment.client, parts, TOOLS, flows=FLOWS) as talk:
             yield environment, talk
 

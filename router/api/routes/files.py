@@ -78,7 +78,12 @@ async def _concerns(services: Services, record: FileRecord, reader: Principal) -
     return False
 
 
-@router.get("/{file}/document", response_model=DocumentView, response_model_exclude_none=True)
+@router.get(
+    "/{file}/document",
+    response_model=DocumentView,
+    response_model_exclude_none=True,
+    responses=problems(404),
+)
 async def document(
     services: Given,
     record: Annotated[FileRecord, Depends(_read_file)],

@@ -34,9 +34,8 @@ from router.understanding.reading import PatternHit, Reading
 from tests.fakes.clock import Clock
 from tests.fakes.encoder import PairsEncoder
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
-from tests.temporal import dev_server
+from tests.temporal import dev_server, register_attributes
 from tests.unit.understanding.flows import LEAVE
-from tests.workflow.desk import register_attributes
 from workflows.document import DocumentWorkflow
 
 QUEUE = "api-tests"

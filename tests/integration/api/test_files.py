@@ -82,11 +82,11 @@ async def test_a_key_is_for_one_file(caller: As, unique: str) -> None:
 
 
 async def test_a_person_fills_no_disk(services: Services, unique: str) -> None:
-    name = f"u{unique}"
-    people = FileDirectory.read(f"users: [{{id: {name}, name: A}}, {{id: bob, name: B}}]", "f")
+    name, other = f"u{unique}", f"v{unique}"
+    people = FileDirectory.read(f"users: [{{id: {name}, name: A}}, {{id: {other}, name: B}}]", "f")
     settings = services.settings.model_copy(update={"user_files_per_day": 3})
     app = create_app(replace(services, directory=people, settings=settings))
-    async with client_of(app, name) as one, client_of(app, "bob") as bob:
+    async with client_of(app, name) as one, client_of(app, other) as bob:
         kept = await asyncio.gather(*(send(one, key=f"{n}") for n in range(5)))
         assert sorted(each.status_code for each in kept) == [201] * 3 + [429] * 2
         again = next(n for n, each in enumerate(kept) if each.status_code == 201)
