@@ -47,7 +47,7 @@ from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
 from router.routing.prompts import Prompts
 from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
-from router.telemetry.metrics import UNFAITHFUL
+from router.telemetry.metrics import ESCALATIONS, UNFAITHFUL
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
 from router.understanding.grounding import changed, grounded_call, is_figure, stated
@@ -83,6 +83,10 @@ class Decider:
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     files: MessageFiles = NO_FILES
     """Those that came with the message, once that is known."""
+    phraser: FallbackChain | None = None
+    """What says what was found; None is `chain`."""
+    stronger: FallbackChain | None = None
+    """What is asked where `chain` is unsure; None: the person is."""
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -113,6 +117,7 @@ class Decider:
         try:
             if self.chain is not None:
                 decision = await self._with_model(given, found, asking)
+                decision = await self._escalated(given, decision, found, asking)
         except ModelUnavailable as error:
             on_failure(error)
             notice, answered = MODEL_AWAY.within(given.situation.locale), False
@@ -171,7 +176,7 @@ class Decider:
         if self.chain is None or all(error is not None for _, _, error in findings):
             return plainly
         prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
-        asking = self.models.asking(self.chain, given.account)
+        asking = self.models.asking(self.phraser or self.chain, given.account)
         given_for = (given.text, findings, given.history, given.account.now)
         # A tenth of a second where a result is long: that holds up nobody else.
         found = await asyncio.to_thread(replies.evidence, *given_for)
@@ -267,8 +272,55 @@ class Decider:
         offer = self.policy.offer
         return await decider.find(self.index, usable, text, given.situation, offer)
 
+    async def _escalated(
+        self,
+        given: activities.Decide,
+        decision: decider.ModelDecision | None,
+        found: Retrieved,
+        asking: ModelQuestions,
+    ) -> decider.ModelDecision | None:
+        """The decision of a stronger model, where the first is unsure and there is one."""
+        doubt = self._doubt(given, decision, found)
+        if self.stronger is None or not doubt:
+            return decision
+        try:
+            better = await self._with_model(given, found, asking, self.stronger)
+        except (ModelUnavailable, ModelRefused, BudgetSpent) as error:
+            logger.warning("no stronger model decided: %s", error)
+            ESCALATIONS.labels(doubt, "failed").inc()
+            return decision
+        still = self._doubt(given, better, found)
+        ESCALATIONS.labels(doubt, "unsure" if still else "sure").inc()
+        return better or decision
+
+    def _doubt(
+        self, given: activities.Decide, decision: decider.ModelDecision | None, found: Retrieved
+    ) -> str:
+        """Why the decision would be put to the person, or to nobody; empty where it wouldn't.
+
+        What was found is said by itself, and words for it are held against it.
+        """
+        if given.rounds:
+            return ""
+        if decision is None:
+            return "unusable"
+        active = given.situation.active.flow if given.situation.active else None
+        wished = [name for c in decision.commands if (name := chosen(c, active))]
+        near = self._nearness(given, found, len(wished))
+        own, usable, holds = decision.commands, self._usable(given), self._holds(given)
+        commands = decider.checked(decision, near, active, usable, holds)
+        if any(isinstance(c, Clarify) for c in own):
+            return "asks"
+        if any(isinstance(c, Clarify) for c in commands):
+            return "doubted"
+        return "gives_up" if any(isinstance(c, HandOff) for c in own) else ""
+
     async def _with_model(
-        self, given: activities.Decide, found: Retrieved, asking: ModelQuestions
+        self,
+        given: activities.Decide,
+        found: Retrieved,
+        asking: ModelQuestions,
+        of: FallbackChain | None = None,
     ) -> decider.ModelDecision | None:
         """The model's decision; what it searched for besides is found then too."""
 
@@ -293,9 +345,9 @@ class Decider:
 
         async def ask(request: ChatRequest) -> ChatAnswer:
             if evidence is None:
-                return await asking(request, by_itself)
+                return await asking(request, by_itself, of)
             holds = partial(evidence.doubt, of_facts=self._facts)
-            return await asking(request, lambda said: holds(said) is None)
+            return await asking(request, lambda said: holds(said) is None, of)
 
         return await decider.decide_with_model(question, ask, widen)
 

@@ -303,8 +303,17 @@ async def supervised(parts: Parts, kinds: Collection[Kind] = KINDS) -> AsyncIter
 def _decider(parts: Parts, models: Models) -> Decider:
     settings = parts.settings
     policy = DecisionPolicy.of(settings.llm_offer, settings.llm_offer_tokens, settings.llm_steps)
-    asked = (parts.offered, parts.index, parts.chains.usual, parts.prompts)
-    return Decider(*asked, models, policy)
+    chains = parts.chains
+    return Decider(
+        parts.offered,
+        parts.index,
+        chains.of("router"),
+        parts.prompts,
+        models,
+        policy,
+        phraser=chains.of("phrase"),
+        stronger=chains.stronger,
+    )
 
 
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
