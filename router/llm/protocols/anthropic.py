@@ -66,7 +66,9 @@ def connect(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> Any:
 
 def listing(base_url: str, api_key: str | None) -> Listing:
     """Where the server lists its models."""
-    headers = {"anthropic-version": VERSION} | ({"x-api-key": api_key} if api_key else {})
+    # As the library sends it.
+    key = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    headers = {"anthropic-version": VERSION} | key
     return Listing(f"{_root(base_url)}/v1/models", headers)
 
 

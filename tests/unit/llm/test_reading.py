@@ -20,7 +20,7 @@ ANNUAL = {"leave_type": "annual"}
 
 def test_a_protocol_is_found_by_its_name() -> None:
     assert protocol("chat_completions") is chat_completions
-    with pytest.raises(MisconfiguredError, match="no protocol 'gopher'; there are: anthropic, chat_compl"):
+    with pytest.raises(MisconfiguredError, match="no protocol 'gopher'; there are: anthropic, ch"):
         protocol("gopher")
 
 
