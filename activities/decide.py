@@ -35,7 +35,15 @@ from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
 from router.llm.fallback import FallbackChain
-from router.llm.types import BudgetSpent, ChatAnswer, ChatRequest, ModelRefused, ModelUnavailable
+from router.llm.types import (
+    NO_REASONING,
+    BudgetSpent,
+    ChatAnswer,
+    ChatRequest,
+    ModelRefused,
+    ModelUnavailable,
+    Reasoning,
+)
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
 from router.routing import addresses, decider, replies
@@ -337,7 +345,9 @@ class Decider:
             situation=given.situation,
             earlier=given.earlier,
             files=self.files,
-            so_far=decider.called_so_far(map(_recalled, given.rounds)),
+            so_far=decider.called_so_far(
+                (_recalled(each), each.reasoning) for each in given.rounds
+            ),
         )
         evidence = self._evidence(given) if given.rounds else None
 
@@ -428,6 +438,7 @@ class Decider:
             tools={name: self.capabilities.limits(name) for name in sorted(called)},
             skills=skills,
             steps=self.policy.steps,
+            reasoning=_going_on(decision.answer, commands),
         )
 
     def _left(
@@ -605,6 +616,12 @@ def _found_before(
 def _people_said(given: activities.Decide) -> list[str]:
     own = [line.text for line in given.history if line.role == "user"]
     return [*own, given.situation.offered_for, decider.words_of(given.message)]
+
+
+def _going_on(answer: ChatAnswer | None, commands: Sequence[Command]) -> Reasoning:
+    """What the model thought, where tools are called whose results it will be told."""
+    is_called = any(isinstance(command, CallTool) for command in commands)
+    return answer.reasoning if answer and is_called else NO_REASONING
 
 
 def _recalled(made: activities.ToolRound) -> list[RecalledCall]:

@@ -12,7 +12,7 @@ import openai
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import may_be_proxied
 from router.formats.http_body import PACKED, Unread, bounding
-from router.llm.errors import OutOfReach, StatusAnswer, body_error, refusing, status_error
+from router.llm.errors import BrokenOff, StatusAnswer, body_error, refusing, status_error
 from router.llm.protocols import DEFAULT, NO_KEY, protocol
 from router.llm.stream import MAX_BYTES, UnreadableAnswer
 from router.llm.types import ModelUnavailable
@@ -77,8 +77,8 @@ class ModelConnection:
             raise status_error(self.endpoint, answer, self._secret) from None
         except (UnreadableAnswer, Unread) as error:
             raise ModelUnavailable(f"{self.endpoint}: its answer can't be read: {error}") from None
-        except (OutOfReach, httpx2.HTTPError) as error:
-            cause = str(error) if isinstance(error, OutOfReach) else type(error).__name__
+        except (BrokenOff, httpx2.HTTPError) as error:
+            cause = str(error) if isinstance(error, BrokenOff) else type(error).__name__
             raise ModelUnavailable(
                 f"{self.endpoint} can't be reached, or broke off: {cause}; is it running?"
             ) from None

@@ -41,7 +41,7 @@ async def refusing(response: httpx2.Response) -> None:
         raise StatusAnswer(response)
 
 
-class OutOfReach(Exception):
+class BrokenOff(Exception):
     """No answer came; says what kind of trouble there was."""
 
 
@@ -54,7 +54,7 @@ def unwrapping(*wrappers: type[Exception]) -> Iterator[None]:
         cause = error.__cause__
         if isinstance(cause, (StatusAnswer, Unread)):
             raise cause from None
-        raise OutOfReach(type(cause or error).__name__) from None
+        raise BrokenOff(type(cause or error).__name__) from None
 
 
 _UNKNOWN = r"(un(supported|known|recognized|expected)|\bnot )"

@@ -14,7 +14,7 @@ RouterError
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -96,6 +96,8 @@ class Reasoning(ValueObject):
 
 
 NO_REASONING = Reasoning()
+Kept = Annotated[Reasoning, Field(exclude_if=lambda reasoning: not reasoning.pieces)]
+"""What a model thought, where it is carried: nothing is written where there is nothing."""
 
 
 class AssistantMessage(ValueObject):
@@ -104,7 +106,7 @@ class AssistantMessage(ValueObject):
     role: Literal["assistant"] = "assistant"
     text: str = ""
     calls: tuple[FunctionCall, ...] = ()
-    reasoning: Reasoning = Field(NO_REASONING, exclude_if=lambda reasoning: not reasoning.pieces)
+    reasoning: Kept = NO_REASONING
 
 
 class ToolMessage(ValueObject):

@@ -40,7 +40,7 @@ from router.domain.principals import Capability
 from router.flow import paused
 from router.flow.engine.run import HANDED_OFF
 from router.flow.paused import Situation
-from router.llm.types import ChatAnswer, ChatRequest, UserMessage
+from router.llm.types import ChatAnswer, ChatRequest, Reasoning, UserMessage
 from router.llm.types import Message as ModelMessage
 from router.retrieval.index import MOST, CapabilityIndex
 from router.retrieval.selection import Selection, Verdict, within_budget
@@ -279,9 +279,11 @@ def _messages(question: RoutingQuestion) -> tuple[ModelMessage, ...]:
     return (*told, *question.so_far)
 
 
-def called_so_far(rounds: Iterable[Sequence[RecalledCall]]) -> list[ModelMessage]:
+def called_so_far(
+    rounds: Iterable[tuple[Sequence[RecalledCall], Reasoning]],
+) -> list[ModelMessage]:
     """Calls that were made for the message, round by round, each with what it came to."""
-    return [message for made in rounds for message in prompts.made(made)]
+    return [message for calls, reasoning in rounds for message in prompts.made(calls, reasoning)]
 
 
 def cost(answer: ChatAnswer) -> Usage:

@@ -293,7 +293,9 @@ class Anthropic(Dialect):
         yield {"type": "ping"}
         for place, block in enumerate(self._blocks(said)):
             yield from self._block_events(block, place)
-        counted = {"usage": {"output_tokens": said.tokens.completion}} if said.tokens else {}
+        counted: dict[str, Any] = {}
+        if said.tokens:
+            counted = {"usage": {"output_tokens": said.tokens.completion}}
         if said.tokens and said.tokens.reasoning:
             details = {"thinking_tokens": said.tokens.reasoning}
             counted["usage"]["output_tokens_details"] = details

@@ -107,7 +107,8 @@ async def modelled(
     chats = [ChatModel(model.url, MODEL)]
 
     def lead(role: LedRole, name: str | None) -> ChatModel | None:
-        wanted = name or ("big" if role in {"skill", "plan"} else None)
+        own = {"skill": "big", "plan": "big", "escalate": settings.get("llm_escalate")}
+        wanted = name or own.get(role)
         return ChatModel(model.url, wanted) if wanted else None
 
     chains = FallbackChains(chats, lead)

@@ -53,7 +53,7 @@ class ModelProtocol(Protocol):
     def post(
         self, client: Any, sent: Sending, headers: dict[str, str]
     ) -> AbstractAsyncContextManager[ServerAnswer]:
-        """The answer while within, as yet unread; raises `StatusAnswer`, `OutOfReach`."""
+        """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
 
     def read(
         self, body: Any, request: ChatRequest, how: How, model: str, attempts: int

@@ -171,7 +171,7 @@ def _answered(message: AssistantMessage, writer: BodyWriter) -> list[dict[str, A
 
 @asynccontextmanager
 async def post(client: Any, sent: Sending, headers: dict[str, str]) -> AsyncIterator[ServerAnswer]:
-    """The answer while within, as yet unread; raises `StatusAnswer`, `OutOfReach`."""
+    """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
     create = client.messages.with_streaming_response.create
     # As for Chat Completions: what is extra isn't walked through.
     walked = {"messages": [], "model": sent.body["model"], "max_tokens": sent.body["max_tokens"]}

@@ -152,7 +152,7 @@ def _said(message: UserMessage, sees: bool) -> str | list[dict[str, Any]]:
 async def post(
     client: openai.AsyncOpenAI, sent: Sending, headers: dict[str, str]
 ) -> AsyncIterator[ServerAnswer]:
-    """The answer while within, as yet unread; raises `StatusAnswer`, `OutOfReach`."""
+    """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
     create = client.chat.completions.with_streaming_response.create
     # The client walks through what it is given, key by key, for ten milliseconds where functions
     # have schemas; what is extra is sent as it is, in place of what it was given.

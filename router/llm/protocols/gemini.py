@@ -171,7 +171,7 @@ def _signed(message: AssistantMessage, writer: BodyWriter, call: str) -> dict[st
 
 @asynccontextmanager
 async def post(client: Any, sent: Sending, headers: dict[str, str]) -> AsyncIterator[ServerAnswer]:
-    """The answer while within, as yet unread; raises `StatusAnswer`, `OutOfReach`."""
+    """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
     types = library("google.genai", "gemini").types
     body = {key: value for key, value in sent.body.items() if key not in {"model", "stream"}}
     streams = bool(sent.body.get("stream"))

@@ -143,7 +143,7 @@ def _said(message: UserMessage, sees: bool) -> str | list[dict[str, Any]]:
 async def post(
     client: openai.AsyncOpenAI, sent: Sending, headers: dict[str, str]
 ) -> AsyncIterator[ServerAnswer]:
-    """The answer while within, as yet unread; raises `StatusAnswer`, `OutOfReach`."""
+    """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
     create = client.responses.with_streaming_response.create
     # As for Chat Completions: what is extra isn't walked through.
     walked: dict[str, Any] = {"input": [], "model": sent.body["model"]}

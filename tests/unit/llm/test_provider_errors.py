@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import importlib
 import json
 from typing import Any
 
@@ -10,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.domain.errors import MisconfiguredError
-from router.llm import protocols
 from router.llm.client import ChatModel
 from router.llm.protocols import anthropic, chat_completions, gemini, responses
 from router.llm.types import AccessRefused, ContextTooLong, ModelRefused, ModelUnavailable
@@ -308,9 +308,9 @@ async def test_a_library_that_is_missing_is_named_with_its_extra(
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(f"No module named {name!r}")
 
-    found = protocols.importlib.import_module
+    found = importlib.import_module
     monkeypatch.setattr(
-        protocols.importlib,
+        importlib,
         "import_module",
         lambda name: found(name) if name.startswith("router.") else missing(name),
     )

@@ -209,13 +209,13 @@ async def test_one_call_at_most_is_asked_for_as_such() -> None:
 
 NO_TOOLS = "Unsupported parameter: 'tools'"
 NO_SCHEMA = "Unknown name: response_format json_schema is not supported"
-ASKS_FOR_JSON = {
+ASKS_FOR_JSON: dict[Dialect, str] = {
     CHAT: '"response_format": {"type": "json_schema"',
     RESPONSES: '"text": {"format": {"type": "json_schema"',
     ANTHROPIC: '"output_config": {"format": {"type": "json_schema"',
     GEMINI: '"responseMimeType": "application/json", "responseJsonSchema"',
 }
-TOOLS = {GEMINI: '"functionDeclarations"'}
+TOOLS: dict[Dialect, str] = {GEMINI: '"functionDeclarations"'}
 
 
 async def test_who_takes_no_functions_is_asked_for_json_and_that_is_remembered(
