@@ -16,15 +16,15 @@ from opentelemetry.trace import Span
 
 from router.llm.calls import UNREADABLE
 from router.llm.connection import ModelConnection
-from router.llm.errors import (
+from router.llm.fallback import ConcurrencyLimiter
+from router.llm.health import ModelAddress, trouble_at
+from router.llm.protocols import DEFAULT, protocol
+from router.llm.refusals import (
     StatusAnswer,
     is_of_this_request,
     is_off_format,
     refused_feature,
 )
-from router.llm.fallback import ConcurrencyLimiter
-from router.llm.health import ModelAddress, trouble_at
-from router.llm.protocols import DEFAULT, protocol
 from router.llm.request import Sending, compact
 from router.llm.servers import CHOICES, Refused, ServerMemory
 from router.llm.stream import Speech, UnreadableAnswer
@@ -278,7 +278,7 @@ class ChatModel:
         client = self._connection.client
         async with self._protocol.post(client, asking, outgoing()) as coming:
             if coming.streams:
-                answer = self._protocol.Partial()
+                answer = self._protocol.partial()
                 async for event in coming.events():
                     answer.add(event)
                     if on_text and (text := speech.more(answer)):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from router.llm.client import question
 from router.llm.connection import ModelConnection
-from router.llm.errors import unwrapping
+from router.llm.refusals import unwrapping
 from router.llm.stream import UnreadableAnswer, whole
 from router.telemetry.tracing import outgoing
 

@@ -60,8 +60,7 @@ class ModelProtocol(Protocol):
     ) -> ChatAnswer:
         """The answer in a body, whatever that holds. Never raises."""
 
-    @property
-    def Partial(self) -> type[PartialAnswer]:  # noqa: N802 - a class of the module
+    def partial(self) -> PartialAnswer:
         """What the events of a streamed answer are put together in."""
 
 

@@ -11,11 +11,7 @@ from typing import Any
 
 import httpx2
 
-from router.llm.calls import RawCall
-from router.llm.errors import unwrapping
-from router.llm.protocols import Listing, library
-from router.llm.request import BodyWriter, Sending, base64_of
-from router.llm.response import (
+from router.llm.answers import (
     MAX_CALLS,
     Counted,
     Parsed,
@@ -27,6 +23,10 @@ from router.llm.response import (
     grown,
     text_of,
 )
+from router.llm.calls import RawCall
+from router.llm.protocols import Listing, library
+from router.llm.refusals import unwrapping
+from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
 from router.llm.servers import Refused
 from router.llm.stream import HttpAnswer, ServerAnswer
@@ -250,7 +250,12 @@ def _counted(usage: Any) -> Counted:
     )
 
 
-class Partial:
+def partial() -> "PartialMessage":
+    """What the events of a streamed answer are put together in."""
+    return PartialMessage()
+
+
+class PartialMessage:
     """The events of a streamed Message, put together to the body it would have been at once."""
 
     def __init__(self) -> None:

@@ -10,11 +10,7 @@ from typing import Any
 import httpx2
 import openai
 
-from router.llm.calls import RawCall, raw_call
-from router.llm.errors import unwrapping
-from router.llm.protocols import Listing
-from router.llm.request import BodyWriter, Sending, base64_of, compact
-from router.llm.response import (
+from router.llm.answers import (
     MAX_CALLS,
     MAX_PARTS,
     Counted,
@@ -26,6 +22,10 @@ from router.llm.response import (
     grown,
     text_of,
 )
+from router.llm.calls import RawCall, raw_call
+from router.llm.protocols import Listing
+from router.llm.refusals import unwrapping
+from router.llm.request import BodyWriter, Sending, base64_of, compact
 from router.llm.schema import portable
 from router.llm.servers import Refused
 from router.llm.stream import DONE, HttpAnswer, ServerAnswer
@@ -227,7 +227,12 @@ def _counted(usage: Any) -> Counted:
     )
 
 
-class Partial:
+def partial() -> "PartialCompletion":
+    """What the events of a streamed answer are put together in."""
+    return PartialCompletion()
+
+
+class PartialCompletion:
     """The pieces of a streamed answer, put together to the body it would have been at once."""
 
     def __init__(self) -> None:

@@ -13,10 +13,7 @@ from typing import Any
 import httpx2
 from pydantic import ValidationError
 
-from router.llm.calls import UNREADABLE, RawCall
-from router.llm.protocols import Listing, library
-from router.llm.request import BodyWriter, Sending, base64_of
-from router.llm.response import (
+from router.llm.answers import (
     MAX_CALLS,
     MAX_PARTS,
     Counted,
@@ -30,6 +27,9 @@ from router.llm.response import (
     grown,
     text_of,
 )
+from router.llm.calls import UNREADABLE, RawCall
+from router.llm.protocols import Listing, library
+from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
 from router.llm.servers import Refused
 from router.llm.stream import ServerAnswer, UnreadableAnswer, parsed
@@ -289,7 +289,12 @@ def _counted(usage: Any) -> Counted:
     )
 
 
-class Partial:
+def partial() -> "PartialContent":
+    """What the events of a streamed answer are put together in."""
+    return PartialContent()
+
+
+class PartialContent:
     """The events of a streamed answer, each a response of its own, as one."""
 
     def __init__(self) -> None:

@@ -10,11 +10,7 @@ from typing import Any
 
 import openai
 
-from router.llm.calls import RawCall
-from router.llm.errors import unwrapping
-from router.llm.protocols import chat_completions
-from router.llm.request import BodyWriter, Sending, base64_of, compact
-from router.llm.response import (
+from router.llm.answers import (
     MAX_CALLS,
     Counted,
     Parsed,
@@ -24,6 +20,10 @@ from router.llm.response import (
     grown,
     text_of,
 )
+from router.llm.calls import RawCall
+from router.llm.protocols import chat_completions
+from router.llm.refusals import unwrapping
+from router.llm.request import BodyWriter, Sending, base64_of, compact
 from router.llm.schema import portable
 from router.llm.servers import Refused
 from router.llm.stream import DONE, HttpAnswer, ServerAnswer
@@ -216,7 +216,12 @@ def _finish(body: Any, parsed: Parsed) -> Finish:
     return "calls" if parsed.calls else "stop" if get(body, "output") else "unknown"
 
 
-class Partial:
+def partial() -> "PartialResponse":
+    """What the events of a streamed answer are put together in."""
+    return PartialResponse()
+
+
+class PartialResponse:
     """The events of a streamed Response, put together to the body it would have been at once."""
 
     def __init__(self) -> None:

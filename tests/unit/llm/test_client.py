@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from router.domain.errors import Unavailable
 from router.llm.client import ChatModel
-from router.llm.errors import LONGEST_WAIT, retry_after
+from router.llm.refusals import LONGEST_WAIT, retry_after
 from router.llm.types import (
     AccessRefused,
     AssistantMessage,

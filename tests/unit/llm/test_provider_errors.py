@@ -293,7 +293,7 @@ def test_events_with_anything_in_them_are_put_together_somehow(
     events: Any = list(dialect.events(FULL, "scripted"))
     ways = [place for place in places(events) if place]
     events = broken(events, data.draw(st.sampled_from(ways)), data.draw(JUNK))
-    partial = MODULES[dialect].Partial()
+    partial = MODULES[dialect].partial()
     for event in events:
         partial.add(event)
         assert isinstance(partial.is_complete, bool)

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from router.llm.response import MAX_REASONING
+from router.llm.answers import MAX_REASONING
 from router.llm.types import (
     NO_REASONING,
     AssistantMessage,
