@@ -1,6 +1,5 @@
 """Deciding what no rule could: by a model or its fallbacks, or without where none answers."""
 
-import asyncio
 import json
 import logging
 import re
@@ -16,6 +15,7 @@ from temporalio import activity
 from activities import understand
 from activities.capabilities import Capabilities
 from activities.models import ModelQuestions, Models, OnFailure, again_soon
+from activities.phrase import not_shown
 from activities.writer import within_means
 from router.contracts import activities
 from router.domain.commands import (
@@ -36,13 +36,11 @@ from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
 from router.llm.fallback import FallbackChain
 from router.llm.types import (
-    NO_REASONING,
     BudgetSpent,
     ChatAnswer,
     ChatRequest,
     ModelRefused,
     ModelUnavailable,
-    Reasoning,
 )
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
@@ -55,7 +53,7 @@ from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
 from router.routing.prompts import Prompts
 from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
-from router.telemetry.metrics import ESCALATIONS, UNFAITHFUL
+from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
 from router.understanding.grounding import changed, grounded_call, is_figure, stated
@@ -91,8 +89,6 @@ class Decider:
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     files: MessageFiles = NO_FILES
     """Those that came with the message, once that is known."""
-    phraser: FallbackChain | None = None
-    """What says what was found; None is `chain`."""
     stronger: FallbackChain | None = None
     """What is asked where `chain` is unsure; None: the person is."""
 
@@ -171,46 +167,10 @@ class Decider:
         worded = answer.model_copy(update={"text": said})
         judged = replies.judged(worded, self._evidence(given), of_facts=self._facts)
         if isinstance(judged, Doubt):
-            self._not_shown(answer.model, judged, findings)
+            not_shown(answer.model, judged, findings)
             await asking.take_back(replies.plain(findings, locale))
             return []
         return [ReplyText(text=replies.completed(judged, findings, locale))]
-
-    @activity.defn(name=activities.PHRASE.name)
-    async def phrase(self, given: activities.Phrase) -> activities.Phrased:
-        """What tools found, said by a model; plainly where none does, or its words don't hold."""
-        plainly = await self.phrase_plainly(given)
-        findings = _found(given)
-        if self.chain is None or all(error is not None for _, _, error in findings):
-            return plainly
-        prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
-        asking = self.models.asking(self.phraser or self.chain, given.account)
-        given_for = (given.text, findings, given.history, given.account.now)
-        # A tenth of a second where a result is long: that holds up nobody else.
-        found = await asyncio.to_thread(replies.evidence, *given_for)
-        question = replies.request(prompt, given.text, findings, given.history)
-        try:
-            answer = await asking(question, lambda said: found.doubt(said) is None)
-        except (ModelUnavailable, ModelRefused, BudgetSpent):
-            return plainly
-        said = replies.judged(answer, found)
-        if isinstance(said, Doubt):
-            self._not_shown(answer.model, said, findings)
-            await asking.take_back(plainly.text)
-            return plainly.changed(usage=asking.usage)
-        whole = replies.completed(said, findings, given.locale)
-        return activities.Phrased(text=whole, usage=asking.usage)
-
-    @activity.defn(name=activities.PHRASE_PLAINLY.name)
-    async def phrase_plainly(self, given: activities.Phrase) -> activities.Phrased:
-        """What tools found, in the words that they give themselves."""
-        return activities.Phrased(text=replies.plain(_found(given), given.locale))
-
-    def _not_shown(self, model: str, doubt: Doubt, findings: Sequence[replies.Finding]) -> None:
-        # Its words may be anybody's: they aren't for the log.
-        about = ", ".join(tool for tool, _, _ in findings)
-        logger.warning("what %s said of %s isn't shown: %s", model, about, doubt.check)
-        UNFAITHFUL.labels(doubt.check).inc()
 
     def _evidence(self, given: activities.Decide) -> Evidence:
         findings = _found_in(given.rounds)
@@ -438,7 +398,7 @@ class Decider:
             tools={name: self.capabilities.limits(name) for name in sorted(called)},
             skills=skills,
             steps=self.policy.steps,
-            reasoning=_going_on(decision.answer, commands),
+            reasoning=decision.reasoning,
         )
 
     def _left(
@@ -618,12 +578,6 @@ def _people_said(given: activities.Decide) -> list[str]:
     return [*own, given.situation.offered_for, decider.words_of(given.message)]
 
 
-def _going_on(answer: ChatAnswer | None, commands: Sequence[Command]) -> Reasoning:
-    """What the model thought, where tools are called whose results it will be told."""
-    is_called = any(isinstance(command, CallTool) for command in commands)
-    return answer.reasoning if answer and is_called else NO_REASONING
-
-
 def _recalled(made: activities.ToolRound) -> list[RecalledCall]:
     """The calls of a round, each with what a model is told that it came to."""
     return [
@@ -641,7 +595,3 @@ def _recalled(made: activities.ToolRound) -> list[RecalledCall]:
 
 def _found_in(rounds: Sequence[activities.ToolRound]) -> list[replies.Finding]:
     return [(f.tool, f.result, f.error) for f in activities.settled(rounds)]
-
-
-def _found(given: activities.Phrase) -> list[replies.Finding]:
-    return [(f.tool, f.result, f.error) for f in given.findings]

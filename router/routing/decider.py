@@ -40,7 +40,7 @@ from router.domain.principals import Capability
 from router.flow import paused
 from router.flow.engine.run import HANDED_OFF
 from router.flow.paused import Situation
-from router.llm.types import ChatAnswer, ChatRequest, Reasoning, UserMessage
+from router.llm.types import NO_REASONING, ChatAnswer, ChatRequest, Reasoning, UserMessage
 from router.llm.types import Message as ModelMessage
 from router.retrieval.index import MOST, CapabilityIndex
 from router.retrieval.selection import Selection, Verdict, within_budget
@@ -210,6 +210,12 @@ class ModelDecision:
     prompt: str = ""
     problems: list[str] = field(default_factory=list)
     answer: ChatAnswer | None = None
+
+    @property
+    def reasoning(self) -> Reasoning:
+        """What the model thought, where it calls tools whose results it will be told."""
+        is_called = any(isinstance(command, CallTool) for command in self.commands)
+        return self.answer.reasoning if self.answer and is_called else NO_REASONING
 
 
 async def decide_with_model(

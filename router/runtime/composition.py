@@ -31,7 +31,7 @@ from router.retrieval.vector_cache import VectorFile
 from router.routing.prompts import Prompts
 from router.runtime.definitions import flow_folder, load_capabilities, load_tools, skill_folders
 from router.runtime.temporal import TemporalConnection
-from router.settings import OPENAI, ROLES, ModelAccess, Settings
+from router.settings import ROLES, ModelAccess, Settings
 from router.skill.loader import WatchedSkills
 from router.store.database import Database
 from router.store.store import Store
@@ -88,10 +88,10 @@ def encoder(settings: Settings) -> Encoder:
     name = settings.embedder.removeprefix(OPENAI_EMBEDDER)
     if name == settings.embedder:
         return local_encoder(settings.embedder)
-    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
     from router.llm.embeddings import OpenAIEmbeddings
 
-    return OpenAIEmbeddings(settings.llm_base_url or OPENAI, name, key)
+    base_url, key = settings.embeddings_at
+    return OpenAIEmbeddings(base_url, name, key)
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ from activities.look_up import LookUps
 from activities.models import Models
 from activities.notify import Notifier
 from activities.persistence import Records
+from activities.phrase import Phraser
 from activities.progress import ProgressPublisher, Recording
 from activities.tell_flow import FlowTeller
 from activities.think import Condenser, Planner, Thinker
@@ -311,7 +312,6 @@ def _decider(parts: Parts, models: Models) -> Decider:
         parts.prompts,
         models,
         policy,
-        phraser=chains.of("phrase"),
         stronger=chains.stronger,
     )
 
@@ -323,6 +323,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
         parts.settings.llm_budgets, parts.store.spending, telling, attachments=attachments
     )
     decider = _decider(parts, models)
+    phraser = Phraser(parts.chains.of("phrase"), parts.prompts, models)
     thinker = Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models)
     planner = Planner(thinker)
     records = Records(parts.store)
@@ -334,7 +335,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     return {
         "turns": [
             Understander(parts.reader, parts.offered, alone=alone).understand,
-            decider.phrase_plainly,
+            phraser.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, parts.store.conversations).notify,
             records.recall,
@@ -346,7 +347,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
         ],
         "models": [
             decider.decide,
-            decider.phrase,
+            phraser.phrase,
             thinker.think,
             Condenser(parts.chains.usual, parts.prompts, models).condense,
             planner.plan,

@@ -395,6 +395,19 @@ class Settings(Section):
             ModelAccess.of(each, self.llm_protocol, self.environment) for each in self.llm_fallbacks
         ]
 
+    @property
+    def embeddings_at(self) -> tuple[str, str | None]:
+        """Where embeddings are asked for, and with which key.
+
+        Those of the model, where that is spoken to as OpenAI's are; else what the environment has
+        for OpenAI.
+        """
+        if ADDRESSES[self.llm_protocol] == OPENAI:
+            key = self.llm_api_key.get_secret_value() if self.llm_api_key else None
+            return self.llm_base_url or OPENAI, key
+        usual = self.environment
+        return usual.get("OPENAI_BASE_URL") or OPENAI, usual.get("OPENAI_API_KEY")
+
     def model_of(self, role: ModelRole) -> ModelAccess | None:
         """The model of a role where it has one of its own; None where the usual one does it."""
         own = self.llm_roles.get(role)

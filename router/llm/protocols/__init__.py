@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 import httpx2
+import openai
 
 from router.domain.errors import MisconfiguredError
 from router.llm.request import Sending
@@ -82,3 +83,20 @@ def library(name: str, extra: str) -> Any:
             f"ROUTER_LLM_PROTOCOL={extra} needs a library that isn't installed ({error}): "
             f"`pip install 'intent-router[{extra}]'`"
         ) from error
+
+
+def openai_client(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> openai.AsyncOpenAI:
+    """OpenAI's client; it retries nothing, for whoever runs the activity does."""
+    return openai.AsyncOpenAI(
+        base_url=base_url,
+        api_key=api_key,
+        max_retries=0,
+        timeout=carrier.timeout,
+        http_client=carrier,
+    )
+
+
+def openai_listing(base_url: str, api_key: str | None) -> Listing:
+    """Where a server that speaks as OpenAI's do lists its models."""
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    return Listing(f"{base_url}/models", headers)

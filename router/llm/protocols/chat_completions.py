@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx2
 import openai
 
 from router.llm.answers import (
@@ -23,7 +22,7 @@ from router.llm.answers import (
     text_of,
 )
 from router.llm.calls import RawCall, raw_call
-from router.llm.protocols import Listing
+from router.llm.protocols import openai_client, openai_listing
 from router.llm.refusals import unwrapping
 from router.llm.request import BodyWriter, Sending, base64_of, compact
 from router.llm.schema import portable
@@ -46,21 +45,7 @@ from router.llm.types import (
 PROVIDER = "openai"
 
 
-def connect(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> openai.AsyncOpenAI:
-    """OpenAI's client; it retries nothing, for whoever runs the activity does."""
-    return openai.AsyncOpenAI(
-        base_url=base_url,
-        api_key=api_key,
-        max_retries=0,
-        timeout=carrier.timeout,
-        http_client=carrier,
-    )
-
-
-def listing(base_url: str, api_key: str | None) -> Listing:
-    """Where the server lists its models."""
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    return Listing(f"{base_url}/models", headers)
+connect, listing = openai_client, openai_listing
 
 
 def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:

@@ -21,7 +21,7 @@ from router.llm.answers import (
     text_of,
 )
 from router.llm.calls import RawCall
-from router.llm.protocols import chat_completions
+from router.llm.protocols import openai_client, openai_listing
 from router.llm.refusals import unwrapping
 from router.llm.request import BodyWriter, Sending, base64_of, compact
 from router.llm.schema import portable
@@ -45,8 +45,7 @@ PROVIDER = "openai"
 LEAST_TOKENS = 16
 """OpenAI takes no lower limit."""
 
-connect = chat_completions.connect
-listing = chat_completions.listing
+connect, listing = openai_client, openai_listing
 
 
 def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:

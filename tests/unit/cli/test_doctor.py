@@ -255,6 +255,21 @@ LENT = {
         {"OWN": "hush"},
         "task queues",
     ),
+    "a role's key": (
+        'ROUTER_LLM_ROLES={{"skill": {{"base_url": "{url}", "api_key_env": "OWN"}}}}',
+        {"OWN": "hush"},
+        "model",
+    ),
+    "a stronger model's key": (
+        'ROUTER_LLM_ESCALATE={{"base_url": "{url}", "api_key_env": "OWN"}}',
+        {"OWN": "hush"},
+        "model",
+    ),
+    "whose server a key is for": (
+        "ROUTER_LLM_PROTOCOL=responses",
+        {"ROUTER_LLM_API_KEY": "hush", "ROUTER_LLM_BASE_URL": "http://127.0.0.1:9/v1"},
+        "model",
+    ),
     "the directory's token": (
         "ROUTER_DIRECTORY={url}\nROUTER_DIRECTORY_TOKEN_FILE={secret}",
         {},

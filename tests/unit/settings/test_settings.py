@@ -212,6 +212,9 @@ def test_what_is_set_for_openai_goes_to_no_other_provider(
     env(LLM_API_KEY="g")
     google = "https://generativelanguage.googleapis.com"
     assert Settings.load().models == [ModelAccess(google, "g", "g", "gemini")]
+    assert Settings.load().embeddings_at == ("http://127.0.0.1:1/v1", "o")
+    env(LLM_PROTOCOL="responses")
+    assert Settings.load().embeddings_at == ("http://127.0.0.1:1/v1", "g")
 
 
 def test_a_fallback_may_speak_its_own_protocol(env: Environment) -> None:
