@@ -222,6 +222,17 @@ class FallbackChains:
         chain = self.of("escalate")
         return None if chain is self.usual else chain
 
+    def decides(self, model: object) -> bool:
+        """Whether it is asked to decide on messages; others needn't read what decisions begin with.
+
+        Below the model of any role come the usual ones, which decide where none is set for that.
+        """
+        deciding = [
+            chain for (role, _), chain in self._led.items() if role in {"router", "escalate"}
+        ]
+        usual = self.usual.links if self.usual else []
+        return any(link.model is model for link in [*usual, *(c.links[0] for c in deciding)])
+
     def _chain(self, leader: Model | None) -> FallbackChain:
         assert self.usual is not None  # noqa: S101 - whoever calls has looked
         if leader is None:

@@ -325,6 +325,14 @@ async def test_a_skill_without_a_wish_has_the_usual_model() -> None:
         assert house.of("skill") is house.usual
 
 
+async def test_only_models_that_decide_have_to_read_what_decisions_begin_with() -> None:
+    async with chains([]) as house:
+        deciding = [house.of("router"), house.usual, house.stronger]
+        skilled, planning = house.of("skill", "biggest"), house.of("plan")
+        firsts = [chain.links[0].model for chain in [*deciding, skilled, planning] if chain]
+        assert [house.decides(model) for model in firsts] == [True, True, True, False, False]
+
+
 async def test_below_a_skills_model_come_the_usual_ones_with_the_breakers_that_they_have() -> None:
     async with chains([fails(500), says("hello")], "big", "small") as house:
         usual, led = house.usual, house.of("skill")
