@@ -98,6 +98,11 @@ AT_ONCE = 32
 
 LONGER = 4
 """Times the tokens that were asked for get a model that spent them all on thinking."""
+LONGEST = 16_384
+"""Tokens that it gets at most so, unless more were asked for anyway: servers have limits."""
+
+
+_REFUSING = {400, 422}
 
 
 class ChatModel:
@@ -126,8 +131,9 @@ class ChatModel:
         self._slots = slots or ConcurrencyLimiter(AT_ONCE)
         self._memory = memory if memory is not None else ServerMemory()
         self._options = options
-        self._thinks_long = False
-        """Whether it once spent all its tokens on thinking: then it is given more right away."""
+        self._longer = 1
+        """Times the tokens that it is given: more, once it has spent all on thinking."""
+        self._takes_longer = True
 
     @property
     def endpoint(self) -> str:
@@ -153,14 +159,29 @@ class ChatModel:
         """
         with self._question("chat") as asked:
             async with self._slots.taken(seconds) as left, self._connection.failing_as_ours(left):
-                answer = await self._ask(self._fitted(request), on_text)
-                if answer.was_still_reasoning and not self._thinks_long:
-                    self._thinks_long = True
-                    longer = await self._ask(self._fitted(request), on_text, answer.attempts)
-                    answer = longer.model_copy(update={"usage": answer.usage + longer.usage})
+                answer = await self._at_length(request, on_text)
             asked.chat(request, answer)
             self._note(request, answer)
             return answer
+
+    async def _at_length(self, request: ChatRequest, on_text: OnText | None) -> ChatAnswer:
+        asked = self._fitted(request)
+        answer = await self._ask(asked, on_text)
+        if not answer.was_still_reasoning or not self._takes_longer:
+            return answer
+        self._longer = LONGER
+        again = self._fitted(request)
+        if again.max_tokens <= asked.max_tokens:
+            return answer
+        try:
+            longer = await self._ask(again, on_text, answer.attempts)
+        except StatusAnswer as refusal:
+            # Whatever it is that is refused now, the shorter question wasn't.
+            self._longer, self._takes_longer = 1, False
+            if refusal.status in _REFUSING:
+                return answer
+            raise
+        return longer.model_copy(update={"usage": answer.usage + longer.usage})
 
     async def is_away(self) -> bool:
         """Whether nothing answers at its server."""
@@ -194,9 +215,10 @@ class ChatModel:
         """The request as this model is to be asked it, with nobody else's thoughts in it."""
         set_ = self._options
         tokens = set_.max_tokens or request.max_tokens
+        tokens = max(tokens, min(tokens * self._longer, LONGEST))
         more: dict[str, Any] = {
             "messages": tuple(map(self._own, request.messages)),
-            "max_tokens": tokens * LONGER if self._thinks_long else tokens,
+            "max_tokens": tokens,
             "effort": set_.effort or request.effort,
         }
         if set_.temperature is not None:

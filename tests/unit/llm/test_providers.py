@@ -329,6 +329,18 @@ async def test_a_cut_within_thoughts_is_asked_once_more_for_longer(
     assert "先看看" not in here.heard
 
 
+async def test_who_takes_no_more_tokens_is_asked_for_them_once(dialect: Dialect) -> None:
+    cut = Said(thoughts=("嗯",), cut=True, tokens=Tokens(100, 512, reasoning=512))
+    refusal = dialect.fails(400, "the limit of output is 1024")
+    script = [dialect.says(cut), refusal, dialect.says(cut), dialect.says(Said("好"))]
+    async with counter(dialect, script) as here:
+        for _ in range(2):
+            answer = await here.model.answer(question(max_tokens=512))
+            assert (answer.finish, answer.text) == ("length", "")
+        assert (await here.model.answer(question(max_tokens=512))).text == "好"
+        assert [_limit(body) for body in here.server.chats] == [512, 2048, 512, 512]
+
+
 def _limit(body: dict[str, Any]) -> int:
     config = body.get("generationConfig", {})
     names = ("max_tokens", "max_output_tokens")
