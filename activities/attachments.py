@@ -1,5 +1,6 @@
 """Files of a turn as its models get them: loaded here, for no payload carries what is in them."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +9,7 @@ from router.domain.file_types import MOST_FILES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
-from router.llm.types import Picture
+from router.llm.types import ShownPicture
 from router.routing.message_files import MOST_PICTURES, MessageFile, MessageFiles
 from router.store.blobs import Files
 from router.store.documents import Documents
@@ -25,15 +26,11 @@ class Attachments:
     async def shown(self, caller: Principal, ids: Sequence[str]) -> MessageFiles:
         """These files, as far as they are the caller's own, with at most `MOST_PICTURES`."""
         own = await self._own(caller, ids)
-        can_be_seen = [one for one in own if one.type == PDF or one.type.startswith("image/")]
-        each = max(1, MOST_PICTURES // max(1, len(can_be_seen)))
-        left, found = MOST_PICTURES, []
-        for record in own:
-            pictures: tuple[Picture, ...] = ()
-            if record in can_be_seen and left:
-                pictures = await self._pictures(record, min(each, left))
-                left -= len(pictures)
-            found.append(await self._described(record, pictures))
+        to_see = [one for one in own if one.type == PDF or one.type.startswith("image/")]
+        each, to_see = max(1, MOST_PICTURES // max(1, len(to_see))), to_see[:MOST_PICTURES]
+        made = await asyncio.gather(*(self._pictures(record, each) for record in to_see))
+        pictures = {record.id: found for record, found in zip(to_see, made, strict=True)}
+        found = [await self._described(record, pictures.get(record.id, ())) for record in own]
         return MessageFiles(tuple(found))
 
     async def told(self, caller: Principal, history: Sequence[SpokenLine]) -> list[SpokenLine]:
@@ -52,18 +49,18 @@ class Attachments:
         return [one for one in found if one is not None and one.owner == caller.id]
 
     async def _described(
-        self, record: FileRecord, pictures: tuple[Picture, ...] = ()
+        self, record: FileRecord, pictures: tuple[ShownPicture, ...] = ()
     ) -> MessageFile:
         document = await self.documents.find(record.tenant, record.id)
         about = (record.id, record.name, record.type, record.size)
         return MessageFile(*about, document, pictures)
 
-    async def _pictures(self, record: FileRecord, most: int) -> tuple[Picture, ...]:
+    async def _pictures(self, record: FileRecord, most: int) -> tuple[ShownPicture, ...]:
         content = await self.files.content(record.tenant, record.id)
         if content is None:
             return ()
         made = await self.reader.pictures_of(content, record.type, most)
         return tuple(
-            Picture.model_validate({"name": record.name, "media_type": kind, "content": one})
+            ShownPicture.model_validate({"name": record.name, "media_type": kind, "content": one})
             for kind, one in made
         )

@@ -3,26 +3,39 @@
 import asyncio
 import hashlib
 from base64 import b64decode
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from time import monotonic
+from zoneinfo import ZoneInfo
 
 from temporalio import activity
 
 from activities.execution import heartbeating, temporal_failures
+from activities.models import Models, again_soon
 from router.contracts import activities
-from router.contracts.activities import DocumentsOf, DocumentsRead, LookUp, LookupAnswer
-from router.contracts.document import ReadFile
+from router.contracts.activities import (
+    Account,
+    DocumentsOf,
+    DocumentsRead,
+    LookUp,
+    LookupAnswer,
+)
+from router.contracts.document import MODEL_SECONDS, DocumentKept, ReadFile
 from router.documents.document_type import recognised
-from router.documents.file_format import Unreadable
+from router.documents.file_format import UnreadableFile
 from router.documents.kinship import marks_of
 from router.documents.page import Material
-from router.domain.documents import Document
+from router.domain.documents import OTHER, Document
 from router.domain.file_types import is_file_id
 from router.domain.locale import Localised
+from router.domain.principals import Directory
 from router.gateway.documents import DocumentReading
-from router.store.blobs import Files
-from router.store.documents import Documents
+from router.llm.fallback import FallbackChain
+from router.llm.types import BudgetSpent, ChatAnswer, ModelRefused, ModelUnavailable
+from router.routing import paper_question
+from router.routing.prompts import Prompts
+from router.store.store import Store
 
 GIVEN_UP = Document.unreadable(
     "broken",
@@ -37,55 +50,93 @@ LONGEST_WAIT = 150.0
 
 
 Reads = Callable[[bytes], Awaitable[Material]]
-"""Reads the content of a file; raises `Unreadable`."""
+"""Reads the content of a file; raises `UnreadableFile`."""
 
 
 class DocumentActivities:
     """The activities that read files, and wait for what was read."""
 
     def __init__(
-        self, files: Files, documents: Documents, read: Reads, reading: DocumentReading
+        self,
+        store: Store,
+        read: Reads,
+        reading: DocumentReading,
+        chain: FallbackChain | None = None,
     ) -> None:
-        self._files = files
-        self._documents = documents
+        """Read with `read`; what the models of the `chain` may be asked for is left open."""
+        self._files = store.files
+        self._documents = store.documents
         self._read = read
         self._reading = reading
+        self._chain = chain
 
     @activity.defn(name=activities.READ_DOCUMENT.name)
-    async def read_document(self, given: ReadFile) -> None:
+    async def read_document(self, given: ReadFile) -> DocumentKept:
         """Read the file and keep what is found; one that was read already stays as it is."""
         with temporal_failures():
             tenant, file = given.tenant, given.file
+            record = await self._files.find(tenant, file)
             content = await self._files.content(tenant, file)
-            if content is None or await self._documents.find(tenant, file) is not None:
-                return
-            document, preview = (GIVEN_UP, b"") if given.given_up else await self._made_of(content)
-            whole = document.model_copy(update={"content": hashlib.sha256(content).hexdigest()})
-            await self._documents.keep(tenant, file, whole, marks_of(whole), preview)
+            if record is None or content is None:
+                return DocumentKept()
+            kept = await self._documents.find(tenant, file)
+            if kept is None:
+                kept, preview = (GIVEN_UP, b"")
+                if not given.given_up:
+                    kept, preview = await self._made_of(content, record.type)
+                kept = kept.model_copy(update={"content": hashlib.sha256(content).hexdigest()})
+                await self._documents.keep(tenant, file, kept, marks_of(kept), preview)
+            return DocumentKept(asks=kept.is_open(datetime.now(UTC)))
 
-    async def _made_of(self, content: bytes) -> tuple[Document, bytes]:
+    async def _made_of(self, content: bytes, media_type: str) -> tuple[Document, bytes]:
         try:
             async with heartbeating():
                 material = await self._read(content)
-        except Unreadable as refused:
-            return Document.unreadable(refused.code, refused.text), b""
-        # Where its owner is it may be tomorrow already.
-        today = (datetime.now(UTC) + EASTERNMOST).date()
-        return recognised(material, today), b64decode(material.preview)
+        except UnreadableFile as refused:
+            unread = Document.unreadable(refused.code, refused.text)
+            return self._opened(unread, None, media_type), b""
+        document = self._opened(recognised(material, _today()), material, media_type)
+        return document, b64decode(material.preview)
+
+    def _opened(self, document: Document, material: Material | None, media_type: str) -> Document:
+        """The document, open for a while where a model is going to look at it.
+
+        Kept as it is it would be taken for all there is: a flow would ask for an amount that is
+        found two seconds later. Only what a model will be asked about is waited for, only by who
+        needs all of it, and never for longer than this.
+        """
+        if self._chain is None or not self._chain.may_see:
+            return document
+        if not paper_question.is_worth_asking(document, material, media_type):
+            return document
+        until = datetime.now(UTC) + timedelta(seconds=MODEL_SECONDS)
+        return document.model_copy(update={"open_until": until})
 
     @activity.defn(name=activities.DOCUMENTS_OF.name)
     async def documents_of(self, given: DocumentsOf) -> DocumentsRead:
         """What was read of these files, as soon as that is all of them or the time is over."""
         with temporal_failures():
             until, pause = monotonic() + given.seconds, FIRST_PAUSE
+            found = await self._documents.find_all(given.tenant, given.files)
+            unread = [file for file in given.files if file not in found]
+            await self._begin(given.tenant, unread if given.seconds else [])
             while True:
                 found = await self._documents.find_all(given.tenant, given.files)
-                if len(found) == len(given.files) or monotonic() + pause > until:
+                # What rules read of it is shown at once; only its type may be worth a wait.
+                open_ = any(_may_become_something(d) for d in found.values() if given.types)
+                is_done = len(found) == len(given.files) and not open_
+                if is_done or monotonic() + pause > until:
                     without = {"text": ""}
                     brief = {f: d.model_copy(update=without) for f, d in found.items()}
                     return DocumentsRead(documents=brief)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _begin(self, tenant: str, files: Sequence[str]) -> None:
+        for file in files:
+            record = await self._files.find(tenant, file)
+            if record is not None:
+                await self._reading.begin(tenant, file, record.owner)
 
     @activity.defn(name=activities.WAIT_FOR_DOCUMENT.name)
     async def wait_for_document(self, asked: LookUp) -> LookupAnswer:
@@ -105,13 +156,76 @@ class DocumentActivities:
                 document = await self._waited_for(tenant, record.id)
             if document is None:
                 return LookupAnswer(value=None)
-            return LookupAnswer(value=document.model_dump(mode="json", exclude={"text"}))
+            hidden = {"text", "open_until"}
+            return LookupAnswer(value=document.model_dump(mode="json", exclude=hidden))
 
     async def _waited_for(self, tenant: str, file: str) -> Document | None:
         until, pause = monotonic() + LONGEST_WAIT, FIRST_PAUSE
-        while (document := await self._documents.find(tenant, file)) is None:
+        while True:
+            document = await self._documents.find(tenant, file)
+            if document is not None and not document.is_open(datetime.now(UTC)):
+                return document
             if monotonic() > until:
-                return None
+                return document
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
-        return document
+
+
+def _may_become_something(document: Document) -> bool:
+    return document.type == OTHER and document.is_open(datetime.now(UTC))
+
+
+def _today() -> date:
+    """The day where its owner may be: it may be tomorrow already."""
+    return (datetime.now(UTC) + EASTERNMOST).date()
+
+
+@dataclass(frozen=True)
+class DocumentModel:
+    """Looks at documents with a model, on the account of those who handed them in."""
+
+    store: Store
+    directory: Directory
+    chain: FallbackChain | None
+    prompts: Prompts
+    models: Models
+
+    @activity.defn(name=activities.LOOK_AT_DOCUMENT.name)
+    async def look_at_document(self, given: ReadFile) -> None:
+        """Have a model look for what isn't found yet, and close the document.
+
+        Nothing is lost where none answers; one that answers too late is not heard, for by then
+        somebody may have gone on with the document as it was.
+        """
+        with temporal_failures():
+            tenant, file = given.tenant, given.file
+            document = await self.store.documents.find(tenant, file)
+            if document is None or not document.is_open(datetime.now(UTC)):
+                return
+            answer = await self._answered(tenant, file, document)
+            if not document.is_open(datetime.now(UTC)):
+                return
+            if answer is not None:
+                document = paper_question.completed(document, answer, _today())
+            closed = document.model_copy(update={"open_until": None})
+            await self.store.documents.keep(tenant, file, closed, marks_of(closed))
+
+    async def _answered(self, tenant: str, file: str, document: Document) -> ChatAnswer | None:
+        record = await self.store.files.find(tenant, file)
+        owner = await self.directory.find(tenant, record.owner) if record is not None else None
+        if owner is None:
+            return None
+        now = datetime.now(ZoneInfo(owner.timezone))
+        account = Account(caller=owner, now=now, seconds=MODEL_SECONDS, files=[file])
+        asking = self.models.unheard.asking(self.chain, account)
+        shown = [picture for one in (await asking.files()).files for picture in one.pictures]
+        if not shown:
+            return None
+        prompt = self.prompts.of("document", file, owner.locale)
+        try:
+            return await asking(paper_question.request(prompt, document, shown))
+        except (BudgetSpent, ModelRefused):
+            return None
+        except ModelUnavailable as error:
+            again_soon(error)
+            return None

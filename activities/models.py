@@ -136,7 +136,8 @@ class ModelQuestions:
         attachments, about = self.models.attachments, self.account
         if attachments is None or self.chain is None or not about.files:
             return NO_FILES
-        return await attachments.shown(about.caller, about.files)
+        async with heartbeating():
+            return await attachments.shown(about.caller, about.files)
 
     async def told(self, history: Sequence[SpokenLine]) -> list[SpokenLine]:
         """What was said before, with what was read by now of the files that came with it."""

@@ -31,7 +31,7 @@ from temporalio import activity
 
 from activities.execution import is_of_code, unforeseen
 from activities.progress import ProgressPublisher
-from activities.tool_results import Keeping, Opening, Page, Paging, carried, kept
+from activities.tool_results import FileOpening, Keeping, Page, Paging, carried, kept
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.circuit import ANSWERED, FAILED, CallVerdict, CircuitBreaker, Clock
@@ -419,7 +419,7 @@ def _context(
         conversation=call.conversation,
         answers=call.answers,
         keep=Keeping(tool, call.caller, dependencies),
-        opening=Opening(call.caller, dependencies),
+        opening=FileOpening(call.caller, dependencies),
         skill_files={file.path: file for file in call.skill_files},
         beat=activity.heartbeat if activity.in_activity() else needless,
     )

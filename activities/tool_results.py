@@ -54,7 +54,7 @@ class Keeping:
 
 
 @dataclass(frozen=True)
-class Opening:
+class FileOpening:
     """`router.tool.results.Open`: what the caller may read, and nothing else that there is."""
 
     caller: Principal

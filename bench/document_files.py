@@ -21,7 +21,7 @@ from document_set import Example
 from document_sheets import Sheet, Text
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from router.documents.page import Code, Line, Material, Page
+from router.documents.page import Line, Material, Page, PageCode
 from router.domain.documents import Place
 
 _FONTS = Path("/usr/share/fonts")
@@ -173,7 +173,7 @@ def material(sheet: Sheet) -> Material:
         )
         lines.append(Line(text.text, place))
     at = Place(left=0, top=0, right=0.1, bottom=0.1)
-    codes = (Code(sheet.code, at),) if sheet.code else ()
+    codes = (PageCode(sheet.code, at),) if sheet.code else ()
     return Material((Page(sheet.width, sheet.height, tuple(lines), codes),))
 
 

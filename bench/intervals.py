@@ -23,3 +23,11 @@ def shown(ours: NDArray[np.bool_], other: NDArray[np.bool_]) -> str:
     """The difference and its interval, such as `+2.1 (0.4 to 3.9)`."""
     points, low, high = paired(ours, other)
     return f"{points:+.1f} ({low:.1f} to {high:.1f})"
+
+
+def share(rows: NDArray[np.bool_]) -> str:
+    """How many of them, in per cent, and the 95 % interval of that: `4.7 (3.6 to 5.8)`."""
+    if not len(rows):
+        return "-"
+    points, low, high = paired(rows, np.zeros_like(rows))
+    return f"{points:.1f} ({low:.1f} to {high:.1f})"

@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+Part = Literal["development", "measured"]
 SEED = 20261122
 EXAMPLES, HELD_OUT = 5, 700
 CLINC_REQUESTS = 10
@@ -64,8 +65,9 @@ def folder() -> Path | None:
     return found if all((found / file).is_file() for file in needed) else None
 
 
-def toole(sets: Path) -> Split:
-    """199 tools with 5 examples each, 700 requests."""
+def toole(sets: Path, part: Part = "measured") -> Split:
+    """199 tools with 5 examples each, 700 requests; for development others of both."""
+    first = EXAMPLES if part == "development" else 0
     by_tool: dict[str, list[str]] = defaultdict(list)
     with (sets / "toole/all_clean_data.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -74,38 +76,75 @@ def toole(sets: Path) -> Split:
     for tool in sorted(by_tool):
         requests = sorted(set(by_tool[tool]))
         shuffle.shuffle(requests)
-        examples[tool] = tuple(requests[:EXAMPLES])
+        examples[tool] = tuple(requests[first : first + EXAMPLES])
         rest += [(request, tool) for request in requests[2 * EXAMPLES :]]
     shuffle.shuffle(rest)
     cards = json.loads((sets / "toole/plugin_des.json").read_text(encoding="utf-8"))
     known = tuple(_in_english(name, text, examples[name]) for name, text in cards.items())
-    return Split(known, tuple(rest[:HELD_OUT]))
+    drawn = rest[HELD_OUT : 2 * HELD_OUT] if part == "development" else rest[:HELD_OUT]
+    return Split(known, tuple(drawn))
 
 
-def clinc(sets: Path, examples: int) -> Split:
-    """150 intents with `examples` each; 1,500 requests of the test rows, 1,000 out of scope."""
+def clinc(sets: Path, examples: int, part: Part = "measured") -> Split:
+    """150 intents with `examples` each; 1,500 requests of the test rows, 1,000 out of scope.
+
+    For development 1,500 of the validation rows, and 200 out of scope.
+    """
     data = json.loads((sets / "clinc150/data_full.json").read_text(encoding="utf-8"))
     shuffle = random.Random(SEED)
     train = _drawn(shuffle, data["train"], 20)
-    _drawn(shuffle, data["val"], CLINC_REQUESTS)
+    validation = _drawn(shuffle, data["val"], CLINC_REQUESTS)
     test = _drawn(shuffle, data["test"], CLINC_REQUESTS)
+    if part == "development":
+        test = validation
     return Split(
         tuple(_in_english(name, "", tuple(train[name][:examples])) for name in sorted(train)),
         tuple((text, name) for name in sorted(test) for text in test[name]),
-        tuple(text for text, _ in data["oos_test"]),
+        strange_errands(sets, part),
     )
 
 
-def small_talk(sets: Path) -> tuple[str, ...]:
-    """What CLINC150's test rows have of small talk: 450 messages that words alone answer."""
+def strange_errands(sets: Path, part: Part = "measured") -> tuple[str, ...]:
+    """What CLINC150 has of requests for none of its intents: 1,000; 200 others for development."""
     data = json.loads((sets / "clinc150/data_full.json").read_text(encoding="utf-8"))
-    return tuple(text for text, intent in data["test"] if intent in SMALL_TALK)
+    drawn = data["oos_val"] + data["oos_train"] if part == "development" else data["oos_test"]
+    return tuple(text for text, _ in drawn)
+
+
+def small_talk(sets: Path, part: Part = "measured") -> tuple[str, ...]:
+    """What CLINC150's test rows have of small talk: 450 messages that words alone answer.
+
+    For development 300, of the validation rows.
+    """
+    data = json.loads((sets / "clinc150/data_full.json").read_text(encoding="utf-8"))
+    rows = data["val" if part == "development" else "test"]
+    return tuple(text for text, intent in rows if intent in SMALL_TALK)
 
 
 def without_examples(split: Split) -> Split:
     """The same requests for what is known by its description alone."""
     bare = tuple(replace(known, examples=()) for known in split.known)
     return Split(bare, split.requests, split.strange)
+
+
+def desk_of_examples(locale: str, examples: Iterable[str]) -> Split:
+    """For development: two of ten of the desk's examples are the requests, in one language.
+
+    Of the other eight each has those in the languages given.
+    """
+    lines = (HERE / "desk_requests.jsonl").read_text(encoding="utf-8").splitlines()
+    rows, place = [json.loads(line) for line in lines], {"zh": 0, "en": 1}
+    known = tuple(
+        Known(
+            row["name"],
+            row["description"],
+            row["title"],
+            tuple(pair[place[given]] for given in examples for pair in row["examples"][2:]),
+        )
+        for row in rows
+    )
+    asked = ((pair[place[locale]], row["name"]) for row in rows for pair in row["examples"][:2])
+    return Split(known, tuple(asked))
 
 
 def desk(locale: str, examples: Iterable[str]) -> Split:

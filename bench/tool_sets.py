@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 from zipfile import ZipFile
 
-from public_sets import SEED, Known, Split
+from public_sets import SEED, Known, Part, Split
 
 from router.retrieval.lexical import tokens
 
@@ -35,7 +35,6 @@ REMEDY = """\
 !!!       bfcl-eval==2026.3.23
 !!! and name the folder in ROUTER_BENCH_WHEELS"""
 
-Part = Literal["development", "measured"]
 TOOLS, REQUESTS = 450, 1000
 HALF = 0.5
 LONGEST = 300

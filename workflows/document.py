@@ -18,10 +18,25 @@ class DocumentWorkflow:
 
     @workflow.run
     async def run(self, given: ReadFile) -> None:
-        """Have it read; where each try ends with its worker, have it noted as unreadable."""
+        """Have it read; where each try ends with its worker, have it noted as unreadable.
+
+        What rules read is kept before a model is asked for the rest: for ten seconds whoever needs
+        all of it waits, and what becomes of that question takes nothing from anybody.
+        """
         try:
-            await perform(activities.READ_DOCUMENT, given, summary=given.file)
+            kept = await perform(activities.READ_DOCUMENT, given, summary=given.file)
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
             await perform(activities.READ_DOCUMENT, given.changed(given_up=True), "given up")
+            return
+        if kept.asks:
+            await self._looked_at(given)
+
+    async def _looked_at(self, given: ReadFile) -> None:
+        try:
+            await perform(activities.LOOK_AT_DOCUMENT, given, summary="what rules didn't find")
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            workflow.logger.warning("nobody looked at %s: %s", given.file, error)

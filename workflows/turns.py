@@ -225,7 +225,7 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
     """What is to be done about the message."""
     said, known = message.submission.message, situation(message, state)
     alone = bool(message.files) and not message.text and known.active is None
-    read = await documents_of(message, WAIT) if alone else []
+    read = await documents_of(message, WAIT, types=True) if alone else []
     papers = {each.file: each.type for each in read}
     given = activities.Understand(
         message=said, situation=known, caller=message.caller, papers=papers
@@ -245,10 +245,12 @@ WAIT = 2.5
 """Seconds that a turn waits for its files to be read."""
 
 
-async def documents_of(message: TurnContext, seconds: float = 0) -> list[FileDocument]:
-    """What was read of the message's files, with so much patience."""
+async def documents_of(
+    message: TurnContext, seconds: float = 0, *, types: bool = False
+) -> list[FileDocument]:
+    """What was read of the message's files, with so much patience, for all their `types` too."""
     asked = activities.DocumentsOf(
-        tenant=message.caller.tenant, files=message.files, seconds=seconds
+        tenant=message.caller.tenant, files=message.files, seconds=seconds, types=types
     )
     found = (await perform(activities.DOCUMENTS_OF, asked)).documents
     return [FileDocument.of(file, found[file]) for file in message.files if file in found]

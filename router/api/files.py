@@ -113,8 +113,8 @@ def check_kind(content: bytes, field: str = FIELD) -> None:
     elif start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script")):
         found = "an HTML page, which can carry programs"
     else:
-        found = "neither a PDF, a picture, an OFD nor an invoice's XML by its content"
-    wanted = "a PDF, a picture (PNG, JPEG, WebP, GIF, HEIC), or an invoice as OFD or XML"
+        found = "neither a PDF, a picture, an OFD nor an EInvoice by its content"
+    wanted = "a PDF, a picture (PNG, JPEG, WebP, GIF, HEIC), an OFD, or an EInvoice in XML"
     why = f"is {found}; send {wanted}"
     raise InvalidInput.at(field, why)
 
@@ -215,14 +215,19 @@ async def have_read(services: Services, record: FileRecord) -> None:
         logger.warning("file %s isn't being read yet: %s", record.id, away)
 
 
-async def read_by(services: Services, record: FileRecord, seconds: float) -> Document | None:
-    """What was read of the file, as soon as it is or the time is over; None: it isn't yet."""
+async def read_by(
+    services: Services, record: FileRecord, seconds: float, *, whole: bool = True
+) -> Document | None:
+    """What was read of the file, as soon as it is or the time is over; None: it isn't yet.
+
+    While a model may find more it isn't, unless it need not be `whole`.
+    """
     until, pause = monotonic() + seconds, FIRST_PAUSE
     while True:
         document = await services.store.documents.find(record.tenant, record.id)
-        if document is not None:
+        if document is not None and not (whole and document.is_open(datetime.now(UTC))):
             return document
-        if pause == FIRST_PAUSE:
+        if document is None and pause == FIRST_PAUSE:
             await have_read(services, record)
         if monotonic() + pause > until:
             return None

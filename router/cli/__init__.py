@@ -35,6 +35,7 @@ COMMANDS = {
         "examples:examples",
         "List how many examples everything has in each language, those without first.",
     ),
+    "read": ("read:read", "Read FILE as papers are read that people hand in."),
     "flows": ("flows:app", "Look after flow files."),
     "skills": ("skills:app", "Look after skill folders."),
     "tools": ("tools:app", "List tools, check their files, and call one."),

@@ -24,8 +24,8 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.drawing import graph_of, journey_of, mermaid_of, svg_of
 from router.flow.definition import FlowDefinition
-from router.flow.loader import FlowFile, examine_all, load_flow
-from router.runtime.definitions import flow_folder, load_catalog, load_registry
+from router.flow.loader import FlowFile, Vocabulary, examine_all, load_flow
+from router.runtime.definitions import flow_folder, load_catalog, load_registry, vocabulary
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
@@ -65,7 +65,7 @@ async def drawn(
 def _definition(settings: Settings, name: str) -> FlowDefinition:
     registry = load_registry(settings)
     if name.endswith((".yaml", ".yml")) or Path(name).is_file():
-        return load_flow(Path(name), registry.parameters())
+        return load_flow(Path(name), vocabulary(registry))
     catalog = load_catalog(settings, registry)
     found = catalog.get(name)
     if found is None:
@@ -104,7 +104,7 @@ class Validated:
 
 def validated(settings: Settings, paths: list[Path] | None) -> Validated:
     """The files at these paths, beside the flows in use; without paths, the flows in use."""
-    known = load_registry(settings).parameters()
+    known = vocabulary(load_registry(settings))
     files, errors = examine_all(paths or [flow_folder(settings)], known)
     sound = [file for file in files if not file.problems]
     names = {*(file.path.stem for file in files), *(Path(each.file).stem for each in errors)}
@@ -129,7 +129,7 @@ def validated(settings: Settings, paths: list[Path] | None) -> Validated:
 
 
 def _neighbours(
-    settings: Settings, names: set[str], known: dict[str, frozenset[str]]
+    settings: Settings, names: set[str], known: Vocabulary
 ) -> tuple[list[FlowFile], list[Problem]]:
     """The flows in use that aren't of those names; what keeps others from being looked at."""
     in_use, problems = examine_all([flow_folder(settings)], known)

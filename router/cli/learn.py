@@ -110,7 +110,7 @@ async def lessons(settings: Settings, tenant: str, evaluated: Path | None) -> Le
             examples=examples,
             misfires=kept.misfires(),
             confusions=kept.confusions(),
-            topics=await unserved_topics(kept.unserved, dry_run.index.messages, MOST_UNSERVED),
+            topics=await unserved_topics(kept.unserved, dry_run.index, MOST_UNSERVED),
             effects=effects,
         )
 

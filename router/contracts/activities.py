@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, News
-from router.contracts.document import ReadFile
+from router.contracts.document import DocumentKept, ReadFile
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.contracts.payload import ActivityStub, Out, Payload
 from router.domain.commands import (
@@ -359,11 +359,15 @@ class LookUp(Payload):
 
 
 class DocumentsOf(Payload):
-    """Files of which one wants to know what was read; `seconds` is how long that may be waited."""
+    """Files of which one wants to know what was read; `seconds` is how long that may be waited.
+
+    It is, where their types are wanted, also for a model to say what rules can't.
+    """
 
     tenant: str
     files: list[str]
     seconds: float = 0
+    types: bool = False
 
 
 class DocumentsRead(Payload):
@@ -516,11 +520,20 @@ WAIT_FOR_DOCUMENT = ActivityStub(
 READ_DOCUMENT = ActivityStub(
     "read_document",
     ReadFile,
-    type(None),
+    DocumentKept,
     timedelta(minutes=2),
     attempts=3,
     heartbeat=timedelta(seconds=10),
 )
+LOOK_AT_DOCUMENT = ActivityStub(
+    "look_at_document",
+    ReadFile,
+    type(None),
+    timedelta(seconds=20),
+    attempts=2,
+    heartbeat=timedelta(seconds=5),
+)
+"""Has a model look for what `READ_DOCUMENT` didn't find."""
 DOCUMENTS_OF = ActivityStub("documents_of", DocumentsOf, DocumentsRead, SOON, local=True)
 PUBLISH = ActivityStub("publish", Publish, type(None), SOON, local=True)
 NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))

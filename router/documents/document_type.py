@@ -1,11 +1,14 @@
-"""A type of document, and what has to be known of one; a new one is a module in `types/`."""
+"""A type of document, and what has to be known of one.
+
+A new one is a module: in `types/`, or beside the project's own tools, in `activities/papers/`.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from importlib import import_module
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from router.documents.page import Material
 from router.domain.documents import OTHER, Document, DocumentProblem, ReadField
@@ -15,6 +18,8 @@ LIKELY = 0.5
 """From this likelihood on a document is of a type."""
 LONGEST_TEXT = 6_000
 """Characters of a document's text that are kept."""
+FieldKind = Literal["text", "code", "money", "date", "count"]
+"""What a field's value is: a name or words, letters and figures, an amount, a day, how many."""
 
 
 class DocumentType(ABC):
@@ -34,6 +39,14 @@ class DocumentType(ABC):
     """What people call it."""
     fields: ClassVar[Mapping[str, Localised]]
     """What may be read of one, by name, and what people call it."""
+    kinds: ClassVar[Mapping[str, FieldKind]] = {
+        "number": "code",
+        "date": "date",
+        "amount": "money",
+        "tax": "money",
+        "days": "count",
+    }
+    """What the values of its fields are, where a model reads them out; of any other name, text."""
 
     @abstractmethod
     def likelihood(self, material: Material) -> float:
@@ -57,14 +70,17 @@ T = TypeVar("T", bound=type[DocumentType])
 
 
 def registered(kind: T) -> T:
-    """Have the type be known by its name."""
+    """Have the type be known by its name; `ValueError` where another module's type has it."""
+    module = type(DOCUMENT_TYPES.get(kind.name, kind())).__module__
+    if module != kind.__module__ or kind.name == OTHER:
+        raise ValueError(f"the type {kind.name} is taken, by {module}: call it something else")
     DOCUMENT_TYPES[kind.name] = kind()
     return kind
 
 
 @cache
 def document_types() -> Mapping[str, DocumentType]:
-    """Every type there is, by its name: each module of `router.documents.types` is asked."""
+    """Every type there is, by its name: those shipped, and those of modules that were imported."""
     import_module("router.documents.types")
     return DOCUMENT_TYPES
 

@@ -2,9 +2,10 @@
 
 A format makes a `Material` of bytes that nobody vouches for. It runs in a process of its own
 (`router.documents.program`), so it may be slow, run out of memory or be killed; it writes nothing,
-asks nobody, and says `Unreadable` where there is nothing to be had.
+asks nobody, and says `UnreadableFile` where there is nothing to be had.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from router.domain.file_types import MOST_BYTES, document_kind
 from router.domain.locale import Localised
 
 MIB = 1024 * 1024
+BEGUN = 0.6
+"""Of the time that a reading may take: after it no further page is begun."""
 
 
 class Limits(BaseModel):
@@ -95,8 +98,8 @@ UNREADABLE: Mapping[str, Localised] = {
         en="reading it took too much memory and was stopped; send a smaller or simpler file",
     ),
     "unknown_format": Localised(
-        zh="无法识别文件格式；请发 PDF、OFD、XML 发票或图片",
-        en="its format isn't known; send a PDF, an OFD, an invoice's XML or a picture",
+        zh="无法识别文件格式；请发 PDF、OFD、EInvoice XML 或图片",
+        en="its format isn't known; send a PDF, an OFD, an EInvoice in XML or a picture",
     ),
     "no_reader": Localised(
         zh="这里没有安装读取这种文件的组件，文件仅作为附件保存",
@@ -106,7 +109,7 @@ UNREADABLE: Mapping[str, Localised] = {
 """Why a file isn't read: the code for programs, the words for people."""
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file that nothing could be read of, and why.
 
     Attributes:
@@ -132,7 +135,7 @@ def only_first(pages: int, of: int) -> DocumentProblem:
 
 
 @dataclass
-class Reading:
+class FileReading:
     """The reading of one file: what binds it, whom it tells how far it is, what it may still give.
 
     Formats ask it before they take a thing that strangers chose the size of.
@@ -143,6 +146,15 @@ class Reading:
     """Called with the pages done, and of how many."""
     _characters: int = 0
     _unpacked: int = 0
+    _began: float = field(default_factory=time.monotonic)
+    _used: float = field(default_factory=time.process_time)
+
+    @property
+    def has_time(self) -> bool:
+        """True while another page may be begun: the rest of the time is for what was begun."""
+        used = (time.monotonic() - self._began) / self.limits.seconds
+        cpu = (time.process_time() - self._used) / self.limits.cpu_seconds
+        return max(used, cpu) < BEGUN
 
     def room_for(self, text: str) -> str:
         """The text, cut to what may still be given."""
@@ -151,17 +163,17 @@ class Reading:
         return text[:room]
 
     def unpack(self, size: int) -> None:
-        """Count bytes that are unpacked; raises `Unreadable` where they become too many."""
+        """Count bytes that are unpacked; raises `UnreadableFile` where they become too many."""
         self._unpacked += size
         if self._unpacked > self.limits.unpacked:
-            raise Unreadable("bomb")
+            raise UnreadableFile("bomb")
 
     def picture(self, width: int, height: int) -> None:
-        """Look at a picture's size; raises `Unreadable` where it is too large, or none."""
+        """Look at a picture's size; raises `UnreadableFile` where it is too large, or none."""
         if width < 1 or height < 1:
-            raise Unreadable("damaged")
+            raise UnreadableFile("damaged")
         if width * height > self.limits.pixels:
-            raise Unreadable("too_large_picture")
+            raise UnreadableFile("too_large_picture")
 
 
 class FileFormat(ABC):
@@ -190,8 +202,8 @@ class FileFormat(ABC):
             import_module(module)
 
     @abstractmethod
-    def read(self, content: bytes, reading: Reading) -> Material:
-        """What stands in it; raises `Unreadable`, or anything at all, where nothing can be had."""
+    def read(self, content: bytes, reading: FileReading) -> Material:
+        """What stands in it; raises `UnreadableFile`, or anything, where nothing can be had."""
 
 
 FORMATS: dict[str, FileFormat] = {}
@@ -222,18 +234,18 @@ def available() -> dict[str, bool]:
 
 
 def format_of(content: bytes) -> FileFormat:
-    """What reads it, by its first bytes; raises `Unreadable` where there is nothing that could."""
+    """What reads it, by its first bytes; raises `UnreadableFile` where nothing could."""
     kind = document_kind(content)
     found = formats().get(kind.media_type) if kind is not None else None
     if found is None:
-        raise Unreadable("unknown_format")
+        raise UnreadableFile("unknown_format")
     if not found.is_available:
-        raise Unreadable("no_reader")
+        raise UnreadableFile("no_reader")
     return found
 
 
-def read_here(content: bytes, reading: Reading) -> Material:
+def read_here(content: bytes, reading: FileReading) -> Material:
     """Read it in this very process: what strangers wrote is read by `router.documents.reader`."""
     if len(content) > reading.limits.bytes:
-        raise Unreadable("too_large")
+        raise UnreadableFile("too_large")
     return format_of(content).read(content, reading)

@@ -9,8 +9,9 @@ from router.domain.documents import Document
 Kinship = Literal["same", "alike", ""]
 """Certainly the same paper, perhaps the same, another one."""
 PIECE = 3
-"""Hexadecimal digits of a likeness that are looked for together. Where 40 of 256 bits differ, some
-piece of twelve is the same in 96 of 100 cases; of other papers one in 200 has one by chance."""
+"""Hexadecimal digits of a likeness that are looked for together. Where 20 of 256 bits differ, some
+piece of twelve is the same nearly always, where 40 do, in 95 of 100 cases; of other papers, one in
+200 has one by chance."""
 _TELLING = ("number", "amount", "date")
 
 

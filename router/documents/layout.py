@@ -22,7 +22,7 @@ OVERLAP = 0.5
 """Of the lower one's height: so much is shared by two pieces of one row."""
 
 
-class Box(NamedTuple):
+class Edges(NamedTuple):
     """Edges, in the units of the page, from its top left corner."""
 
     left: float
@@ -35,9 +35,9 @@ class Box(NamedTuple):
         """From top to bottom."""
         return self.bottom - self.top
 
-    def around(self, other: "Box") -> "Box":
+    def around(self, other: "Edges") -> "Edges":
         """The smallest that holds both."""
-        return Box(
+        return Edges(
             min(self.left, other.left),
             min(self.top, other.top),
             max(self.right, other.right),
@@ -50,7 +50,7 @@ class Piece:
     """Some text, where it stands, and how sure that is."""
 
     text: str
-    box: Box
+    box: Edges
     confidence: float = 1.0
 
 
@@ -62,7 +62,7 @@ class Sheet:
     width: float
     height: float
 
-    def place(self, box: Box) -> Place:
+    def place(self, box: Edges) -> Place:
         """Where the box is, in shares of the page; what hangs over its edge is cut."""
         left, right = (min(max(x / self.width, 0.0), 1.0) for x in (box.left, box.right))
         top, bottom = (min(max(y / self.height, 0.0), 1.0) for y in (box.top, box.bottom))
@@ -143,7 +143,7 @@ def _upright(lines: list[Piece]) -> list[Piece]:
     return found
 
 
-def _below(lower: Box, upper: Box) -> bool:
+def _below(lower: Edges, upper: Edges) -> bool:
     width = lower.right - lower.left
     beside = abs(lower.left + lower.right - upper.left - upper.right) / 2
     return beside < 0.3 * width and -0.3 * width < lower.top - upper.bottom < 0.8 * lower.height

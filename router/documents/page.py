@@ -22,7 +22,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Code:
+class PageCode:
     """A QR or bar code: what it says, and where it stands."""
 
     text: str
@@ -39,7 +39,7 @@ class Page:
     width: float
     height: float
     lines: tuple[Line, ...] = ()
-    codes: tuple[Code, ...] = ()
+    codes: tuple[PageCode, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Material:
         return tuple(line for page in self.pages for line in page.lines)
 
     @property
-    def codes(self) -> tuple[Code, ...]:
+    def codes(self) -> tuple[PageCode, ...]:
         """The codes of all pages."""
         return tuple(code for page in self.pages for code in page.codes)
 

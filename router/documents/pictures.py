@@ -10,6 +10,7 @@ import base64
 import io
 import logging
 import math
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -20,12 +21,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from router.documents.file_format import Reading, Unreadable
-from router.documents.layout import Box, Piece, Sheet, rows
-from router.documents.page import Code, Page
+from router.documents.file_format import FileReading, UnreadableFile
+from router.documents.layout import Edges, Piece, Sheet, rows
+from router.documents.page import Page, PageCode
 
 if TYPE_CHECKING:
     from PIL import Image
+
+UNOBSERVED = {"ORT_DISABLE_TELEMETRY": "1"}
+"""Keeps onnxruntime, from 1.29 on, from telling Microsoft what it runs, and from writing an id and
+a database of that into the home folder. It has to be said before the library is loaded."""
+os.environ.update(UNOBSERVED)
 
 Pixels: TypeAlias = NDArray[np.uint8]
 Quad: TypeAlias = NDArray[np.float32]
@@ -57,7 +63,7 @@ VOTERS = 16
 """So many pieces of text, the longest, say which way is up."""
 
 
-def opened(content: bytes, kind: str, reading: Reading) -> "Image.Image":
+def opened(content: bytes, kind: str, reading: FileReading) -> "Image.Image":
     """The picture, upright as its EXIF says, in colours on white, no side longer than `CODE_SIDE`.
 
     Args:
@@ -66,7 +72,7 @@ def opened(content: bytes, kind: str, reading: Reading) -> "Image.Image":
         reading: What binds it.
 
     Raises:
-        Unreadable: `too_large_picture` by what it says of itself, before it is decoded, and
+        UnreadableFile: `too_large_picture` by what it says of itself, before it is decoded, and
             `damaged`.
     """
     from PIL import Image, ImageOps
@@ -87,7 +93,7 @@ def opened(content: bytes, kind: str, reading: Reading) -> "Image.Image":
             upright.thumbnail((CODE_SIDE, CODE_SIDE * 4))
             return _on_white(upright)
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, Image.DecompressionBombError):
-        raise Unreadable("damaged") from None
+        raise UnreadableFile("damaged") from None
 
 
 def _upright(picture: "Image.Image", ops: Any) -> "Image.Image":
@@ -114,7 +120,7 @@ def _on_white(picture: "Image.Image") -> "Image.Image":
 
 
 def picture_page(
-    picture: "Image.Image", number: int, reading: Reading
+    picture: "Image.Image", number: int, reading: FileReading
 ) -> tuple[Page, "Image.Image"]:
     """What is written on a picture, as page `number`, and the picture straight, as it was read."""
     parts = _parts(picture)
@@ -180,13 +186,13 @@ def _stacked(parts: "Sequence[Image.Image]") -> list[Piece]:
     for part in parts:
         for one in _recognised(_pixels(part), turns=False).pieces:
             left, top, right, bottom = one.box
-            box = Box(left, top + above, right, bottom + above)
+            box = Edges(left, top + above, right, bottom + above)
             found.append(Piece(one.text, box, one.confidence))
         above += part.height
     return found
 
 
-def codes_of(picture: "Image.Image", number: int, reading: Reading) -> tuple[Code, ...]:
+def codes_of(picture: "Image.Image", number: int, reading: FileReading) -> tuple[PageCode, ...]:
     """The QR and bar codes on a picture; none where nothing is installed that finds them."""
     try:
         import zxingcpp
@@ -199,10 +205,10 @@ def codes_of(picture: "Image.Image", number: int, reading: Reading) -> tuple[Cod
         at = code.position
         corners = (at.top_left, at.top_right, at.bottom_right, at.bottom_left)
         across, down = [one.x for one in corners], [one.y for one in corners]
-        box = Box(min(across), min(down), max(across), max(down))
+        box = Edges(min(across), min(down), max(across), max(down))
         text = reading.room_for(code.text)
         if text:
-            found.append(Code(text, sheet.place(box)))
+            found.append(PageCode(text, sheet.place(box)))
     return tuple(found)
 
 
@@ -307,14 +313,14 @@ def _skew(found: _Found) -> float:
     return angle if LEAST_SKEW < abs(angle) < MOST_SKEW else 0.0
 
 
-def _straightened(quads: Quad, skew: float, x: float, y: float) -> list[Box]:
+def _straightened(quads: Quad, skew: float, x: float, y: float) -> list[Edges]:
     """The boxes of the quads, all turned back by the skew around a point."""
     cos, sin = math.cos(math.radians(skew)), math.sin(math.radians(skew))
     across, down = quads[:, :, 0] - x, quads[:, :, 1] - y
     straight = np.stack([x + across * cos + down * sin, y + down * cos - across * sin], axis=2)
     left, top = straight.min(axis=1).T
     right, bottom = straight.max(axis=1).T
-    return [Box(*map(float, edges)) for edges in zip(left, top, right, bottom, strict=True)]
+    return [Edges(*map(float, edges)) for edges in zip(left, top, right, bottom, strict=True)]
 
 
 @cache

@@ -21,7 +21,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from router.documents.file_format import Limits, Reading, Unreadable, formats, read_here
+from router.documents.file_format import FileReading, Limits, UnreadableFile, formats, read_here
 
 OPEN_FILES = 64
 _NEAR = 0.85
@@ -99,8 +99,8 @@ def _read(content: bytes, limits: Limits, channel: int) -> None:
         _say(channel, {"page": done, "of": of})
 
     try:
-        material = read_here(content, Reading(limits, tell)).as_json()
-    except Unreadable as error:
+        material = read_here(content, FileReading(limits, tell)).as_json()
+    except UnreadableFile as error:
         _say(channel, {"unreadable": error.code})
     except Exception as error:  # noqa: BLE001 - whatever a stranger's file leads to
         short = isinstance(error, MemoryError) or _is_short_of_memory(limits)

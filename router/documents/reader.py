@@ -1,6 +1,6 @@
 """Files that people hand in, read in a process that may die of them.
 
-    async with Reader() as reader:
+    async with DocumentReader() as reader:
         material = await reader.read(content, on_progress=tell)
 
 One process is kept warm, since loading the models of character recognition takes longer than most
@@ -20,14 +20,16 @@ from contextlib import suppress
 from inspect import isawaitable
 from typing import Any, NamedTuple, Self
 
-from router.documents.file_format import Limits, Unreadable, format_of
+from router.documents.file_format import Limits, UnreadableFile, format_of
 from router.documents.page import Material
+from router.documents.pictures import UNOBSERVED
 from router.domain.errors import Unavailable
 
 PROGRAM = (sys.executable, "-m", "router.documents.program")
 INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH")
 """All that it gets of the environment, which has keys that no stranger's file may come near."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+SETTINGS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **UNOBSERVED}
+"""One thread, for it is forked, and two on busy cores spin for each other."""
 LOADING = 60.0
 """Seconds that the program may take until it is ready."""
 IDLE = 300.0
@@ -41,7 +43,7 @@ OnProgress = Callable[[int, int], Awaitable[None] | None]
 _log = logging.getLogger(__name__)
 
 
-class Spent(NamedTuple):
+class ReadingCost(NamedTuple):
     """What the reading of a file took."""
 
     cpu_seconds: float
@@ -49,7 +51,7 @@ class Spent(NamedTuple):
     """Bytes, at most, of which 200 million are there before there is a file."""
 
 
-class Reader:
+class DocumentReader:
     """Reads files, one after the other, each in a process of its own.
 
     Args:
@@ -70,7 +72,8 @@ class Reader:
         self._command = command
         self._turn = asyncio.Lock()
         self._process: Process | None = None
-        self.spent: Spent | None = None
+        self._closed = False
+        self.spent: ReadingCost | None = None
         """What the last file took that was read, or refused, without a fault."""
         self._end_of_idleness: asyncio.TimerHandle | None = None
 
@@ -99,12 +102,12 @@ class Reader:
         Cancelling it ends the process that reads the file.
 
         Raises:
-            Unreadable: nothing can be read of it; it says why, for programs and for people.
+            UnreadableFile: nothing can be read of it; it says why, for programs and for people.
             Unavailable: the process can't be started.
         """
         bounds = limits or self._limits
         if len(content) > bounds.bytes:
-            raise Unreadable("too_large")
+            raise UnreadableFile("too_large")
         format_of(content)
         async with self._turn:
             self._stay()
@@ -114,24 +117,28 @@ class Reader:
                 except _Gone:
                     # It had ended before it was asked, which no file is to blame for.
                     return await self._read(content, bounds, on_progress)
-            except (Unreadable, Unavailable):
+            except (UnreadableFile, Unavailable):
                 raise
             except BaseException as error:
                 await self._end()
                 if isinstance(error, TimeoutError | _Gone):
                     code = "time" if isinstance(error, TimeoutError) else "damaged"
-                    raise Unreadable(code) from None
+                    raise UnreadableFile(code) from None
                 raise
             finally:
-                self._may_go()
+                if not self._closed:
+                    self._may_go()
 
     async def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process, whatever it is doing; no other is started."""
+        self._closed = True
         self._stay()
         await self._end()
 
     async def _ready(self) -> Process:
         """The process, started where it isn't there, or isn't there any more."""
+        if self._closed:
+            raise Unavailable("the reader of files is closed")
         if self._process is not None and self._process.returncode is None:
             return self._process
         self._process = await _started(self._command)
@@ -177,19 +184,19 @@ class Reader:
                 break
         # It said nothing, or too much, or nonsense.
         await self._end()
-        raise Unreadable("damaged")
+        raise UnreadableFile("damaged")
 
     async def _result(self, answer: dict[str, Any] | None, ended: dict[str, Any]) -> Material:
         status = ended["ended"]
         with suppress(KeyError, TypeError, ValueError):
-            self.spent = Spent(float(ended["cpu"]), int(ended["memory"]))
+            self.spent = ReadingCost(float(ended["cpu"]), int(ended["memory"]))
         if status != 0:
             await self._end()
-            raise Unreadable(_why(status))
+            raise UnreadableFile(_why(status))
         if answer is not None and "material" in answer:
             with suppress(ValueError):
                 return Material.of_json(json.dumps(answer["material"]).encode())
-        raise Unreadable(str((answer or {}).get("unreadable")))
+        raise UnreadableFile(str((answer or {}).get("unreadable")))
 
     async def _end(self) -> None:
         process, self._process = self._process, None
@@ -225,7 +232,7 @@ async def _started(command: Sequence[str]) -> Process:
         stdout=PIPE,
         stderr=DEVNULL,
         limit=2 * Limits().output,
-        env={name: os.environ[name] for name in INHERITED if name in os.environ} | ONE_THREAD,
+        env={name: os.environ[name] for name in INHERITED if name in os.environ} | SETTINGS,
         start_new_session=True,  # a Ctrl-C isn't for it, and it is killed with its children
     )
 
@@ -259,15 +266,15 @@ def _why(status: object) -> str:
     return "damaged"
 
 
-_readers: dict[asyncio.AbstractEventLoop, Reader] = {}
+_readers: dict[asyncio.AbstractEventLoop, DocumentReader] = {}
 
 
 async def read(
     content: bytes, *, limits: Limits | None = None, on_progress: OnProgress | None = None
 ) -> Material:
-    """What stands in the file, as `Reader.read` gives it, by the one reader of this event loop."""
+    """What stands in the file, as `DocumentReader.read` gives it: one reader an event loop."""
     loop = asyncio.get_running_loop()
     for other in [one for one in _readers if one.is_closed()]:
         del _readers[other]
-    reader = _readers.setdefault(loop, Reader())
+    reader = _readers.setdefault(loop, DocumentReader())
     return await reader.read(content, limits=limits, on_progress=on_progress)

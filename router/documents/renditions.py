@@ -27,8 +27,8 @@ MOST_BYTES = 1024 * 1024
 """Of one picture as it is sent."""
 MOST_PIXELS = 60_000_000
 """Of one that is decoded: more than any telephone takes."""
-SECONDS = 15.0
-"""For all pictures of one file."""
+SECONDS = 8.0
+"""For all pictures of one file: a turn waits for them."""
 MEMORY = 1024**3
 """Bytes of the process."""
 AT_ONCE = 2
@@ -73,7 +73,7 @@ class PictureReader:
 
     async def _rendered(self, content: bytes, media_type: str, most: int) -> list[RenderedPicture]:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", __file__, media_type, str(most)),
+            *(sys.executable, "-E", "-P", __file__, media_type, str(most)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from router.documents.file_format import Reading, Unreadable
+from router.documents.file_format import FileReading, UnreadableFile
 
 CHINESE = re.compile(rb"(?i)\A<\?xml[^<>]{0,100}encoding=[\"'](?:gbk|gb2312|gb18030)[\"']")
 """Encodings that expat doesn't know, and that invoices have."""
@@ -52,7 +52,7 @@ class Element:
 
 
 class _Builder:
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: FileReading) -> None:
         self._limits = reading.limits
         self._open: list[Element] = []
         self._nodes = 0
@@ -61,7 +61,7 @@ class _Builder:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self._nodes += 1 + len(attributes)
         if self._nodes > self._limits.nodes or len(self._open) >= self._limits.depth:
-            raise Unreadable("bomb")
+            raise UnreadableFile("bomb")
         named = {_plain(name): value for name, value in attributes.items()}
         element = Element(_plain(tag), named)
         if self._open:
@@ -78,12 +78,12 @@ class _Builder:
             self._open[-1].parts.append(data)
 
 
-def parsed(content: bytes, reading: Reading) -> Element:
+def parsed(content: bytes, reading: FileReading) -> Element:
     """The root of the tree.
 
     Raises:
-        Unreadable: `unsafe` where it has a document type, `bomb` where it is too deep or has too
-            many elements, `damaged` where it isn't XML.
+        UnreadableFile: `unsafe` where it has a document type, `bomb` where it is too deep or has
+            too many elements, `damaged` where it isn't XML.
     """
     builder = _Builder(reading)
     parser = expat.ParserCreate()
@@ -97,13 +97,13 @@ def parsed(content: bytes, reading: Reading) -> Element:
     try:
         parser.Parse(_known(content), True)
     except (expat.ExpatError, ValueError, LookupError):
-        raise Unreadable("damaged") from None
+        raise UnreadableFile("damaged") from None
     if builder.root is None:
-        raise Unreadable("damaged")
+        raise UnreadableFile("damaged")
     return builder.root
 
 
-def fields(root: Element, reading: Reading) -> Iterator[tuple[str, str]]:
+def fields(root: Element, reading: FileReading) -> Iterator[tuple[str, str]]:
     """Every text and attribute with the path of tags that leads to it, in the order of the file.
 
     A path is `EInvoice/Header/EIid`; the second of two elements of one name is
@@ -129,7 +129,7 @@ def _below(path: str, element: Element) -> Iterator[tuple[str, Element]]:
 
 
 def _refuse(*_: object) -> None:
-    raise Unreadable("unsafe")
+    raise UnreadableFile("unsafe")
 
 
 def _plain(name: str) -> str:

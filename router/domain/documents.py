@@ -5,6 +5,7 @@ A document has a type, as slots have; its fields are entity values: money `{"amo
 knows where it came from, how sure that is and where on the page it stands.
 """
 
+from datetime import datetime
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -77,6 +78,12 @@ class Document(Value):
     pages: int = Field(1, ge=0)
     readable: bool = True
     """False where nothing could be read of it; `problems` say why."""
+    open_until: datetime | None = None
+    """Until when more may be found on it, by a model that looks at it; then it is as it stands."""
+
+    def is_open(self, now: datetime) -> bool:
+        """True while more may be found: who can wait for all of it does."""
+        return self.open_until is not None and now < self.open_until
 
     @classmethod
     def unreadable(cls, code: str, text: Localised) -> Self:

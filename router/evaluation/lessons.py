@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from router.domain.messages import FlowStatus, RouteBy, Turn
 from router.domain.records import LogEntry, RecordedTurn
 from router.evaluation.dataset import ChoiceReader
-from router.retrieval.encoders import Encoder
-from router.retrieval.statistics import encoded_background
+from router.retrieval.index import CapabilityIndex
 
 MOST_SHOWN = 5
 """Sentences of each lesson that are shown."""
@@ -158,14 +157,13 @@ class LogLessons:
         return sorted(found, key=lambda one: (-one.times, one.offered, one.meant))
 
 
-async def unserved_topics(said: Counter[str], encoder: Encoder | None, most: int) -> list[Topic]:
-    """What the `most` frequent of these ask for, in topics; each by itself without an encoder."""
+async def unserved_topics(said: Counter[str], index: CapabilityIndex, most: int) -> list[Topic]:
+    """What the `most` frequent of these ask for, in topics; each by itself without vectors."""
     frequent = dict(said.most_common(most))
-    if not frequent or encoder is None:
+    points = await index.points(list(frequent)) if frequent else None
+    if points is None:
         return [Topic(text, times, (text,)) for text, times in frequent.items()]
-    background = await encoded_background(encoder)
-    points = background.points(await encoder.queries(list(frequent)))
-    return topics(frequent, points / np.linalg.norm(points, axis=1, keepdims=True))
+    return topics(frequent, points)
 
 
 def topics(said: Mapping[str, int], vectors: NDArray[np.floating]) -> list[Topic]:

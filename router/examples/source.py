@@ -5,7 +5,7 @@ the house what the file then says.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -15,7 +15,7 @@ from router.domain.principals import Capability
 from router.examples import skill_text
 from router.examples.marked_text import MarkedText, Unwritable
 from router.examples.python_text import PythonText
-from router.flow.loader import Tools, read_flow
+from router.flow.loader import Vocabulary, read_flow
 from router.formats.strict_json import strict_json
 from router.formats.yaml_document import Place
 from router.skill.loader import FoundSkill, read_skill
@@ -45,10 +45,10 @@ class ExampleSource(Protocol):
 
 @dataclass(frozen=True)
 class FlowSource:
-    """A flow's file; what it calls is checked against the `tools`."""
+    """A flow's file; what it calls is checked against what is `known` that it may name."""
 
     path: Path
-    tools: Tools
+    known: Vocabulary = field(default_factory=Vocabulary)
 
     def changed(self, text: str, sentences: Sequence[str]) -> str:
         """Its text with more of `triggers.examples`."""
@@ -56,7 +56,7 @@ class FlowSource:
 
     def examples(self) -> Sequence[str]:
         """What the flow has by now."""
-        return read_flow(self.path, self.tools).definition.triggers.examples
+        return read_flow(self.path, self.known).definition.triggers.examples
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class ExampleSources:
         """Its file; raises `Unwritable` where that kind of file has no place for examples."""
         if capability.kind == "flow":
             path = self.flows / f"{capability.name}.yaml" if self.flows.is_dir() else self.flows
-            return FlowSource(path, self._tools)
+            return FlowSource(path, self._vocabulary)
         if capability.kind == "skill":
             return SkillSource(self._files_of_skills[capability.name])
         return self._of_tool(self.registry[capability.name])
@@ -170,8 +170,8 @@ class ExampleSources:
         )
 
     @cached_property
-    def _tools(self) -> Tools:
-        return self.registry.parameters()
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary.of(self.registry.parameters())
 
     @cached_property
     def _files_of_skills(self) -> Mapping[str, Path]:

@@ -93,9 +93,9 @@ LARGEST = 128 * 1024
 MOST_REMEMBERED = 256
 """Files whose flow is remembered, with the text that it was made of."""
 
-Names = frozenset[str]
-Tools = Mapping[str, Names]
-"""The parameters of every tool that flows may call, by the tool's name."""
+
+Vocabulary = validation.Vocabulary
+"""What flow files may name that stands elsewhere; without one, such names aren't checked."""
 
 
 @dataclass(frozen=True)
@@ -123,40 +123,39 @@ class FlowFile:
         return sorted(found, key=lambda problem: problem.line)
 
 
-def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
+def load_flow(path: Path, known: Vocabulary | None = None) -> FlowDefinition:
     """The flow in a file. Raises as `read_flow`, which also gives the file's lines."""
-    return read_flow(path, tools).definition
+    return read_flow(path, known).definition
 
 
-def read_flow(path: Path, tools: Tools | None = None) -> FlowFile:
+def read_flow(path: Path, known: Vocabulary | None = None) -> FlowFile:
     """The flow in a file, with its lines; `DefinitionError` with every problem of the file.
 
-    Without `tools` calls aren't checked.
+    Unless the names are `known` that stand elsewhere, they aren't checked.
     """
-    file = examine(path, tools)
+    file = examine(path, known)
     if file.problems:
         raise DefinitionError(list(file.problems))
     return file
 
 
-def examine(path: Path, tools: Tools | None = None) -> FlowFile:
+def examine(path: Path, known: Vocabulary | None = None) -> FlowFile:
     """The flow in a file with its problems; `DefinitionError` where no flow can be made of it."""
     try:
         text = read_text(path, LARGEST, "split the flow in two")
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
-    return _examined(path, text, None if tools is None else frozenset(tools.items()))
+    return _examined(path, text, known or Vocabulary())
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _examined(path: Path, text: str, known: frozenset[tuple[str, Names]] | None) -> FlowFile:
+def _examined(path: Path, text: str, known: Vocabulary) -> FlowFile:
     """What is to be said of this text: it takes a tenth of a second, and is asked several times."""
-    tools = None if known is None else dict(known)
     try:
         document = read_yaml(text)
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
-    draft, complaints = _checked(document, path.stem, tools)
+    draft, complaints = _checked(document, path.stem, known)
     found = [*document.faults, *((document.line(place), fault) for place, fault in complaints)]
     ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
     problems = tuple(_problem(path, line, fault) for line, fault in ordered)
@@ -178,31 +177,33 @@ def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
     return definition.model_copy(update={"slots": slots})
 
 
-def load_flows(folder: Path, tools: Tools | None = None) -> Catalog:
+def load_flows(folder: Path, known: Vocabulary | None = None) -> Catalog:
     """All `*.yaml` of a folder; `DefinitionError` with every problem of every file."""
-    return load_all([folder], tools)
+    return load_all([folder], known)
 
 
-def load_all(places: Sequence[Path], tools: Tools | None = None) -> Catalog:
+def load_all(places: Sequence[Path], known: Vocabulary | None = None) -> Catalog:
     """All flows of several files and folders; raises as `read_all`."""
-    return Catalog(file.definition for file in read_all(places, tools))
+    return Catalog(file.definition for file in read_all(places, known))
 
 
-def read_all(places: Sequence[Path], tools: Tools | None = None) -> list[FlowFile]:
+def read_all(places: Sequence[Path], known: Vocabulary | None = None) -> list[FlowFile]:
     """The same with the files' lines; `DefinitionError` also where two flows share a name."""
-    files, problems = examine_all(places, tools)
+    files, problems = examine_all(places, known)
     if problems:
         raise DefinitionError(problems)
     return files
 
 
-def examine_all(places: Places, tools: Tools | None = None) -> tuple[list[FlowFile], list[Problem]]:
+def examine_all(
+    places: Places, known: Vocabulary | None = None
+) -> tuple[list[FlowFile], list[Problem]]:
     """Whatever flows can be made out, and every problem of every file and between them."""
     files: dict[Path, FlowFile] = {}
     problems: list[Problem] = []
     for path in dict.fromkeys(_files(places, problems)):
         try:
-            files[path] = examine(path, tools)
+            files[path] = examine(path, known)
             problems += files[path].problems
         except DefinitionError as error:
             problems += error.problems
@@ -253,7 +254,7 @@ def sub_flow_problems(flows: Flows, faulty: Collection[str] = ()) -> Iterator[Pr
 
 
 def _checked(
-    document: YamlDocument, name: str, tools: Tools | None
+    document: YamlDocument, name: str, known: Vocabulary
 ) -> tuple[validation.Draft | None, list[validation.Complaint]]:
     data = document.data
     if not isinstance(data, dict):
@@ -269,7 +270,7 @@ def _checked(
         states=_names(data.get("states")),
         slots=_names(data.get("slots")),
         mended=frozenset(place for place, _ in shape.complaints),
-        tools=tools,
+        known=known,
     )
     return draft, [*shape.complaints, *validation.complaints_about(draft)]
 
@@ -288,17 +289,17 @@ _log = logging.getLogger("router.flows")
 class WatchedFlows:
     """The flows of a folder, which looks for changes when asked to."""
 
-    def __init__(self, place: Path, tools: Callable[[], Tools]) -> None:
-        """`tools` gives those that flows may call at that moment."""
+    def __init__(self, place: Path, known: Callable[[], Vocabulary]) -> None:
+        """`known` gives what flows may name at that moment."""
         self._place = place
-        self._tools = tools
-        self._watcher = Watcher(self._paths, lambda path: read_flow(path, tools()), _complain)
+        self._known = known
+        self._watcher = Watcher(self._paths, lambda path: read_flow(path, known()), _complain)
         self.retry = self._watcher.retry
         self.forget = self._watcher.forget
 
     def load(self) -> Catalog:
         """Load them; raises `DefinitionError` with every problem of every file."""
-        self._watcher.begin(lambda: {f.path: f for f in read_all([self._place], self._tools())})
+        self._watcher.begin(lambda: {f.path: f for f in read_all([self._place], self._known())})
         return Catalog(file.definition for file in self._watcher.items)
 
     def reload(self) -> list[FlowFile] | None:

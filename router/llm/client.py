@@ -21,6 +21,7 @@ from router.llm.health import ModelAddress, trouble_at
 from router.llm.protocols import DEFAULT, protocol
 from router.llm.refusals import (
     StatusAnswer,
+    is_of_these,
     is_of_this_request,
     is_off_format,
     refused_feature,
@@ -34,6 +35,7 @@ from router.llm.types import (
     ChatAnswer,
     ChatRequest,
     Message,
+    ModelRefused,
     OnText,
     TextDelta,
 )
@@ -183,6 +185,11 @@ class ChatModel:
             raise
         return longer.model_copy(update={"usage": answer.usage + longer.usage})
 
+    @property
+    def may_see(self) -> bool:
+        """False where its server is known to take no pictures."""
+        return "pictures" not in self._memory.refused(self.endpoint)
+
     async def is_away(self) -> bool:
         """Whether nothing answers at its server."""
         trouble = await trouble_at(self._address)
@@ -245,6 +252,8 @@ class ChatModel:
         only_reads: bool = False,
     ) -> ChatAnswer:
         refused = known = self._memory.refused(self.endpoint)
+        if request.needs_sight and "pictures" in known:
+            raise ModelRefused(f"{self.endpoint} takes no pictures")
         strayed: Refused = frozenset()
         unsure: Refused = frozenset()
         attempt = before + 1
@@ -259,6 +268,11 @@ class ChatModel:
                 is_stray = is_off_format(status, said)
                 if feature is None or (is_stray and only_reads):
                     raise
+                if feature == "pictures" and request.needs_sight:
+                    if not is_of_these(status, said):
+                        # No question without them will follow that could make it more certain.
+                        self._memory.learn(self.endpoint, {feature})
+                    raise ModelRefused(f"{self.endpoint} doesn't take the pictures") from None
                 refused |= {feature}
                 if is_of_this_request(feature, status, said):
                     unsure |= {feature}

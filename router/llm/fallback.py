@@ -111,6 +111,10 @@ class Model(Protocol):
     def endpoint(self) -> str:
         """Its name, for people."""
 
+    @property
+    def may_see(self) -> bool:
+        """False where it is known to take no pictures."""
+
     async def answer(
         self, request: ChatRequest, seconds: float, on_text: OnText | None
     ) -> ChatAnswer:
@@ -125,6 +129,10 @@ class Link(NamedTuple):
 
     model: Model
     breaker: CircuitBreaker
+
+
+def _may_answer(link: Link, request: ChatRequest) -> bool:
+    return link.breaker.admits and (link.model.may_see or not request.needs_sight)
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,11 @@ class FallbackChain:
         longer.links += [link for link in self.links if link.model.endpoint != model.endpoint]
         return longer
 
+    @property
+    def may_see(self) -> bool:
+        """True where one of them that can be asked isn't known to take no pictures."""
+        return any(model.may_see and breaker.admits for model, breaker in self.links)
+
     async def answer(
         self, request: ChatRequest, seconds: float, on_text: OnText | None = None
     ) -> ChainAnswer:
@@ -169,7 +182,7 @@ class FallbackChain:
                 await on_text(delta.model_copy(update={"attempt": last}))
 
         for place, (model, breaker) in enumerate(self.links):
-            able = sum(link.breaker.admits for link in self.links[place + 1 :])
+            able = sum(_may_answer(link, request) for link in self.links[place + 1 :])
             left = (end - self._clock()) / (1 + able)
             if left <= 0:
                 late = ModelUnavailable("not asked, for the turn's time is over")

@@ -22,7 +22,7 @@ from router.llm.types import (
     FunctionCall,
     How,
     Message,
-    Picture,
+    ShownPicture,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -165,7 +165,7 @@ def _without_calls(message: Message) -> Message:
     return AssistantMessage(text=written(message)) if is_call else message
 
 
-def base64_of(picture: Picture) -> str:
+def base64_of(picture: ShownPicture) -> str:
     """A picture's content as it travels in JSON."""
     return b64encode(picture.content).decode()
 

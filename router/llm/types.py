@@ -48,7 +48,7 @@ class SystemMessage(ValueObject):
     text: str
 
 
-class Picture(ValueObject):
+class ShownPicture(ValueObject):
     """A picture that a model is shown: small enough for every server."""
 
     name: str
@@ -66,7 +66,7 @@ class UserMessage(ValueObject):
 
     role: Literal["user"] = "user"
     text: str
-    pictures: tuple[Picture, ...] = Field((), exclude=True, repr=False)
+    pictures: tuple[ShownPicture, ...] = Field((), exclude=True, repr=False)
     unseen: str = Field("", exclude=True)
 
     @property
@@ -145,6 +145,8 @@ class ChatRequest(ValueObject):
     temperature: float | None = 0.0
     effort: str | None = None
     """How hard to think, in the provider's own word (`low`, `high`); None: as the model does."""
+    needs_sight: bool = False
+    """It is about its pictures: who can't see them refuses, and isn't asked in words."""
     prompt: str = ""
     """The fingerprint of the prompt that the messages were made with; answers repeat it."""
 

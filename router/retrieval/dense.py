@@ -43,6 +43,10 @@ class Dense:
 
     scores: NDArray[np.float32]
     """By slot, in standard deviations from what is usual; what isn't allowed has one too."""
+    names: NDArray[np.float32]
+    """By slot, how well the identifier fits, on the same scale; 0 where it isn't named."""
+    named: NDArray[np.bool_]
+    """By slot, whether its identifier is compared."""
     exemplified: NDArray[np.bool_]
     """By slot, whether it has examples."""
     known: float
@@ -71,6 +75,7 @@ class _Fit:
     gate: Gate
     usual_logit: Usual
     usual_cosine: Usual
+    usual_name: Usual
     by_examples: Scale
     by_card: Scale
 
@@ -85,16 +90,21 @@ class DenseIndex:
         size = background.queries.shape[1]
         self._cards = np.zeros((_ROOM, size), np.float32)
         self._details = np.zeros((_ROOM, size), np.float32)
+        self._names = np.zeros((_ROOM, size), np.float32)
         self._likely = _Rows.of(_ROOM, size)
         self._ranking = self._likely
         self._exemplified = np.zeros(_ROOM, np.bool_)
+        self._named = np.zeros(_ROOM, np.bool_)
         self._fit = self._fitted()
 
-    def put(self, slot: int, passages: Vectors, details: Vectors, examples: Vectors) -> None:
+    def put(
+        self, slot: int, passages: Vectors, details: Vectors, names: Vectors, examples: Vectors
+    ) -> None:
         """Let `slot` hold these vectors, rows of unit length, instead of what it held.
 
-        `details` are passages that tell of parameters too, none where there are none. The
-        capability is found at once; what is fitted to all waits for `settle`.
+        `details` are passages that tell of parameters too, and `names` what it is called; there
+        may be none of either. The capability is found at once; what is fitted to all waits for
+        `settle`.
         """
         self.make_room(slot + 1)
         own = self._background.points(examples)
@@ -105,6 +115,9 @@ class DenseIndex:
         self._cards[slot] = card.mean(axis=0) if len(card) else 0
         detailed = self._background.document_points(details)
         self._details[slot] = detailed.mean(axis=0) if len(detailed) else self._cards[slot]
+        called = self._background.document_points(names)
+        self._names[slot] = called.mean(axis=0) if len(called) else 0
+        self._named[slot] = len(called) > 0
         self._exemplified[slot] = len(own) > 0
         rows, biases = self._fit.clouds.directions(held.cloud.mean[None])
         for kept in (self._likely, self._ranking):
@@ -114,8 +127,8 @@ class DenseIndex:
     def remove(self, slot: int) -> None:
         """Empty the slot."""
         if self._held.pop(slot, None) is not None:
-            self._cards[slot] = self._details[slot] = 0
-            self._exemplified[slot] = False
+            self._cards[slot] = self._details[slot] = self._names[slot] = 0
+            self._exemplified[slot] = self._named[slot] = False
             self._changed += 1
 
     @property
@@ -139,6 +152,10 @@ class DenseIndex:
         self._fit, self._likely, self._ranking = fit, likely, ranking
         self._changed -= changed
 
+    def points(self, messages: Vectors) -> Floats:
+        """Encoded messages, `(n, dimensions)`, about the mean one, whatever their language."""
+        return self._background.points(messages)
+
     def search(self, vector: Vectors, allowed: NDArray[np.bool_]) -> Dense:
         """How well the capabilities fit a message's unit vector, `(dimensions,)`.
 
@@ -152,13 +169,17 @@ class DenseIndex:
         bare = cosines[allowed & ~exemplified] / max(float(np.linalg.norm(point)), 1e-9)
         known = fit.by_card.probability(bare.max(initial=-np.inf))
         scores = fit.usual_cosine.standardised(cosines, allowed)
+        named = self._named[:slots]
+        names = np.zeros_like(scores)
+        if (called := allowed & named).any():
+            names = named * fit.usual_name.standardised(self._names[:slots] @ point, called)
         if (taught := allowed & exemplified).any():
             ranking, familiar = self._logits(exact, slots)
             by_example = fit.usual_logit.standardised(ranking, taught)
             both = CARD_SHARE * scores + (1 - CARD_SHARE) * by_example
             scores = np.where(exemplified, both, scores)
             known = max(known, fit.by_examples.probability(familiar[taught].max()))
-        return Dense(scores, exemplified, known, fit.gate.needs_tool(exact[0], known))
+        return Dense(scores, names, named, exemplified, known, fit.gate.needs_tool(exact[0], known))
 
     def _logits(self, exact: Floats, slots: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """By slot, what ranks those with examples, and how familiar the message is to each."""
@@ -184,7 +205,9 @@ class DenseIndex:
         more = max(slots, 2 * len(self._cards)) - len(self._cards)
         self._cards = np.pad(self._cards, ((0, more), (0, 0)))
         self._details = np.pad(self._details, ((0, more), (0, 0)))
+        self._names = np.pad(self._names, ((0, more), (0, 0)))
         self._exemplified = np.pad(self._exemplified, (0, more))
+        self._named = np.pad(self._named, (0, more))
         same = self._ranking is self._likely
         self._likely = self._likely.larger(more)
         self._ranking = self._likely if same else self._ranking.larger(more)
@@ -199,7 +222,8 @@ class DenseIndex:
         own_examples = [held.examples for held in sample]
         left_out = left_out_scores(clouds, own_examples, [held.cloud for held in sample])
         around = self._background.around.astype(np.float32)
-        cosines = self._nearness(around.T, list(self._held)[:_SAMPLE])
+        sampled = list(self._held)[:_SAMPLE]
+        cosines = self._nearness(around.T, sampled)
         talk = ~self._background.needs_tool
         lengths = np.linalg.norm(around[talk], axis=1)
         best = cosines[:, talk].max(axis=0) / lengths if cosines.size else np.empty(0)
@@ -208,7 +232,8 @@ class DenseIndex:
             gate=fitted_gate(self._background, examples),
             usual_logit=usual(self._background_logits(clouds, sample)),
             usual_cosine=usual(cosines),
-            by_examples=scale_of_examples(left_out),
+            usual_name=usual(self._names[[s for s in sampled if self._named[s]]] @ around.T),
+            by_examples=scale_of_examples(left_out, self._familiarity(clouds, own)),
             by_card=scale_of_strangers(best),
         )
 
@@ -219,6 +244,15 @@ class DenseIndex:
         plain: NDArray[np.float32] = self._cards[slots] @ points
         detailed: NDArray[np.float32] = self._details[slots] @ points
         return np.maximum(plain, detailed, out=plain)
+
+    def _familiarity(self, clouds: Clouds, own: list[_Held]) -> Floats:
+        """How familiar each message of small talk is to whatever of these it is nearest to."""
+        if not own:
+            return np.empty(0)
+        rows, biases = clouds.directions(np.stack([held.cloud.mean for held in own]))
+        talk = self._background.around[~self._background.needs_tool]
+        best = (talk @ rows.T + biases).max(axis=1)
+        return np.asarray(best + clouds.wholly(talk) - clouds.strange(talk))
 
     def _background_logits(self, clouds: Clouds, sample: list[_Held]) -> Floats:
         if not sample:

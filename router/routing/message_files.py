@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from router.domain.documents import OTHER, Document, ReadField
 from router.flow.prompts.values import size_of
-from router.llm.types import Picture, UserMessage
+from router.llm.types import ShownPicture, UserMessage
 from router.routing.prompts import material, shown
 
 MOST_PICTURES = 4
@@ -34,7 +34,7 @@ class MessageFile:
     type: str
     size: int
     document: Document | None = None
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[ShownPicture, ...] = ()
 
     @property
     def inline(self) -> str:

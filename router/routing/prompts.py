@@ -42,6 +42,7 @@ Job = Literal[
     "translate",
     "summarise",
     "suggest",
+    "document",
 ]
 JOBS: tuple[Job, ...] = get_args(Job)
 

@@ -18,7 +18,7 @@ from activities.sandbox import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.tool_caller import ToolCaller
 from activities.writer import Writer, writer
 from router.directory.sources import LiveDirectory, source_of
-from router.documents.reader import Reader as DocumentReader
+from router.documents.reader import DocumentReader
 from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
 from router.flow.loader import WatchedFlows
@@ -29,7 +29,13 @@ from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import read_thresholds
 from router.retrieval.vector_cache import VectorFile
 from router.routing.prompts import Prompts
-from router.runtime.definitions import flow_folder, load_capabilities, load_tools, skill_folders
+from router.runtime.definitions import (
+    flow_folder,
+    load_capabilities,
+    load_tools,
+    skill_folders,
+    vocabulary,
+)
 from router.runtime.temporal import TemporalConnection
 from router.settings import ROLES, ModelAccess, Settings
 from router.skill.loader import WatchedSkills
@@ -197,7 +203,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     registry = tools.registry
     folders = skill_folders(settings)
     loaded = folders.load()
-    flow_files = WatchedFlows(flow_folder(settings), registry.parameters)
+    flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     prompts = Prompts.load(settings.prompts, settings.prompt_shares)
     directory = LiveDirectory.load(source_of(settings))

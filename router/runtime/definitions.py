@@ -10,10 +10,12 @@ from types import ModuleType
 import flows
 import skills
 from activities.capabilities import Capabilities
+from router.documents.document_type import document_types
+from router.domain.documents import OTHER
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
-from router.flow.loader import FlowFile, load_flows, read_flow, sub_flow_problems
+from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
 from router.settings import Settings
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
@@ -24,13 +26,24 @@ from router.tool.registry import Registry
 
 _log = logging.getLogger("router.flows")
 
-PACKAGES = ("activities.builtin", "activities.tools", "activities.lookups")
-"""Where tools and lookups are found, those of them that are there."""
+PACKAGES = (
+    "activities.builtin",
+    "activities.tools",
+    "activities.lookups",
+    "activities.papers",
+)
+"""Where tools, lookups and types of documents are found, those of them that are there."""
 
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:
-    """The flows of the settings' folder, checked against the tools there are."""
-    return load_flows(flow_folder(settings), registry.parameters())
+    """The flows of the settings' folder, checked against what there is that they may name."""
+    return load_flows(flow_folder(settings), vocabulary(registry))
+
+
+def vocabulary(registry: Registry) -> Vocabulary:
+    """What flow files may name beside these tools: the types of documents, each with its fields."""
+    types = {name: frozenset(kind.fields) for name, kind in document_types().items()}
+    return Vocabulary.of(registry.parameters(), {**types, OTHER: frozenset()})
 
 
 def flow_folder(settings: Settings) -> Path:
@@ -143,12 +156,16 @@ def skill_remarks(settings: Settings, loaded: LoadedSkills) -> list[Problem]:
 
 
 def load_registry(settings: Settings) -> Registry:
-    """Every tool of the packages that there are, and those that files declare."""
+    """Every tool of the packages that there are, and those that files declare.
+
+    The types of documents that stand in those packages are known from then on.
+    """
     return load_tools(settings).registry
 
 
 def load_tools(settings: Settings) -> ToolSources:
     """The same, with where they come from."""
+    document_types()  # the shipped ones first: their names are taken
     sources = ToolSources(settings, _packages())
     sources.load()
     return sources

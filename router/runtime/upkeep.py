@@ -19,7 +19,7 @@ from router.domain.errors import (
 from router.flow.loader import examine_all
 from router.retrieval.vector_cache import VectorFile, VectorMemory
 from router.runtime.composition import VECTORS, Parts, assembled
-from router.runtime.definitions import check_versions, flow_folder, taken_up
+from router.runtime.definitions import check_versions, flow_folder, taken_up, vocabulary
 from router.secrecy.codec import opens, sealed_with
 from router.settings import Settings
 from router.store.identity import KeySeals
@@ -133,7 +133,7 @@ class Misfits:
         """
         folder = [flow_folder(self._parts.settings)]
         _, otherwise = examine_all(folder)
-        _, found = examine_all(folder, self._parts.offered.registry.parameters())
+        _, found = examine_all(folder, vocabulary(self._parts.offered.registry))
         found = [problem for problem in found if problem not in otherwise]
         told = self._parts.flow_files.unfit
         for problem in found:

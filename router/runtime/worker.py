@@ -23,7 +23,7 @@ from temporalio.workflow import ActivityHandle, Info
 from activities.attachments import Attachments
 from activities.call_tool import ToolActivity
 from activities.decide import Decider
-from activities.documents import DocumentActivities
+from activities.documents import DocumentActivities, DocumentModel
 from activities.execution import Observing
 from activities.look_up import LookUps
 from activities.models import Models
@@ -113,6 +113,7 @@ OF_MODELS = frozenset(
         activities.CONDENSE,
         activities.PLAN,
         activities.REFLECT,
+        activities.LOOK_AT_DOCUMENT,
     )
 )
 OF_TURNS = frozenset({activities.TELL_FLOW.name, activities.NOTIFY.name})
@@ -317,27 +318,24 @@ def _decider(parts: Parts, models: Models) -> Decider:
 
 
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
-    telling = ProgressPublisher(parts.store.live, Recording(parts.store.log))
-    attachments = Attachments(parts.store.files, parts.store.documents)
-    models = Models(
-        parts.settings.llm_budgets, parts.store.spending, telling, attachments=attachments
-    )
+    store, budgets = parts.store, parts.settings.llm_budgets
+    telling = ProgressPublisher(store.live, Recording(store.log))
+    shown = Attachments(store.files, store.documents)
+    models = Models(budgets, store.spending, telling, attachments=shown)
     decider = _decider(parts, models)
     phraser = Phraser(parts.chains.of("phrase"), parts.prompts, models)
-    thinker = Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models)
-    planner = Planner(thinker)
-    records = Records(parts.store)
-    store = parts.store
+    planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
+    records = Records(store)
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
-    reading = DocumentReading(client, task_queue)
-    documents = DocumentActivities(store.files, store.documents, parts.papers.read, reading)
-    alone = parts.chains.usual is None
+    usual, reading = parts.chains.usual, DocumentReading(client, task_queue)
+    documents = DocumentActivities(store, parts.papers.read, reading, usual)
+    looker = DocumentModel(store, parts.directory, usual, parts.prompts, models)
     return {
         "turns": [
-            Understander(parts.reader, parts.offered, alone=alone).understand,
+            Understander(parts.reader, parts.offered, alone=usual is None).understand,
             phraser.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
-            Notifier(client, task_queue, parts.store.conversations).notify,
+            Notifier(client, task_queue, store.conversations).notify,
             records.recall,
             records.keep,
             records.write,
@@ -348,11 +346,12 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
         "models": [
             decider.decide,
             phraser.phrase,
-            thinker.think,
-            Condenser(parts.chains.usual, parts.prompts, models).condense,
+            planner.thinker.think,
+            Condenser(usual, parts.prompts, models).condense,
             planner.plan,
             planner.reflect,
             planner.note_step,
+            looker.look_at_document,
         ],
         "tools": [
             ToolActivity(parts.caller, telling).call_tool,

@@ -5,7 +5,7 @@ A document stands in its file's row, so that it is kept and erased with it.
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, literal, select, update
 
 from router.domain.documents import Document
 from router.store import tables
@@ -27,14 +27,14 @@ class Documents(Aggregate):
         marks: Iterable[str] = (),
         preview: bytes = b"",
     ) -> None:
-        """Keep what was read, the marks that the file is found again by, and a small picture."""
+        """Keep what was read, the marks that the file is found again by, and a small picture.
+
+        A picture and marks that were kept before stay.
+        """
         row = document.model_dump(mode="json")
         marked = [{"tenant": tenant, "file": file, "mark": mark} for mark in sorted(set(marks))]
-        write = (
-            update(_files)
-            .filter_by(tenant=tenant, id=file)
-            .values(document=row, preview=preview or None)
-        )
+        kept = {"document": row} | ({"preview": preview} if preview else {})
+        write = update(_files).filter_by(tenant=tenant, id=file).values(kept)
 
         def work(connection: Connection) -> None:
             if connection.execute(write).rowcount and marked:
@@ -68,7 +68,8 @@ class Documents(Aggregate):
         """
         marked = select(_marks.c.file).filter_by(tenant=tenant)
         marked = marked.where(_marks.c.mark.in_(sorted(marks)))
-        alike = _shown.c.file.in_(marked) | (_shown.c.file == file)
+        # With `or` a database would look at every file that the tenant has ever put before anybody.
+        alike = _shown.c.file.in_(marked.union(select(literal(file))))
         counts = _runs.c.status.not_in(CAME_TO_NOTHING) & (_runs.c.id != (but or ""))
         same_run = (_runs.c.tenant == _shown.c.tenant) & (_runs.c.id == _shown.c.run)
         query = (

@@ -30,6 +30,8 @@ class ScriptedModel:
     """Answers from a script, which is another one at each step."""
 
     endpoint: str = "the story's model"
+    may_see: bool = False
+    """A story scripts what is answered to its messages, not what is found on papers."""
     _left: deque[ModelAnswer] = field(default_factory=deque)
     _scripted: int = 0
     _asked: list[str] = field(default_factory=list)

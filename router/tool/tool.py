@@ -35,7 +35,7 @@ RESERVED = frozenset(
         *("understand", "decide", "phrase", "phrase_plainly", "think", "condense", "reflect"),
         "note_step",
         *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
-        *("read_document", "wait_for_document", "documents_of"),
+        *("read_document", "look_at_document", "wait_for_document", "documents_of"),
     )
 )
 """A tool of such a name would be offered beside the function, or taken for the activity."""

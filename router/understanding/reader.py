@@ -4,7 +4,7 @@ Policies are tried in order, the most certain first; the first that knows what i
 and its name stands in the route. Where none does there is no route, and a model is asked.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -30,7 +30,7 @@ from router.understanding.corrections.values import corrected_items, correction,
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
-from router.understanding.slots.attachments import files_for, papers_of, takes_files
+from router.understanding.slots.attachments import begun_with_files, files_alone
 from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
@@ -167,10 +167,10 @@ class Reader:
         if message.action is not None:
             pressed = actions.read_action(message.action, situation, known.flows, known.index)
             return _reading("", pressed, "action")
-        if message.files and not message.text:
+        if message.files and not message.text and not _is_for_skill(message, situation):
             kinds = [(papers or {}).get(file, "") for file in message.files]
             return _reading(
-                "", _files_alone(situation, known.flows, message.files, kinds), "files_alone"
+                "", files_alone(situation, known.flows, message.files, kinds), "files_alone"
             )
         utterance = Utterance.of(message.text or "", situation.now)
         heard = _Heard.of(known, utterance, situation, message.skill or "")
@@ -180,49 +180,13 @@ class Reader:
         }
         wishes = [] if heard.skill else _wishes(heard)
         reading = _of_several(heard, wishes) if wishes else _decided(heard)
-        begun = _with_files(reading.commands, known.flows, message.files)
+        begun = begun_with_files(reading.commands, known.flows, message.files)
         return reading.model_copy(update={**found, "commands": begun})
 
 
-def _files_alone(
-    situation: Situation,
-    flows: Mapping[str, FlowDefinition],
-    files: Sequence[str],
-    kinds: Collection[str],
-) -> actions.Outcome:
-    """Files without a word: for the flow or skill that asks, or the only flow for such papers.
-
-    Else it is said what could be done with files.
-    """
-    locale, view = situation.locale, actions.asking(situation)
-    if view is not None:
-        return why.ATTACHED.of(view, locale), commands.Repeat()
-    if skill := situation.skill:
-        answered = why.SKILL_ANSWERED.route(locale, skill, skill=skill)
-        return answered, commands.RunSkill(skill=skill, request="")
-    if situation.offered:
-        return why.FILES_ALONE.route(locale), commands.Repeat()
-    usable = [flow for flow in flows.values() if actions.may_start(flow, situation)]
-    meant = [f for f in usable if all(k in papers_of(f.slots.values()) for k in kinds)]
-    if len(meant) == 1:
-        begun = commands.StartFlow(flow=meant[0].flow, slots=files_for(meant[0].slots, files))
-        return why.PAPERS.of(meant[0], locale), begun
-    taking = [flow.title for flow in usable if any(map(takes_files, flow.slots.values()))]
-    text = why.what_takes_files(taking).within(locale)
-    return why.FILES_ALONE.route(locale), commands.ReplyText(text=text)
-
-
-def _with_files(
-    given: Sequence[commands.Command], flows: Mapping[str, FlowDefinition], files: Sequence[str]
-) -> list[commands.Command]:
-    """The commands, the only one of which that begins a flow hands it the message's files."""
-    begins = [command for command in given if isinstance(command, commands.StartFlow)]
-    if not files or len(begins) != 1 or begins[0].flow not in flows:
-        return [*given]
-    fillable = {n: slot for n, slot in flows[begins[0].flow].slots.items() if slot.is_fillable}
-    more = files_for(fillable, files, begins[0].slots)
-    handed = begins[0].model_copy(update={"slots": {**begins[0].slots, **more}})
-    return [handed if command is begins[0] else command for command in given]
+def _is_for_skill(message: Message, situation: Situation) -> bool:
+    """Whether it is addressed to a skill, where no flow asks for anything."""
+    return message.skill is not None and actions.asking(situation) is None
 
 
 def _decided(heard: _Heard, *, beside: bool = False) -> Reading:

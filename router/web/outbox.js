@@ -13,6 +13,7 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
   const place = `intent-router.outbox.${user}`;
   const waiting = JSON.parse(sessionStorage.getItem(place) ?? "[]");
   const gone = new AbortController();
+  const underWay = new Map(); // message id to its delivery: what is said behind files comes after them
 
   function keep() {
     sessionStorage.setItem(place, JSON.stringify(waiting));
@@ -25,8 +26,11 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
       waiting.push(entry);
       keep();
     }
+    const before = waiting.slice(0, waiting.indexOf(entry)).filter((other) => other.attached);
+    const mine = Promise.allSettled(before.map(({ id }) => underWay.get(id))).then(() => delivered(entry));
+    underWay.set(entry.id, mine);
     try {
-      const turn = await delivered(entry);
+      const turn = await mine;
       drop(entry);
       return turn;
     } catch (problem) {
@@ -37,6 +41,7 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
   }
 
   function drop(entry) {
+    underWay.delete(entry.id);
     waiting.splice(waiting.indexOf(entry), 1);
     keep();
   }
@@ -56,16 +61,8 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
     }
   }
 
-  // What is said after files were sent comes after them, however long those take.
-  let last = Promise.resolve();
-  function inOrder(task) {
-    const mine = last.then(task);
-    last = mine.catch(() => {});
-    return mine;
-  }
-
   async function attempt(entry) {
-    await inOrder(() => prepared(entry));
+    await prepared(entry);
     const path = `/v1/conversations/${encodeURIComponent(entry.conversation)}/messages`;
     return post(path, { ...entry.body, message_id: entry.id }, entry.id);
   }

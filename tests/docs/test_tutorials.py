@@ -101,6 +101,7 @@ def _router_slips(words: list[str]) -> Iterator[str]:
 
 DESK = "desk"
 START = "make dev"
+HANDS_IN = "/file "
 TAKEN_UP_WITHIN = 20.0
 """The pages say two seconds, of a machine that does nothing else."""
 TRIES = 5
@@ -235,7 +236,10 @@ class Walk:
             else:
                 chat = chat or Person(self.house, who).chat()
                 assert chat.person.user == who, f"{snippet}: one conversation, one person"
-                chat.say(what)
+                if what.startswith(HANDS_IN):
+                    chat.hand_in(self.folder / what.removeprefix(HANDS_IN))
+                else:
+                    chat.say(what)
 
 
 def lines_of(snippet: Snippet) -> list[tuple[str, str]]:
@@ -274,6 +278,12 @@ def test_the_first_flow_asks_is_approved_and_is_tested(walk: Walk) -> None:
     follow(walk, "first-flow.md")
     drawn = (walk.folder / "parking.svg").read_text(encoding="utf-8")
     assert drawn == (ROOT / "docs" / "images" / "parking.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_type_of_documents_is_read_and_begins_its_flow(walk: Walk) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra [documents] isn't installed")
+    follow(walk, "document-type.md")
 
 
 @pytest.mark.slow

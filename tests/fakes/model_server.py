@@ -23,6 +23,7 @@ from hashlib import blake2b
 from math import sqrt
 from typing import Any
 
+from router.routing.paper_question import PREFIX
 from tests.fakes import web_server
 from tests.fakes.web_server import Drop, Listening, Pause, Piece, Received, Reply, json_reply
 
@@ -312,6 +313,8 @@ class ModelServer(Listening):
         self.listing: Behaviour = lists
         self.reading: Behaviour = says("")
         """For questions outside of turns, which want no answer; they are no part of the script."""
+        self.papers: Behaviour = says("")
+        """For questions about what is on papers, asked beside turns; no part of it either."""
         self.let_go = asyncio.Event()
         """Set when a client has given up before its answer was there."""
 
@@ -323,12 +326,18 @@ class ModelServer(Listening):
     @property
     def chats(self) -> list[dict[str, Any]]:
         """The bodies of the chat requests so far."""
-        return [body for body in self._asked if not _only_reads(body)]
+        beside = (_only_reads, _is_about_a_paper)
+        return [body for body in self._asked if not any(kind(body) for kind in beside)]
 
     @property
     def readings(self) -> list[dict[str, Any]]:
         """The bodies of those that were only to be read."""
         return [body for body in self._asked if _only_reads(body)]
+
+    @property
+    def looks(self) -> list[dict[str, Any]]:
+        """The bodies of those that were about a paper."""
+        return [body for body in self._asked if _is_about_a_paper(body)]
 
     @property
     def _asked(self) -> list[dict[str, Any]]:
@@ -362,6 +371,8 @@ class ModelServer(Listening):
         match received.method, received.path:
             case "POST", "/v1/chat/completions" if _only_reads(received.body):
                 return self.reading(received)
+            case "POST", "/v1/chat/completions" if _is_about_a_paper(received.body):
+                return self.papers(received)
             case "POST", "/v1/chat/completions":
                 return self._next()(received)
             case "POST", "/v1/embeddings":
@@ -379,6 +390,10 @@ class ModelServer(Listening):
 
 def _only_reads(body: dict[str, Any]) -> bool:
     return 1 in {body.get("max_tokens"), body.get("max_completion_tokens")}
+
+
+def _is_about_a_paper(body: dict[str, Any]) -> bool:
+    return f'"{PREFIX}' in json.dumps([body.get("tools"), body.get("response_format")])
 
 
 def lists(_: Received) -> Reply:

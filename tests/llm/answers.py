@@ -108,6 +108,10 @@ class Recorded:
     def endpoint(self) -> str:
         return f"{self.server.name} by {self.how}"
 
+    @property
+    def may_see(self) -> bool:
+        return False
+
     async def answer(
         self, request: ChatRequest, seconds: float = PATIENCE, on_text: OnText | None = None
     ) -> ChatAnswer:
@@ -160,6 +164,7 @@ class AlwaysRight:
     label: Labelled | None = None
     answers: list[Kept] = field(default_factory=list)
     endpoint: str = "always right"
+    may_see: bool = False
 
     async def answer(
         self, request: ChatRequest, seconds: float = PATIENCE, on_text: OnText | None = None

@@ -1,29 +1,82 @@
-"""Pictures of the page for the documentation: `python -m tests.page.screenshots`.
+"""Pictures of the page for the documentation: `python -m tests.page.screenshots [SCENE …]`.
 
 Makes the scenes anew in a house of its own, so that a change of the page shows in them.
 """
 
 import asyncio
+import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Page, expect
+from PIL import Image, ImageDraw, ImageFont
+from playwright.async_api import Locator, Page, expect
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
+from tests.document_files import pdf, saved
 from tests.page.house import PHONE, Caller, Door, Served, Visitor, chromium
 from tests.temporal import dev_server
 from tests.workflow.desk import QUEUE, register_attributes
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 DESK = {"width": 1200, "height": 780}
+TALL = {"width": 1200, "height": 1300}
 ENGLISH = {"locale": "en-US"}
 DARK = {"color_scheme": "dark"}
+LETTERS = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc"
+LATELY = datetime.now(UTC) - timedelta(days=3)
+READ_WITHIN = 90_000
+"""Milliseconds."""
+TAXI = (
+    ("上海市出租汽车专用发票", ""),
+    ("车号", "沪A·D1234"),
+    ("日期", f"{LATELY:%Y-%m-%d}"),
+    ("上车", "14:05"),
+    ("下车", "14:41"),
+    ("里程", "12.3 公里"),
+    ("金额", "45.00 元"),
+)
+HOTEL = (
+    ("GRAND HOTEL FOLIO", ""),
+    ("Guest", "Alice Wang"),
+    ("Room", "1208"),
+    ("Arrival date", f"{LATELY - timedelta(days=1):%Y-%m-%d}"),
+    ("Departure date", f"{LATELY:%Y-%m-%d}"),
+    ("Room charge", "CNY 520.00"),
+    ("Service", "CNY 60.00"),
+    ("Total charges", "CNY 580.00"),
+)
+CAB = (
+    ("CITY TAXI RECEIPT", ""),
+    ("Date", f"{LATELY:%Y-%m-%d}"),
+    ("Distance", "8.1 km"),
+    ("Total", "CNY 38.50"),
+)
+INVOICE = (
+    (200, 60, "电子发票（普通发票）"),
+    (370, 90, "发票号码：26117000000012345678"),
+    (370, 112, f"开票日期：{LATELY:%Y年%m月%d日}"),
+    (40, 160, "购买方信息 名称：示例科技有限公司"),
+    (320, 160, "销售方信息 名称：北京某某餐饮有限公司"),
+    (40, 220, "项目名称"),
+    (300, 220, "金额"),
+    (460, 220, "税额"),
+    (40, 245, "*餐饮服务*餐费"),
+    (300, 245, "100.00"),
+    (460, 245, "6.00"),
+    (40, 330, "合计"),
+    (300, 330, "¥100.00"),
+    (460, 330, "¥6.00"),
+    (40, 370, "价税合计（大写）壹佰零陆圆整"),
+    (380, 370, "（小写）¥106.00"),
+)
 
 
 @dataclass
@@ -122,6 +175,65 @@ class Studio:
         await expect(olga.page.locator(".chart")).to_be_visible()
         await taken(olga.page, "operations-en")
 
+    async def papers(self) -> None:
+        alice = await self.visitor("王丽 Alice", viewport=TALL)
+        three = {"taxi.jpg": slip(TAXI), "hotel.jpg": slip(HOTEL), "meal.pdf": pdf(INVOICE)}
+        await handing_in(alice, three)
+        chips = alice.page.locator(".attachments li")
+        await expect(chips).to_contain_text(["正在读", "正在读", "正在读"])
+        await taken(alice.page, "papers-reading-zh", alice.page.locator(".composer"))
+        await alice.box.fill("报销，见客户")
+        await expect(chips).to_contain_text(["¥45.00", "¥580.00", "¥106.00"], timeout=READ_WITHIN)
+        await taken(alice.page, "papers-tray-zh", alice.page.locator(".composer"))
+        await alice.box.press("Enter")
+        card = await confirming(alice, "¥731.00")
+        await alice.say("第2项改成 500 元")
+        card = await confirming(alice, "¥651.00")
+        await with_pictures(card)
+        await scrolled_to(card)
+        await taken(alice.page, "papers-confirm-zh")
+        await alice.press("确认")
+        await alice.hears("已提交给")
+        await self.papers_decided()
+
+    async def papers_decided(self) -> None:
+        bob = await self.visitor("陈博 Bob", viewport=TALL)
+        await bob.go("待我审批")
+        card = await bob.opened("¥651.00")
+        await with_pictures(card)
+        paper = card.locator(".papers > li").filter(has_text="hotel.jpg")
+        await paper.get_by_role("button", name="hotel.jpg").click()
+        await paper.locator("dl > div", has_text="¥580.00").focus()
+        await expect(paper.locator(".spot")).to_be_visible()
+        await bob.page.mouse.move(10, 600)
+        await taken(bob.page, "papers-decided-zh")
+
+    async def papers_en(self) -> None:
+        frank = await self.visitor("Frank Novak", viewport=TALL, **ENGLISH, **DARK)
+        await handing_in(frank, {"cab.jpg": slip(CAB)})
+        await frank.box.fill("expenses: visiting a client")
+        chip = frank.page.locator(".attachments li").first
+        await expect(chip).to_contain_text("38.50", timeout=READ_WITHIN)
+        await frank.box.press("Enter")
+        card = await confirming(frank, "CNY 38.50")
+        await with_pictures(card)
+        await card.get_by_role("button", name="cab.jpg").click()
+        await scrolled_to(card)
+        await taken(frank.page, "papers-confirm-en-dark")
+
+    async def papers_phone(self) -> None:
+        touch = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+        gina = await self.visitor("吉娜 Gina", **touch)
+        ride = tuple(("金额", "62.80 元") if name == "金额" else (name, of) for name, of in TAXI)
+        await handing_in(gina, {"IMG_2041.jpg": slip(ride)})
+        chip = gina.page.locator(".attachments li").first
+        await expect(chip).to_contain_text("62.80", timeout=READ_WITHIN)
+        await gina.box.fill("报销，送客户去机场")
+        await gina.box.press("Enter")
+        card = await confirming(gina, "¥62.80")
+        await with_pictures(card)
+        await taken(gina.page, "papers-phone-zh")
+
     async def phone(self) -> None:
         touch = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
         gina = await self.visitor("吉娜 Gina", **touch)
@@ -133,14 +245,76 @@ class Studio:
         await taken(gina.page, "phone-menu-zh")
 
 
-async def taken(page: Page, name: str) -> None:
-    """Keep what the page shows, with nothing that blinks."""
+async def handing_in(visitor: Visitor, files: Mapping[str, bytes]) -> None:
+    """Pick these files; they wait above the words."""
+    kinds = {"jpg": "image/jpeg", "pdf": "application/pdf"}
+    given: list[Any] = [
+        {"name": name, "mimeType": kinds[name.rpartition(".")[2]], "buffer": content}
+        for name, content in files.items()
+    ]
+    await visitor.page.locator(".composer input[type=file]").first.set_input_files(given)
+
+
+async def confirming(visitor: Visitor, total: str) -> Locator:
+    """The confirmation of a claim of so much."""
+    card = visitor.page.locator(".answer.confirm").last
+    await expect(card).to_contain_text(total, timeout=READ_WITHIN)
+    return card
+
+
+async def with_pictures(card: Locator) -> None:
+    """Wait until each paper on it is seen."""
+    for paper in await card.locator(".papers > li").all():
+        await paper.scroll_into_view_if_needed()
+        await expect(paper.get_by_role("img").first).to_be_visible()
+        await expect(paper.locator("dl")).to_be_visible()
+
+
+async def scrolled_to(card: Locator) -> None:
+    """Have its end, with what is to be pressed, be seen."""
+    await card.get_by_role("button").last.scroll_into_view_if_needed()
+    await card.page.locator(".scroller").evaluate("one => (one.scrollTop = one.scrollHeight)")
+    await card.page.wait_for_timeout(300)
+
+
+def slip(rows: tuple[tuple[str, str], ...]) -> bytes:
+    """A photograph, more or less, of a slip of paper with these rows below its heading."""
+    font = ImageFont.truetype(LETTERS, 40)
+    paper = Image.new("RGB", (760, 120 + 78 * len(rows)), "#fbf9f1")
+    pen = ImageDraw.Draw(paper)
+    for at, (name, value) in enumerate(rows):
+        y = 56 + 78 * at
+        if not value:
+            pen.text((380, y), name, font=font, fill="#222", anchor="ma")
+            continue
+        pen.text((60, y), name, font=font, fill="#333")
+        pen.text((700, y), value, font=font, fill="#111", anchor="ra")
+    table = Image.new("RGB", (paper.width + 160, paper.height + 160), "#8d8377")
+    turned = paper.convert("RGBA").rotate(1.6, expand=True, resample=Image.Resampling.BICUBIC)
+    table.paste(turned, (70, 65), turned)
+    return saved(table, "JPEG", quality=85)
+
+
+MARGIN = 16
+"""Pixels around a part of the page."""
+
+
+async def taken(page: Page, name: str, part: Locator | None = None) -> None:
+    """Keep what the page shows, or a part of it, with nothing that blinks."""
     await page.wait_for_timeout(150)
-    await page.screenshot(path=FOLDER / f"{name}.png", animations="disabled", caret="hide")
+    box = await part.bounding_box() if part is not None else None
+    clip: Any = box and {
+        "x": box["x"] - MARGIN,
+        "y": box["y"] - MARGIN,
+        "width": box["width"] + 2 * MARGIN,
+        "height": box["height"] + MARGIN,
+    }
+    path = FOLDER / f"{name}.png"
+    await page.screenshot(path=path, animations="disabled", caret="hide", clip=clip)
     print(name, flush=True)
 
 
-async def posed(parts: Parts, temporal: Client) -> None:
+async def posed(parts: Parts, temporal: Client, wanted: list[str]) -> None:
     async with (
         build_worker(temporal, parts, QUEUE),
         Served(parts, temporal, QUEUE) as served,
@@ -149,15 +323,20 @@ async def posed(parts: Parts, temporal: Client) -> None:
         door = Door(browser)
         studio = Studio(door, served)
         first = (studio.sign_in, studio.start, studio.chat)
-        for scene in (
+        every = (
             *first,
             studio.approvals,
             studio.requests,
             studio.inbox,
             studio.phone,
+            studio.papers,
+            studio.papers_en,
+            studio.papers_phone,
             studio.operations,
-        ):
-            await scene()
+        )
+        for scene in every:
+            if not wanted or scene.__name__ in wanted:
+                await scene()
         await door.close()
 
 
@@ -169,7 +348,7 @@ async def main() -> None:
             await dev_server() as environment,
         ):
             await register_attributes(environment.client)
-            await posed(parts, environment.client)
+            await posed(parts, environment.client, sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,10 @@ ROOMS = ("router", "workflows", "activities")
 TEMPLATES = ROOT / "router" / "cli" / "templates"
 """Files that people begin with: what they import is theirs to have."""
 
-ONLY_FOR_SOME = {"openai", "mcp", "torch", "asyncpg", "sentence_transformers", "slack_sdk"}
+ONLY_FOR_SOME = {
+    *("openai", "mcp", "torch", "asyncpg", "sentence_transformers", "slack_sdk"),
+    *("PIL", "cv2", "pypdfium2", "rapidocr", "onnxruntime", "zxingcpp", "pillow_heif"),
+}
 
 
 def test_libraries_that_only_some_settings_need_are_not_imported_without_them() -> None:
@@ -89,7 +92,8 @@ def declared() -> set[str]:
     """The names of all distributions that the project, or an extra for users, asks for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    wanted = project["dependencies"] + extras["adapters"] + extras["sentence-transformers"]
+    optional = ("adapters", "documents", "sentence-transformers")
+    wanted = project["dependencies"] + [each for name in optional for each in extras[name]]
     return {normal(re.split(r"[\[<>=!~; ]", each, maxsplit=1)[0]) for each in wanted}
 
 

@@ -344,7 +344,7 @@ async def test_what_nothing_took_goes_along_where_a_front_end_keeps_nothing(
         turn = await talk.say("我要交收据", "m1", brings_left=True)
         repeated = await talk.say("我要交收据", "m1", brings_left=True)
         rows = [e.data for e in await talk.transcript() if e.data["role"] == "user"]
-    assert words(turn) == "交 alice.pdf？"
+    assert words(turn).endswith("交 alice.pdf？")
     assert turn.files_left is None
     assert repeated == turn
     assert "files" not in rows[-1]

@@ -150,3 +150,12 @@ async def test_a_file_alone_answers_the_skill_that_asks(tooled: Tooled) -> None:
         assert turn.files_left is None
         assert len(pictures(told(talk))) == 1
         assert "[photo.png]" in str(told(talk))
+
+
+async def test_a_file_alone_that_is_addressed_to_a_skill_is_shown_to_it(tooled: Tooled) -> None:
+    done = calls(("done", {"result": "看到了。"}))
+    async with tooled([], [done], skills=[ADVISER]) as talk:
+        said = Message(files=(MINE,), skill=ADVISER.name)
+        turn = await talk.send(said, file_names={MINE: "photo.png"})
+        assert (turn.route.target, words(turn)) == (ADVISER.name, "看到了。")
+        assert len(pictures(told(talk))) == 1

@@ -109,7 +109,7 @@ async def preview(
 
     It is made when the file is read; with `wait` that may take so many seconds.
     """
-    await read_by(services, record, wait)
+    await read_by(services, record, wait, whole=False)
     small = await services.store.documents.preview(record.tenant, record.id)
     if small is None:
         return Response(status_code=204)

@@ -79,7 +79,7 @@ async def show(
     since = datetime.now(UTC) - timedelta(days=days)
     async for entry in services.store.log.every_exchange(operator.tenant, since):
         kept.take(entry)
-    topics = await unserved_topics(kept.unserved, services.index.messages, MOST_UNSERVED)
+    topics = await unserved_topics(kept.unserved, services.index, MOST_UNSERVED)
     there = {one.name: one for one in services.offered.visible_to(operator)}
     titles = {name: one.title.within(operator.locale) for name, one in there.items()}
     words = services.settings.operators_read_words

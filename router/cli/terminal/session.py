@@ -31,6 +31,8 @@ from router.domain.errors import Forbidden, RouterError
 from router.domain.messages import FormField, FormReply
 
 MOST_LISTED = 20
+READ_WITHIN = 8
+"""Seconds that are waited for a file to be read which is sent without a word."""
 Items = list[dict[str, Any]]
 Command = Callable[[str], Awaitable[None]]
 Opens = Callable[[ChatConversation], Awaitable[None]]
@@ -153,6 +155,9 @@ class Commands:
         if wanted is not None and isinstance(form, FormReply):
             await self.talk.send(form_body(form, {wanted: file}))
         else:
+            # Without a word it is for the file to say what is wanted, so it is read first.
+            with suppress(RestRefused):
+                await self._rest.get(f"/v1/files/{file['id']}/document", wait=READ_WITHIN)
             await self.talk.send({"files": [file["id"]]})
 
 

@@ -1,19 +1,19 @@
 """The XML of a digital invoice: its fields are data, nothing has to be recognised."""
 
-from router.documents.file_format import FileFormat, Reading, registered
+from router.documents.file_format import FileFormat, FileReading, registered
 from router.documents.page import Line, Material, Page
 from router.documents.xml_tree import fields, parsed
 from router.domain.documents import Place
 
 
 @registered
-class InvoiceXml(FileFormat):
+class InvoiceXmlFormat(FileFormat):
     """Every text of it as data by its path, and as a line `tag: text` of one page."""
 
     media_types = ("application/xml",)
 
-    def read(self, content: bytes, reading: Reading) -> Material:
-        """Its fields; raises `Unreadable` where it isn't well formed, or wants more than to say."""
+    def read(self, content: bytes, reading: FileReading) -> Material:
+        """Its fields; raises `UnreadableFile` where it isn't well formed, or unsafe."""
         reading.tell(0, 1)
         data = dict(fields(parsed(content, reading), reading))
         step = 1 / max(len(data), 1)

@@ -16,10 +16,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from router.documents.file_format import FileFormat, Reading, Unreadable, only_first, registered
-from router.documents.layout import Box, Piece, Sheet, is_cjk, lines_of
+from router.documents.file_format import (
+    FileFormat,
+    FileReading,
+    UnreadableFile,
+    only_first,
+    registered,
+)
+from router.documents.layout import Edges, Piece, Sheet, is_cjk, lines_of
 from router.documents.likeness import likeness
-from router.documents.page import Code, Material, Page
+from router.documents.page import Material, Page, PageCode
 from router.documents.pictures import can_see, codes_of, opened, picture_page
 from router.documents.xml_tree import Element, fields, parsed
 from router.domain.documents import Place
@@ -28,7 +34,7 @@ from router.domain.file_types import type_of
 if TYPE_CHECKING:
     from PIL import Image
 
-A4 = Box(0, 0, 210, 297)
+A4 = Edges(0, 0, 210, 297)
 """Millimetres, where a page doesn't say how large it is."""
 ASCENT = 0.88
 """Of a letter's size: what is above its baseline."""
@@ -45,77 +51,80 @@ _NUMBER = re.compile(r"[-+]?(?:\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
 
 
 @registered
-class Ofd(FileFormat):
+class OfdFormat(FileFormat):
     """Lines with places, codes on pictures, and as data what it says of itself and attaches."""
 
     media_types = ("application/ofd",)
 
-    def read(self, content: bytes, reading: Reading) -> Material:
-        """Its first pages; raises `Unreadable` where it is encrypted, damaged, or a bomb."""
+    def read(self, content: bytes, reading: FileReading) -> Material:
+        """Its first pages; raises `UnreadableFile` where it is encrypted, damaged, or a bomb."""
         archive = _Archive(content, reading)
         root = archive.xml("OFD.xml")
         documents = [_Document(archive, loc) for loc in _doc_roots(root)]
         if not documents:
-            raise Unreadable("damaged")
+            raise UnreadableFile("damaged")
         attached = {k: v for document in documents for k, v in document.attached(reading)}
         data = dict(_information(root, reading)) | attached
         every = [(document, page) for document in documents for page in document.pages]
-        read = every[: reading.limits.pages]
-        pages, look = [], None
-        for number, (document, element) in enumerate(read):
-            reading.tell(number, len(read))
-            page, picture = document.page(element, number, reading)
+        most = min(len(every), reading.limits.pages)
+        pages: list[Page] = []
+        look: str | None = None
+        while len(pages) < most and (not pages or reading.has_time):
+            reading.tell(len(pages), most)
+            document, element = every[len(pages)]
+            page, picture = document.page(element, len(pages), reading)
+            look = likeness(picture) if not pages and picture is not None else look
             pages.append(page)
-            look = likeness(picture) if number == 0 and picture is not None else look
-        reading.tell(len(read), len(read))
+        reading.tell(most, most)
         if not pages and not attached:
-            raise Unreadable("damaged")
-        problems = (only_first(len(read), len(every)),) if len(every) > len(read) else ()
+            raise UnreadableFile("damaged")
+        more = len(every) > len(pages)
+        problems = (only_first(len(pages), len(every)),) if more else ()
         return Material(tuple(pages), data, look, problems=problems)
 
 
 class _Archive:
     """The files of the zip by their paths, unpacked one by one as far as bounds go."""
 
-    def __init__(self, content: bytes, reading: Reading) -> None:
+    def __init__(self, content: bytes, reading: FileReading) -> None:
         self._reading = reading
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-            raise Unreadable("damaged") from None
+            raise UnreadableFile("damaged") from None
         members = self._zip.infolist()
         if len(members) > reading.limits.members:
-            raise Unreadable("bomb")
+            raise UnreadableFile("bomb")
         self._members = {one.filename.lstrip("/"): one for one in members}
 
     def bytes(self, path: str) -> bytes:
         """A member's content."""
         member = self._members.get(path)
         if member is None:
-            raise Unreadable("damaged")
+            raise UnreadableFile("damaged")
         if member.flag_bits & 1:
-            raise Unreadable("encrypted")
+            raise UnreadableFile("encrypted")
         if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-            raise Unreadable("damaged")
+            raise UnreadableFile("damaged")
         packed = max(member.compress_size, 1)
         if member.file_size > max(PACKED_SMALL, packed * self._reading.limits.ratio):
-            raise Unreadable("bomb")
+            raise UnreadableFile("bomb")
         self._reading.unpack(member.file_size)
         try:
             # No more than it says of itself is unpacked.
             return self._zip.read(member)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError):
-            raise Unreadable("damaged") from None
+            raise UnreadableFile("damaged") from None
 
     def xml(self, path: str) -> Element:
         """A member that is XML."""
         try:
             return parsed(self.bytes(path), self._reading)
-        except Unreadable as error:
+        except UnreadableFile as error:
             # What is encrypted as a whole looks like noise, and a file beside it says how.
             hidden = any("encrypt" in name.lower() for name in self._members)
             raise (
-                Unreadable("encrypted") if hidden and error.code == "damaged" else error
+                UnreadableFile("encrypted") if hidden and error.code == "damaged" else error
             ) from None
 
 
@@ -131,7 +140,7 @@ def _doc_roots(root: Element) -> list[str]:
     return [_path("OFD.xml", one.text) for one in found if one is not None and one.text]
 
 
-def _information(root: Element, reading: Reading) -> Iterator[tuple[str, str]]:
+def _information(root: Element, reading: FileReading) -> Iterator[tuple[str, str]]:
     """What it says of itself: `DocInfo/Author`, and by their own names what generators add."""
     for body in root.all("DocBody"):
         info = body.first("DocInfo")
@@ -147,7 +156,7 @@ class _Found:
     """What stands on a page and its templates."""
 
     pieces: list[Piece] = field(default_factory=list)
-    pictures: list[tuple[str, Box]] = field(default_factory=list)
+    pictures: list[tuple[str, Edges]] = field(default_factory=list)
 
 
 class _Document:
@@ -172,7 +181,7 @@ class _Document:
         path = _path(self._path, location)
         try:
             root = self._archive.xml(path)
-        except Unreadable as error:
+        except UnreadableFile as error:
             if error.code == "damaged":
                 return  # its text may be read without
             raise
@@ -182,7 +191,7 @@ class _Document:
             if at is not None:
                 yield one.attributes.get("ID", ""), _path(base, at.text)
 
-    def attached(self, reading: Reading) -> Iterator[tuple[str, str]]:
+    def attached(self, reading: FileReading) -> Iterator[tuple[str, str]]:
         """The fields of attached XML, such as the invoice's own."""
         listed = self._root.first("Attachments")
         if listed is None or not listed.text:
@@ -196,7 +205,7 @@ class _Document:
                         yield from fields(_or_missing(self._archive, _path(path, at.text)), reading)
 
     def page(
-        self, element: Element, number: int, reading: Reading
+        self, element: Element, number: int, reading: FileReading
     ) -> "tuple[Page, Image.Image | None]":
         """A page, and what it looks like where it is a scan."""
         path = _path(self._path, element.attributes.get("BaseLoc", ""))
@@ -217,7 +226,9 @@ class _Document:
         codes = tuple(c for p, box in pictures for c in _codes(p, box, sheet, reading))
         return Page(sheet.width, sheet.height, lines, codes), None
 
-    def _pictures(self, found: _Found, reading: Reading) -> "Iterator[tuple[Image.Image, Box]]":
+    def _pictures(
+        self, found: _Found, reading: FileReading
+    ) -> "Iterator[tuple[Image.Image, Edges]]":
         for resource, box in found.pictures[:PICTURES]:
             at = self._media.get(resource)
             if at is None:
@@ -226,7 +237,7 @@ class _Document:
                 raw = self._archive.bytes(at)
                 if type_of(raw) in _KINDS:
                     yield opened(raw, _KINDS[type_of(raw)], reading), box
-            except Unreadable as error:
+            except UnreadableFile as error:
                 if error.code != "damaged":
                     raise
 
@@ -238,22 +249,22 @@ class _Missing(Exception):
 def _or_missing(archive: _Archive, path: str) -> Element:
     try:
         return archive.xml(path)
-    except Unreadable as error:
+    except UnreadableFile as error:
         if error.code == "damaged":
             raise _Missing from None
         raise
 
 
-def _physical(area: Element | None, otherwise: Box) -> Box:
+def _physical(area: Element | None, otherwise: Edges) -> Edges:
     box = area.first("PhysicalBox") if area is not None else None
     numbers = _numbers(box.text) if box is not None else []
     if len(numbers) != 4 or not (0 < numbers[2] < 1e5 and 0 < numbers[3] < 1e5):  # noqa: PLR2004
         return otherwise
     left, top, width, height = numbers
-    return Box(left, top, left + width, top + height)
+    return Edges(left, top, left + width, top + height)
 
 
-def _collect(content: Element, area: Box, found: _Found) -> None:
+def _collect(content: Element, area: Edges, found: _Found) -> None:
     for one in content.within():
         if one.tag == "TextObject":
             found.pieces.extend(_pieces(one, area))
@@ -262,14 +273,14 @@ def _collect(content: Element, area: Box, found: _Found) -> None:
             found.pictures.append((one.attributes.get("ResourceID", ""), box))
 
 
-def _boundary(element: Element, area: Box) -> Box:
+def _boundary(element: Element, area: Edges) -> Edges:
     numbers = _numbers(element.attributes.get("Boundary", ""))
     left, top, width, height = numbers if len(numbers) == 4 else (0.0, 0.0, 0.0, 0.0)  # noqa: PLR2004
     left, top = left - area.left, top - area.top
-    return Box(left, top, left + width, top + height)
+    return Edges(left, top, left + width, top + height)
 
 
-def _pieces(element: Element, area: Box) -> Iterator[Piece]:
+def _pieces(element: Element, area: Edges) -> Iterator[Piece]:
     """Each run of text of a `TextObject`: its baseline is told within the boundary."""
     boundary = _boundary(element, area)
     across, slant, lean, down, right, below = _matrix(element.attributes.get("CTM", ""))
@@ -284,7 +295,7 @@ def _pieces(element: Element, area: Box) -> Iterator[Piece]:
         height = abs(size * down) or size
         width = _width(code, size) * (abs(across) or 1.0)
         top = baseline - ASCENT * height
-        yield Piece(code.text, Box(left, top, left + width, top + height))
+        yield Piece(code.text, Edges(left, top, left + width, top + height))
 
 
 def _width(code: Element, size: float) -> float:
@@ -322,11 +333,13 @@ def _numbers(told: str) -> list[float]:
     return [one for one in found if math.isfinite(one)]
 
 
-def _codes(picture: "Image.Image", box: Box, sheet: Sheet, reading: Reading) -> Iterator[Code]:
+def _codes(
+    picture: "Image.Image", box: Edges, sheet: Sheet, reading: FileReading
+) -> Iterator[PageCode]:
     on = sheet.place(box)
     width, height = on.right - on.left, on.bottom - on.top
     for code in codes_of(picture, sheet.number, reading):
-        yield Code(
+        yield PageCode(
             code.text,
             Place(
                 page=sheet.number,

@@ -12,8 +12,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from router.documents.file_format import FileFormat, Reading, Unreadable, only_first, registered
-from router.documents.layout import Box, Piece, Sheet, lines_of
+from router.documents.file_format import (
+    FileFormat,
+    FileReading,
+    UnreadableFile,
+    only_first,
+    registered,
+)
+from router.documents.layout import Edges, Piece, Sheet, lines_of
 from router.documents.likeness import likeness
 from router.documents.page import Line, Material, Page
 from router.documents.pictures import LONGEST, SIGHT, codes_of, picture_page, preview_of
@@ -40,31 +46,31 @@ PASSWORD = 4
 
 
 @registered
-class Pdf(FileFormat):
+class PdfFormat(FileFormat):
     """Lines with places, the codes of the rendered pages, the document information as data."""
 
     media_types = ("application/pdf",)
     needs = ("pypdfium2", *SIGHT)
 
-    def read(self, content: bytes, reading: Reading) -> Material:
-        """Its first pages; raises `Unreadable` where it is encrypted, damaged or has none."""
+    def read(self, content: bytes, reading: FileReading) -> Material:
+        """Its first pages; raises `UnreadableFile` where it is encrypted, damaged or has none."""
         document = _opened(content)
         count = len(document)
         if not count:
-            raise Unreadable("damaged")
+            raise UnreadableFile("damaged")
         data = dict(_information(document, reading))
         data.update(_attached(document, reading))
-        read = min(count, reading.limits.pages)
+        most = min(count, reading.limits.pages)
         pages: list[Page] = []
         look, preview = None, ""
-        for number in range(read):
-            reading.tell(number, read)
-            page, picture = _page(document, number, reading)
-            pages.append(page)
-            if number == 0:
+        while len(pages) < most and (not pages or reading.has_time):
+            reading.tell(len(pages), most)
+            page, picture = _page(document, len(pages), reading)
+            if not pages:
                 look, preview = likeness(picture), preview_of(picture)
-        reading.tell(read, read)
-        problems = (only_first(read, count),) if count > read else ()
+            pages.append(page)
+        reading.tell(most, most)
+        problems = (only_first(len(pages), count),) if count > len(pages) else ()
         return Material(tuple(pages), data, look, preview, problems)
 
 
@@ -75,17 +81,19 @@ def _opened(content: bytes) -> Any:
         return pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
         code = getattr(error, "err_code", None)
-        raise Unreadable("encrypted" if code in {PASSWORD, PASSWORD + 1} else "damaged") from None
+        raise UnreadableFile(
+            "encrypted" if code in {PASSWORD, PASSWORD + 1} else "damaged"
+        ) from None
 
 
-def _information(document: Any, reading: Reading) -> Iterator[tuple[str, str]]:
+def _information(document: Any, reading: FileReading) -> Iterator[tuple[str, str]]:
     for key, value in document.get_metadata_dict(skip_empty=True).items():
         text = reading.room_for(value.strip("\0 "))
         if text:
             yield key, text
 
 
-def _attached(document: Any, reading: Reading) -> Iterator[tuple[str, str]]:
+def _attached(document: Any, reading: FileReading) -> Iterator[tuple[str, str]]:
     """The fields of an invoice's XML, where one is attached."""
     import pypdfium2
 
@@ -97,7 +105,7 @@ def _attached(document: Any, reading: Reading) -> Iterator[tuple[str, str]]:
                 yield from fields(parsed(attached, reading), reading)
 
 
-def _page(document: Any, number: int, reading: Reading) -> "tuple[Page, Image.Image]":
+def _page(document: Any, number: int, reading: FileReading) -> "tuple[Page, Image.Image]":
     import pypdfium2
 
     try:
@@ -110,7 +118,7 @@ def _page(document: Any, number: int, reading: Reading) -> "tuple[Page, Image.Im
         width, height = page.get_size()
         lines = tuple(_text_lines(text, page, Sheet(number, width, height), reading))
     except pypdfium2.PdfiumError:
-        raise Unreadable("damaged") from None
+        raise UnreadableFile("damaged") from None
     if _says_something(lines):
         return Page(width, height, lines, codes_of(picture, number, reading)), picture
     return picture_page(picture, number, reading)
@@ -130,7 +138,7 @@ def _direction(text: Any, shown: int) -> int:
 def _rendered(page: Any) -> "Image.Image":
     width, height = page.get_size()
     if not (0 < width < 1e6 and 0 < height < 1e6):  # noqa: PLR2004 - and no nan
-        raise Unreadable("damaged")
+        raise UnreadableFile("damaged")
     scale = min(SHARPEST, LONGEST / max(width, height))
     picture: Image.Image = page.render(scale=scale, may_draw_forms=False).to_pil()
     return picture.convert("RGB")
@@ -149,7 +157,7 @@ def _angle(text: Any, index: int) -> float:
     return float(raw.FPDFText_GetCharAngle(text, index))
 
 
-def _text_lines(text: Any, page: Any, sheet: Sheet, reading: Reading) -> Iterator[Line]:
+def _text_lines(text: Any, page: Any, sheet: Sheet, reading: FileReading) -> Iterator[Line]:
     pieces = list(_characters(text, page))
     for line in lines_of(pieces, sheet):
         said = reading.room_for(line.text)
@@ -173,7 +181,7 @@ def _characters(text: Any, page: Any) -> Iterator[Piece]:
             continue
         if not raw.FPDFText_GetLooseCharBox(text, i, ctypes.byref(found)):
             continue
-        box = Box(found.left - left, top - found.top, found.right - left, top - found.bottom)
+        box = Edges(found.left - left, top - found.top, found.right - left, top - found.bottom)
         yield Piece(_sign(code), _turned(box, turned, right - left, top - bottom))
 
 
@@ -182,13 +190,13 @@ def _sign(code: int) -> str:
     return "\ufffd" if surrogate or code > 0x10FFFF else chr(code)  # noqa: PLR2004
 
 
-def _turned(box: Box, quarters: int, width: float, height: float) -> Box:
+def _turned(box: Edges, quarters: int, width: float, height: float) -> Edges:
     """The box on a page that is shown turned clockwise by so many quarters."""
     left, top, right, bottom = box
     if quarters == 1:
-        return Box(height - bottom, left, height - top, right)
+        return Edges(height - bottom, left, height - top, right)
     if quarters == 2:  # noqa: PLR2004
-        return Box(width - right, height - bottom, width - left, height - top)
+        return Edges(width - right, height - bottom, width - left, height - top)
     if quarters == 3:  # noqa: PLR2004
-        return Box(top, width - right, bottom, width - left)
+        return Edges(top, width - right, bottom, width - left)
     return box

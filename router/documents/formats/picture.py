@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from router.documents.file_format import FileFormat, Reading, registered
+from router.documents.file_format import FileFormat, FileReading, registered
 from router.documents.likeness import likeness
 from router.documents.page import Material
 from router.documents.pictures import SIGHT, load_recognition, opened, picture_page, preview_of
@@ -19,7 +19,7 @@ KINDS = {
 
 
 @registered
-class Picture(FileFormat):
+class PictureFormat(FileFormat):
     """Text is recognised, codes are decoded; the material's one page is upright."""
 
     media_types: ClassVar[tuple[str, ...]] = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -30,7 +30,7 @@ class Picture(FileFormat):
         super().load()
         load_recognition()
 
-    def read(self, content: bytes, reading: Reading) -> Material:
+    def read(self, content: bytes, reading: FileReading) -> Material:
         """One page with the lines and codes of the picture."""
         reading.tell(0, 1)
         picture = opened(content, KINDS[type_of(content)], reading)
@@ -40,11 +40,11 @@ class Picture(FileFormat):
 
 
 @registered
-class Photograph(Picture):
+class HeicFormat(PictureFormat):
     """HEIC, as telephones take photographs; its decoder is a library of its own."""
 
     media_types = ("image/heic",)
-    needs = (*Picture.needs, "pillow_heif")
+    needs = (*PictureFormat.needs, "pillow_heif")
 
     def load(self) -> None:
         """Its decoder alone: the models are loaded for the other pictures."""

@@ -7,7 +7,7 @@ kinds with a code the amount is without tax, of digital ones (31 and above, no c
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -28,7 +28,7 @@ from router.documents.labels import (
     settled,
     trusted,
 )
-from router.documents.page import Code, Material
+from router.documents.page import Material, PageCode
 from router.documents.problems import AMOUNT_WORDS, NUMBER, TOTAL, VOID, common
 from router.documents.values import (
     Amount,
@@ -154,21 +154,21 @@ class Invoice(DocumentType):
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """Its fields, as far as they are found."""
         del today
-        return _InvoiceForm(material).fields
+        return _Paper(material).fields
 
     def problems(
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """What doesn't add up, and what no valid invoice looks like."""
-        form = _InvoiceForm(material)
-        found = list(common(fields, form.form, today))
-        if form.adds_up is False:
+        paper = _Paper(material)
+        found = list(common(fields, paper.form, today))
+        if paper.adds_up is False:
             found.append(TOTAL)
-        if form.words_agree is False:
+        if paper.words_agree is False:
             found.append(AMOUNT_WORDS)
-        if _is_malformed(fields.get("number"), form.form):
+        if _is_malformed(fields.get("number"), paper.form):
             found.append(NUMBER)
-        if form.is_reversed and VOID not in found:
+        if paper.is_reversed and VOID not in found:
             found.append(VOID)
         return found
 
@@ -232,7 +232,7 @@ class _QrCode:
     with_tax: bool
 
 
-def _coded(code: Code) -> _QrCode | None:
+def _coded(code: PageCode) -> _QrCode | None:
     parts = [part.strip() for part in folded(code.text).split(",")]
     if len(parts) < 6 or parts[0] != "01" or not parts[1].isdigit():  # noqa: PLR2004
         return None
@@ -248,7 +248,7 @@ def _coded(code: Code) -> _QrCode | None:
     )
 
 
-class _InvoiceForm:
+class _Paper:
     """One invoice, with everything that was found on it in whatever way."""
 
     def __init__(self, material: Material) -> None:
@@ -272,7 +272,19 @@ class _InvoiceForm:
         for name, reading in self.data.items():
             readings[name].append(reading)
         settled_ones = ((name, settled(found)) for name, found in readings.items())
-        return {name: field for name, field in settled_ones if field is not None}
+        found = {name: field for name, field in settled_ones if field is not None}
+        return {name: self._printed(field, readings[name]) for name, field in found.items()}
+
+    def _printed(self, field: ReadField, readings: Iterable[Clue]) -> ReadField:
+        """The field at the place where people can read it, if it is that of a code."""
+        if field.source != "code":
+            return field
+        same = [one for one in readings if one.value == field.value and one.source != "code"]
+        best = max(same, key=lambda one: one.trust, default=None)
+        # Also where its label wasn't read; a number or a day hardly stands anywhere by chance.
+        cells = (cell for cell in self.form.cells if _says(cell.text, field.value))
+        place = best.place if best is not None else next((one.place for one in cells), None)
+        return field.model_copy(update={"place": place or field.place})
 
     # Numbers
 
@@ -530,6 +542,14 @@ class _InvoiceForm:
     def _continued(self, cell: Spot) -> str:
         """The rest of an item's name that was broken into the next line."""
         return next((one.text for one in self.form.below(cell, 1.0) if len(one.text) < 20), "")  # noqa: PLR2004
+
+
+def _says(text: str, value: JsonValue) -> bool:
+    if not isinstance(value, str):
+        return False
+    return value in text.replace(" ", "") or any(
+        day.value.isoformat() == value for day in days(text)
+    )
 
 
 def _left_to_right(found: Beside[str]) -> tuple[int, float, float]:

@@ -16,6 +16,7 @@ from router.flow.engine import changes, documents
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext, in_both_languages
 from router.flow.engine.events import Skipped
+from router.flow.engine.run import Run
 from router.flow.engine.slots import (
     amended,
     at,
@@ -147,6 +148,8 @@ def skip(context: StepContext, _: Skipped) -> None:
         context.say(question.what_fits(context.definition, run))
     elif run.asked == CHANGE:
         run.changing = False
+    elif run.asked in run.wanted and "." in run.asked:
+        run.wanted = [path for path in run.wanted if path != run.asked]
     elif question.can_skip(context.definition, run):
         run.skipped = sorted({*run.skipped, root(run.asked)})
     elif not _end_list(context, run.asked):
@@ -340,6 +343,7 @@ def _choose(context: StepContext, path: str) -> bool:
     slot = context.definition.slot_at(".".join([name, *rest]))
     if slot is not None and slot.documents:
         put(context, documents.emptied_file(context, ".".join([name, *rest])))
+        run.wanted = sorted({*run.wanted, ".".join([name, *rest])})
     elif name in context.definition.slots and rest:
         put(context, {**run.slots, name: emptied(run.slots.get(name), rest)})
     elif name in context.definition.slots:
@@ -379,12 +383,18 @@ def next_question(context: StepContext) -> str | None:
         value = run.slots.get(name)
         if value is None and not _is_asked(context, name, slot):
             continue
-        if gap := missing(slot, value, name):
+        if gap := _wanted(run, name) or missing(slot, value, name):
             return gap
         full = isinstance(value, list) and len(value) >= slot.max
         if slot.of is not None and name not in run.closed and not full:
             return name
     return CHANGE if run.changing else None
+
+
+def _wanted(run: Run, name: str) -> str | None:
+    """The part of a slot that the requester wants to supply, and that nothing is known of yet."""
+    parts = (path for path in run.wanted if path.startswith(f"{name}."))
+    return next((path for path in parts if at(run.slots, path) is None), None)
 
 
 def _is_asked(context: StepContext, name: str, slot: Slot) -> bool:

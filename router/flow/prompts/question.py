@@ -293,8 +293,12 @@ def _kind_of(definition: FlowDefinition, run: Run, path: str) -> str:
 
 
 def can_skip(definition: FlowDefinition, run: Run) -> bool:
-    """True where what is asked may be left empty: an optional slot of which nothing is known."""
+    """True where what is asked may be left empty: an optional slot of which nothing is known, or a
+    part of one that was only to be supplied by wish.
+    """  # noqa: D205 - one sentence
     name = root(run.asked or "")
+    if run.asked in run.wanted and run.asked != name:
+        return True
     slot = definition.slots.get(name)
     return slot is not None and slot.skippable and not run.slots.get(name)
 

@@ -7,7 +7,7 @@ rest can still be looked at; `complaints_about` then asks every check below.
 from collections.abc import Iterator
 
 from router.flow.validation import expressions, graph, patterns, references, slots
-from router.flow.validation.draft import Draft
+from router.flow.validation.draft import Draft, Vocabulary
 from router.flow.validation.remarks import remarks, unheld_roles
 from router.flow.validation.shape import Shape, read_shape
 from router.formats.validation import Complaint
@@ -16,6 +16,7 @@ __all__ = [
     "Complaint",
     "Draft",
     "Shape",
+    "Vocabulary",
     "complaints_about",
     "read_shape",
     "remarks",

@@ -1,8 +1,9 @@
 """A flow on its way to being accepted, and what may be said against it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal, NamedTuple, Self
 
 from router.domain.errors import Fault
 from router.flow.definition import FlowDefinition, State
@@ -25,13 +26,44 @@ def complaint(place: Place, what: str, remedy: str) -> Complaint:
     return Complaint(place, Fault(what, remedy))
 
 
+Names = frozenset[str]
+
+
+class Vocabulary(NamedTuple):
+    """What flow files may name that stands elsewhere, each with the names that belong to it.
+
+    `tools` have parameters, types of `documents` have fields; None where they aren't known.
+
+    >>> Vocabulary.of(tools={"book_room": frozenset({"seats"})}).names("tools")
+    {'book_room': frozenset({'seats'})}
+    """
+
+    tools: frozenset[tuple[str, Names]] | None = None
+    documents: frozenset[tuple[str, Names]] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        tools: Mapping[str, Names] | None = None,
+        documents: Mapping[str, Names] | None = None,
+    ) -> Self:
+        """The same, of names by name."""
+        given = (None if each is None else frozenset(each.items()) for each in (tools, documents))
+        return cls(*given)
+
+    def names(self, of: Literal["tools", "documents"]) -> Mapping[str, Names] | None:
+        """Their names, each with those that belong to it; None where they aren't known."""
+        known = self.tools if of == "tools" else self.documents
+        return None if known is None else dict(sorted(known))
+
+
 @dataclass(frozen=True)
 class Draft:
     """A definition to be checked, with what the checks have to know about it.
 
-    `name` is the file's, without `.yaml`. `tools` maps every tool to its parameters, and is
-    None where the tools aren't known. `states` and `slots` are the names that stand in the
-    file, some of which may be missing from a `definition` that was mended at the places `mended`.
+    `name` is the file's, without `.yaml`. `known` is what it may name. `states` and `slots` are
+    the names that stand in the file, some of which may be missing from a `definition` that was
+    mended at the places `mended`.
     """
 
     definition: FlowDefinition
@@ -39,7 +71,17 @@ class Draft:
     states: frozenset[str]
     slots: frozenset[str]
     mended: frozenset[Place] = frozenset()
-    tools: Mapping[str, frozenset[str]] | None = None
+    known: Vocabulary = field(default_factory=Vocabulary)
+
+    @cached_property
+    def tools(self) -> Mapping[str, Names] | None:
+        """Every tool with its parameters; None where they aren't known."""
+        return self.known.names("tools")
+
+    @cached_property
+    def documents(self) -> Mapping[str, Names] | None:
+        """Every type of documents with its fields; None where they aren't known."""
+        return self.known.names("documents")
 
     def each_state(self) -> Iterator[tuple[Place, State]]:
         """Every state with its place."""
@@ -82,5 +124,5 @@ def _with_inner(place: Place, slot: Slot) -> Iterator[tuple[Place, Slot]]:
     yield place, slot
     if slot.of is not None:
         yield from _with_inner((*place, "of"), slot.of)
-    for name, field in slot.fields.items():
-        yield from _with_inner((*place, "fields", name), field)
+    for name, inner in slot.fields.items():
+        yield from _with_inner((*place, "fields", name), inner)

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from router.domain.errors import nearest
 from router.flow.definition import Approve, State
 from router.flow.engine.changes import TAKEN
+from router.flow.engine.documents import FILE, TYPE
+from router.flow.slot_types.slot import Slot
 from router.flow.validation.draft import DECISION, ERROR, UNSAID, Draft, complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
@@ -57,6 +59,8 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
             yield from _unknown((*place, "parallel", number), start, draft.states, "state")
         if draft.tools is not None:
             yield from _tools(draft.tools, place, state)
+    if draft.documents is not None:
+        yield from _documents(draft.documents, ("slots",), draft.definition.slots)
 
 
 def _names(draft: Draft) -> Iterator[Complaint]:
@@ -94,3 +98,27 @@ def _tools(tools: Mapping[str, frozenset[str]], place: Place, state: State) -> I
         for argument in state.gives if tool in tools else ():
             kind = f"parameter of {tool} called"
             yield from _unknown((*place, "with", argument), argument, tools[tool], kind)
+
+
+def _documents(
+    types: Mapping[str, frozenset[str]], place: Place, slots: Mapping[str, Slot]
+) -> Iterator[Complaint]:
+    """What is wrong with the types of documents that slots name, and with fields of theirs."""
+    for name, slot in slots.items():
+        here = (*place, name)
+        named = [((*here, "documents", n), one) for n, one in enumerate(slot.documents)]
+        for value, choice in slot.choices.items():
+            means = (*here, "choices", value, "documents")
+            named += [((*means, n), one) for n, one in enumerate(choice.documents)]
+        for where, one in named:
+            yield from _unknown(where, one, types, "type of documents called")
+        read = {one for other in slots.values() if other.kind.is_file for one in other.documents}
+        if slot.sources and read and read <= types.keys():
+            fields = {TYPE, FILE}.union(*(types[one] for one in read))
+            for number, source in enumerate(slot.sources):
+                field = source.partition(".")[2] or name
+                kind = f"field of {' or '.join(sorted(read))} called"
+                yield from _unknown((*here, "from", number), field, fields, kind)
+        inner = slot.of if slot.of is not None else slot
+        within = (name, "of", "fields") if slot.of is not None else (name, "fields")
+        yield from _documents(types, (*place, *within), inner.fields)

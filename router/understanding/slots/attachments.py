@@ -4,15 +4,19 @@ What is asked for is filled first, then what is empty, in the order of the flow'
 them are the requester's own is the flow's to judge, as of every file.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from pydantic import JsonValue
 
 from router.domain import commands
+from router.flow.definition import FlowDefinition
 from router.flow.engine.slots import at, placed, root
+from router.flow.paused import Situation
 from router.flow.slot_types.slot import Slot, Values, slot_at
 from router.flow.view import FlowView
+from router.understanding import actions
+from router.understanding import route_reasons as why
 
 SlotValues = dict[str, JsonValue]
 
@@ -93,6 +97,47 @@ def with_files(
                 continue
         break
     return told
+
+
+def files_alone(
+    situation: Situation,
+    flows: Mapping[str, FlowDefinition],
+    files: Sequence[str],
+    kinds: Collection[str],
+) -> actions.Outcome:
+    """Files without a word: for the flow or skill that asks, or the only flow for such papers.
+
+    Else it is said what could be done with files.
+    """
+    locale, view = situation.locale, actions.asking(situation)
+    if view is not None:
+        return why.ATTACHED.of(view, locale), commands.Repeat()
+    if skill := situation.skill:
+        answered = why.SKILL_ANSWERED.route(locale, skill, skill=skill)
+        return answered, commands.RunSkill(skill=skill, request="")
+    if situation.offered:
+        return why.FILES_ALONE.route(locale), commands.Repeat()
+    usable = [flow for flow in flows.values() if actions.may_start(flow, situation)]
+    meant = [f for f in usable if all(k in papers_of(f.slots.values()) for k in kinds)]
+    if len(meant) == 1:
+        begun = commands.StartFlow(flow=meant[0].flow, slots=files_for(meant[0].slots, files))
+        return why.PAPERS.of(meant[0], locale), begun
+    taking = [flow.title for flow in usable if any(map(takes_files, flow.slots.values()))]
+    text = why.what_takes_files(taking).within(locale)
+    return why.FILES_ALONE.route(locale), commands.ReplyText(text=text)
+
+
+def begun_with_files(
+    given: Sequence[commands.Command], flows: Mapping[str, FlowDefinition], files: Sequence[str]
+) -> list[commands.Command]:
+    """The commands, the only one of which that begins a flow hands it the message's files."""
+    begins = [command for command in given if isinstance(command, commands.StartFlow)]
+    if not files or len(begins) != 1 or begins[0].flow not in flows:
+        return [*given]
+    fillable = {n: slot for n, slot in flows[begins[0].flow].slots.items() if slot.is_fillable}
+    more = files_for(fillable, files, begins[0].slots)
+    handed = begins[0].model_copy(update={"slots": {**begins[0].slots, **more}})
+    return [handed if command is begins[0] else command for command in given]
 
 
 def _with(slots: Values, given: Values) -> SlotValues:

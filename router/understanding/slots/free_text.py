@@ -7,7 +7,7 @@ there is nothing, and the slot is asked for.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from router.entities.documents import Documents, documents
+from router.entities.document_numbers import DocumentNumbers, document_numbers
 from router.entities.grammar import MOST_FOUND, Found, Span, compiled
 from router.entities.normalisation import Normalised
 from router.flow.slot_types.slot import Slot
@@ -199,7 +199,7 @@ def _typed(text: Normalised, start: int, end: int) -> str | None:
     return text.as_typed(start, end).strip(" ,，。.;；!！~:：\t\n") or None
 
 
-def documents_of(slot: Slot) -> Documents | None:
+def documents_of(slot: Slot) -> DocumentNumbers | None:
     """The documents whose numbers the slot is made for; None where it isn't."""
     reference = slot.reference
-    return documents(reference.of, reference.pattern) if reference else None
+    return document_numbers(reference.of, reference.pattern) if reference else None

@@ -36,6 +36,8 @@ from tests.fakes.encoder import PairsEncoder
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
 from tests.temporal import dev_server
 from tests.unit.understanding.flows import LEAVE
+from tests.workflow.desk import register_attributes
+from workflows.document import DocumentWorkflow
 
 QUEUE = "api-tests"
 PROBLEM = "application/problem+json"
@@ -95,12 +97,11 @@ def capability(kind: str, name: str, *roles: str, client: bool = False) -> Capab
 @pytest.fixture(scope="session")
 async def temporal() -> AsyncIterator[Client]:
     """A real server with a worker that runs the test workflows."""
-    environment = await dev_server()
-    async with (
-        environment,
-        Worker(environment.client, task_queue=QUEUE, workflows=[EchoConversation, OneApprovalFlow]),
-    ):
-        yield environment.client
+    workflows = [EchoConversation, OneApprovalFlow, DocumentWorkflow]
+    async with await dev_server() as environment:
+        await register_attributes(environment.client)
+        async with Worker(environment.client, task_queue=QUEUE, workflows=workflows):
+            yield environment.client
 
 
 @pytest.fixture(scope="session")

@@ -151,7 +151,7 @@ async def test_only_a_new_file_may_be_large(alice: AsyncClient, verb: str, path:
     ("content", "said"),
     [
         (b"", "empty"),
-        (b"hello", "neither a PDF, a picture, an OFD nor an invoice's XML"),
+        (b"hello", "neither a PDF, a picture, an OFD nor an EInvoice"),
         (b"<svg onload='alert(1)'/>", "SVG"),
         (b"<?xml version='1.0'?>\n<svg/>", "SVG"),
         (b"\xef\xbb\xbf<!DOCTYPE html>", "HTML"),

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from router.documents.file_format import UNREADABLE, Limits, Unreadable
-from router.documents.reader import Reader
+from router.documents.file_format import UNREADABLE, Limits, UnreadableFile
+from router.documents.reader import DocumentReader
 from tests.document_files import INVOICE, NUMBER, pdf
 from tests.hostile_files import HOSTILE, INSTRUCTION, READ, Hostile
 
@@ -15,16 +15,16 @@ LIMITS = Limits(seconds=120, cpu_seconds=5)
 
 
 @pytest.fixture(scope="module")
-async def reader() -> AsyncIterator[Reader]:
-    async with Reader(LIMITS) as one:
+async def reader() -> AsyncIterator[DocumentReader]:
+    async with DocumentReader(LIMITS) as one:
         yield one
 
 
-async def outcome(reader: Reader, content: bytes) -> str:
+async def outcome(reader: DocumentReader, content: bytes) -> str:
     """`READ`, or the code that it was refused with."""
     try:
         material = await reader.read(content)
-    except Unreadable as error:
+    except UnreadableFile as error:
         return error.code
     assert len(material.text) + sum(map(len, material.data.values())) < 3 * LIMITS.characters
     assert len(material.pages) <= LIMITS.pages
@@ -34,7 +34,9 @@ async def outcome(reader: Reader, content: bytes) -> str:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=str)
-async def test_a_hostile_file_is_refused_or_harmless(reader: Reader, hostile: Hostile) -> None:
+async def test_a_hostile_file_is_refused_or_harmless(
+    reader: DocumentReader, hostile: Hostile
+) -> None:
     assert set(hostile.outcomes) <= {READ, *UNREADABLE}
     assert await outcome(reader, hostile.make()) in hostile.outcomes
     assert NUMBER in (await reader.read(GOOD)).text
@@ -46,6 +48,6 @@ def test_there_are_enough_of_each_kind() -> None:
     assert min(kinds.values()) >= 10
 
 
-async def test_an_instruction_is_text_as_any_other(reader: Reader) -> None:
+async def test_an_instruction_is_text_as_any_other(reader: DocumentReader) -> None:
     (hostile,) = [one for one in HOSTILE if one.name == "instruction in its information"]
     assert (await reader.read(hostile.make())).data["Title"] == INSTRUCTION

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageFilter
 
-from router.documents.file_format import Reading, read_here
+from router.documents.file_format import FileReading, read_here
 from router.documents.likeness import nearness
 from router.documents.page import Material
 from tests.data.documents.receipts import LINES
@@ -20,7 +20,7 @@ def receipt() -> Image.Image:
 
 
 def read(image: Image.Image, kind: str = "JPEG", **options: object) -> Material:
-    return read_here(saved(image, kind, **options), Reading())
+    return read_here(saved(image, kind, **options), FileReading())
 
 
 def said(material: Material) -> list[str]:
@@ -93,21 +93,21 @@ def test_a_blank_picture_says_nothing() -> None:
 
 
 def test_a_page_that_is_a_picture_is_read_as_one() -> None:
-    scanned = read_here(pdf(((30, 30, "1/1"),), picture=picture()), Reading())
+    scanned = read_here(pdf(((30, 30, "1/1"),), picture=picture()), FileReading())
     assert {line.source for line in scanned.lines} == {"picture"}
     assert [line.text for line in scanned.lines][1:] == list(LATIN)
 
 
 def test_an_ofd_that_is_a_picture_is_read_as_one() -> None:
     parts = ofd(pages=((),), picture=saved(picture()))
-    material = read_here(parts, Reading())
+    material = read_here(parts, FileReading())
     assert [line.text for line in material.lines] == list(LATIN)
     assert material.likeness is not None
 
 
 def test_a_rendered_page_looks_like_itself_only() -> None:
-    one = read_here(pdf(INVOICE), Reading()).likeness
-    other = read_here(pdf(INVOICE[:2]), Reading()).likeness
+    one = read_here(pdf(INVOICE), FileReading()).likeness
+    other = read_here(pdf(INVOICE[:2]), FileReading()).likeness
     assert one is not None
     assert other is not None
     assert nearness(one, one) == "same"

@@ -197,7 +197,7 @@ def test_the_way_of_a_run_is_drawn_from_the_store(run: Run, elsewhere: Path) -> 
     words = ("flows", "graph", "leave_request", "--data", str(elsewhere), "--run")
     assert "class s0 here" in run(*words, "r1").out
     for id_, why in (
-        ("r2", "error: the run r2 began with version 7 of leave_request, and this is version 2"),
+        ("r2", "error: the run r2 began with version 7 of leave_request, and this is version 3"),
         ("r3", "error: the run r3 is of other: draw that one"),
         ("r4", "has no flow run 'r4'"),
     ):

@@ -21,7 +21,8 @@ FLOWS = (ROOT / "docs" / "flows.md").read_text()
 
 
 EXTRAS = PROJECT["optional-dependencies"]
-REQUIREMENTS = [*PROJECT["dependencies"], *EXTRAS["adapters"], *EXTRAS["docs"], *EXTRAS["test"]]
+USED = ("adapters", "documents", "docs", "test")
+REQUIREMENTS = [*PROJECT["dependencies"], *(each for name in USED for each in EXTRAS[name])]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ import pytest
 from router.documents.file_format import (
     UNREADABLE,
     FileFormat,
+    FileReading,
     Limits,
-    Reading,
-    Unreadable,
+    UnreadableFile,
     available,
     read_here,
 )
@@ -39,8 +40,8 @@ SAYS = [
 CODE = f"01,32,,{NUMBER},100.00,20261119,,ABCD"
 
 
-def read(content: bytes, **limits: int) -> Material:
-    return read_here(content, Reading(Limits(**limits)))
+def read(content: bytes, **limits: float) -> Material:
+    return read_here(content, FileReading(Limits(**limits)))
 
 
 def said(material: Material) -> list[str]:
@@ -111,15 +112,25 @@ def test_the_xml_of_an_invoice_is_data(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("make", [pdf, lambda *pages: ofd(pages)])
-def test_of_many_pages_the_first_are_read_and_it_says_so(make: object) -> None:
+def test_of_many_pages_the_first_are_read_and_it_says_so(make: Callable[..., bytes]) -> None:
     told: list[tuple[int, int]] = []
-    reading = Reading(Limits(pages=2), lambda done, of: told.append((done, of)))
-    material = read_here(make(INVOICE, INVOICE, INVOICE), reading)  # type: ignore[operator]
+    reading = FileReading(Limits(pages=2), lambda done, of: told.append((done, of)))
+    material = read_here(make(INVOICE, INVOICE, INVOICE), reading)
     assert len(material.pages) == 2
     assert [line.place.page for line in material.lines][-1] == 1
     assert [problem.code for problem in material.problems] == ["pages"]
     assert material.problems[0].text.en == "only the first 2 of its 3 pages were read"
     assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("make", [pdf, lambda *pages: ofd(pages)])
+def test_when_time_runs_out_what_was_read_is_given(make: Callable[..., bytes]) -> None:
+    # Of no time at all the first page takes everything.
+    material = read(make(INVOICE, INVOICE, INVOICE), seconds=1e-9)
+    assert said(material)[-1] == SAYS[-1]
+    assert [problem.text.en for problem in material.problems] == [
+        "only the first 1 of its 3 pages were read"
+    ]
 
 
 @pytest.mark.parametrize("content", [pdf(INVOICE), ofd(), EINVOICE.encode()])
@@ -130,10 +141,10 @@ def test_no_more_text_is_given_than_may_be(content: bytes) -> None:
 
 def test_every_reason_is_told_in_both_languages() -> None:
     for code, text in UNREADABLE.items():
-        assert Unreadable(code).text == text
+        assert UnreadableFile(code).text == text
         assert text.zh
         assert text.en
-    assert Unreadable("nonsense").code == "damaged"
+    assert UnreadableFile("nonsense").code == "damaged"
 
 
 def test_a_format_without_what_it_needs_is_not_available() -> None:
@@ -141,7 +152,7 @@ def test_a_format_without_what_it_needs_is_not_available() -> None:
         media_types = ("application/strange",)
         needs = ("no_such_module_anywhere",)
 
-        def read(self, content: bytes, reading: Reading) -> Material:
+        def read(self, content: bytes, reading: FileReading) -> Material:
             return Material()
 
     assert not Strange().is_available
@@ -152,13 +163,13 @@ import sys
 gone = ("PIL", "pypdfium2", "rapidocr", "onnxruntime", "cv2", "zxingcpp", "pillow_heif")
 sys.modules.update(dict.fromkeys(gone))
 from router.documents import reader
-from router.documents.file_format import Reading, Unreadable, available, read_here
+from router.documents.file_format import FileReading, UnreadableFile, available, read_here
 print(*sorted(name for name, can in available().items() if can))
 for path in sys.argv[1:]:
     try:
         with open(path, "rb") as file:
-            print(len(read_here(file.read(), Reading()).lines))
-    except Unreadable as error:
+            print(len(read_here(file.read(), FileReading()).lines))
+    except UnreadableFile as error:
         print(error.code)
 """
 

@@ -1,12 +1,12 @@
 """Pieces of text become lines as people read them."""
 
-from router.documents.layout import Box, Piece, Sheet, joined, lines_of, rows
+from router.documents.layout import Edges, Piece, Sheet, joined, lines_of, rows
 from router.domain.documents import Place
 
 
 def piece(text: str, left: float, top: float, size: float = 10) -> Piece:
     """Text whose letters are as wide as they are high."""
-    return Piece(text, Box(left, top, left + size * len(text), top + size))
+    return Piece(text, Edges(left, top, left + size * len(text), top + size))
 
 
 def texts(*pieces: Piece) -> list[str]:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from router.documents.file_format import Limits, Reading, Unreadable
+from router.documents.file_format import FileReading, Limits, UnreadableFile
 from router.documents.xml_tree import fields, parsed
 
 
 def read(text: str | bytes, **limits: int) -> list[tuple[str, str]]:
-    reading = Reading(Limits(**limits))
+    reading = FileReading(Limits(**limits))
     raw = text.encode() if isinstance(text, str) else text
     return list(fields(parsed(raw, reading), reading))
 
@@ -41,7 +41,7 @@ def test_chinese_encodings_are_read(name: str) -> None:
     ],
 )
 def test_what_goes_beyond_is_refused(text: str, code: str) -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableFile) as refused:
         read(text, depth=2, nodes=10)
     assert refused.value.code == code
 

@@ -1,5 +1,6 @@
 """What the log teaches: by what people chose, confirmed, called off, and got no answer to."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -24,7 +25,10 @@ from router.evaluation.lessons import (
     Topic,
     groups,
     topics,
+    unserved_topics,
 )
+from router.retrieval.index import CapabilityIndex
+from tests.fakes.encoder import PairsEncoder
 
 AT = datetime(2026, 11, 25, 9, tzinfo=UTC)
 NUMBERS = count()
@@ -150,3 +154,14 @@ def test_what_is_alike_is_one_topic_named_by_the_sentence_in_its_middle() -> Non
 def test_nothing_falls_into_no_group() -> None:
     assert groups(np.zeros((0, 3))) == []
     assert topics({}, np.zeros((0, 3))) == []
+
+
+async def test_wishes_are_put_together_by_what_the_index_makes_of_them() -> None:
+    said = Counter({"停车位怎么申请": 2, "停车位怎么申请呢": 1, "office wifi": 1})
+    index = CapabilityIndex(PairsEncoder())
+    await index.update(())
+    together = await unserved_topics(said, index, 10)
+    assert [topic.times for topic in together] == [3, 1]
+    alone = await unserved_topics(said, CapabilityIndex(None), 2)
+    assert [topic.sentences for topic in alone] == [("停车位怎么申请",), ("停车位怎么申请呢",)]
+    assert await unserved_topics(Counter(), index, 10) == []

@@ -72,7 +72,7 @@ def test_one_that_loads_with_other_examples_is_brought_back_too(tmp_path: Path) 
         "states: {x: {say: {zh: 好, en: fine}, end: completed}}\n"
     )
     path.write_text(text, encoding="utf-8")
-    source, file = FlowSource(path, {}), SourceFile(path)
+    source, file = FlowSource(path), SourceFile(path)
     changed = text.replace("[a]", "[b]")
     with pytest.raises(InvalidInput, match="it has 1 examples then, not 2"):
         file.write(changed, lambda: check_added(source, ["a"], ["b"]))

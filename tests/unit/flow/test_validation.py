@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 
 from router.domain.errors import Fault
-from router.flow.validation import Draft, Shape, complaints_about, read_shape, remarks, unheld_roles
+from router.flow.validation import (
+    Draft,
+    Shape,
+    Vocabulary,
+    complaints_about,
+    read_shape,
+    remarks,
+    unheld_roles,
+)
 from router.formats.yaml_document import read_yaml
 
 WORD = '{zh: "好", en: "well"}'
@@ -48,6 +56,7 @@ states:
   bad: {{say: {WORD}, end: rejected}}
 """
 TOOLS = {"get_quote": frozenset({"city"}), "drop_quote": frozenset({"city"})}
+DOCUMENTS = {"receipt": frozenset({"amount"}), "train_ticket": frozenset({"from", "number"})}
 
 
 def faults(text: str) -> list[Fault]:
@@ -74,7 +83,7 @@ def draft_of(data: dict[str, Any], shape: Shape) -> Draft:
         states=frozenset(data["states"]),
         slots=frozenset(data["slots"]),
         mended=frozenset(place for place, _ in shape.complaints),
-        tools=TOOLS,
+        known=Vocabulary.of(TOOLS, DOCUMENTS),
     )
 
 
@@ -403,8 +412,49 @@ def test_a_pattern_that_re2_refuses_is_not_also_written_to_stderr(
     assert capfd.readouterr().err == ""
 
 
-def test_without_known_tools_calls_are_not_checked() -> None:
-    data = read_yaml(changed("call: get_quote", "call: anything")).data
+READ = """\
+  note: {type: text, required: false, from: [document.number, document.file]}
+  paper: {type: file, required: false, documents: [receipt, train_ticket]}
+  means:
+    type: choice
+    required: false
+    from: document.type
+    choices: {rail: {label: {zh: "火车", en: "rail"}, documents: train_ticket}}
+"""
+PAPERS = [
+    ("[receipt, ", "[recipt, ", "no type of documents called recipt", "did you mean receipt?"),
+    ("documents: train_ticket", "documents: tram_ticket", "called tram_ticket", "train_ticket?"),
+    ("document.number", "document.numer", "train_ticket called numer", "did you mean number?"),
+    ("[document.number, document.file]", "document", "called note", "amount, file, from, number"),
+]
+
+
+def test_papers_may_be_any_of_those_that_are_known() -> None:
+    text = changed("  note: {type: text, required: false}\n", READ)
+    assert faults(text) == []
+    every = "  items:\n    type: list\n    of: {type: object, fields: {"
+    within = "paper: {type: file, required: false, documents: recipt}, "
+    (fault,) = faults(changed(every, every + within))
+    assert (fault.what, fault.remedy) == (
+        "there is no type of documents called recipt",
+        "did you mean receipt?",
+    )
+
+
+@pytest.mark.parametrize(("old", "new", "what", "remedy"), PAPERS)
+def test_a_misspelt_paper_or_field_of_one_is_said_with_the_nearest(
+    old: str, new: str, what: str, remedy: str
+) -> None:
+    text = changed("  note: {type: text, required: false}\n", READ)
+    assert old in text
+    (fault,) = faults(text.replace(old, new))
+    assert what in fault.what
+    assert remedy in fault.remedy
+
+
+def test_without_known_tools_and_papers_neither_is_checked() -> None:
+    text = changed("  note: {type: text, required: false}\n", READ.replace("receipt", "recipt"))
+    data = read_yaml(text.replace("call: get_quote", "call: anything")).data
     shape = read_shape(data)
     assert shape.definition is not None
     draft = Draft(shape.definition, "trip", frozenset(data["states"]), frozenset(data["slots"]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from router.domain.errors import DefinitionError
-from router.flow.loader import WatchedFlows
+from router.flow.loader import Vocabulary, WatchedFlows
 
 BADGE = """\
 flow: badge
@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def flows(folder: Path) -> WatchedFlows:
-    flows = WatchedFlows(folder, lambda: TOOLS)
+    flows = WatchedFlows(folder, lambda: Vocabulary.of(TOOLS))
     assert [flow.flow for flow in flows.load()] == ["badge"]
     return flows
 
@@ -83,7 +83,7 @@ def test_a_broken_one_stays_as_it_was_and_is_logged_once_while_others_change(
 
 def test_one_that_lacked_a_tool_is_read_again_once_tools_have_changed(folder: Path) -> None:
     tools = dict(TOOLS)
-    flows = WatchedFlows(folder, lambda: tools)
+    flows = WatchedFlows(folder, lambda: Vocabulary.of(tools))
     flows.load()
     written(folder, BADGE.replace("print_badge", "engrave").replace('"Badge"', '"Engraved"'))
     assert titles(flows) == {"badge": "Badge"}
@@ -119,4 +119,4 @@ def test_whatever_comes_instead_of_a_flow_the_one_before_stays(
 def test_the_first_load_refuses_with_every_problem(folder: Path) -> None:
     written(folder, BADGE.replace("next: said", "next: nowhere"))
     with pytest.raises(DefinitionError, match="no state nowhere"):
-        WatchedFlows(folder, lambda: TOOLS).load()
+        WatchedFlows(folder, lambda: Vocabulary.of(TOOLS)).load()

@@ -81,6 +81,8 @@ async def test_a_model_that_hangs_leaves_time_for_the_next() -> None:
 class Stub:
     """A model that notes how long it may take, and fails."""
 
+    may_see = True
+
     def __init__(self, endpoint: str, error: ModelUnavailable | None = None) -> None:
         self.endpoint = endpoint
         self.given: list[float] = []

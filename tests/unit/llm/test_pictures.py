@@ -8,13 +8,13 @@ import pytest
 from router.llm.refusals import is_of_these, refused_feature
 from router.llm.request import estimated_prompt_tokens
 from router.llm.servers import FEATURES, ServerMemory
-from router.llm.types import ChatRequest, ContextTooLong, Picture, SystemMessage, UserMessage
+from router.llm.types import ChatRequest, ContextTooLong, ShownPicture, SystemMessage, UserMessage
 from router.routing.skill_memory import AgentMemory
 from tests.fakes.model_server import Behaviour, calls, decides, fails, refuses, says
 from tests.unit.llm.asking import ANNUAL, Desk, desk, question
 
 PNG = b"\x89PNG\r\n\x1a\n of a receipt"
-SHOWN = Picture(name="receipt.png", media_type="image/png", content=PNG)
+SHOWN = ShownPicture(name="receipt.png", media_type="image/png", content=PNG)
 SAID = UserMessage(text="多少钱？", pictures=(SHOWN,), unseen="<read>58 元</read>")
 PARTS = [
     {"type": "text", "text": "多少钱？"},

@@ -12,7 +12,14 @@ import pytest
 from router.llm.client import ChatModel
 from router.llm.health import ModelAddress, ModelHealth
 from router.llm.servers import ServerMemory
-from router.llm.types import ChatAnswer, ChatRequest, Picture, TextDelta, TokenUsage, UserMessage
+from router.llm.types import (
+    ChatAnswer,
+    ChatRequest,
+    ShownPicture,
+    TextDelta,
+    TokenUsage,
+    UserMessage,
+)
 from router.settings import ModelOptions
 from router.settings.models import NO_OPTIONS
 from tests.fakes.model_server import Behaviour, hangs, reaches, waits
@@ -292,7 +299,7 @@ async def test_refusals_as_they_are_worded_are_understood(
 
 
 PNG = b"\x89PNG\r\n\x1a\n of a receipt"
-SHOWN = Picture(name="receipt.png", media_type="image/png", content=PNG)
+SHOWN = ShownPicture(name="receipt.png", media_type="image/png", content=PNG)
 SEES = UserMessage(text="多少钱？", pictures=(SHOWN,), unseen="<read>58 元</read>")
 
 

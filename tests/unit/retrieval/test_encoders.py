@@ -17,6 +17,8 @@ from router.domain.errors import MisconfiguredError, Unavailable
 from router.retrieval import encoders
 from router.retrieval.encoder_process import INHERITED, ONE_THREAD
 from router.retrieval.encoders import (
+    TOGETHER,
+    TRANSFORMERS_BATCH,
     EmbeddedEncoder,
     ModelPrompts,
     SentenceTransformersEncoder,
@@ -222,6 +224,7 @@ class Model:
     def encode(
         self, texts: list[str], prompt: str, batch_size: int, show_progress_bar: bool
     ) -> NDArray[np.float64]:
+        assert batch_size == TOGETHER < TRANSFORMERS_BATCH, "long ones would be waited for by short"
         return np.array([[len(prompt + text), 1.0] for text in texts])
 
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from router.retrieval.dense import Dense
-from router.retrieval.index import BESIDE_CARDS, BESIDE_EXAMPLES, chinese_share, fused
+from router.retrieval.index import BESIDE_CARDS, BESIDE_EXAMPLES, BESIDE_NAMES, chinese_share, fused
 from router.retrieval.lexical import Lexical
 
 ALL = np.ones(3, np.bool_)
 WORDS = Lexical(np.array([4, 1, 1], np.float32), 1.0, np.array([0.8, 0.2, 0.0], np.float32))
 
 
-def dense(*exemplified: bool) -> Dense:
-    scores = np.array([0, 2, 0], np.float32)
-    return Dense(scores, np.array(exemplified), known=0.4, needs_tool=0.7)
+def dense(*exemplified: bool, named: tuple[bool, ...] = (False, False, False)) -> Dense:
+    scores, names = np.array([0, 2, 0], np.float32), np.array([0, 0, 4], np.float32)
+    return Dense(scores, names, np.array(named), np.array(exemplified), known=0.4, needs_tool=0.7)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,15 @@ def test_words_weigh_more_in_chinese_and_less_beside_examples() -> None:
     assert weight("annual leave", exemplified=False) == pytest.approx(BESIDE_CARDS[0])
     assert weight("查年假", exemplified=True) == pytest.approx(BESIDE_EXAMPLES[1])
     assert weight("annual leave", exemplified=True) == pytest.approx(BESIDE_EXAMPLES[0])
+
+
+def test_an_identifier_is_compared_in_english_and_where_a_card_says_nothing_else_in_it() -> None:
+    strange = WORDS._replace(known=0.0)
+    vectors = dense(False, False, False, named=(False, False, True))
+    english = fused("zzz", strange, vectors, ALL, ALL)
+    np.testing.assert_allclose(english.scores, [0, 2, 4 * BESIDE_NAMES])
+    chinese = fused("查年假", strange, vectors, ALL, ALL)
+    np.testing.assert_allclose(chinese.scores, [0, 2, 0])
 
 
 def test_words_that_no_card_has_weigh_nothing() -> None:

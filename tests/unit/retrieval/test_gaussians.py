@@ -11,6 +11,7 @@ from router.retrieval.statistics import (
     fitted_gate,
     pooled,
     refined,
+    scale_of_examples,
     scale_of_strangers,
     shrunk,
 )
@@ -60,7 +61,7 @@ def test_messages_are_found_in_their_cloud_and_strange_ones_are_known_for_it(
 ) -> None:
     index = DenseIndex(background)
     for slot in range(4):
-        index.put(slot, cloud(draw, slot, 1), NOTHING, cloud(draw, slot))
+        index.put(slot, cloud(draw, slot, 1), NOTHING, NOTHING, cloud(draw, slot))
     index.settle()
     everyone = np.ones(4, np.bool_)
     for slot in range(4):
@@ -75,9 +76,9 @@ def test_a_changed_capability_is_found_before_everything_settles(
 ) -> None:
     index = DenseIndex(background)
     for slot in range(40):
-        index.put(slot, cloud(draw, slot % 5, 1), NOTHING, cloud(draw, slot % 5))
+        index.put(slot, cloud(draw, slot % 5, 1), NOTHING, NOTHING, cloud(draw, slot % 5))
     index.settle()
-    index.put(3, cloud(draw, 8, 1), NOTHING, cloud(draw, 8))
+    index.put(3, cloud(draw, 8, 1), NOTHING, NOTHING, cloud(draw, 8))
     assert not index.stale
     assert index.search(cloud(draw, 8, 1)[0], np.ones(40, np.bool_)).scores.argmax() == 3
 
@@ -145,7 +146,7 @@ def test_a_card_is_as_near_as_its_nearer_passage(
 ) -> None:
     index = DenseIndex(background)
     for slot in range(4):
-        index.put(slot, cloud(draw, slot, 1), cloud(draw, slot + 5, 1), NOTHING)
+        index.put(slot, cloud(draw, slot, 1), cloud(draw, slot + 5, 1), NOTHING, NOTHING)
     index.settle()
     everyone = np.ones(4, np.bool_)
     for slot in range(4):
@@ -161,3 +162,18 @@ def test_small_talk_is_seldom_for_a_card(background: Background) -> None:
     assert np.mean([scale.probability(score) > 0.5 for score in talk]) < 0.1
     assert scale.probability(float(np.median(talk))) < 0.2
     assert scale.probability(float(np.median(talk) + 4 * talk.std())) > 0.9
+
+
+def test_half_way_from_examples_to_small_talk_a_message_is_as_likely_for_one_as_not() -> None:
+    left_out = np.linspace(-10, 10, 41)
+    low = float(np.quantile(left_out, 0.05))
+    far = scale_of_examples(left_out, np.full(20, low - 8))
+    assert far.probability(low - 4) == pytest.approx(0.5)
+    assert far.probability(low) > 0.5 > far.probability(low - 8)
+
+
+@pytest.mark.parametrize("talk", [np.empty(0), np.zeros(20)])
+def test_small_talk_that_is_nearer_than_examples_moves_nothing(talk: np.ndarray) -> None:
+    left_out = np.linspace(-10, 10, 41)
+    scale = scale_of_examples(left_out, talk)
+    assert scale.probability(float(np.quantile(left_out, 0.05))) == pytest.approx(0.5)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import JsonValue
 
@@ -146,6 +147,22 @@ async def test_an_encoder_that_fails_on_an_update_leaves_the_words_until_it_is_b
     assert (await index.select("预订会议室")).notes == ()
 
 
+async def test_messages_are_compared_without_encoding_the_background_again(index: Index) -> None:
+    texts = ["我要请病假", "我要请年假", "预订会议室"]
+    points = await index.points(texts)
+    assert index.encoder.encoded == texts
+    assert points is not None
+    alike = points @ points.T
+    assert np.diag(alike) == pytest.approx(1)
+    assert alike[0, 1] > alike[0, 2]
+
+
+async def test_messages_that_can_not_be_encoded_are_not_compared(index: Index) -> None:
+    index.encoder.broken = True
+    assert await index.points(["我要请病假"]) is None
+    assert await CapabilityIndex(None).points(["我要请病假"]) is None
+
+
 async def test_what_is_not_encoded_is_found_by_its_words(index: Index) -> None:
     index.encoder.broken = True
     await index.update([*OFFICE, capability("printer", "打印机报修", "Report a broken printer")])
@@ -280,6 +297,22 @@ async def test_a_request_that_names_a_parameter_alone_finds_its_tool() -> None:
     properties: dict[str, JsonValue] = {"seat": {"description": "靠窗座位偏好"}}
     trip = capability("trip", "出差", "Trip", parameters={"properties": properties})
     assert names(await (await indexed(*OFFICE, trip)).select("靠窗座位"))[0] == "trip"
+
+
+@pytest.mark.parametrize(
+    ("found", "encoded"),
+    [
+        (capability("describeInstances", "查看实例", "查看实例"), ("describe Instances",)),
+        (capability("describeInstances", "查看实例", "List instances"), ()),
+        (capability("describeInstances", "List instances", "List instances"), ()),
+        (capability("查看实例", "查看实例", "查看实例"), ()),
+        (capability("describeInstances", "查看实例", "查看实例", examples=("有哪些实例",)), ()),
+    ],
+)
+def test_an_identifier_is_encoded_where_it_alone_is_in_another_language(
+    found: Capability, encoded: tuple[str, ...]
+) -> None:
+    assert card(found).names == encoded
 
 
 def test_a_schema_that_is_nonsense_or_without_bottom_is_survived() -> None:

@@ -29,13 +29,13 @@ def judged(known: float, margin: float, *, wanted: bool = True, right: bool = Tr
     ("signs", "expected"),
     [
         (Signs(0.9, 0.9, 3.0), "clear"),
-        (Signs(0.9, 0.9, 0.2), "several"),
+        (Signs(0.9, 0.9, 1.2), "several"),
         (Signs(0.2, 0.9, 3.0), "none"),
         (Signs(0.9, 0.01, 3.0), "none"),
         (Signs(0.2, 0.9, 3.0, by_card=True), "clear"),
         (Signs(0.9, 0.05, 3.0, by_card=True), "clear"),
         (Signs(0.9, 0.9, 2.5, by_card=True), "several"),
-        (Signs(0.05, 0.9, 3.0, by_card=True), "none"),
+        (Signs(0.01, 0.9, 3.0, by_card=True), "none"),
         (Signs(0.9, 0.001, 3.0, by_card=True), "none"),
     ],
 )

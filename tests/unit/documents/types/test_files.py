@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from router.documents.document_type import recognised
-from router.documents.reader import Reader
+from router.documents.reader import DocumentReader
 from tests.unit.documents.types.paper import TODAY
 
 pytest.importorskip("rapidocr", reason="the extra [documents] isn't installed")
@@ -28,14 +28,14 @@ pytestmark = pytest.mark.xdist_group("files of documents")
 
 
 @pytest_asyncio.fixture(scope="session")
-async def reader() -> AsyncIterator[Reader]:
+async def reader() -> AsyncIterator[DocumentReader]:
     """A reader for all of them."""
-    async with Reader() as one:
+    async with DocumentReader() as one:
         yield one
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-async def test_a_file_is_read_exactly(name: str, reader: Reader) -> None:
+async def test_a_file_is_read_exactly(name: str, reader: DocumentReader) -> None:
     expected = EXPECTED[name]
     material = await reader.read((FOLDER / name).read_bytes())
     document = recognised(material, TODAY)

@@ -1,6 +1,7 @@
 import pytest
 
 from router.documents.page import Material
+from router.domain.documents import Place
 from tests.unit.documents.types.paper import Put, codes, paper, read, values
 
 NUMBER = "26112000000012345678"
@@ -220,3 +221,18 @@ def test_what_is_in_no_currency_is_not_sure() -> None:
     amount = read(paper(*english(sign=""))).fields["amount"]
     assert amount.value == {"amount": "1200.00", "currency": "CNY"}
     assert not amount.is_sure
+
+
+def test_what_a_code_says_is_shown_where_it_is_printed() -> None:
+    without_label = changed("发票号码：", "")
+    for puts in (DIGITAL, without_label):
+        fields = read(paper(*puts, code=CODE, source="picture", confidence=0.99)).fields
+        assert {fields[name].source for name in ("number", "date", "amount")} == {"code"}
+        tops = {name: fields[name].place.top for name in ("number", "date", "amount")}  # type: ignore[union-attr]
+        assert tops == {"number": 0.03, "date": 0.06, "amount": 0.36}
+
+
+def test_what_a_code_alone_says_is_shown_at_the_code() -> None:
+    puts = [(x, y, text) for x, y, text in DIGITAL if NUMBER not in text and "106" not in text]
+    number = read(paper(*puts, code=CODE)).fields["number"]
+    assert (number.source, number.place) == ("code", Place(left=0, top=0, right=0.1, bottom=0.1))

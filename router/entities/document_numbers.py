@@ -26,7 +26,7 @@ _SHORTEST_SURE = 6
 _SHORTEST_BESIDE_MONEY = 4
 
 
-class Documents:
+class DocumentNumbers:
     """Documents of one kind by their names; `pattern` is RE2 for a number that is one anywhere."""
 
     def __init__(self, names: tuple[str, ...], pattern: str | None = None) -> None:
@@ -110,9 +110,9 @@ class Documents:
 
 
 @lru_cache(maxsize=64)
-def documents(names: tuple[str, ...], pattern: str | None = None) -> Documents:
+def document_numbers(names: tuple[str, ...], pattern: str | None = None) -> DocumentNumbers:
     """Those of these names; made once."""
-    return Documents(names, pattern)
+    return DocumentNumbers(names, pattern)
 
 
 def _in_row(

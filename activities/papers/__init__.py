@@ -1,0 +1,1 @@
+"""The project's own types of documents: a module each, found as tools are."""
