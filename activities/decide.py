@@ -279,9 +279,9 @@ class Decider:
         commands = decider.checked(decision, near, active, usable, holds)
         if any(isinstance(c, Clarify) for c in own):
             return "asks"
-        if any(isinstance(c, Clarify) for c in commands):
-            return "doubted"
-        return "gives_up" if any(isinstance(c, HandOff) for c in own) else ""
+        if any(isinstance(c, HandOff) for c in own):
+            return "gives_up"
+        return "doubted" if any(isinstance(c, Clarify) for c in commands) else ""
 
     async def _with_model(
         self,

@@ -317,11 +317,16 @@ def _decider(parts: Parts, models: Models) -> Decider:
     )
 
 
-def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
+def _models(parts: Parts, telling: ProgressPublisher) -> Models:
     store, budgets = parts.store, parts.settings.llm_budgets
-    telling = ProgressPublisher(store.live, Recording(store.log))
     shown = Attachments(store.files, store.documents)
-    models = Models(budgets, store.spending, telling, attachments=shown)
+    return Models(budgets, store.spending, telling, attachments=shown)
+
+
+def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
+    store = parts.store
+    telling = ProgressPublisher(store.live, Recording(store.log))
+    models = _models(parts, telling)
     decider = _decider(parts, models)
     phraser = Phraser(parts.chains.of("phrase"), parts.prompts, models)
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
