@@ -1,6 +1,5 @@
 """Deciding what no rule could: by a model or its fallbacks, or without where none answers."""
 
-import asyncio
 import json
 import logging
 import re
@@ -16,6 +15,7 @@ from temporalio import activity
 from activities import understand
 from activities.capabilities import Capabilities
 from activities.models import ModelQuestions, Models, OnFailure, again_soon
+from activities.phrase import not_shown
 from activities.writer import within_means
 from router.contracts import activities
 from router.domain.commands import (
@@ -35,7 +35,13 @@ from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
 from router.llm.fallback import FallbackChain
-from router.llm.types import BudgetSpent, ChatAnswer, ChatRequest, ModelRefused, ModelUnavailable
+from router.llm.types import (
+    BudgetSpent,
+    ChatAnswer,
+    ChatRequest,
+    ModelRefused,
+    ModelUnavailable,
+)
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
 from router.routing import addresses, decider, replies
@@ -47,7 +53,7 @@ from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
 from router.routing.prompts import Prompts
 from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
-from router.telemetry.metrics import UNFAITHFUL
+from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
 from router.understanding.grounding import changed, grounded_call, is_figure, stated
@@ -83,6 +89,8 @@ class Decider:
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     files: MessageFiles = NO_FILES
     """Those that came with the message, once that is known."""
+    stronger: FallbackChain | None = None
+    """What is asked where `chain` is unsure; None: the person is."""
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -113,6 +121,7 @@ class Decider:
         try:
             if self.chain is not None:
                 decision = await self._with_model(given, found, asking)
+                decision = await self._escalated(given, decision, found, asking)
         except ModelUnavailable as error:
             on_failure(error)
             notice, answered = MODEL_AWAY.within(given.situation.locale), False
@@ -158,46 +167,10 @@ class Decider:
         worded = answer.model_copy(update={"text": said})
         judged = replies.judged(worded, self._evidence(given), of_facts=self._facts)
         if isinstance(judged, Doubt):
-            self._not_shown(answer.model, judged, findings)
+            not_shown(answer.model, judged, findings)
             await asking.take_back(replies.plain(findings, locale))
             return []
         return [ReplyText(text=replies.completed(judged, findings, locale))]
-
-    @activity.defn(name=activities.PHRASE.name)
-    async def phrase(self, given: activities.Phrase) -> activities.Phrased:
-        """What tools found, said by a model; plainly where none does, or its words don't hold."""
-        plainly = await self.phrase_plainly(given)
-        findings = _found(given)
-        if self.chain is None or all(error is not None for _, _, error in findings):
-            return plainly
-        prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
-        asking = self.models.asking(self.chain, given.account)
-        given_for = (given.text, findings, given.history, given.account.now)
-        # A tenth of a second where a result is long: that holds up nobody else.
-        found = await asyncio.to_thread(replies.evidence, *given_for)
-        question = replies.request(prompt, given.text, findings, given.history)
-        try:
-            answer = await asking(question, lambda said: found.doubt(said) is None)
-        except (ModelUnavailable, ModelRefused, BudgetSpent):
-            return plainly
-        said = replies.judged(answer, found)
-        if isinstance(said, Doubt):
-            self._not_shown(answer.model, said, findings)
-            await asking.take_back(plainly.text)
-            return plainly.changed(usage=asking.usage)
-        whole = replies.completed(said, findings, given.locale)
-        return activities.Phrased(text=whole, usage=asking.usage)
-
-    @activity.defn(name=activities.PHRASE_PLAINLY.name)
-    async def phrase_plainly(self, given: activities.Phrase) -> activities.Phrased:
-        """What tools found, in the words that they give themselves."""
-        return activities.Phrased(text=replies.plain(_found(given), given.locale))
-
-    def _not_shown(self, model: str, doubt: Doubt, findings: Sequence[replies.Finding]) -> None:
-        # Its words may be anybody's: they aren't for the log.
-        about = ", ".join(tool for tool, _, _ in findings)
-        logger.warning("what %s said of %s isn't shown: %s", model, about, doubt.check)
-        UNFAITHFUL.labels(doubt.check).inc()
 
     def _evidence(self, given: activities.Decide) -> Evidence:
         findings = _found_in(given.rounds)
@@ -267,8 +240,55 @@ class Decider:
         offer = self.policy.offer
         return await decider.find(self.index, usable, text, given.situation, offer)
 
+    async def _escalated(
+        self,
+        given: activities.Decide,
+        decision: decider.ModelDecision | None,
+        found: Retrieved,
+        asking: ModelQuestions,
+    ) -> decider.ModelDecision | None:
+        """The decision of a stronger model, where the first is unsure and there is one."""
+        doubt = self._doubt(given, decision, found)
+        if self.stronger is None or not doubt:
+            return decision
+        try:
+            better = await self._with_model(given, found, asking, self.stronger)
+        except (ModelUnavailable, ModelRefused, BudgetSpent) as error:
+            logger.warning("no stronger model decided: %s", error)
+            ESCALATIONS.labels(doubt, "failed").inc()
+            return decision
+        still = self._doubt(given, better, found)
+        ESCALATIONS.labels(doubt, "unsure" if still else "sure").inc()
+        return better or decision
+
+    def _doubt(
+        self, given: activities.Decide, decision: decider.ModelDecision | None, found: Retrieved
+    ) -> str:
+        """Why the decision would be put to the person, or to nobody; empty where it wouldn't.
+
+        What was found is said by itself, and words for it are held against it.
+        """
+        if given.rounds:
+            return ""
+        if decision is None:
+            return "unusable"
+        active = given.situation.active.flow if given.situation.active else None
+        wished = [name for c in decision.commands if (name := chosen(c, active))]
+        near = self._nearness(given, found, len(wished))
+        own, usable, holds = decision.commands, self._usable(given), self._holds(given)
+        commands = decider.checked(decision, near, active, usable, holds)
+        if any(isinstance(c, Clarify) for c in own):
+            return "asks"
+        if any(isinstance(c, HandOff) for c in own):
+            return "gives_up"
+        return "doubted" if any(isinstance(c, Clarify) for c in commands) else ""
+
     async def _with_model(
-        self, given: activities.Decide, found: Retrieved, asking: ModelQuestions
+        self,
+        given: activities.Decide,
+        found: Retrieved,
+        asking: ModelQuestions,
+        of: FallbackChain | None = None,
     ) -> decider.ModelDecision | None:
         """The model's decision; what it searched for besides is found then too."""
 
@@ -285,7 +305,9 @@ class Decider:
             situation=given.situation,
             earlier=given.earlier,
             files=self.files,
-            so_far=decider.called_so_far(map(_recalled, given.rounds)),
+            so_far=decider.called_so_far(
+                (_recalled(each), each.reasoning) for each in given.rounds
+            ),
         )
         evidence = self._evidence(given) if given.rounds else None
 
@@ -293,9 +315,9 @@ class Decider:
 
         async def ask(request: ChatRequest) -> ChatAnswer:
             if evidence is None:
-                return await asking(request, by_itself)
+                return await asking(request, by_itself, of)
             holds = partial(evidence.doubt, of_facts=self._facts)
-            return await asking(request, lambda said: holds(said) is None)
+            return await asking(request, lambda said: holds(said) is None, of)
 
         return await decider.decide_with_model(question, ask, widen)
 
@@ -376,6 +398,7 @@ class Decider:
             tools={name: self.capabilities.limits(name) for name in sorted(called)},
             skills=skills,
             steps=self.policy.steps,
+            reasoning=decision.reasoning,
         )
 
     def _left(
@@ -572,7 +595,3 @@ def _recalled(made: activities.ToolRound) -> list[RecalledCall]:
 
 def _found_in(rounds: Sequence[activities.ToolRound]) -> list[replies.Finding]:
     return [(f.tool, f.result, f.error) for f in activities.settled(rounds)]
-
-
-def _found(given: activities.Phrase) -> list[replies.Finding]:
-    return [(f.tool, f.result, f.error) for f in given.findings]

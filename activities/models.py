@@ -96,12 +96,16 @@ class ModelQuestions:
         self._asked = 0
         self._ends = monotonic() + self.account.seconds * (1 - KEPT_BACK) - _since_scheduled()
 
-    async def __call__(self, request: ChatRequest, holds: Holds | None = None) -> ChatAnswer:
+    async def __call__(
+        self, request: ChatRequest, holds: Holds | None = None, of: FallbackChain | None = None
+    ) -> ChatAnswer:
         """The first answer that a model gives; or `BudgetSpent`, `TurnTimeOver`, or the chain's.
 
-        Who watches is told no more of its text, clause by clause, than `holds`.
+        Who watches is told no more of its text, clause by clause, than `holds`. Another chain may
+        be asked, on the same account.
         """
-        if self.chain is None:
+        chain = of or self.chain
+        if chain is None:
             raise NoModelAnswered(())
         tokens = estimated_prompt_tokens(request.messages, request.functions)
         self._check_turn(tokens)
@@ -109,7 +113,7 @@ class ModelQuestions:
             raise TurnTimeOver(f"{self.account.seconds:g} s of this turn are over")
         async with self._paying(tokens) as paid:
             async with heartbeating(), self._watched() as answered, self._told(holds) as on_text:
-                answer = await self._answered(self.chain, request, on_text)
+                answer = await self._answered(chain, request, on_text)
                 answered.by(answer)
             paid(cost(answer))
         return answer

@@ -64,7 +64,7 @@ class Thinker:
         drafts = given.task.part or given.task.chain or (skill.reflect and not given.last)
         models = self.models.unheard if drafts else self.models
         step = SkillStep(skill.name, given.step)
-        asking = models.asking(self.chains.for_skill(skill.model), account, step)
+        asking = models.asking(self.chains.of("skill", skill.model), account, step)
         means, foreseen = Means(), None
         if not given.last:
             means = await self.means(given.task, account.caller, self.capabilities)
@@ -293,4 +293,4 @@ class Planner:
         aloud = isinstance(given, activities.Reflect) and not given.task.chain
         models = thinker.models if aloud else thinker.models.unheard
         step = SkillStep(skill.name, given.step)
-        return models.asking(thinker.chains.for_skill(skill.model), given.account, step)
+        return models.asking(thinker.chains.of("plan", skill.model), given.account, step)

@@ -117,7 +117,7 @@ EXCEPTIONS = {
     **dict.fromkeys(_BY_AUTHORS.replace("\n", " ").split(", "), "who runs the house writes these"),
     "activities/tools/calculator.py _TOKEN": "of at most `LONGEST` characters",
     "router/llm/calls.py _TAGGED": "its loops end at the text's end at the latest: nothing fails",
-    "router/llm/client.py _NAMED[name]": "of an error's first `_READ` characters",
+    "router/llm/refusals.py _NAMED[name]": "of an error's first `_READ` characters",
     "router/secrecy/redaction.py _ADDRESS": "a search goes on behind the slash that it came to",
     "router/secrecy/redaction.py _JWT": "of at most `_SEEN` characters, by two thousand",
     "router/understanding/triggers/classifier.py _TRAILING": "of at most `_LONGEST` characters",

@@ -147,7 +147,8 @@ class AnswerFinder:
         whole = FoundAnswer()
         while calls:
             spent = decided.usage + whole.usage
-            made = ToolRound(calls=calls, findings=await self._all(calls, decided, rounds, spent))
+            findings = await self._all(calls, decided, rounds, spent)
+            made = ToolRound(calls=calls, findings=findings, reasoning=decided.reasoning)
             rounds.append(made)
             whole.take(made, decided.tools)
             if not _goes_on(rounds, decided):
@@ -156,7 +157,7 @@ class AnswerFinder:
             after = await perform(activities.DECIDE, asked, summary=f"round {len(rounds) + 1}")
             whole.usage += after.usage
             tools, plainly = decided.tools | after.tools, decided.plainly or after.plainly
-            decided = decided.changed(tools=tools, plainly=plainly)
+            decided = decided.changed(tools=tools, plainly=plainly, reasoning=after.reasoning)
             calls = _new_calls(after, rounds)
             done = [c for c in after.commands if not isinstance(c, READS)]
             if not calls and done:

@@ -9,7 +9,7 @@ from docs.generate.types import type_name
 from router.channels.registry import found
 from router.cli.schemas import attribute_docs
 from router.domain.budgets import Budget, Budgets
-from router.settings import Fallback, Section, Settings
+from router.settings import Fallback, ModelOptions, RoleModel, Section, Settings
 from router.settings.environment import SUFFIX, TOOL_PREFIX, is_secret
 
 INTRODUCTION = f"""\
@@ -18,13 +18,15 @@ Those marked *secret* may be in a file instead, which the variable with `{SUFFIX
 `intent-router doctor` checks all of them and everything that they name. Variables that begin with
 `{TOOL_PREFIX}` are for the files of declared tools ([Tools](../tools.md#http)), and `OTEL_…` says
 where traces go ([Operations](../operations.md))."""
+DESCRIBED = (ModelOptions, RoleModel, Fallback, Budgets, Budget)
+"""What variables hold as JSON."""
 COMPUTED = {"database_url": "`router.db` in the data folder", "payload_keys": "none"}
 """Defaults that no value says: they depend on other settings, or are hidden."""
 
 
 def settings_page() -> str:
     """A row for each variable, in the order of the classes."""
-    parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in (Fallback, Budgets, Budget)]
+    parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in DESCRIBED]
     sections = [
         f"## {platform.name.capitalize()}\n\n{_section(platform.settings)}" for platform in found()
     ]

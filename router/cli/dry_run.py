@@ -102,7 +102,7 @@ async def dry_run_of(
             reader=Reader(offered.flows(), offered.phrases(), offered.listed(skills=with_model)),
             offered=offered,
             index=index,
-            chain=chains.usual if with_model else None,
+            chain=chains.of("router") if with_model else None,
             prompts=Prompts.load(settings.prompts, settings.prompt_shares),
             policy=DecisionPolicy.of(
                 settings.llm_offer, settings.llm_offer_tokens, settings.llm_steps

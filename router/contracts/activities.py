@@ -30,6 +30,7 @@ from router.domain.principals import Principal
 from router.domain.records import Amendment, ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.flow.engine.run import Done
 from router.flow.paused import Situation
+from router.llm.types import NO_REASONING, Kept
 from router.llm.types import Message as ChatMessage
 from router.routing.planner import Planned, Reflected
 from router.routing.skill_memory import AgentMemory
@@ -79,6 +80,8 @@ class ToolRound(Payload):
 
     calls: list[CallTool]
     findings: list["ToolFinding"]
+    reasoning: Kept = NO_REASONING
+    """What the model thought before them."""
 
 
 class Decide(Payload):
@@ -118,6 +121,8 @@ class RoutingDecision(Payload):
     model_answered: bool | None = None
     steps: int = 1
     rest: Decide | None = None
+    reasoning: Kept = NO_REASONING
+    """What the model thought, where it is to go on from here."""
 
     @classmethod
     def of(cls, understood: Understood) -> "RoutingDecision":

@@ -6,9 +6,12 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import openai
 from numpy.typing import NDArray
 
-from router.llm.client import ModelConnection, question
+from router.llm.client import question
+from router.llm.connection import ModelConnection
+from router.llm.refusals import unwrapping
 from router.llm.stream import UnreadableAnswer, whole
 from router.telemetry.tracing import outgoing
 
@@ -77,17 +80,16 @@ class OpenAIEmbeddings:
         create = self._connection.client.embeddings.with_streaming_response.create
         # Servers refuse an empty text.
         asked = [text[:MAX_TEXT].strip() or "-" for text in texts]
-        with question("embeddings", self._model, self._base_url):
-            async with (
-                self._connection.failing_as_ours(self._seconds),
-                create(
-                    model=self._model,
-                    input=asked,
-                    encoding_format="float",
-                    extra_headers=outgoing(),
-                ) as response,
-            ):
-                body = await whole(response.iter_bytes())
+        with question("embeddings", "openai", self._model, self._base_url):
+            async with self._connection.failing_as_ours(self._seconds):
+                with unwrapping(openai.APIConnectionError):
+                    async with create(
+                        model=self._model,
+                        input=asked,
+                        encoding_format="float",
+                        extra_headers=outgoing(),
+                    ) as response:
+                        body = await whole(response.iter_bytes())
                 self._connection.refuse_error(body)
                 return self._checked(_rows(body, len(texts)))
 

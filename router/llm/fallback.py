@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from router.domain.circuit import ANSWERED, REST_SECONDS, CallVerdict, CircuitBreaker, Clock
 from router.llm.types import (
@@ -24,6 +24,7 @@ from router.llm.types import (
     OnText,
     TextDelta,
 )
+from router.settings.models import ModelRole
 
 FAILURES = 3
 
@@ -157,7 +158,7 @@ class FallbackChain:
     def below(self, model: Model) -> "FallbackChain":
         """A chain with this model first; the others keep the breakers that they have here."""
         longer = FallbackChain([model], self._clock)
-        longer.links += self.links
+        longer.links += [link for link in self.links if link.model.endpoint != model.endpoint]
         return longer
 
     @property
@@ -202,41 +203,66 @@ class FallbackChain:
         return {model.endpoint: breaker.state for model, breaker in self.links}
 
 
+LedRole = ModelRole | Literal["escalate"]
+Lead = Callable[[LedRole, str | None], Model | None]
+
+
 class FallbackChains:
     """Chains over the same servers, made once and kept.
 
-    `models` are the usual one and its fallbacks. `make` gives a model of another name at the
-    first server; `for_skills` is the name of the one that skills are led by.
+    `models` are the usual one and its fallbacks. `lead` gives the model of a role, of this name
+    where a skill wishes for one; None where the usual one has it.
     """
 
-    def __init__(
-        self,
-        models: Sequence[Model] = (),
-        make: Callable[[str], Model] | None = None,
-        for_skills: str | None = None,
-    ) -> None:
+    def __init__(self, models: Sequence[Model] = (), lead: Lead = lambda _, __: None) -> None:
         self.usual = FallbackChain(models) if models else None
         self._models = list(models)
-        self._make = make
-        self._for_skills = for_skills
-        self._led: dict[str, FallbackChain] = {}
+        self._lead = lead
+        self._led: dict[tuple[LedRole, str | None], FallbackChain] = {}
 
-    def for_skill(self, model: str | None) -> FallbackChain | None:
-        """The chain of a skill that wants this model, or has no wish; None without any model."""
-        name = model or self._for_skills
-        if self.usual is None or self._make is None or name is None:
+    def of(self, role: LedRole, model: str | None = None) -> FallbackChain | None:
+        """The chain of a role; None without any model."""
+        if self.usual is None:
+            return None
+        key = (role, model)
+        if key not in self._led:
+            self._led[key] = self._chain(self._lead(role, model))
+        return self._led[key]
+
+    @property
+    def stronger(self) -> FallbackChain | None:
+        """What is asked where the usual model is unsure; None where nothing is."""
+        chain = self.of("escalate")
+        return None if chain is self.usual else chain
+
+    def decides(self, model: object) -> bool:
+        """Whether it is asked to decide on messages; others needn't read what decisions begin with.
+
+        Below the model of any role come the usual ones, which decide where none is set for that.
+        """
+        deciding = [
+            chain for (role, _), chain in self._led.items() if role in {"router", "escalate"}
+        ]
+        usual = self.usual.links if self.usual else []
+        return any(link.model is model for link in [*usual, *(c.links[0] for c in deciding)])
+
+    def _chain(self, leader: Model | None) -> FallbackChain:
+        assert self.usual is not None  # noqa: S101 - whoever calls has looked
+        if leader is None:
             return self.usual
-        if name not in self._led:
-            leader = self._make(name)
-            self._models.append(leader)
-            self._led[name] = self.usual.below(leader)
-        return self._led[name]
+        for chain in self._led.values():
+            if chain.links[0].model is leader:
+                return chain
+        self._models.append(leader)
+        return self.usual.below(leader)
 
     @property
     def links(self) -> list[Link]:
-        """Every model that there is by now: the usual ones in order, then those of skills."""
-        usual = self.usual.links if self.usual else []
-        return [*usual, *(chain.links[0] for chain in self._led.values())]
+        """Every model that there is by now: the usual ones in order, then those of roles."""
+        links = list(self.usual.links) if self.usual else []
+        for chain in self._led.values():
+            links += [link for link in chain.links[:1] if link not in links]
+        return links
 
     @property
     def states(self) -> dict[str, str]:

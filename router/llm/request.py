@@ -1,4 +1,4 @@
-"""What of a question is alike in every protocol: functions told in words, and how long it is.
+"""What of a question is alike in every protocol: what is used, functions in words, its length.
 
 A server that takes no functions is told what may be called, and the model answers
 `{"calls": [{"name": …, "arguments": …}]}`, held to a schema where the server can do that.
@@ -6,12 +6,168 @@ A server that takes no functions is told what may be called, and the model answe
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count, groupby
 from math import ceil
 from typing import Any
 
 from router.llm.schema import portable
-from router.llm.types import AssistantMessage, Function, Message, ToolMessage, UserMessage
+from router.llm.servers import Feature, Refused, way_of_asking
+from router.llm.types import (
+    AssistantMessage,
+    ChatRequest,
+    Function,
+    FunctionCall,
+    How,
+    Message,
+    ShownPicture,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+
+
+@dataclass(frozen=True)
+class Sending:
+    """The body of a request, how it offers the functions, and which features it makes use of."""
+
+    body: dict[str, Any]
+    how: How
+    features: frozenset[Feature]
+
+
+class BodyWriter:
+    """Puts one body together for a server that refuses these features, and notes what it uses."""
+
+    def __init__(self, request: ChatRequest, refused: Refused) -> None:
+        self.request = request
+        self.how: How = way_of_asking(refused) if request.functions else "text"
+        self.body: dict[str, Any] = {}
+        self._refused = refused
+        self._used: set[Feature] = set()
+        shown = any(isinstance(m, UserMessage) and m.pictures for m in request.messages)
+        self.sees = shown and self.may("pictures")
+        """Whether pictures are shown; else what stands in them is told in words."""
+
+    def may(self, feature: Feature) -> bool:
+        """True, and noted as used, where the server doesn't refuse the feature."""
+        if feature in self._refused:
+            return False
+        self._used.add(feature)
+        return True
+
+    def use(self, feature: Feature, **part: Any) -> None:
+        """Put this part into the body, unless the server refuses the feature."""
+        if self.may(feature):
+            self.body.update(part)
+
+    def kept(self, message: AssistantMessage, call: str = "") -> list[dict[str, Any]]:
+        """What the model thought before a call of the message, or before all, to be given back."""
+        found = message.reasoning.at(call)
+        return found if found and self.may("reasoning_kept") else []
+
+    @property
+    def choice(self) -> str:
+        """`required`, `auto`, or nothing: whether a call is asked for, as the server takes it."""
+        if not self.may("tool_choice"):
+            return ""
+        choices: list[Feature] = ["tool_choice=required", "tool_choice=auto"]
+        ordered = choices if self.request.must_call else choices[::-1]
+        return next(one for one in ordered if self.may(one)).partition("=")[2]
+
+    @property
+    def decision(self) -> dict[str, Any]:
+        """The schema of an answer that calls functions in JSON."""
+        limits = self.may("limits")
+        return decision_schema(self.request.functions, self.request.max_calls, limits)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages, those without functions told as text where the server takes none."""
+        own = list(self.request.messages)
+        takes_functions = way_of_asking(self._refused) == "functions"
+        return numbered(own) if takes_functions else plainly(self.request)
+
+    def sending(self) -> Sending:
+        """What was put together."""
+        return Sending(self.body, self.how, frozenset(self._used))
+
+
+def numbered(messages: Sequence[Message]) -> list[Message]:
+    """The messages with ids of calls that any provider takes, each used once.
+
+    What another one gave may stand twice in a history, or be none here.
+    """
+    taken: set[str] = set()
+    now: dict[str, str] = {}
+    kept: list[Message] = []
+    for message in messages:
+        if isinstance(message, AssistantMessage) and message.calls:
+            now = {call.id: _free(call.id, taken) for call in message.calls}
+            kept.append(_renamed(message, now))
+        elif isinstance(message, ToolMessage):
+            known = now.get(message.call_id, message.call_id)
+            kept.append(message.model_copy(update={"call_id": known}))
+        else:
+            kept.append(message)
+    return kept
+
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def _free(id_: str, taken: set[str]) -> str:
+    free = id_
+    if id_ in taken or not _ID.fullmatch(id_):
+        free = next(name for n in count(1) if (name := f"call_{n}") not in taken)
+    taken.add(free)
+    return free
+
+
+def _renamed(message: AssistantMessage, now: dict[str, str]) -> AssistantMessage:
+    if all(old == new for old, new in now.items()):
+        return message
+
+    def call(one: FunctionCall) -> FunctionCall:
+        return one.model_copy(update={"id": now[one.id]})
+
+    pieces = tuple(
+        each.model_copy(update={"before": now.get(each.before, each.before)})
+        for each in message.reasoning.pieces
+    )
+    reasoning = message.reasoning.model_copy(update={"pieces": pieces})
+    calls = tuple(map(call, message.calls))
+    return message.model_copy(update={"calls": calls, "reasoning": reasoning})
+
+
+def plainly(request: ChatRequest) -> list[Message]:
+    """The messages for a server without functions: the rules told, calls and results as text.
+
+    The rules follow the first system message, so that what comes first stays byte-identical.
+    """
+    rest = list(request.messages)
+    leading = [rest.pop(0).text] if rest and isinstance(rest[0], SystemMessage) else []
+    rules = [told(request.functions, request.max_calls)] if request.functions else []
+    system = "\n\n".join(filter(None, leading + rules))
+    plain: list[Message] = [SystemMessage(text=system)] if system else []
+    for is_result, group in groupby(rest, lambda message: isinstance(message, ToolMessage)):
+        if is_result:
+            plain.append(UserMessage(text="\n".join(map(written, group))))
+        else:
+            plain += map(_without_calls, group)
+    return plain
+
+
+def _without_calls(message: Message) -> Message:
+    is_call = isinstance(message, AssistantMessage) and message.calls
+    return AssistantMessage(text=written(message)) if is_call else message
+
+
+def base64_of(picture: ShownPicture) -> str:
+    """A picture's content as it travels in JSON."""
+    return b64encode(picture.content).decode()
 
 
 def signature(schema: dict[str, Any]) -> str:

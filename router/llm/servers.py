@@ -1,25 +1,19 @@
-"""Model servers: what each turned out not to do, learned from its own refusals, and its health.
+"""Model servers: what each turned out not to do, learned from its own refusals.
 
 A request uses everything that the server isn't known to refuse. What it is told to have
 refused is left out of the next one, and remembered once a request without it was accepted:
 each lesson costs one extra request, once.
 """
 
-import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 from pathlib import Path
-from time import monotonic
 from typing import Any, Literal, get_args
 
-import httpx2
-
-from router.domain.loopback import may_be_proxied
 from router.llm.types import How
 
 Feature = Literal[
@@ -36,10 +30,14 @@ Feature = Literal[
     "temperature",
     "stream_options",
     "pictures",
+    "effort",
+    "reasoning_kept",
+    "given_signatures",
 ]
 """What a request may use. `tool_choice` is the parameter whatever its value, `limits` are the
 lengths within the schema of a `response_format`, and a server that refuses `max_tokens` wants it
-as `max_completion_tokens`."""
+as `max_completion_tokens`. `reasoning_kept` asks for thoughts that can be given back, and gives
+them back; `given_signatures` stand where another model's calls have none."""
 
 FEATURES: tuple[Feature, ...] = get_args(Feature)
 Refused = frozenset[Feature]
@@ -173,77 +171,3 @@ def _unfit(kept: Any) -> UnfitModel | None:
     except (KeyError, TypeError, ValueError):
         return None
     return UnfitModel(since, str(kept.get("model"))) if since.tzinfo else None
-
-
-PATIENCE = 1.5
-"""Seconds for one server."""
-FRESH = 10.0
-"""Seconds that an answer counts: whoever watches asks often."""
-
-
-@dataclass(frozen=True)
-class ModelAddress:
-    """A server, and the key that it is asked with."""
-
-    base_url: str
-    api_key: str | None = None
-
-
-class ModelHealth:
-    """Asks each server at most once in `FRESH` seconds.
-
-    Any answer counts that isn't an error of the server or a refusal of the key: many servers
-    know no list of models, and answer all the same.
-    """
-
-    def __init__(self, addresses: Sequence[ModelAddress]) -> None:
-        self._addresses = list(dict.fromkeys(addresses))
-        self._asked = -FRESH
-        self._trouble: dict[ModelAddress, str | None] = {}
-        self._asking = asyncio.Lock()
-
-    async def trouble(self) -> list[str | None]:
-        """What is wrong with each server, in order; None where nothing is."""
-        async with self._asking:
-            if monotonic() - self._asked >= FRESH:
-                found = await asyncio.gather(*map(trouble_at, self._addresses))
-                said = [trouble.says if trouble else None for trouble in found]
-                self._trouble = dict(zip(self._addresses, said, strict=True))
-                self._asked = monotonic()
-        return [self._trouble[address] for address in self._addresses]
-
-
-@dataclass(frozen=True)
-class ServerTrouble:
-    """What is wrong with a server, for operators; one that `is_away` answers nobody anything."""
-
-    says: str
-    is_away: bool = True
-
-
-async def trouble_at(address: ModelAddress) -> ServerTrouble | None:
-    """What is wrong there, by asking for the list of its models; None where nothing is."""
-    headers = {"Authorization": f"Bearer {address.api_key}"} if address.api_key else {}
-    proxied = may_be_proxied(address.base_url)
-    try:
-        async with (
-            httpx2.AsyncClient(timeout=PATIENCE, trust_env=proxied) as client,
-            client.stream("GET", f"{address.base_url}/models", headers=headers) as answer,
-        ):
-            return _trouble(address, answer)
-    except (httpx2.HTTPError, ImportError, ValueError) as error:
-        # The latter two for a proxy of the environment that httpx2 can't speak to.
-        return ServerTrouble(f"{address.base_url} can't be reached ({type(error).__name__})")
-
-
-def _trouble(address: ModelAddress, answer: httpx2.Response) -> ServerTrouble | None:
-    """By its status alone: the list may have no end."""
-    if answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        said = f"{address.base_url} refuses the key ({answer.status_code})"
-        return ServerTrouble(said, is_away=False)
-    if answer.is_redirect:
-        said = f"{address.base_url} leads elsewhere ({answer.status_code})"
-        return ServerTrouble(said, is_away=False)
-    if answer.is_server_error:
-        return ServerTrouble(f"{address.base_url} answers {answer.status_code}")
-    return None

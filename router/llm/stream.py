@@ -31,7 +31,7 @@ async def whole(pieces: AsyncIterator[bytes]) -> Any:
     async for piece in pieces:
         body += piece
         _check_length(len(body))
-    return _parsed(bytes(body))
+    return parsed(bytes(body))
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[Any]:
@@ -49,7 +49,7 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[Any]:
             if event == DONE:
                 yield DONE
                 return
-            yield _parsed(event)
+            yield parsed(event)
     if data and b"\n".join(data) == DONE:
         yield DONE
 
@@ -75,11 +75,57 @@ def _check_length(length: int) -> None:
         raise UnreadableAnswer(f"it is longer than {MAX_BYTES} bytes")
 
 
-def _parsed(text: bytes) -> Any:
+def parsed(text: bytes | str) -> Any:
+    """The JSON document; raises `UnreadableAnswer`."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableAnswer(f"it isn't JSON: {error}") from None
+
+
+class BodyOfBytes(Protocol):
+    """A response of a client whose body is read piece by piece."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Its headers."""
+
+    def iter_bytes(self) -> AsyncIterator[bytes]:
+        """Its body."""
+
+
+class ServerAnswer(Protocol):
+    """An answer that comes: its `events` where it `streams`, else the `whole` of it."""
+
+    @property
+    def streams(self) -> bool:
+        """Whether the server streams it, whatever it was asked to."""
+
+    def events(self) -> AsyncIterator[Any]:
+        """The JSON of each event, and `DONE`; raises `UnreadableAnswer`."""
+
+    async def whole(self) -> Any:
+        """Its JSON document; raises `UnreadableAnswer`."""
+
+
+class HttpAnswer:
+    """An answer as it comes over the wire."""
+
+    def __init__(self, response: BodyOfBytes) -> None:
+        self._response = response
+
+    @property
+    def streams(self) -> bool:
+        """By its type: some stream nothing, and some whatever they are asked."""
+        return "text/event-stream" in self._response.headers.get("content-type", "")
+
+    def events(self) -> AsyncIterator[Any]:
+        """The JSON of each event."""
+        return events(self._response.iter_bytes())
+
+    async def whole(self) -> Any:
+        """Its JSON document."""
+        return await whole(self._response.iter_bytes())
 
 
 class PartialAnswer(Protocol):

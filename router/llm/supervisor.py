@@ -106,7 +106,8 @@ class ModelSupervisor:
 
     async def _attend(self, model: Attended, breaker: CircuitBreaker) -> None:
         server = self._reading[model.server]
-        attendance = _Attendance(model, breaker, self._beginnings, server, self._pause)
+        beginnings = self._beginnings if self._chains.decides(model) else list
+        attendance = _Attendance(model, breaker, beginnings, server, self._pause)
         while True:
             try:
                 wait = await attendance.look()

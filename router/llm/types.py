@@ -14,7 +14,7 @@ RouterError
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -75,12 +75,38 @@ class UserMessage(ValueObject):
         return "\n".join(filter(None, (self.unseen, self.text)))
 
 
+class ReasoningPiece(ValueObject):
+    """A piece of what a model thought, as its protocol writes it: opaque, often sealed."""
+
+    content: dict[str, JsonValue]
+    before: str = ""
+    """The id of the call that it stands before; empty: before the text and all calls."""
+
+
+class Reasoning(ValueObject):
+    """What a model thought before an answer, which it alone wants to be given back."""
+
+    by: str = ""
+    """Whose they are, by the name of its endpoint: to another model they mean nothing."""
+    pieces: tuple[ReasoningPiece, ...] = ()
+
+    def at(self, call: str = "") -> list[dict[str, JsonValue]]:
+        """Those that stand before the call with this id; before everything, without one."""
+        return [each.content for each in self.pieces if each.before == call]
+
+
+NO_REASONING = Reasoning()
+Kept = Annotated[Reasoning, Field(exclude_if=lambda reasoning: not reasoning.pieces)]
+"""What a model thought, where it is carried: nothing is written where there is nothing."""
+
+
 class AssistantMessage(ValueObject):
     """What the model answered before."""
 
     role: Literal["assistant"] = "assistant"
     text: str = ""
     calls: tuple[FunctionCall, ...] = ()
+    reasoning: Kept = NO_REASONING
 
 
 class ToolMessage(ValueObject):
@@ -117,6 +143,8 @@ class ChatRequest(ValueObject):
     """Functions whose argument is said to the user, and streamed: `{"respond_message": "text"}`."""
     max_tokens: int = Field(default=1024, ge=1)
     temperature: float | None = 0.0
+    effort: str | None = None
+    """How hard to think, in the provider's own word (`low`, `high`); None: as the model does."""
     needs_sight: bool = False
     """It is about its pictures: who can't see them refuses, and isn't asked in words."""
     prompt: str = ""
@@ -127,7 +155,13 @@ class TokenUsage(ValueObject):
     """The tokens of one answer."""
 
     prompt_tokens: int
+    """All that was read, from a cache or not."""
     completion_tokens: int
+    """All that was written, thoughts included."""
+    cached_tokens: int = 0
+    """Those of the prompt that came out of the server's cache, as far as it says so."""
+    reasoning_tokens: int = 0
+    """Those of the completion that nobody sees, as far as the server says so."""
     estimated: bool = False
     """True where the server didn't say and the numbers are a guess from the length of the text."""
 
@@ -135,6 +169,16 @@ class TokenUsage(ValueObject):
     def tokens(self) -> int:
         """All of them."""
         return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        """What both answers took together."""
+        return TokenUsage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            estimated=self.estimated or other.estimated,
+        )
 
 
 class ChatAnswer(ValueObject):
@@ -154,6 +198,25 @@ class ChatAnswer(ValueObject):
     problems: tuple[str, ...] = ()
     """What of the answer couldn't be used, each exact enough to be handed back to the model."""
     prompt: str = ""
+    reasoning: Reasoning = NO_REASONING
+    reasoned: bool = False
+    """True where the model thought before it answered, whether or not it says what."""
+
+    @property
+    def said(self) -> AssistantMessage:
+        """The answer as it is told to the model in the next question."""
+        return AssistantMessage(text=self.text, calls=self.calls, reasoning=self.reasoning)
+
+    def calling(self, call: FunctionCall) -> AssistantMessage:
+        """The answer with this one of its calls alone, as it is told to the model."""
+        kept = [each for each in self.reasoning.pieces if each.before in ("", call.id)]
+        reasoning = Reasoning(by=self.reasoning.by, pieces=tuple(kept))
+        return AssistantMessage(calls=(call,), reasoning=reasoning)
+
+    @property
+    def was_still_reasoning(self) -> bool:
+        """True where it was cut while the model still thought: nothing was said yet."""
+        return self.finish == "length" and self.reasoned and not (self.text or self.calls)
 
 
 class TextDelta(ValueObject):

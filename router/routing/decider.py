@@ -40,7 +40,7 @@ from router.domain.principals import Capability
 from router.flow import paused
 from router.flow.engine.run import HANDED_OFF
 from router.flow.paused import Situation
-from router.llm.types import ChatAnswer, ChatRequest, UserMessage
+from router.llm.types import NO_REASONING, ChatAnswer, ChatRequest, Reasoning, UserMessage
 from router.llm.types import Message as ModelMessage
 from router.retrieval.index import MOST, CapabilityIndex
 from router.retrieval.selection import Selection, Verdict, within_budget
@@ -211,6 +211,12 @@ class ModelDecision:
     problems: list[str] = field(default_factory=list)
     answer: ChatAnswer | None = None
 
+    @property
+    def reasoning(self) -> Reasoning:
+        """What the model thought, where it calls tools whose results it will be told."""
+        is_called = any(isinstance(command, CallTool) for command in self.commands)
+        return self.answer.reasoning if self.answer and is_called else NO_REASONING
+
 
 async def decide_with_model(
     question: RoutingQuestion, ask: Ask, widen: Widen
@@ -279,9 +285,11 @@ def _messages(question: RoutingQuestion) -> tuple[ModelMessage, ...]:
     return (*told, *question.so_far)
 
 
-def called_so_far(rounds: Iterable[Sequence[RecalledCall]]) -> list[ModelMessage]:
+def called_so_far(
+    rounds: Iterable[tuple[Sequence[RecalledCall], Reasoning]],
+) -> list[ModelMessage]:
     """Calls that were made for the message, round by round, each with what it came to."""
-    return [message for made in rounds for message in prompts.made(made)]
+    return [message for calls, reasoning in rounds for message in prompts.made(calls, reasoning)]
 
 
 def cost(answer: ChatAnswer) -> Usage:

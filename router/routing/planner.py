@@ -205,8 +205,8 @@ def read_plan(answer: ChatAnswer, plan: Plan | None) -> Planned:
     call = next((one for one in answer.calls if one.name in {PLAN, HAND_BACK}), None)
     if call is None:
         wrong = [*answer.problems, f"call {PLAN} with the steps"]
-        return Planned(said=_whole(answer), complaint=_complaint(wrong))
-    said = AssistantMessage(calls=(call,))
+        return Planned(said=answer.said, complaint=_complaint(wrong))
+    said = answer.calling(call)
     if call.name == HAND_BACK:
         return Planned(said=said, hands_back=True)
     steps = _steps(call.arguments.get("steps"))
@@ -225,10 +225,10 @@ def read_verdict(answer: ChatAnswer, plan: Plan, *, last: bool = False) -> Refle
         said = shown(answer.text) or shown(answer.refusal or "")
         if said:
             plainly = answer.refusal is None
-            return Reflected(verdict=Accept(result=said), plainly=plainly, said=_whole(answer))
+            return Reflected(verdict=Accept(result=said), plainly=plainly, said=answer.said)
         wrong = [*answer.problems, "it called nothing and said nothing"]
-        return Reflected(said=_whole(answer), complaint=_complaint(wrong))
-    verdict, called = _verdict(call, plan, last=last), AssistantMessage(calls=(call,))
+        return Reflected(said=answer.said, complaint=_complaint(wrong))
+    verdict, called = _verdict(call, plan, last=last), answer.calling(call)
     if isinstance(verdict, str):
         return Reflected(said=called, complaint=_complaint([verdict]))
     return Reflected(verdict=verdict, said=called)
@@ -299,10 +299,6 @@ def _id(given: JsonValue) -> str | None:
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None
     return str(given).strip()
-
-
-def _whole(answer: ChatAnswer) -> AssistantMessage:
-    return AssistantMessage(text=answer.text, calls=answer.calls)
 
 
 def _complaint(wrong: list[str]) -> str:

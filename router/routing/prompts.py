@@ -20,9 +20,11 @@ from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import RecalledCall, SpokenLine
 from router.flow.paused import Situation
 from router.llm.types import (
+    NO_REASONING,
     AssistantMessage,
     FunctionCall,
     Message,
+    Reasoning,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -183,13 +185,13 @@ def messages(
     return (*said, beside(f"{state}\n<message>\n{material(text)}\n</message>"))
 
 
-def made(calls: Sequence[RecalledCall]) -> list[Message]:
-    """Calls of before, each with its result."""
+def made(calls: Sequence[RecalledCall], reasoning: Reasoning = NO_REASONING) -> list[Message]:
+    """Calls of before, each with its result, and what the model thought before them."""
     if not calls:
         return []
     asked = (FunctionCall(id=c.id, name=c.name, arguments=c.arguments) for c in calls)
     results = (ToolMessage(call_id=c.id, name=c.name, text=material(c.result)) for c in calls)
-    return [AssistantMessage(calls=tuple(asked)), *results]
+    return [AssistantMessage(calls=tuple(asked), reasoning=reasoning), *results]
 
 
 def state_of(situation: Situation, earlier: Sequence[str] = ()) -> str:

@@ -311,7 +311,7 @@ def read(answer: ChatAnswer, means: Means, guard: CallGuard = CallGuard()) -> Th
     # What was dropped before anybody could look at it: calls beyond the most.
     dropped = [each for each in answer.problems if not each.startswith(UNOFFERED)]
     return Thought(
-        said=AssistantMessage(text=answer.text, calls=answer.calls),
+        said=answer.said,
         calls=tuple(_tidied(call, means.tools) for call in fine if call.name != NOTE),
         refused=(
             *(
@@ -373,7 +373,7 @@ def _waiting_on(call: FunctionCall, answer: ChatAnswer) -> dict[str, Any]:
     """What goes into the dialogue where one call's result comes later, and no other is made."""
     others = (other for other in answer.calls if other.id != call.id)
     return {
-        "said": AssistantMessage(text=answer.text, calls=answer.calls),
+        "said": answer.said,
         "refused": tuple(_told(other, "skipped: one thing at a time") for other in others),
     }
 

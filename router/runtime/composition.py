@@ -4,9 +4,10 @@ Libraries that only some settings need are imported where they are: a third of a
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from activities import provided
@@ -21,7 +22,7 @@ from router.documents.reader import DocumentReader
 from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
 from router.flow.loader import WatchedFlows
-from router.llm.fallback import FallbackChains
+from router.llm.fallback import FallbackChains, LedRole
 from router.llm.servers import ServerMemory
 from router.retrieval.encoders import Encoder, local_encoder
 from router.retrieval.index import CapabilityIndex
@@ -36,7 +37,7 @@ from router.runtime.definitions import (
     vocabulary,
 )
 from router.runtime.temporal import TemporalConnection
-from router.settings import OPENAI, ModelAccess, Settings
+from router.settings import ROLES, ModelAccess, Settings
 from router.skill.loader import WatchedSkills
 from router.store.database import Database
 from router.store.store import Store
@@ -93,10 +94,10 @@ def encoder(settings: Settings) -> Encoder:
     name = settings.embedder.removeprefix(OPENAI_EMBEDDER)
     if name == settings.embedder:
         return local_encoder(settings.embedder)
-    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
     from router.llm.embeddings import OpenAIEmbeddings
 
-    return OpenAIEmbeddings(settings.llm_base_url or OPENAI, name, key)
+    base_url, key = settings.embeddings_at
+    return OpenAIEmbeddings(base_url, name, key)
 
 
 @asynccontextmanager
@@ -123,21 +124,35 @@ async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
     from router.llm.fallback import ConcurrencyLimiter
 
     memory = ServerMemory(settings.data / SERVERS)
-    slots = {m.base_url: ConcurrencyLimiter(settings.llm_at_once) for m in settings.models}
+    slots = defaultdict[str, ConcurrencyLimiter](lambda: ConcurrencyLimiter(settings.llm_at_once))
+    made: list[tuple[ModelAccess, ChatModel]] = []
 
-    def model(at: ModelAccess, name: str) -> ChatModel:
-        return ChatModel(at.base_url, name, at.api_key, memory, slots[at.base_url])
+    def model(at: ModelAccess) -> ChatModel:
+        for access, chat in made:
+            if access == at:
+                return chat
+        own = (slots[at.base_url], at.protocol, at.options)
+        chat = ChatModel(at.base_url, at.model, at.api_key, memory, *own)
+        made.append((at, chat))
+        return chat
 
-    models = [model(m, m.model) for m in settings.models]
+    def lead(role: LedRole, name: str | None) -> ChatModel | None:
+        access = settings.escalation if role == "escalate" else settings.model_of(role)
+        if name is not None and (role != "plan" or settings.model_of("plan") is None):
+            access = replace(settings.model_of("skill") or settings.models[0], model=name)
+        elif role == "plan":
+            access = access or settings.model_of("skill")
+        return model(access) if access and access != settings.models[0] else None
 
-    def make(name: str) -> ChatModel:
-        return model(settings.models[0], name)
-
-    chains = FallbackChains(models, make, settings.llm_skill_model)
+    roles = [settings.escalation, *map(settings.model_of, ROLES)]
     try:
-        yield chains
+        # All at once: a library that isn't installed is found out before the first message.
+        for access in filter(None, [*settings.models, *roles]):
+            model(access)
+        yield FallbackChains([model(m) for m in settings.models], lead)
     finally:
-        await chains.aclose()
+        for _, chat in made:
+            await chat.aclose()
 
 
 def _provided(

@@ -29,6 +29,7 @@ from activities.look_up import LookUps
 from activities.models import Models
 from activities.notify import Notifier
 from activities.persistence import Records
+from activities.phrase import Phraser
 from activities.progress import ProgressPublisher, Recording
 from activities.tell_flow import FlowTeller
 from activities.think import Condenser, Planner, Thinker
@@ -304,16 +305,30 @@ async def supervised(parts: Parts, kinds: Collection[Kind] = KINDS) -> AsyncIter
 def _decider(parts: Parts, models: Models) -> Decider:
     settings = parts.settings
     policy = DecisionPolicy.of(settings.llm_offer, settings.llm_offer_tokens, settings.llm_steps)
-    asked = (parts.offered, parts.index, parts.chains.usual, parts.prompts)
-    return Decider(*asked, models, policy)
+    chains = parts.chains
+    return Decider(
+        parts.offered,
+        parts.index,
+        chains.of("router"),
+        parts.prompts,
+        models,
+        policy,
+        stronger=chains.stronger,
+    )
+
+
+def _models(parts: Parts, telling: ProgressPublisher) -> Models:
+    store, budgets = parts.store, parts.settings.llm_budgets
+    shown = Attachments(store.files, store.documents)
+    return Models(budgets, store.spending, telling, attachments=shown)
 
 
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
-    store, budgets = parts.store, parts.settings.llm_budgets
+    store = parts.store
     telling = ProgressPublisher(store.live, Recording(store.log))
-    shown = Attachments(store.files, store.documents)
-    models = Models(budgets, store.spending, telling, attachments=shown)
+    models = _models(parts, telling)
     decider = _decider(parts, models)
+    phraser = Phraser(parts.chains.of("phrase"), parts.prompts, models)
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
     records = Records(store)
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
@@ -323,7 +338,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     return {
         "turns": [
             Understander(parts.reader, parts.offered, alone=usual is None).understand,
-            decider.phrase_plainly,
+            phraser.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, store.conversations).notify,
             records.recall,
@@ -335,7 +350,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
         ],
         "models": [
             decider.decide,
-            decider.phrase,
+            phraser.phrase,
             planner.thinker.think,
             Condenser(usual, parts.prompts, models).condense,
             planner.plan,

@@ -6,6 +6,18 @@ this once and hands the values on.
 """
 
 from router.settings.environment import PREFIX
-from router.settings.settings import OPENAI, Fallback, ModelAccess, Section, Settings, slips
+from router.settings.models import OPENAI, ROLES, Fallback, ModelAccess, ModelOptions, RoleModel
+from router.settings.settings import Section, Settings, slips
 
-__all__ = ["OPENAI", "PREFIX", "Fallback", "ModelAccess", "Section", "Settings", "slips"]
+__all__ = [
+    "OPENAI",
+    "PREFIX",
+    "ROLES",
+    "Fallback",
+    "ModelAccess",
+    "ModelOptions",
+    "RoleModel",
+    "Section",
+    "Settings",
+    "slips",
+]

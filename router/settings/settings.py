@@ -4,9 +4,7 @@
 platform, declares a `Section` of its own and is asked for it by `Settings.section`.
 """
 
-import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -14,9 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     SecretStr,
@@ -41,30 +37,18 @@ from router.settings.environment import (
     is_secret,
     lines,
 )
-
-OPENAI = "https://api.openai.com/v1"
-
-
-class Fallback(BaseModel):
-    """A further model to ask; `api_key_env` names the variable that holds its key."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    base_url: values.WebUrl
-    """Where it is."""
-    model: str
-    """Its name there."""
-    api_key_env: str | None = None
-    """The variable that holds its key; None: it wants none."""
-
-
-@dataclass(frozen=True)
-class ModelAccess:
-    """Where a model is, and the key it wants."""
-
-    base_url: str
-    model: str
-    api_key: str | None = field(repr=False)
+from router.settings.models import (
+    ADDRESSES,
+    OPENAI,
+    Escalation,
+    Fallback,
+    ModelAccess,
+    ModelOptions,
+    ModelRole,
+    ProtocolName,
+    RoleModel,
+    Roles,
+)
 
 
 class Section(BaseSettings):
@@ -205,13 +189,25 @@ class Settings(Section):
     llm_base_url: values.WebUrl | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
     )
-    """Any server that speaks OpenAI's Chat Completions."""
+    """Where the model is; None is the provider of the protocol, where a key is set."""
     llm_api_key: SecretStr | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_API_KEY", "OPENAI_API_KEY")
     )
     """The key that it wants; none where it wants none."""
     llm_model: str | None = None
     """The model's name there. None: the router runs without a model."""
+    llm_protocol: ProtocolName = "chat_completions"
+    """How it is spoken to. `anthropic` and `gemini` need a library: the extra of that name."""
+    llm_options: Annotated[ModelOptions, NoDecode, BeforeValidator(values.from_json)] = (
+        ModelOptions()
+    )
+    """How it is asked, as JSON: `{"temperature": …, "max_tokens": …, "effort": "low",
+    "extra_body": {…}}`."""
+    llm_roles: Annotated[Roles, NoDecode, BeforeValidator(values.from_json)] = {}
+    """Other models by role (`router`, `skill`, `plan`, `phrase`), as JSON: each a `RoleModel`."""
+    llm_escalate: Annotated[Escalation, NoDecode] = None
+    """A stronger model, asked where the first is unsure how to route: its name, or a `RoleModel`
+    as JSON. None: people are asked right away."""
     llm_skill_model: str | None = None
     """A stronger one for skills, at the same address; None is `llm_model`."""
     llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(values.from_json)] = []
@@ -394,16 +390,57 @@ class Settings(Section):
     @property
     def models(self) -> list[ModelAccess]:
         """The model and its fallbacks, in the order in which they are asked; none, no model."""
-        key = self.llm_api_key.get_secret_value() if self.llm_api_key else None
-        first = []
-        if self.llm_model and (self.llm_base_url or key):
-            first = [ModelAccess(self.llm_base_url or OPENAI, self.llm_model, key)]
-        return first + [
-            ModelAccess(
-                f.base_url, f.model, os.environ.get(f.api_key_env) if f.api_key_env else None
-            )
-            for f in self.llm_fallbacks
+        first = self._first
+        return ([first] if first else []) + [
+            ModelAccess.of(each, self.llm_protocol, self.environment) for each in self.llm_fallbacks
         ]
+
+    @property
+    def embeddings_at(self) -> tuple[str, str | None]:
+        """Where embeddings are asked for, and with which key.
+
+        Those of the model, where that is spoken to as OpenAI's are; else what the environment has
+        for OpenAI.
+        """
+        if ADDRESSES[self.llm_protocol] == OPENAI:
+            key = self.llm_api_key.get_secret_value() if self.llm_api_key else None
+            return self.llm_base_url or OPENAI, key
+        usual = self.environment
+        return usual.get("OPENAI_BASE_URL") or OPENAI, usual.get("OPENAI_API_KEY")
+
+    def model_of(self, role: ModelRole) -> ModelAccess | None:
+        """The model of a role where it has one of its own; None where the usual one does it."""
+        own = self.llm_roles.get(role)
+        if role == "skill" and self.llm_skill_model and not (own and own.model):
+            told = own.model_dump(exclude_unset=True) if own else {}
+            own = RoleModel.model_validate(told | {"model": self.llm_skill_model})
+        return self._besides(own)
+
+    @property
+    def escalation(self) -> ModelAccess | None:
+        """The model that is asked where the first is unsure."""
+        return self._besides(self.llm_escalate)
+
+    def _besides(self, own: RoleModel | None) -> ModelAccess | None:
+        usual = next(iter(self.models), None)
+        return usual.changed(own, self.environment) if own and usual else None
+
+    @property
+    def _first(self) -> ModelAccess | None:
+        key = self.llm_api_key.get_secret_value() if self.llm_api_key else None
+        key, base_url = self._own("API_KEY", key), self._own("BASE_URL", self.llm_base_url)
+        if not self.llm_model or not (base_url or key):
+            return None
+        base_url = base_url or ADDRESSES[self.llm_protocol]
+        return ModelAccess(base_url, self.llm_model, key, self.llm_protocol, self.llm_options)
+
+    def _own(self, name: str, value: str | None) -> str | None:
+        """The value, unless the environment has it for OpenAI and another provider is asked."""
+        set_ = {each.upper() for each in self.environment}
+        is_own = ADDRESSES[self.llm_protocol] == OPENAI or not set_.isdisjoint(
+            (f"{PREFIX}LLM_{name}", f"{PREFIX}LLM_{name}{SUFFIX}")
+        )
+        return value if is_own or value != self.environment.get(f"OPENAI_{name}") else None
 
     @property
     def tool_variables(self) -> dict[str, str]:

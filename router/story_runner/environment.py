@@ -326,6 +326,8 @@ def without_model(settings: Settings, folder: Path) -> Settings:
         "embedder": "embedded",
         **dict.fromkeys(("llm_base_url", "llm_api_key", "llm_model", "llm_skill_model")),
         "llm_fallbacks": [],
+        "llm_roles": {},
+        "llm_escalate": None,
         "worker_version": None,  # nobody would make it current, and then nothing runs
     }
     return settings.model_copy(update=alone)

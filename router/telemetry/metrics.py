@@ -117,6 +117,12 @@ MODEL_TOKENS = Histogram(
     ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type"),
     buckets=TOKENS,
 )
+ESCALATIONS = Counter(
+    "router_escalations",
+    "Decisions asked of a stronger model: why the first was unsure (asks, doubted, gives_up, "
+    "unusable), and what came of it (sure, unsure, failed).",
+    ("why", "outcome"),
+)
 UNFAITHFUL = Counter(
     "router_unfaithful_answers",
     "What models said of findings and nobody was shown, by the check that it failed.",

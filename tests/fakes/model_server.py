@@ -222,6 +222,8 @@ def _events(completion: dict[str, Any]) -> list[Any]:
     message = choice["message"] if isinstance(choice["message"], dict) else {}
     text = message.get("content") or ""
     events = [delta(role="assistant", content="")]
+    if message.get("reasoning_content"):
+        events.append(delta(reasoning_content=message["reasoning_content"]))
     events += [delta(content=text[at : at + PIECE]) for at in range(0, len(text), PIECE)]
     if message.get("refusal"):
         events.append(delta(refusal=message["refusal"]))

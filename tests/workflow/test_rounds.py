@@ -8,7 +8,7 @@ import pytest
 from router.domain.errors import ArgumentsToolError
 from router.domain.messages import Turn
 from router.tool.tool import Tool, tool
-from tests.fakes.model_server import Behaviour, calls, says
+from tests.fakes.model_server import Behaviour, answers, calls, says
 from tests.workflow.desk import flow_of, texts
 from tests.workflow.tooled import Tooled
 
@@ -111,3 +111,18 @@ async def test_where_no_model_answers_any_more_the_tools_own_words_are_said(tool
     turn, _ = await asked(tooled, GINA, says(None), says(None))
     assert "Gina" in texts(turn)[0]
     assert turn.status == "done"
+
+
+async def test_what_the_model_thought_before_its_calls_goes_back_with_them(tooled: Tooled) -> None:
+    function = {"name": "find_person", "arguments": '{"name": "Gina"}'}
+    thinks = answers(
+        {
+            "content": None,
+            "reasoning_content": "先看她在哪个团队",
+            "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+        },
+        "tool_calls",
+    )
+    _, chats = await asked(tooled, thinks, SALES, says("Gina 的团队有 12 人。"))
+    called = [m for m in chats[-1]["messages"] if m.get("tool_calls")]
+    assert [message.get("reasoning_content") for message in called] == ["先看她在哪个团队", None]

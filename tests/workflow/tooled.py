@@ -15,7 +15,7 @@ from router.domain.messages import Turn
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.llm.client import ChatModel
-from router.llm.fallback import FallbackChains
+from router.llm.fallback import FallbackChains, LedRole
 from router.retrieval.index import CapabilityIndex
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
@@ -52,7 +52,7 @@ async def furnished(
     index, store = CapabilityIndex(None), parts.store
     await index.update(offered.everything())
     chats = [ChatModel(url, MODEL) for url in models]
-    chains = FallbackChains(chats, (lambda name: ChatModel(models[0], name)) if models else None)
+    chains = FallbackChains(chats, lambda _, name: ChatModel(models[0], name) if name else None)
     yield replace(
         parts,
         offered=offered,
@@ -105,7 +105,13 @@ async def modelled(
 ) -> AsyncIterator[Talk]:
     """The same with all that the house has, which asks this server; `big` is for skills."""
     chats = [ChatModel(model.url, MODEL)]
-    chains = FallbackChains(chats, lambda name: ChatModel(model.url, name), "big")
+
+    def lead(role: LedRole, name: str | None) -> ChatModel | None:
+        own = {"skill": "big", "plan": "big", "escalate": settings.get("llm_escalate")}
+        wanted = name or own.get(role)
+        return ChatModel(model.url, wanted) if wanted else None
+
+    chains = FallbackChains(chats, lead)
     set_ = parts.settings.model_copy(update=settings)
     async with working(client, replace(parts, chains=chains, settings=set_), [model]) as talk:
         yield talk

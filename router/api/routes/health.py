@@ -16,7 +16,7 @@ from router.api.dependencies import AppState, Services
 from router.domain.errors import RouterError, Unavailable
 from router.gateway.builds import is_polled, waiting_seconds
 from router.gateway.generations import halves
-from router.llm.servers import ModelAddress, ModelHealth
+from router.llm.health import ModelAddress, ModelHealth
 from router.secrecy.redaction import bare_addresses
 from router.settings import Settings
 
@@ -61,7 +61,9 @@ class Probe:
     def __init__(self, services: Services) -> None:
         self._services = services
         models = services.settings.models
-        self._models = ModelHealth([ModelAddress(m.base_url, m.api_key) for m in models])
+        self._models = ModelHealth(
+            [ModelAddress(m.base_url, m.api_key, m.protocol) for m in models]
+        )
         self._asking = asyncio.Lock()
         self._found: Readiness | None = None
         self._at = -FRESH

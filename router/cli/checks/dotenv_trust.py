@@ -13,7 +13,7 @@ from dotenv import dotenv_values
 from pydantic import SecretStr
 
 from router.retrieval.encoders import SENTENCE_TRANSFORMERS
-from router.settings import Settings
+from router.settings import Fallback, RoleModel, Settings
 from router.settings.environment import DOTENV, of_dotenv
 
 TrustDotenv = Annotated[
@@ -42,9 +42,23 @@ def untrusted(settings: Settings) -> dict[str, str]:
     }
     if embedder.startswith(SENTENCE_TRANSFORMERS) and "ROUTER_EMBEDDER" in by_folder:
         found["embedder"] = "ROUTER_EMBEDDER"  # a folder may hold the model's own code
-    if "ROUTER_LLM_FALLBACKS" in by_folder and any(f.api_key_env for f in settings.llm_fallbacks):
-        found["model"] = "ROUTER_LLM_FALLBACKS"
+    if variable := _lent_models(settings):
+        found["model"] = variable
     return {check: variable for check, variable in found.items() if variable}
+
+
+def _lent_models(settings: Settings) -> str:
+    """The variable of `.env` that sends a key of this machine's to a model that it names."""
+    by_folder, escalate = of_dotenv(), settings.llm_escalate
+    named: dict[str, list[RoleModel | Fallback]] = {
+        "ROUTER_LLM_FALLBACKS": [*settings.llm_fallbacks],
+        "ROUTER_LLM_ROLES": [*settings.llm_roles.values()],
+        "ROUTER_LLM_ESCALATE": [escalate] if escalate else [],
+    }
+    lent = [n for n, models in named.items() if any(one.api_key_env for one in models)]
+    # The protocol alone says whose server it is.
+    lent += ["ROUTER_LLM_PROTOCOL"] if "ROUTER_LLM_API_KEY" not in by_folder else []
+    return next((name for name in lent if name in by_folder), "")
 
 
 def not_looked_at(variable: str) -> str:

@@ -19,12 +19,13 @@ from router.gateway.builds import is_polled, stranded
 from router.gateway.generations import halves
 from router.gateway.lost_runs import REMEDY, misfits
 from router.llm.client import ChatModel
+from router.llm.protocols import DEFAULT
 from router.llm.servers import ServerMemory
 from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused, UserMessage
 from router.runtime.composition import SERVERS
 from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
 from router.runtime.upkeep import check_keys
-from router.settings import ModelAccess, Settings
+from router.settings import ROLES, ModelAccess, Settings
 from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
 from router.store.flow_runs import orphaned
@@ -298,6 +299,10 @@ _SAY = Function(
         "required": ["word"],
     },
 )
+_ENDS = {
+    "anthropic": "which is the server alone (https://api.anthropic.com), without /v1/messages",
+    "gemini": "which is the server alone (https://generativelanguage.googleapis.com)",
+}
 _WAYS = {
     "functions": "functions",
     "json_schema": "a JSON schema",
@@ -311,9 +316,9 @@ async def model(settings: Settings) -> str:
     accesses = settings.models
     if not accesses:
         return _none(settings)
-    if settings.llm_skill_model:
-        first = accesses[0]
-        accesses.append(ModelAccess(first.base_url, settings.llm_skill_model, first.api_key))
+    for own in (*map(settings.model_of, ROLES), settings.escalation):
+        if own is not None and own not in accesses:
+            accesses.append(own)
     memory = ServerMemory(settings.data / SERVERS)
     return "\n".join([await _probed(access, memory) for access in accesses])
 
@@ -335,19 +340,29 @@ def _none(settings: Settings) -> str:
 
 
 async def _probed(access: ModelAccess, memory: ServerMemory) -> str:
-    chat = ChatModel(access.base_url, access.model, access.api_key, memory)
+    chat = ChatModel(
+        access.base_url,
+        access.model,
+        access.api_key,
+        memory,
+        spoken=access.protocol,
+        options=access.options,
+    )
     asked = UserMessage(text="Call the function say with the word yes.")
     probe = ChatRequest(messages=(asked,), functions=(_SAY,), max_tokens=64)
     try:
         answer = await chat.answer(probe, MODEL_SECONDS)
     except ModelRefused as error:
-        remedy = "correct ROUTER_LLM_MODEL and ROUTER_LLM_BASE_URL, which mostly ends with /v1"
+        end = _ENDS.get(access.protocol, "which mostly ends with /v1")
+        remedy = f"correct ROUTER_LLM_MODEL and ROUTER_LLM_BASE_URL, {end}"
         if isinstance(error, AccessRefused):
             remedy = "correct ROUTER_LLM_API_KEY, or see that it may use this model"
         raise MisconfiguredError(f"{error}; {remedy}") from error
     finally:
         await chat.aclose()
     said = f"{chat.endpoint} answers as {answer.model}, asked by {_WAYS[answer.how]}"
+    if access.protocol != DEFAULT:
+        said = f"{said} ({access.protocol})"
     if not any(call.known for call in answer.calls):
         said += ", but it called nothing: expect it to decide little"
     if unfit := memory.unfit(chat.endpoint):

@@ -1,51 +1,67 @@
 """The wire formats in which models are asked: a module each, found by its name.
 
-A protocol is added as a module of this package that has what `ModelProtocol` names.
+A protocol is added as a module of this package that has what `ModelProtocol` names. The library
+of its provider is imported where a model is connected to, and by nobody else.
 """
 
 import importlib
 import pkgutil
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
+import httpx2
 import openai
 
 from router.domain.errors import MisconfiguredError
-from router.llm.servers import Feature, Refused
-from router.llm.stream import PartialAnswer
+from router.llm.request import Sending
+from router.llm.servers import Refused
+from router.llm.stream import PartialAnswer, ServerAnswer
 from router.llm.types import ChatAnswer, ChatRequest, How
 
 DEFAULT = "chat_completions"
+NO_KEY = "none"
+"""Sent where no key is set: left without, the clients would look for one in the environment."""
 
 
 @dataclass(frozen=True)
-class Sending:
-    """The body of a request, how it offers the functions, and which features it makes use of."""
+class Listing:
+    """Where a server lists its models, and what it is asked with."""
 
-    body: dict[str, Any]
-    how: How
-    features: frozenset[Feature]
+    url: str
+    headers: dict[str, str] = field(repr=False)
 
 
 class ModelProtocol(Protocol):
-    """A module that writes questions, posts them, and reads answers, whole or streamed."""
+    """A module that connects to servers, writes questions, posts them, and reads answers."""
+
+    @property
+    def PROVIDER(self) -> str:  # noqa: N802 - a constant of the module
+        """Whose API it is, as traces and metrics call it, whoever serves it."""
+
+    def connect(self, base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> Any:
+        """A client of the provider's library that goes through this one.
+
+        Raises `MisconfiguredError` where the library isn't installed.
+        """
+
+    def listing(self, base_url: str, api_key: str | None) -> Listing:
+        """Where the server lists its models."""
 
     def sending(self, model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
         """What to send for a request to a server that refuses these features."""
 
     def post(
-        self, client: openai.AsyncOpenAI, sent: Sending, headers: dict[str, str]
-    ) -> AbstractAsyncContextManager[Any]:
-        """The response while within, its body unread; raises the client's errors."""
+        self, client: Any, sent: Sending, headers: dict[str, str]
+    ) -> AbstractAsyncContextManager[ServerAnswer]:
+        """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
 
     def read(
         self, body: Any, request: ChatRequest, how: How, model: str, attempts: int
     ) -> ChatAnswer:
         """The answer in a body, whatever that holds. Never raises."""
 
-    @property
-    def Partial(self) -> type[PartialAnswer]:  # noqa: N802 - a class of the module
+    def partial(self) -> PartialAnswer:
         """What the events of a streamed answer are put together in."""
 
 
@@ -56,3 +72,31 @@ def protocol(name: str) -> ModelProtocol:
         raise MisconfiguredError(f"there is no protocol {name!r}; there are: {', '.join(names)}")
     found: Any = importlib.import_module(f"{__name__}.{name}")
     return cast("ModelProtocol", found)
+
+
+def library(name: str, extra: str) -> Any:
+    """A provider's library; raises `MisconfiguredError` that says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MisconfiguredError(
+            f"ROUTER_LLM_PROTOCOL={extra} needs a library that isn't installed ({error}): "
+            f"`pip install 'intent-router[{extra}]'`"
+        ) from error
+
+
+def openai_client(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> openai.AsyncOpenAI:
+    """OpenAI's client; it retries nothing, for whoever runs the activity does."""
+    return openai.AsyncOpenAI(
+        base_url=base_url,
+        api_key=api_key,
+        max_retries=0,
+        timeout=carrier.timeout,
+        http_client=carrier,
+    )
+
+
+def openai_listing(base_url: str, api_key: str | None) -> Listing:
+    """Where a server that speaks as OpenAI's do lists its models."""
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    return Listing(f"{base_url}/models", headers)

@@ -11,7 +11,7 @@ from httpx import AsyncClient
 from router.api.dependencies import Services
 from router.api.routes import health
 from router.retrieval.index import CapabilityIndex
-from router.settings.settings import Fallback
+from router.settings import Fallback
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER

@@ -25,6 +25,7 @@ from router.store.store import Store
 from router.store.tables import ROUTER
 from tests.fakes.model_server import ModelServer, calls, refuses, says
 from tests.fakes.oidc_provider import Served, jwk, serving
+from tests.fakes.providers import ANTHROPIC, GEMINI, RESPONSES, Dialect, ProviderServer, Said
 from tests.fakes.web_server import WebServer, json_reply
 from tests.unit.cli.conftest import Run
 from tests.unit.skill.test_loader import HEAD, write
@@ -254,6 +255,21 @@ LENT = {
         {"OWN": "hush"},
         "task queues",
     ),
+    "a role's key": (
+        'ROUTER_LLM_ROLES={{"skill": {{"base_url": "{url}", "api_key_env": "OWN"}}}}',
+        {"OWN": "hush"},
+        "model",
+    ),
+    "a stronger model's key": (
+        'ROUTER_LLM_ESCALATE={{"base_url": "{url}", "api_key_env": "OWN"}}',
+        {"OWN": "hush"},
+        "model",
+    ),
+    "whose server a key is for": (
+        "ROUTER_LLM_PROTOCOL=responses",
+        {"ROUTER_LLM_API_KEY": "hush", "ROUTER_LLM_BASE_URL": "http://127.0.0.1:9/v1"},
+        "model",
+    ),
     "the directory's token": (
         "ROUTER_DIRECTORY={url}\nROUTER_DIRECTORY_TOKEN_FILE={secret}",
         {},
@@ -321,6 +337,25 @@ class TestModels:
             )
             assert len((await services.model(settings)).splitlines()) == 2
             assert [chat["model"] for chat in server.chats] == ["small", "big"]
+
+    @pytest.mark.parametrize("dialect", [RESPONSES, ANTHROPIC, GEMINI], ids=lambda one: one.name)
+    async def test_every_protocol_is_tried_out(self, tmp_path: Path, dialect: Dialect) -> None:
+        said = dialect.says(Said(calls=(("say", {"word": "yes"}),)))
+        async with ProviderServer(dialect, [said, dialect.fails(404), dialect.fails(401)]) as here:
+            settings = Settings.model_validate(
+                {
+                    "data": tmp_path,
+                    "llm_base_url": here.url,
+                    "llm_model": "m",
+                    "llm_protocol": dialect.name,
+                }
+            )
+            said_of_it = await services.model(settings)
+            assert said_of_it.endswith(f"asked by functions ({dialect.name})")
+            with pytest.raises(MisconfiguredError, match="ROUTER_LLM_BASE_URL"):
+                await services.model(settings)
+            with pytest.raises(MisconfiguredError, match="correct ROUTER_LLM_API_KEY"):
+                await services.model(settings)
 
 
 @pytest.mark.parametrize("embedder", ["foo", "sentence-transformers:/nowhere", "openai:gone"])

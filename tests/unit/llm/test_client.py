@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.domain.errors import Unavailable
-from router.llm.client import LONGEST_WAIT, ChatModel, retry_after
+from router.llm.client import ChatModel
+from router.llm.refusals import LONGEST_WAIT, retry_after
 from router.llm.types import (
     AccessRefused,
     AssistantMessage,

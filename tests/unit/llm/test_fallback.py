@@ -13,6 +13,7 @@ from router.llm.fallback import (
     ConcurrencyLimiter,
     FallbackChain,
     FallbackChains,
+    LedRole,
     breaker_of_model,
 )
 from router.llm.types import (
@@ -300,34 +301,47 @@ async def chains(
     """Chains over a server at which these models have been asked when they are left."""
     async with ModelServer(script) as server:
         small = ChatModel(server.url, "small")
-        house = FallbackChains([small], lambda name: ChatModel(server.url, name), for_skills)
+
+        def lead(_: LedRole, name: str | None) -> ChatModel | None:
+            wanted = name or for_skills
+            return ChatModel(server.url, wanted) if wanted else None
+
+        house = FallbackChains([small], lead)
         yield house
         await house.aclose()
         assert [chat["model"] for chat in server.chats] == list(asked)
 
 
 async def test_without_a_model_there_is_no_chain() -> None:
-    assert FallbackChains().usual is FallbackChains().for_skill("big") is None
+    assert FallbackChains().usual is FallbackChains().of("skill", "big") is None
 
 
 async def test_skills_are_led_by_the_model_that_is_set_for_them() -> None:
     async with chains([says("hello")] * 3, "small", "big", "biggest") as house:
-        for chain in (house.usual, house.for_skill(None), house.for_skill("biggest")):
+        for chain in (house.usual, house.of("skill"), house.of("skill", "biggest")):
             await asked(chain)
 
 
 async def test_a_skill_without_a_wish_has_the_usual_model() -> None:
     async with chains([], for_skills=None) as house:
-        assert house.for_skill(None) is house.usual
+        assert house.of("skill") is house.usual
+
+
+async def test_only_models_that_decide_have_to_read_what_decisions_begin_with() -> None:
+    async with chains([]) as house:
+        deciding = [house.of("router"), house.usual, house.stronger]
+        skilled, planning = house.of("skill", "biggest"), house.of("plan")
+        firsts = [chain.links[0].model for chain in [*deciding, skilled, planning] if chain]
+        assert [house.decides(model) for model in firsts] == [True, True, True, False, False]
 
 
 async def test_below_a_skills_model_come_the_usual_ones_with_the_breakers_that_they_have() -> None:
     async with chains([fails(500), says("hello")], "big", "small") as house:
-        usual, led = house.usual, house.for_skill(None)
+        usual, led = house.usual, house.of("skill")
         assert (await asked(led)).text == "hello"
         assert led is not None
         assert usual is not None
-        assert led is house.for_skill(None)
+        assert led is house.of("skill")
         assert set(usual.states) < set(led.states)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from router.llm.servers import ModelAddress, ModelHealth
+from router.llm.health import ModelAddress, ModelHealth
 from router.llm.stream import UnreadableAnswer, events
 from router.llm.types import ModelRefused, ModelUnavailable
 from tests.fakes.model_server import Behaviour, ModelServer, answers, delta, says, streams

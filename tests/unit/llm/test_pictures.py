@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.llm.client import is_of_these, refused_feature
+from router.llm.refusals import is_of_these, refused_feature
 from router.llm.request import estimated_prompt_tokens
 from router.llm.servers import FEATURES, ServerMemory
 from router.llm.types import ChatRequest, ContextTooLong, ShownPicture, SystemMessage, UserMessage

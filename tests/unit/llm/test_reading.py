@@ -20,7 +20,7 @@ ANNUAL = {"leave_type": "annual"}
 
 def test_a_protocol_is_found_by_its_name() -> None:
     assert protocol("chat_completions") is chat_completions
-    with pytest.raises(MisconfiguredError, match="no protocol 'gopher'; there are: chat_compl"):
+    with pytest.raises(MisconfiguredError, match="no protocol 'gopher'; there are: anthropic, ch"):
         protocol("gopher")
 
 
@@ -229,7 +229,7 @@ def test_any_text_is_an_answer_that_can_be_stored(text: str, how: How) -> None:
 
 @given(st.lists(SHAPES | JSON, max_size=6), st.sampled_from(HOWS))
 def test_any_events_make_an_answer(events: list[Any], how: How) -> None:
-    answer, speech = chat_completions.Partial(), Speech(how, True, {"respond_message": "text"})
+    answer, speech = chat_completions.partial(), Speech(how, True, {"respond_message": "text"})
     for event in events:
         answer.add({"choices": [{"delta": event}]})
         answer.add(event)
@@ -240,7 +240,7 @@ def test_any_events_make_an_answer(events: list[Any], how: How) -> None:
 @given(MARKED | st.text(), st.integers(1, 5))
 @example("\0<think>Hm.</think>", 1)
 def test_what_was_told_early_is_what_was_meant(text: str, step: int) -> None:
-    answer, speech = chat_completions.Partial(), Speech("functions", True, {})
+    answer, speech = chat_completions.partial(), Speech("functions", True, {})
     told = ""
     for at in range(0, len(text), step):
         answer.add({"choices": [{"delta": {"content": text[at : at + step]}}]})

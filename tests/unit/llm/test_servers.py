@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from router.llm.client import refused_feature
+from router.llm.refusals import refused_feature
 from router.llm.servers import FEATURES, ServerMemory
 from router.llm.types import ModelRefused, ModelUnavailable
 from tests.fakes.model_server import Behaviour, answers, calls, decides, fails, refuses, says, sends

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from router.domain.errors import MisconfiguredError
-from router.settings import ModelAccess, Settings
+from router.settings import OPENAI, ModelAccess, ModelOptions, Settings
 from router.settings.environment import MOST, is_secret
 from router.settings.settings import unknown_variables
 
@@ -172,6 +172,60 @@ def test_fallbacks_take_their_keys_from_the_variables_they_name(
     assert (found.model, found.api_key, "secret" in repr(found)) == ("big", "secret", False)
 
 
+def test_each_role_has_what_is_said_of_it_and_the_usual_for_the_rest(env: Environment) -> None:
+    env(LLM_BASE_URL="http://127.0.0.1:1/v1", LLM_API_KEY="k", LLM_MODEL="small")
+    env(LLM_OPTIONS='{"temperature": 0.2, "effort": "low"}', LLM_ESCALATE="big")
+    env(LLM_SKILL_MODEL="skilled", LLM_ROLES='{"plan": {"effort": "high", "max_tokens": 9000}}')
+    settings = Settings.load()
+    usual = ModelOptions(temperature=0.2, effort="low")
+    place = ("http://127.0.0.1:1/v1",)
+    assert settings.models == [ModelAccess(*place, "small", "k", options=usual)]
+    assert settings.escalation == ModelAccess(*place, "big", "k", options=usual)
+    assert settings.model_of("skill") == ModelAccess(*place, "skilled", "k", options=usual)
+    thorough = ModelOptions(temperature=0.2, effort="high", max_tokens=9000)
+    assert settings.model_of("plan") == ModelAccess(*place, "small", "k", options=thorough)
+    assert settings.model_of("router") is settings.model_of("phrase") is None
+
+
+def test_a_key_goes_to_nobody_but_whom_it_was_given_for(
+    env: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude = '{"protocol": "anthropic", "model": "claude", "api_key_env": "CLAUDE_KEY"}'
+    away = '{"base_url": "http://127.0.0.1:2/v1", "model": "x"}'
+    env(LLM_API_KEY="k", LLM_MODEL="small", LLM_ESCALATE=claude)
+    env(LLM_ROLES=f'{{"skill": {away}, "phrase": {{"protocol": "responses"}}}}')
+    monkeypatch.setenv("CLAUDE_KEY", "c")
+    settings = Settings.load()
+    anthropic = ModelAccess("https://api.anthropic.com", "claude", "c", "anthropic")
+    assert settings.escalation == anthropic
+    assert settings.model_of("skill") == ModelAccess("http://127.0.0.1:2/v1", "x", None)
+    assert settings.model_of("phrase") == ModelAccess(OPENAI, "small", "k", "responses")
+
+
+def test_what_is_set_for_openai_goes_to_no_other_provider(
+    env: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "o")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    env(LLM_PROTOCOL="gemini", LLM_MODEL="g")
+    assert Settings.load().models == []
+    env(LLM_API_KEY="g")
+    google = "https://generativelanguage.googleapis.com"
+    assert Settings.load().models == [ModelAccess(google, "g", "g", "gemini")]
+    assert Settings.load().embeddings_at == ("http://127.0.0.1:1/v1", "o")
+    env(LLM_PROTOCOL="responses")
+    assert Settings.load().embeddings_at == ("http://127.0.0.1:1/v1", "g")
+
+
+def test_a_fallback_may_speak_its_own_protocol(env: Environment) -> None:
+    one = '{"base_url": "http://127.0.0.1:3", "model": "c", "protocol": "anthropic"}'
+    other = '{"base_url": "http://127.0.0.1:4", "model": "g", "extra_body": {"a": 1}}'
+    env(LLM_FALLBACKS=f"[{one}, {other}]", LLM_PROTOCOL="responses")
+    first, second = Settings.load().models
+    assert (first.protocol, second.protocol) == ("anthropic", "responses")
+    assert second.options.extra_body == {"a": 1}
+
+
 def test_variables_of_declared_tools_are_known_and_nothing_else_is_theirs(env: Environment) -> None:
     env(TOOL_KEY="k", JWT_SECRET=SECRET)
     Path(".env").write_text("ROUTER_TOOL_URL=https://a.example\nROUTER_TOOL_KEY=old\n")
@@ -190,6 +244,12 @@ def test_variables_of_declared_tools_are_known_and_nothing_else_is_theirs(env: E
         ("LLM_FALLBACKS", "NaN"),
         ("LLM_FALLBACKS", '[{"model": "x"}]'),
         ("LLM_FALLBACKS", '[{"base_url": "x", "model": "y"}]'),
+        ("LLM_PROTOCOL", "gopher"),
+        ("LLM_ROLES", '{"poet": {"model": "x"}}'),
+        ("LLM_ROLES", '{"plan": {"modell": "x"}}'),
+        ("LLM_ESCALATE", "{"),
+        ("LLM_ESCALATE", '{"protocol": "gopher"}'),
+        ("LLM_OPTIONS", '{"temperature": 9}'),
         ("HTTP_ALLOW", "api.example.com"),
         ("HTTP_ALLOW", '["api.example.com"]'),
         ("HTTP_ALLOW", '["http://u@a"]'),

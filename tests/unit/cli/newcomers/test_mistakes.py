@@ -15,8 +15,8 @@ import pytest
 import activities.tools
 import router
 from router.cli.doctor import CHECKS, examine
-from router.llm.client import ModelConnection
-from router.llm.servers import ModelAddress, ModelHealth
+from router.llm.connection import ModelConnection
+from router.llm.health import ModelAddress, ModelHealth
 from router.settings import PREFIX
 from tests.fakes.model_server import MODEL, ModelServer, fails, says
 from tests.fakes.web_server import WebServer, json_reply

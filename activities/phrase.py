@@ -1,0 +1,70 @@
+"""Saying what tools found: by a model, as far as its words hold, or plainly."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from temporalio import activity
+
+from activities.models import Models
+from router.contracts import activities
+from router.llm.fallback import FallbackChain
+from router.llm.types import BudgetSpent, ModelRefused, ModelUnavailable
+from router.routing import replies
+from router.routing.faithfulness import Doubt
+from router.routing.prompts import Prompts
+from router.telemetry.metrics import UNFAITHFUL
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Phraser:
+    """Puts findings into words; plainly where `chain` is None."""
+
+    chain: FallbackChain | None
+    prompts: Prompts
+    models: Models
+
+    @activity.defn(name=activities.PHRASE.name)
+    async def phrase(self, given: activities.Phrase) -> activities.Phrased:
+        """What tools found, said by a model; plainly where none does, or its words don't hold."""
+        plainly = await self.phrase_plainly(given)
+        findings = _found(given)
+        if self.chain is None or all(error is not None for _, _, error in findings):
+            return plainly
+        prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
+        asking = self.models.asking(self.chain, given.account)
+        given_for = (given.text, findings, given.history, given.account.now)
+        # A tenth of a second where a result is long: that holds up nobody else.
+        found = await asyncio.to_thread(replies.evidence, *given_for)
+        question = replies.request(prompt, given.text, findings, given.history)
+        try:
+            answer = await asking(question, lambda said: found.doubt(said) is None)
+        except (ModelUnavailable, ModelRefused, BudgetSpent):
+            return plainly
+        said = replies.judged(answer, found)
+        if isinstance(said, Doubt):
+            not_shown(answer.model, said, findings)
+            await asking.take_back(plainly.text)
+            return plainly.changed(usage=asking.usage)
+        whole = replies.completed(said, findings, given.locale)
+        return activities.Phrased(text=whole, usage=asking.usage)
+
+    @activity.defn(name=activities.PHRASE_PLAINLY.name)
+    async def phrase_plainly(self, given: activities.Phrase) -> activities.Phrased:
+        """What tools found, in the words that they give themselves."""
+        return activities.Phrased(text=replies.plain(_found(given), given.locale))
+
+
+def not_shown(model: str, doubt: Doubt, findings: Sequence[replies.Finding]) -> None:
+    """Note that what a model said of these isn't shown to anybody."""
+    # Its words may be anybody's: they aren't for the log.
+    about = ", ".join(tool for tool, _, _ in findings)
+    logger.warning("what %s said of %s isn't shown: %s", model, about, doubt.check)
+    UNFAITHFUL.labels(doubt.check).inc()
+
+
+def _found(given: activities.Phrase) -> list[replies.Finding]:
+    return [(f.tool, f.result, f.error) for f in given.findings]

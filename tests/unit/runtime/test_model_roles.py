@@ -1,0 +1,83 @@
+"""Which model is asked for what, as settings say it, over providers that are asked for real."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.domain.errors import MisconfiguredError
+from router.llm import protocols
+from router.llm.fallback import FallbackChain
+from router.llm.types import ChatAnswer
+from router.runtime.composition import chains_of
+from router.settings import Settings
+from tests.fakes.providers import ANTHROPIC, CHAT, GEMINI, ProviderServer, Said
+from tests.unit.llm.asking import question
+
+
+async def asked(chain: FallbackChain | None) -> ChatAnswer:
+    assert chain is not None
+    return (await chain.answer(question(), 20)).answer
+
+
+def settings_of(tmp_path: Path, **more: Any) -> Settings:
+    return Settings.model_validate({"data": tmp_path, "llm_model": "small", **more})
+
+
+async def test_each_role_asks_its_model_and_below_it_the_usual_ones(tmp_path: Path) -> None:
+    said = Said("好")
+    async with (
+        ProviderServer(CHAT, CHAT.says(said)) as usual,
+        ProviderServer(ANTHROPIC, [ANTHROPIC.says(said), ANTHROPIC.fails(529)]) as claude,
+        ProviderServer(GEMINI, GEMINI.says(said)) as gemini,
+    ):
+        settings = settings_of(
+            tmp_path,
+            llm_base_url=usual.url,
+            llm_roles={
+                "skill": {"base_url": claude.url, "protocol": "anthropic", "model": "claude"},
+                "phrase": {"effort": "low"},
+            },
+            llm_escalate={"base_url": gemini.url, "protocol": "gemini", "model": "gem"},
+        )
+        async with chains_of(settings) as chains:
+            # What has no model of its own is asked of the usual one, with its connection.
+            assert chains.of("router") is chains.usual
+            await asked(chains.of("phrase"))
+            assert usual.chats[-1]["reasoning_effort"] == "low"
+            await asked(chains.of("skill"))
+            assert claude.chats[-1]["model"] == "claude"
+            assert chains.of("plan") is not None
+            assert chains.of("plan") is chains.of("skill")
+            await asked(chains.stronger)
+            assert len(gemini.chats) == 1
+            # Overloaded: the usual one answers.
+            assert (await asked(chains.of("skill"))).model == "small"
+            # A skill's own wish, at the address of skills.
+            (wish, *_) = (chains.of("skill", "opus") or FallbackChain([])).links
+            assert wish.model.endpoint == f"opus at {claude.url}"
+            assert len(chains.states) == 4
+
+
+async def test_without_roles_everything_is_the_usual_models(tmp_path: Path) -> None:
+    async with chains_of(settings_of(tmp_path, llm_base_url="http://127.0.0.1:9/v1")) as chains:
+        roles = [chains.of(role) for role in ("router", "skill", "plan", "phrase")]
+        assert roles == [chains.usual] * 4
+        assert chains.stronger is None
+    async with chains_of(Settings(data=tmp_path)) as chains:
+        assert chains.usual is chains.of("skill") is chains.stronger is None
+
+
+async def test_a_library_that_is_missing_is_found_out_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str, extra: str) -> Any:
+        raise MisconfiguredError(f"pip install 'intent-router[{extra}]'")
+
+    monkeypatch.setattr(protocols.protocol("anthropic"), "library", missing)
+    settings = settings_of(
+        tmp_path, llm_base_url="http://127.0.0.1:9/v1", llm_escalate={"protocol": "anthropic"}
+    )
+    with pytest.raises(MisconfiguredError, match="anthropic"):
+        async with chains_of(settings):
+            pass
