@@ -210,7 +210,7 @@ class Decider:
         clauses = wishes.clauses(said) if self.chain is not None else []
         words = [said.normalised.as_typed(c.start, c.end) for c in clauses]
         parts = {each: await self._near(each, given) for each in words}
-        near = {each: part for each, part in parts.items() if part.verdict != "none"}
+        near = {each: part for each, part in parts.items() if part.is_probable}
         before = next((line.text for line in reversed(given.history) if line.role == "user"), "")
         if not before or not refers(normalise(text).text):
             return Retrieved([own], near)
@@ -224,7 +224,8 @@ class Decider:
         if not name or given.rounds or len(found.selections) == 1:
             return None
         own = found.selections[-1]
-        if own.verdict == "clear" or (own.verdict == "several" and own.candidates[0].name != name):
+        other = own.candidates[0].name != name if own.candidates else False
+        if own.verdict == "clear" or (own.is_probable and other):
             return None
         skill = next((c for c in self._usable(given).skills.values() if c.name == name), None)
         if skill is None:

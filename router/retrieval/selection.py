@@ -82,6 +82,9 @@ class Thresholds:
     reliability: tuple[tuple[float, float], ...] = ()
     """From which score on which share of a model's choices was right, both 0 to 1, in rising
     order; empty where that wasn't measured."""
+    probable: float = 0.995
+    """`known` from which a model's mere words are doubted, and words of a message count as a wish
+    of their own: where a model decides, a question too many costs more than where nobody does."""
     known_by_card: float = 0.02
     """`known` where the first has no examples: next to nothing, as the gate holds it too."""
     needs_tool_by_card: float = 0.014
@@ -123,6 +126,13 @@ class Selection:
     """What went otherwise than planned, such as an encoder that failed."""
     thresholds: Thresholds = field(default_factory=Thresholds)
     """What the verdict was read with."""
+
+    @property
+    def is_probable(self) -> bool:
+        """True where something here is meant so probably that a model's mere words are doubted."""
+        measured = not self.signs.by_card and not self.signs.by_words
+        sure = not measured or self.signs.known >= self.thresholds.probable
+        return sure and self.verdict != "none"
 
     @property
     def is_certain(self) -> bool:

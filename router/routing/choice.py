@@ -116,12 +116,12 @@ class Nearness:
         has for a question to be none that the flow which asks is to have as its answer.
         """
         if isinstance(command, FillSlots):
-            near = self.found[0].verdict != "none" and self.answering is not None
+            near = self.found[0].is_probable and self.answering is not None
             return near and self.candidates[0].name != self.answering
         if isinstance(command, HandOff) and self.candidates:
             return self.candidates[0].score >= OF_SILENCE * self.thresholds.choice
         talks = isinstance(command, ReplyText) and not (self.in_play or self.looked_up)
-        return talks and self.found[0].verdict != "none"
+        return talks and self.found[0].is_probable
 
     def question(self, doubted: Sequence[str], among: Sequence[Capability]) -> Clarify:
         """The question which is meant: the nearest, and what the model chose, as buttons."""

@@ -38,7 +38,7 @@ async def test_leave_is_requested_and_approved_by_card(feishu: Feishu, router: A
         assert (await feishu.deliver(router, asking)).status_code == 200
     card = await feishu.posted("Confirm")
     await feishu.deliver(router, feishu.press("ou_frank", card, "Confirm"))
-    wanted = await feishu.posted("请审批")
+    wanted = await feishu.posted("，6月8日")
     assert wanted["receive_id"] == "ou_bob"
     wordless = await feishu.deliver(router, feishu.press("ou_bob", wanted, "退回修改"))
     decided = await feishu.deliver(router, feishu.press("ou_bob", wanted, "同意"))

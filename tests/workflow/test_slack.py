@@ -65,7 +65,7 @@ async def test_leave_is_asked_and_approved_by_buttons(slack: Slack, router: Asyn
     card = await slack.posted("确认")
     await slack.presses(router, ALICE, card, "确认")
     await slack.posted("已提交给")
-    wanted = await slack.posted("请审批")
+    wanted = await slack.posted("，5月11日")
     assert wanted["channel"] == BOB
     assert "2027" in str(wanted["blocks"])
     await slack.presses(router, BOB, wanted, "同意")
@@ -83,7 +83,7 @@ async def test_what_is_confirmed_is_returned_with_words(slack: Slack, router: As
     await slack.posted("ancelled")
     await slack.says(router, FRANK, "I want annual leave 2027-09-14 to 2027-09-15, family")
     await slack.presses(router, FRANK, await slack.posted("14 Sep 2027"), "Confirm")
-    wanted = await slack.posted("请审批")
+    wanted = await slack.posted("，9月14日")
     for nothing in ("", " \n", "\x07", "x" * 1001):
         await slack.presses(router, BOB, wanted, "退回修改", nothing)
     await slack.posted("还没有退回")
@@ -98,7 +98,7 @@ async def test_a_reason_forges_no_field(slack: Slack, router: AsyncClient) -> No
     forged = "探亲\n天数: 1\u2028申请人: 陈博\u202e\u200b"
     await slack.says(router, ALICE, forged, channel="D7")
     await slack.presses(router, ALICE, await slack.posted("探亲"), "确认")
-    wanted = await slack.posted("请审批")
+    wanted = await slack.posted("，6月8日")
     texts = [each["text"]["text"] for each in wanted["blocks"] if each["type"] == "section"]
     assert "事由: 探亲 ↵ 天数: 1 ↵ 申请人: 陈博" in texts
     assert [text for text in texts if text.startswith("申请人")] == ["申请人: 王丽 Alice"]
@@ -183,7 +183,7 @@ async def test_an_approver_who_presses_too_fast_decides_nothing(
 ) -> None:
     await slack.says(router, ALICE, "我要请年假，2027-06-15 到 2027-06-16，家里有事", channel="D11")
     await slack.presses(router, ALICE, await slack.posted("确认"), "确认")
-    wanted = await slack.posted("请审批")
+    wanted = await slack.posted("，6月15日")
     async with entered(user_requests_per_minute=1) as api:
         await slack.says(api, BOB, "你好", channel="D12")
         await slack.presses(api, BOB, wanted, "同意")

@@ -37,7 +37,7 @@ def found(verdict: Verdict = "several", **scores: float) -> Selection:
         RetrievedCandidate(capability(name, name), score, f"{name}?")
         for name, score in (scores or SCORES).items()
     )
-    return Selection(tuple(near), verdict, Signs(0.9, 1.0, 0.1))
+    return Selection(tuple(near), verdict, Signs(0.999, 1.0, 0.1))
 
 
 @pytest.mark.parametrize(("name", "doubted"), [("leave", False), ("trip", False), ("far", True)])
