@@ -33,7 +33,18 @@ async def outcome(reader: DocumentReader, content: bytes) -> str:
     return READ
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=str)
+SLOW = {
+    *("pdf, size: two million lines", "pdf, size: fine pattern", "pdf, size: forms in forms"),
+    *("pdf, size: form that draws itself", "picture, size: page full of words"),
+}
+"""Seconds each, until they are stopped: of each kind a quicker one stands beside them."""
+EACH = [
+    pytest.param(one, marks=pytest.mark.slow if str(one) in SLOW else (), id=str(one))
+    for one in HOSTILE
+]
+
+
+@pytest.mark.parametrize("hostile", EACH)
 async def test_a_hostile_file_is_refused_or_harmless(
     reader: DocumentReader, hostile: Hostile
 ) -> None:
@@ -46,6 +57,7 @@ def test_there_are_enough_of_each_kind() -> None:
     kinds = Counter(hostile.kind.partition(",")[0] for hostile in HOSTILE)
     assert len({str(hostile) for hostile in HOSTILE}) == len(HOSTILE) >= 60
     assert min(kinds.values()) >= 10
+    assert set(map(str, HOSTILE)) >= SLOW
 
 
 async def test_an_instruction_is_text_as_any_other(reader: DocumentReader) -> None:
