@@ -45,7 +45,7 @@ def pdf(
 ) -> bytes:
     """A PDF of such pages, A4; the picture fills each."""
     whole = io.BytesIO()
-    canvas = Canvas(whole, pagesize=(595, 842))
+    canvas = Canvas(whole, pagesize=(595, 842), invariant=1)
     canvas.setTitle(title)
     pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
     for spots in pages:
@@ -81,7 +81,10 @@ def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED)
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", method) as archive:
         for name, content in files.items():
-            archive.writestr(name, content)
+            # Without a moment: the same file whenever it is made.
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = method
+            archive.writestr(entry, content)
     return whole.getvalue()
 
 

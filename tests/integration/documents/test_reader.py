@@ -24,7 +24,7 @@ async def reader() -> AsyncIterator[DocumentReader]:
         yield one
 
 
-@pytest.mark.parametrize("content", [GOOD, ofd(), EINVOICE.encode()])
+@pytest.mark.parametrize("content", [GOOD, ofd(), EINVOICE.encode()], ids=["pdf", "ofd", "xml"])
 async def test_files_are_read_as_they_would_be_here(reader: DocumentReader, content: bytes) -> None:
     from router.documents.file_format import FileReading, read_here
 

@@ -133,7 +133,9 @@ def test_when_time_runs_out_what_was_read_is_given(make: Callable[..., bytes]) -
     ]
 
 
-@pytest.mark.parametrize("content", [pdf(INVOICE), ofd(), EINVOICE.encode()])
+@pytest.mark.parametrize(
+    "content", [pdf(INVOICE), ofd(), EINVOICE.encode()], ids=["pdf", "ofd", "xml"]
+)
 def test_no_more_text_is_given_than_may_be(content: bytes) -> None:
     material = read(content, characters=20)
     assert sum(map(len, said(material))) + sum(map(len, material.data.values())) <= 60

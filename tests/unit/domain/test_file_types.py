@@ -145,7 +145,7 @@ def packed(*names: str) -> bytes:
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name in names:
-            archive.writestr(name, "<x/>")
+            archive.writestr(zipfile.ZipInfo(name), "<x/>")
     return whole.getvalue()
 
 
