@@ -5,13 +5,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy import Connection, Engine, event, func, select, text
 
 from router.documents.kinship import marks_of
 from router.domain.documents import Document, ReadField
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
+from router.store import tables
 from router.store.database import Database
+from router.store.retention import PersonErasure
 from router.store.store import Store
 from tests.integration.store.test_store import NOW, approval, run
 
@@ -130,3 +132,13 @@ def whole_tables(lines: Sequence[str]) -> list[str]:
         for line in lines
         if line.strip().startswith(whole) or "Seq Scan on" in line or line.endswith("(tenant=?)")
     ]
+
+
+async def test_what_was_read_is_erased_with_its_owner(store: Store, database: Database) -> None:
+    await keep(store, "one", invoice("c1"))
+    await store.documents.keep("default", "one", invoice("c1"), ["number:1"], preview=b"small")
+    await PersonErasure(database, "default", "alice").erase("erased-1")
+    assert await store.documents.find("default", "one") is None
+    assert await store.documents.preview("default", "one") is None
+    marks = select(func.count()).select_from(tables.file_marks)
+    assert await database.read(lambda connection: connection.scalar(marks)) == 0
