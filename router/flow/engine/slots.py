@@ -113,12 +113,17 @@ def amended(
 def attached(
     definition: FlowDefinition, run: Run, before: SlotValues, paths: Iterable[str]
 ) -> Localised | None:
-    """Names the files that are new at these paths, where something else, or nothing, was asked."""
+    """Names the files that are new at these paths, where something else, or nothing, was asked.
+
+    Those that are read are told of with what is in them.
+    """
     zh, en = [], []
     for path in paths:
         slot, asked = definition.slot_at(path), run.asked and root(run.asked) == root(path)
         is_new = at(before, path) is None and at(run.slots, path) is not None
-        if slot is not None and slot.kind.is_file and is_new and not asked:
+        if slot is None or slot.documents:
+            continue
+        if slot.kind.is_file and is_new and not asked:
             zh.append(f"{_called(definition, path, 'zh')}：{said(definition, run, path, 'zh')}")
             en.append(f"{_called(definition, path, 'en')}: {said(definition, run, path, 'en')}")
     if not zh:

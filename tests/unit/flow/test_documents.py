@@ -78,6 +78,11 @@ def test_what_was_read_is_said_and_only_the_rest_is_asked() -> None:
     )
 
 
+def test_a_paper_is_told_of_once() -> None:
+    made = world(a=MEAL).begin(**{"items.0.receipt": A})
+    assert sum("a.pdf" in said for said in made.said) == 1
+
+
 def test_said_words_beat_read_ones_and_the_difference_is_shown_to_both() -> None:
     made = world(a=MEAL).begin()
     made.answer(items__0__amount=money("80.00"), items__0__receipt=A)
