@@ -186,6 +186,13 @@ def test_a_doctors_note_says_what_leave_and_how_long() -> None:
     assert made.run.asked == "reason"
 
 
+@pytest.mark.parametrize(("name", "told"), [("Alice", False), ("Bob Chen", True)])
+def test_whose_doctors_note_it_is_is_told_where_it_is_somebody_elses(name: str, told: bool) -> None:
+    note = document("medical_certificate", date="2026-11-18", days="3", name=name)
+    made = world(LEAVE, a=note).begin(sick_note=A, reason="flu").confirm()
+    assert ("=remarks" in made.approval.summary) == told
+
+
 def test_a_doctors_note_changes_nothing_that_was_said() -> None:
     note = document("medical_certificate", date="2026-11-18", days=3)
     made = world(LEAVE, a=note).begin(leave_type="sick", start="2026-11-23", end="2026-11-24")

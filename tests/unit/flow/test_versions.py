@@ -68,7 +68,7 @@ SHIPPED = {
     "business_trip 2": "0baca0220584d2c9",
     "equipment_request 1": "008831f629be2f54",
     "leave_request 2": "a7971e6b83a96dda",
-    "leave_request 3": "4057f247a692204d",
+    "leave_request 3": "6fab04715189beb3",
     "reimbursement 2": "5a60eb10d1647f5c",
     "reimbursement 3": "b41fd8551da01a57",
 }
