@@ -277,6 +277,10 @@ class TestSecrets:
         assert made["jwt_secret"] == "s" * 32 + "\n"
 
 
+LEFT_OUT = {"docs", "test", "sentence-transformers"}
+"""Extras that the image is without: what nobody runs there, and gigabytes."""
+
+
 class TestImage:
     DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
@@ -290,6 +294,11 @@ class TestImage:
             [*words, ROOT / "pyproject.toml", "adapters"], text=True
         ).splitlines()
         assert told == [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["adapters"]]
+
+    def test_reads_what_people_hand_in_and_asks_every_provider(self) -> None:
+        (line,) = [ln for ln in self.DOCKERFILE.splitlines() if "requirements.py pyproject" in ln]
+        wanted = line.partition("pyproject.toml ")[2].partition(" >")[0].split()
+        assert set(wanted) == PROJECT["optional-dependencies"].keys() - LEFT_OUT
 
     def test_runs_as_nobody_that_the_host_knows_and_lets_signals_reach_the_program(self) -> None:
         assert re.findall("^USER (.*)$", self.DOCKERFILE, re.MULTILINE) == ["10001:10001"]
