@@ -1,12 +1,9 @@
 """What people hand in is read once, kept beside the file, and waited for by whoever needs it."""
 
-import asyncio
-import hashlib
 from base64 import b64decode
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from time import monotonic
 from zoneinfo import ZoneInfo
 
 from temporalio import activity
@@ -43,8 +40,6 @@ GIVEN_UP = Document.unreadable(
 )
 EASTERNMOST = timedelta(hours=14)
 """The zone in which a day begins first."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between two looks at whether a file has been read."""
 LONGEST_WAIT = 150.0
 """Seconds that a flow waits for a file; then it goes on as if nothing could be read of it."""
 
@@ -75,16 +70,16 @@ class DocumentActivities:
         """Read the file and keep what is found; one that was read already stays as it is."""
         with temporal_failures():
             tenant, file = given.tenant, given.file
-            record = await self._files.find(tenant, file)
-            content = await self._files.content(tenant, file)
-            if record is None or content is None:
-                return DocumentKept()
             kept = await self._documents.find(tenant, file)
             if kept is None:
+                record = await self._files.find(tenant, file)
+                content = await self._files.content(tenant, file)
+                if record is None or content is None:
+                    return DocumentKept()
                 kept, preview = (GIVEN_UP, b"")
                 if not given.given_up:
                     kept, preview = await self._made_of(content, record.type)
-                kept = kept.model_copy(update={"content": hashlib.sha256(content).hexdigest()})
+                kept = kept.model_copy(update={"content": record.sha256})
                 await self._documents.keep(tenant, file, kept, marks_of(kept), preview)
             return DocumentKept(asks=kept.is_open(datetime.now(UTC)))
 
@@ -116,21 +111,20 @@ class DocumentActivities:
     async def documents_of(self, given: DocumentsOf) -> DocumentsRead:
         """What was read of these files, as soon as that is all of them or the time is over."""
         with temporal_failures():
-            until, pause = monotonic() + given.seconds, FIRST_PAUSE
-            found = await self._documents.find_all(given.tenant, given.files)
-            unread = [file for file in given.files if file not in found]
-            await self._begin(given.tenant, unread if given.seconds else [])
-            while True:
-                found = await self._documents.find_all(given.tenant, given.files)
+            tenant, files = given.tenant, given.files
+
+            def is_enough(found: Mapping[str, Document]) -> bool:
                 # What rules read of it is shown at once; only its type may be worth a wait.
                 open_ = any(_may_become_something(d) for d in found.values() if given.types)
-                is_done = len(found) == len(given.files) and not open_
-                if is_done or monotonic() + pause > until:
-                    without = {"text": ""}
-                    brief = {f: d.model_copy(update=without) for f, d in found.items()}
-                    return DocumentsRead(documents=brief)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                return len(found) == len(files) and not open_
+
+            if given.seconds:
+                read = await self._documents.find_all(tenant, files)
+                await self._begin(tenant, [file for file in files if file not in read])
+            found = await self._documents.wait(tenant, files, given.seconds, is_enough)
+            without = {"text": ""}
+            brief = {f: d.model_copy(update=without) for f, d in found.items()}
+            return DocumentsRead(documents=brief)
 
     async def _begin(self, tenant: str, files: Sequence[str]) -> None:
         for file in files:
@@ -160,15 +154,10 @@ class DocumentActivities:
             return LookupAnswer(value=document.model_dump(mode="json", exclude=hidden))
 
     async def _waited_for(self, tenant: str, file: str) -> Document | None:
-        until, pause = monotonic() + LONGEST_WAIT, FIRST_PAUSE
-        while True:
-            document = await self._documents.find(tenant, file)
-            if document is not None and not document.is_open(datetime.now(UTC)):
-                return document
-            if monotonic() > until:
-                return document
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+        def is_enough(found: Mapping[str, Document]) -> bool:
+            return file in found and not found[file].is_open(datetime.now(UTC))
+
+        return (await self._documents.wait(tenant, [file], LONGEST_WAIT, is_enough)).get(file)
 
 
 def _may_become_something(document: Document) -> bool:

@@ -1,12 +1,11 @@
 """Files that people hand in: read from a multipart body no further than one may go, and kept."""
 
-import asyncio
 import hashlib
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from time import monotonic
 from typing import Literal, Self
 from urllib.parse import quote
 
@@ -222,21 +221,17 @@ async def read_by(
 
     While a model may find more it isn't, unless it need not be `whole`.
     """
-    until, pause = monotonic() + seconds, FIRST_PAUSE
-    while True:
-        document = await services.store.documents.find(record.tenant, record.id)
-        if document is not None and not (whole and document.is_open(datetime.now(UTC))):
-            return document
-        if document is None and pause == FIRST_PAUSE:
-            await have_read(services, record)
-        if monotonic() + pause > until:
-            return None
-        await asyncio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
+    tenant, file, documents = record.tenant, record.id, services.store.documents
 
+    def is_enough(found: Mapping[str, Document]) -> bool:
+        return file in found and not (whole and found[file].is_open(datetime.now(UTC)))
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between two looks at whether a file has been read."""
+    found = await documents.find_all(tenant, [file])
+    if not found:
+        await have_read(services, record)
+    if seconds and not is_enough(found):
+        found = await documents.wait(tenant, [file], seconds, is_enough)
+    return found[file] if is_enough(found) else None
 
 
 async def hand_in(
@@ -249,10 +244,14 @@ async def hand_in(
     id_ = derived_id("file", caller.tenant, caller.id, key) if key else fresh_id()
     record = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
     await claim(services, caller, key, "create file", record.sha256)
+    return FileView.model_validate(await _kept(services, record, upload))
+
+
+async def _kept(services: Services, record: FileRecord, upload: Upload) -> FileRecord:
     most = services.settings.user_files_per_day
     kept = await services.store.files.keep(record, upload.content, most)
     await have_read(services, kept)
-    return FileView.model_validate(kept)
+    return kept
 
 
 _NAMED = re.compile(rf"{FILES}/([0-9a-z]{{24}})(?![0-9a-z])")
@@ -284,10 +283,7 @@ async def keep_attached(
     """
     id_ = attached_id(caller, *(place or (hashlib.sha256(upload.content).hexdigest(),)))
     new = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
-    most = services.settings.user_files_per_day
-    kept = await services.store.files.keep(new, upload.content, most)
-    await have_read(services, kept)
-    return kept
+    return await _kept(services, new, upload)
 
 
 def disposition(name: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from router.documents.likeness import ALIKE, SAME, likeness_distance
+from router.documents.likeness import nearness
 from router.domain.documents import Document
 
 Kinship = Literal["same", "alike", ""]
@@ -43,9 +43,9 @@ def kinship(one: Document, other: Document) -> Kinship:
         return "same"
     if one.likeness is None or other.likeness is None:
         return ""
-    distance = likeness_distance(one.likeness, other.likeness)
+    near = nearness(one.likeness, other.likeness)
     read = [(one.fields.get(name), other.fields.get(name)) for name in _TELLING]
     agree = sum(a.value == b.value for a, b in read if a is not None and b is not None)
-    if distance <= SAME and agree > 1:
+    if near == "same" and agree > 1:
         return "same"
-    return "alike" if distance <= ALIKE else ""
+    return "" if near == "different" else "alike"

@@ -385,6 +385,12 @@ _DOUBT = 0.65
 """How much of the runner-up's weight is lost by who contradicts it."""
 
 
+def settled_fields(readings: Mapping[str, Iterable[Clue]]) -> dict[str, ReadField]:
+    """What each field comes to, of those for which anything was found."""
+    found = ((name, settled(each)) for name, each in readings.items())
+    return {name: field for name, field in found if field is not None}
+
+
 def settled(readings: Iterable[Clue]) -> ReadField | None:
     """The value that most speaks for, less sure for what speaks against it; None for none."""
     ways: dict[str, dict[tuple[str, str], Clue]] = {}

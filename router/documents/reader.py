@@ -264,17 +264,3 @@ def _why(status: object) -> str:
         return "memory"
     _log.warning("a file ended what read it, with status %s", status)
     return "damaged"
-
-
-_readers: dict[asyncio.AbstractEventLoop, DocumentReader] = {}
-
-
-async def read(
-    content: bytes, *, limits: Limits | None = None, on_progress: OnProgress | None = None
-) -> Material:
-    """What stands in the file, as `DocumentReader.read` gives it: one reader an event loop."""
-    loop = asyncio.get_running_loop()
-    for other in [one for one in _readers if one.is_closed()]:
-        del _readers[other]
-    reader = _readers.setdefault(loop, DocumentReader())
-    return await reader.read(content, limits=limits, on_progress=on_progress)

@@ -3,7 +3,9 @@
 A document stands in its file's row, so that it is kept and erased with it.
 """
 
-from collections.abc import Collection, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping
+from time import monotonic
 
 from sqlalchemy import Connection, literal, select, update
 
@@ -14,6 +16,8 @@ from router.store.database import Aggregate
 _files, _marks, _shown, _runs = tables.files, tables.file_marks, tables.run_files, tables.runs
 CAME_TO_NOTHING = ("cancelled", "rejected", "failed", "expired")
 """How a run ended whose files may be handed in again."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two looks at whether a file has been read."""
 
 
 class Documents(Aggregate):
@@ -58,6 +62,22 @@ class Documents(Aggregate):
         query = query.where(_files.c.id.in_(sorted(files)), read)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return {row.id: Document.model_validate(row.document) for row in rows}
+
+    async def wait(
+        self,
+        tenant: str,
+        files: Collection[str],
+        seconds: float,
+        is_enough: Callable[[Mapping[str, Document]], bool],
+    ) -> dict[str, Document]:
+        """What was read of these files, as soon as it is enough or the time is over."""
+        until, pause = monotonic() + seconds, FIRST_PAUSE
+        while True:
+            found = await self.find_all(tenant, files)
+            if is_enough(found) or monotonic() + pause > until:
+                return found
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     async def handed_in(
         self, tenant: str, file: str, marks: Collection[str], but: str | None

@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
 from router.documents.page import Material
 from router.documents.problems import common
 from router.documents.values import Amount, amounts, days
@@ -81,12 +81,13 @@ class HotelFolio(DocumentType):
         """Its fields, as far as they are found."""
         del today
         form = Form(material)
-        found = {
-            "date": settled(_dates(form)),
-            "amount": settled(_amounts(form)),
-            "seller": settled(_sellers(form)),
-        }
-        return {name: field for name, field in found.items() if field is not None}
+        return settled_fields(
+            {
+                "date": _dates(form),
+                "amount": _amounts(form),
+                "seller": _sellers(form),
+            }
+        )
 
     def problems(
         self, fields: Mapping[str, ReadField], material: Material, today: date

@@ -25,7 +25,7 @@ from router.documents.labels import (
     Trust,
     label,
     likelihood,
-    settled,
+    settled_fields,
     trusted,
 )
 from router.documents.page import Material, PageCode
@@ -271,8 +271,7 @@ class _Paper:
         }
         for name, reading in self.data.items():
             readings[name].append(reading)
-        settled_ones = ((name, settled(found)) for name, found in readings.items())
-        found = {name: field for name, field in settled_ones if field is not None}
+        found = settled_fields(readings)
         return {name: self._printed(field, readings[name]) for name, field in found.items()}
 
     def _printed(self, field: ReadField, readings: Iterable[Clue]) -> ReadField:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice, pairwise
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
 from router.documents.page import Material
 from router.documents.problems import TOTAL, VOID, common
 from router.documents.values import Day, days
@@ -84,12 +84,13 @@ class MedicalCertificate(DocumentType):
         """Its fields, as far as they are found."""
         del today
         form = Form(material)
-        found = {
-            "date": settled(_begins(form)),
-            "days": settled(_lengths(form)),
-            "name": settled(_names(form)),
-        }
-        return {name: field for name, field in found.items() if field is not None}
+        return settled_fields(
+            {
+                "date": _begins(form),
+                "days": _lengths(form),
+                "name": _names(form),
+            }
+        )
 
     def problems(
         self, fields: Mapping[str, ReadField], material: Material, today: date

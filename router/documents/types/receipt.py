@@ -21,7 +21,7 @@ from router.documents.labels import (
     Trust,
     label,
     likelihood,
-    settled,
+    settled_fields,
 )
 from router.documents.page import Material
 from router.documents.problems import TOTAL, common
@@ -101,11 +101,12 @@ class Receipt(DocumentType):
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """When it was, and what was paid."""
         form = Form(material)
-        found = {
-            "date": settled(dates(form, _DATE, today)),
-            "amount": settled(_Till(form).readings()),
-        }
-        return {name: field for name, field in found.items() if field is not None}
+        return settled_fields(
+            {
+                "date": dates(form, _DATE, today),
+                "amount": _Till(form).readings(),
+            }
+        )
 
     def problems(
         self, fields: Mapping[str, ReadField], material: Material, today: date

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 
 from router.documents.document_type import DocumentType, registered
-from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled
+from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
 from router.documents.page import Material
 from router.documents.problems import common
 from router.documents.types.receipt import dates
@@ -65,11 +65,12 @@ class TaxiReceipt(DocumentType):
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """When the ride was, and what it cost."""
         form = Form(material)
-        found = {
-            "date": settled(dates(form, _DATE, today)),
-            "amount": settled(_amounts(form)),
-        }
-        return {name: field for name, field in found.items() if field is not None}
+        return settled_fields(
+            {
+                "date": dates(form, _DATE, today),
+                "amount": _amounts(form),
+            }
+        )
 
     def problems(
         self, fields: Mapping[str, ReadField], material: Material, today: date

@@ -18,7 +18,7 @@ from router.documents.labels import (
     Trust,
     label,
     likelihood,
-    settled,
+    settled_fields,
 )
 from router.documents.page import Material
 from router.documents.problems import NUMBER, common
@@ -91,16 +91,16 @@ class TrainTicket(DocumentType):
         del today
         form = Form(material)
         stations = _stations(form)
-        readings: dict[str, list[Clue]] = {
-            "number": [*_numbers(form, material)],
-            "date": [*_dates(form)],
-            "amount": [*_amounts(form)],
-            "from": [*_ends(form, _FROM, stations[:1])],
-            "to": [*_ends(form, _TO, stations[1:2])],
-            "passenger": [*_passengers(form)],
-        }
-        found = ((name, settled(each)) for name, each in readings.items())
-        return {name: field for name, field in found if field is not None}
+        return settled_fields(
+            {
+                "number": _numbers(form, material),
+                "date": _dates(form),
+                "amount": _amounts(form),
+                "from": _ends(form, _FROM, stations[:1]),
+                "to": _ends(form, _TO, stations[1:2]),
+                "passenger": _passengers(form),
+            }
+        )
 
     def problems(
         self, fields: Mapping[str, ReadField], material: Material, today: date

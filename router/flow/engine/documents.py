@@ -46,15 +46,11 @@ class Handed(NamedTuple):
         """The path of what it stands in; empty for the flow's own slots."""
         return self.path.rpartition(".")[0]
 
-    def neighbour(self, name: str) -> str:
-        """The path of a slot beside it."""
-        return f"{self.above}.{name}" if self.above else name
-
-    def read(self) -> Iterator[tuple[str, Slot]]:
-        """The paths and slots beside it that are filled from it."""
+    def read(self) -> Iterator[tuple[str, str, Slot]]:
+        """What beside it is filled from it: the name, path and slot of each."""
         for name, slot in self.beside.items():
             if slot.sources:
-                yield self.neighbour(name), slot
+                yield name, f"{self.above}.{name}" if self.above else name, slot
 
 
 def handed_in(slots: Mapping[str, Slot], values: SlotValues) -> Iterator[Handed]:
@@ -63,8 +59,8 @@ def handed_in(slots: Mapping[str, Slot], values: SlotValues) -> Iterator[Handed]
         for path, part, value in each_part(slot, values.get(name), name):
             if part.documents and isinstance(value, str):
                 above = path.rpartition(".")[0]
-                beside = _inside(slots, above) if above else slots
-                yield Handed(path, value, beside)
+                around = slot_at(slots, above) if above else None
+                yield Handed(path, value, around.fields if around is not None else slots)
 
 
 def offered(slots: Mapping[str, Slot], values: SlotValues) -> list[str]:
@@ -78,11 +74,6 @@ def offered(slots: Mapping[str, Slot], values: SlotValues) -> list[str]:
     return found
 
 
-def _inside(slots: Mapping[str, Slot], path: str) -> Mapping[str, Slot]:
-    slot = slot_at(slots, path)
-    return slot.fields if slot is not None else {}
-
-
 def value_for(document: Document, name: str, slot: Slot) -> JsonValue:
     """What the document surely says for a slot of this name, as it is kept; None if nothing."""
     missed = False
@@ -90,13 +81,17 @@ def value_for(document: Document, name: str, slot: Slot) -> JsonValue:
         field = source.partition(".")[2] or name
         said = None if field == FILE and missed else _said(document, field, slot)
         missed = missed or field in document.lacks or (said is None and field in document.fields)
-        if said is None:
-            continue
-        try:
-            return fitted(slot, coerced(slot, said, _ANY_DAY))
-        except Unfit:
-            continue
+        if (value := _kept_as(slot, said)) is not None:
+            return value
     return None
+
+
+def _kept_as(slot: Slot, said: JsonValue) -> JsonValue:
+    """What a document says as the slot keeps it; None where it can't."""
+    try:
+        return None if said is None else fitted(slot, coerced(slot, said, _ANY_DAY))
+    except Unfit:
+        return None
 
 
 def _said(document: Document, field: str, slot: Slot) -> JsonValue:
@@ -120,10 +115,8 @@ def unsure_value(document: Document, name: str, slot: Slot) -> JsonValue:
         found = document.fields.get(source.partition(".")[2] or name)
         if found is None or found.is_sure:
             continue
-        try:
-            return fitted(slot, coerced(slot, found.value, _ANY_DAY))
-        except Unfit:
-            continue
+        if (value := _kept_as(slot, found.value)) is not None:
+            return value
     return None
 
 
@@ -233,8 +226,7 @@ def fill(context: StepContext, taken: SlotValues) -> None:
             continue
         document = read(context, handed.file)
         old = run.documents.get(before.get(handed.path, ""))
-        for path, slot in handed.read() if document else ():
-            name = path.rpartition(".")[2]
+        for name, path, slot in handed.read() if document else ():
             has, was = at(after, path), old and value_for(old, name, slot)
             says = value_for(document, name, slot) if document else None
             if says is None or (has is not None and (has != was or path in run.offered)):
@@ -280,8 +272,7 @@ def emptied_file(context: StepContext, path: str) -> SlotValues:
     gone = [each for each in handed_in(context.definition.slots, slots) if each.path == path]
     for handed in gone:
         document = context.run.documents.get(handed.file)
-        for place, slot in handed.read() if document else ():
-            name = place.rpartition(".")[2]
+        for name, place, slot in handed.read() if document else ():
             if document and at(slots, place) == value_for(document, name, slot):
                 slots[root(place)] = emptied(slots[root(place)], place.split(".")[1:])
     slots[root(path)] = emptied(slots.get(root(path)), path.split(".")[1:])
@@ -321,8 +312,7 @@ def _told(run: Run, handed: Handed, locale: Locale) -> str:
         said = f"“{name}”附上了，内容没能读出来" if is_zh else f"“{name}” is attached, but not read"
         return f"{said}：{why}" if is_zh and why else f"{said}: {why}" if why else f"{said}."
     got, unsure = [], []
-    for path, slot in handed.read():
-        field = path.rpartition(".")[2]
+    for field, path, slot in handed.read():
         label, has = label_of(field, slot).within(locale), at(run.slots, path)
         if has is not None and has == value_for(document, field, slot):
             got.append(f"{label} {shown(slot, has, locale, run.files)}")
@@ -358,8 +348,7 @@ def _problems(document: Document | None) -> Iterable[Localised]:
 
 def _differences(run: Run, handed: Handed, document: Document | None) -> Iterator[Localised]:
     """Each value that was said and is another in the file."""
-    for path, slot in handed.read() if document else ():
-        field = path.rpartition(".")[2]
+    for field, path, slot in handed.read() if document else ():
         has, says = at(run.slots, path), value_for(document, field, slot) if document else None
         if slot.choices or has is None or says in (None, has):
             continue
@@ -375,8 +364,8 @@ def suggestion(definition: FlowDefinition, run: Run, path: str) -> tuple[Slot, J
     """What an unsure field may say in answer to the question for this slot; None if nothing."""
     for handed in handed_in(definition.slots, run.slots):
         document = run.documents.get(handed.file)
-        for place, slot in handed.read() if document else ():
+        for name, place, slot in handed.read() if document else ():
             if place == path and document:
-                value = unsure_value(document, path.rpartition(".")[2], slot)
+                value = unsure_value(document, name, slot)
                 return None if value is None else (slot, value)
     return None

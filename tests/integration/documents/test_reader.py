@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from router.documents.file_format import Limits, UnreadableFile
-from router.documents.reader import PROGRAM, DocumentReader, read
+from router.documents.reader import PROGRAM, DocumentReader
 from router.domain.errors import Unavailable
 from tests.document_files import EINVOICE, INVOICE, NUMBER, ofd, pdf, picture, saved
 
@@ -124,10 +124,6 @@ async def test_it_goes_when_it_has_nothing_to_do() -> None:
         process = psutil.Process(idle.pid)
         await asyncio.to_thread(process.wait, 30)
         assert idle.pid is None
-
-
-async def test_the_shared_one_reads_too() -> None:
-    assert NUMBER in (await read(EINVOICE.encode())).text
 
 
 LOOK = """
