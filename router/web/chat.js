@@ -28,6 +28,7 @@ export function chat(page) {
   const sending = outbox(page.me.id, { changed: busy, begun, connected: page.connected, handedIn: shipped.handedIn });
   const place = (id) => `${page.me.id}.chat.${id ?? "new"}`; // of what is typed there
   let conversation = null;
+  let beginning = fresh(); // of the conversation that what is said next begins, where there is none
   let seen = null; // id of the last transcript item shown
   let watching = new AbortController();
 
@@ -38,6 +39,7 @@ export function chat(page) {
     watching.abort();
     watching = new AbortController();
     conversation = id;
+    beginning = fresh();
     seen = null;
     log.clear();
     start.hidden = id !== null;
@@ -127,7 +129,7 @@ export function chat(page) {
     return send({ action }, text);
   }
 
-  const entryOf = (body, text) => ({ id: fresh(), conversation, locale: language(), body, text });
+  const entryOf = (body, text) => ({ id: fresh(), conversation, beginning, locale: language(), body, text });
 
   const send = (body, text) => page.trying(() => deliver(entryOf(body, text)));
 
@@ -182,8 +184,8 @@ export function chat(page) {
   }
 
   // A conversation begins with what is said first: whoever says nothing leaves none behind.
-  async function begun({ conversation: id }) {
-    if (conversation !== null) return;
+  async function begun(id, by) {
+    if (conversation !== null || by !== beginning) return;
     page.went(`#/c/${id}`);
     await tray.move(place(id));
     // Last, for somebody may be typing: from here to the new place nothing is waited for.

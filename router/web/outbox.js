@@ -7,13 +7,16 @@ import { rest } from "./events.js";
 const LONGEST_PAUSE = 8000;
 
 // An entry that is `attached` has files, which `handedIn(id)` makes ids of.
+// One without a `conversation` has the `beginning` of it: all of the same one share what that begins.
 // `changed()` is called whenever `waiting` is another, `connected(whether)` as the server comes and
-// goes, and `begun(entry)` where what is sent has begun a conversation.
+// goes, and `begun(id, beginning)` where what is sent has begun a conversation.
 export function outbox(user, { changed, begun, connected, handedIn }) {
   const place = `intent-router.outbox.${user}`;
   const waiting = JSON.parse(sessionStorage.getItem(place) ?? "[]");
   const gone = new AbortController();
   const underWay = new Map(); // message id to its delivery: what is said behind files comes after them
+  const openings = new Map(); // beginning to what opens its conversation
+  const opened = new Map(); // beginning to the id of its conversation
 
   function keep() {
     sessionStorage.setItem(place, JSON.stringify(waiting));
@@ -22,6 +25,7 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
 
   // Send it until it is answered; the turn. Throws what the server refuses it with.
   async function send(entry) {
+    entry.conversation ??= opened.get(entry.beginning) ?? null;
     if (!waiting.includes(entry)) {
       waiting.push(entry);
       keep();
@@ -69,14 +73,29 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
 
   // With a conversation to go to, and with the ids of its files.
   async function prepared(entry) {
-    if (!entry.conversation) {
-      entry.conversation = (await post("/v1/conversations", { locale: entry.locale }, entry.id)).id;
-      keep();
-      await begun(entry);
-    }
+    if (!entry.conversation) await opening(entry);
     if (!entry.attached || entry.body.files) return;
     entry.body.files = await handedIn(entry.id, { alone: !entry.body.text });
     keep();
+  }
+
+  // What is said before the first answer came belongs to the same conversation.
+  async function opening({ beginning, locale }) {
+    if (!openings.has(beginning)) openings.set(beginning, open(beginning, locale));
+    try {
+      await openings.get(beginning);
+    } catch (problem) {
+      openings.delete(beginning);
+      throw problem;
+    }
+  }
+
+  async function open(beginning, locale) {
+    const { id } = await post("/v1/conversations", { locale }, beginning);
+    opened.set(beginning, id);
+    for (const entry of waiting.filter((one) => one.beginning === beginning)) entry.conversation = id;
+    keep();
+    await begun(id, beginning);
   }
 
   return { waiting, send, close: () => gone.abort() };

@@ -168,6 +168,24 @@ async def test_whoever_went_on_to_a_button_before_the_answer_was_finished_stays_
     await expect(annual).to_be_focused()
 
 
+async def test_what_is_said_before_a_conversation_is_there_all_belongs_to_it(
+    alice: Visitor,
+) -> None:
+    opened = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await opened.wait()
+        await route.continue_()
+
+    await alice.page.route(re.compile(r"/v1/conversations$"), late)
+    await alice.say("我要请年假")
+    await alice.say("12月9日到10日")
+    opened.set()
+    await alice.hears("请假事由是什么")
+    await expect(alice.log.locator(".user p")).to_have_text(["我要请年假", "12月9日到10日"])
+    await expect(alice.log.locator(".pending")).to_have_count(0)
+
+
 async def test_a_reload_in_the_middle_loses_nothing_and_says_nothing_twice(alice: Visitor) -> None:
     await alice.say("我要请年假")
     await expect(alice.page.get_by_label("开始", exact=True)).to_be_visible()
