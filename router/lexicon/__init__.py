@@ -147,7 +147,8 @@ class Lexicon:
     help: Words = NO_WORDS
     repeat: Words = NO_WORDS
     start_over: Words = NO_WORDS
-    person: Words = NO_WORDS
+    person: Words = NO_WORDS  # one is wanted, not the desk
+    agent: Words = NO_WORDS
 
     # Giving up, going on
     request: Words = NO_WORDS  # what any request is called, and words that point to one

@@ -4,7 +4,6 @@ A model gets one call over a short list, and at most one more where it went wron
 the nearest capabilities are offered to choose from, or what there is.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
@@ -52,15 +51,6 @@ from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
 from router.routing.prompts import Prompt, Prompts
 
-_ASKS_FOR_A_PERSON = re.compile(
-    r"人工|真人|(?:找|跟|和|让)(?:个|一个)?人(?:说|聊|谈|来)|客服"
-    r"|\b(?:talk|speak|chat)\b.{0,20}\b(?:human|person|agent|someone)\b"
-    r"|\b(?:real|live) (?:human|person|agent)\b|\bhuman (?:agent|operator)\b"
-    r"|^(?:human|agent|operator)\W*$",
-    re.IGNORECASE,
-)
-"""A person is asked for by name, and no model is there to tell whether something else is meant."""
-
 LOST = Localised(
     zh="这句我没把握。这里可以办这些，选一个就行：",
     en="I'm not sure what you mean. This is what can be done here; just choose one:",
@@ -69,7 +59,6 @@ MEANT = Localised(zh="你是想办这个吗？", en="Is it this that you mean?")
 BESIDE = Localised(
     zh="另外，“{words}”是想办哪一项？", en="And “{words}”: which of these do you mean?"
 )
-FOR_A_PERSON = Localised(zh="想找人工", en="asks for a person")
 NEAR_OPTIONS = 3
 REASONS: dict[Verdict, Localised] = {
     "clear": Localised(
@@ -95,7 +84,6 @@ NOTHING = Localised(
 
 
 def decide_without_model(
-    message: Message,
     situation: Situation,
     capabilities: Sequence[Capability],
     verdict: Verdict = "none",
@@ -120,9 +108,6 @@ def decide_without_model(
             reason=NO_ANSWER.within(locale),
         )
         return route, [Misunderstood()]
-    if _ASKS_FOR_A_PERSON.search(message.text or ""):
-        reason = FOR_A_PERSON.within(locale)
-        return Route(kind="handoff", by="fallback", reason=reason), [HandOff(reason=reason)]
     if not capabilities:
         reason = NOTHING_OPEN.within(locale)
         route = Route(kind="handoff", by="fallback", reason=reason)
@@ -398,13 +383,11 @@ def _words_of(command: Command) -> str:
     return ""
 
 
-def decide_by_nearness(
-    message: Message, situation: Situation, found: Selection
-) -> tuple[Route, list[Command]]:
+def decide_by_nearness(situation: Situation, found: Selection) -> tuple[Route, list[Command]]:
     """A route, with what was considered, and its commands, where no model decides."""
     # A skill is a model's work: without one there is nothing to offer of it.
     listed = [c.capability for c in found.candidates if c.kind != "skill"]
-    route, commands = decide_without_model(message, situation, listed, found.verdict)
+    route, commands = decide_without_model(situation, listed, found.verdict)
     return route.model_copy(update={"candidates": shown(found)}), commands
 
 
@@ -428,7 +411,7 @@ def decide_beside(
 ) -> tuple[Route, list[Command]]:
     """The same for what is left of a message: a flow that asks has its answer, or none in it."""
     alone = situation.model_copy(update={"active": None, "offered": []})
-    route, commands = decide_by_nearness(message, alone, found)
+    route, commands = decide_by_nearness(alone, found)
     return route, [of_the_rest(c, words_of(message), situation.locale) for c in commands]
 
 

@@ -80,11 +80,13 @@ _ASKS_WHAT_IS_HERE = _whole(BOTH.abilities)
 _WITHDRAWS = _whole(BOTH.withdraw)
 _SKIPS, _SKIPS_TO_NEXT, _HAS_NONE = _whole(BOTH.skip), _whole(BOTH.next), _whole(BOTH.nothing)
 _ASKS_AGAIN = _whole(BOTH.repeat)
+_FOR_A_PERSON = _whole(BOTH.person)
+_CLAUSES = compiled("[,.;!?~\n]+")
 _ACTS: tuple[tuple[Any, Act], ...] = (
     (_whole(BOTH.start_over), "start_over"),
     (_ASKS_AGAIN, "repeat"),
     (_whole(BOTH.abilities, BOTH.help), "help"),
-    (_whole(BOTH.person), "person"),
+    (_FOR_A_PERSON, "person"),
 )
 
 LONGEST = 60
@@ -140,6 +142,16 @@ def refers(text: str) -> bool:
 def asks_again(text: str) -> bool:
     """True where a normalised text asks to have the last words said again."""
     return len(text) <= LONGEST and _ASKS_AGAIN.search(text) is not None
+
+
+def asks_for_a_person(text: str) -> bool:
+    """True where a clause of a normalised text is wholly a wish for a person: `转人工，工资算错了`.
+
+    `人工成本` and `客服系统` are words of other wishes.
+    """
+    if len(text) > LONGEST:
+        return False
+    return any(_FOR_A_PERSON.search(clause) for clause in _CLAUSES.split(text) if clause.strip())
 
 
 def withdraws(text: str) -> bool:

@@ -561,6 +561,14 @@ def skill_answer(heard: _Heard) -> actions.Outcome | None:
     return why.SKILL_ANSWERED.route(heard.locale, skill, skill=skill), command
 
 
+def for_a_person(heard: _Heard) -> actions.Outcome | None:
+    """A person is wanted, not the desk."""
+    if not acts.asks_for_a_person(heard.text):
+        return None
+    route = why.FOR_A_PERSON.route(heard.locale)
+    return route, commands.HandOff(reason=route.reason)
+
+
 def about_the_desk(heard: _Heard) -> actions.Outcome | None:
     """What can be done here, or the last reply again, where no flow asks anything."""
     if acts.asks_what_is_here(heard.text):
@@ -580,7 +588,7 @@ ADDRESSED: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (resume, off
 """Where a skill is spoken to."""
 OPEN: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
     *(resume, offered, request, cancel_at_work),
-    *(tool_request, skill_answer, about_the_desk),
+    *(tool_request, for_a_person, skill_answer, about_the_desk),
 )
 BESIDE: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
     *(resume, request, tool_request, skill_answer),

@@ -58,6 +58,7 @@ OUTDATED = Reason(
 UNASKED = Reason("reply", "action", "没有在等这样的回答", "Nothing waits for such an answer")
 FILLED = Reason("flow", "slot", "回答了“{title}”的 {names}", "This gives {names} of “{title}”")
 GOES_ON = Reason("flow", "slot", "接着办“{title}”", "“{title}” goes on")
+FOR_A_PERSON = Reason("handoff", "pattern", "想找人工", "asks for a person")
 ACTED = {
     "skip": Reason(
         "flow", "slot", "在“{title}”里跳过这一项", "In “{title}”: leaves what is asked empty"
@@ -69,7 +70,7 @@ ACTED = {
         "flow", "slot", "在“{title}”里请再问一遍", "In “{title}”: asks to hear the question again"
     ),
     "start_over": Reason("flow", "slot", "在“{title}”里从头来", "In “{title}”: begins anew"),
-    "person": Reason("handoff", "slot", "想找人工", "asks for a person"),
+    "person": replace(FOR_A_PERSON, by="slot"),
 }
 """That a message is about the dialogue with a flow itself, by the act that it is."""
 RESUMED = Reason("flow", "slot", "回到“{title}”", "It goes back to “{title}”")

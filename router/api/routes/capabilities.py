@@ -101,7 +101,7 @@ async def route(
     async def nearest(message: Message, situation: Situation) -> tuple[Route, list[Command]]:
         usable, words = services.offered.visible_to(caller), decider.words_of(message)
         found = await decider.find(services.index, usable, words, situation)
-        return decider.decide_by_nearness(message, situation, found)
+        return decider.decide_by_nearness(situation, found)
 
     now = datetime.now(ZoneInfo(caller.timezone))
     situation = Situation(now=now, locale=caller.locale, roles=caller.roles)

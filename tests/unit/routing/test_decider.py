@@ -7,7 +7,7 @@ import pytest
 
 from router.domain.commands import CallTool, Clarify, Misunderstood, ReplyText, StartFlow
 from router.domain.locale import LOCALES, Localised
-from router.domain.messages import Message, Option, SpokenLine
+from router.domain.messages import Option, SpokenLine
 from router.flow.paused import PausedRun, Situation, which
 from router.flow.view import FlowView
 from router.llm.types import ChatAnswer, ChatRequest
@@ -161,7 +161,7 @@ RANKED = [*(capability(f"tool_{n}", "工具") for n in range(8)), capability("le
 
 
 def offered(verdict: Verdict, by: str, situation: Situation) -> list[Option]:
-    route, (command,) = decide_without_model(Message(text="x"), situation, RANKED, verdict)
+    route, (command,) = decide_without_model(situation, RANKED, verdict)
     assert (route.kind, route.by) == ("clarify", by)
     assert isinstance(command, Clarify)
     return command.options
@@ -177,7 +177,7 @@ def test_where_nothing_is_near_there_is_a_list_that_is_read_at_a_glance() -> Non
 
 
 def test_a_flow_that_asks_gets_what_was_said_as_not_understood() -> None:
-    route, commands = decide_without_model(Message(text="x"), situation(ACTIVE), RANKED, "clear")
+    route, commands = decide_without_model(situation(ACTIVE), RANKED, "clear")
     assert (route.target, commands) == ("leave", [Misunderstood()])
 
 
@@ -190,6 +190,6 @@ def test_asked_which_open_flow_to_go_on_with_those_can_still_be_chosen() -> None
 
 
 def test_where_nothing_may_be_used_it_says_so() -> None:
-    route, (command,) = decide_without_model(Message(text="x"), situation(), [])
+    route, (command,) = decide_without_model(situation(), [])
     assert route.kind == "handoff"
     assert isinstance(command, ReplyText)

@@ -1,7 +1,13 @@
 import pytest
 
 from router.entities.normalisation import normalise
-from router.understanding.dialogue_acts import act_of, asks_again, asks_what_is_here, withdraws
+from router.understanding.dialogue_acts import (
+    act_of,
+    asks_again,
+    asks_for_a_person,
+    asks_what_is_here,
+    withdraws,
+)
 from tests.unit.entities.tables import spread, typed
 
 SKIPS = """
@@ -86,6 +92,39 @@ def test_it_asks_what_can_be_done_here(typed: str, here: bool) -> None:
 def test_the_last_words_are_asked_for_again() -> None:
     assert asks_again(normalise("再说一遍？").text)
     assert not asks_again(normalise("再买一遍").text)
+
+
+FOR_A_PERSON = """
+    转人工  人工  人工客服  找人工  我要找人工客服  能不能转人工？  帮我转接人工  有真人吗
+    有没有人工客服  有人工吗  人工服务  请帮我找个真人  我想和真人聊聊  我想跟人说  找个人来
+    我要投诉，转人工  转人工，我的工资算错了  找客服问一下工资  叫客服来处理一下
+    我不想跟机器人说话，转人工  别绕了，找人工  客服在吗  人工客服在吗？  talk to a human
+    I want to talk to a real person  can I speak to someone?
+    Can I speak to a human agent please  agent  human please  operator
+    I'd like to chat with a live agent  is there a real person I can talk to?  get me a human
+    connect me to an agent  transfer me to a human  I need to speak to a person about my payslip
+    please let me talk to somebody  customer service  let me speak with a representative
+"""
+OF_PEOPLE = """
+    不要人工  不用转人工  我不想找人工  别转人工  don't transfer me to a human  no human please
+    I don't need an agent  人工费，500元  The speaker is a human  帮我算一下人工成本
+    人工智能研讨会什么时候开  请把问题转给客服系统的接口文档看看  客服部的张三是谁
+    客服部电话多少  我要报销人工费  真人秀的票能报销吗  让人来修一下空调  找人事问一下年假
+    查一下客服中心的地址  人工费怎么报销  跟客户聊一聊的餐费报销  这个人工翻译费能报吗
+    人工审核要多久  转人工智能部门的流程  客服岗位加班怎么算  make an operator change request
+    the agent fee reimbursement  human resources policy  what does human resources do
+    how do I become an agent  real person tax form  travel agent invoice
+    who is my contact person  book a travel agent  how much is the operator license
+    the real agent's commission was 300 yuan
+    I talked to a person at the hotel, reimburse my taxi  talk to Bob about leave
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"), [*spread((True, FOR_A_PERSON)), *spread((False, OF_PEOPLE))]
+)
+def test_a_person_is_wanted_by_a_whole_wish_for_one(wanted: bool, said: str) -> None:
+    assert asks_for_a_person(normalise(said).text) is wanted
 
 
 WITHDRAWS = """
