@@ -332,9 +332,10 @@ class Decider:
     ) -> activities.RoutingDecision:
         text, usable = given.message.text or "", self.capabilities.visible_to(given.account.caller)
         greeted = understand.greeting(text, given.situation, understand.without_skills(usable))
-        decide = decider.decide_beside if given.beside else decider.decide_by_nearness
         decided = greeted or self._begun(given, found)
-        route, commands = decided or decide(given.message, given.situation, found)
+        if decided is None and given.beside:
+            decided = decider.decide_beside(given.message, given.situation, found)
+        route, commands = decided or decider.decide_by_nearness(given.situation, found)
         return activities.RoutingDecision(
             route=route, commands=commands, usage=usage, notice=notice, plainly=self.chain is None
         )
