@@ -13,9 +13,7 @@ class Caller:
 
     def __init__(self, port: int, user: str = "") -> None:
         self._port = port
-        self._head = (
-            f"Host: 127.0.0.1\r\nAuthorization: Bearer {user}\r\n" if user else "Host: bench\r\n"
-        )
+        self._head = "Host: 127.0.0.1\r\n" + (f"Authorization: Bearer {user}\r\n" if user else "")
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:

@@ -130,16 +130,17 @@ async def _running(*args: object, **variables: str) -> AsyncIterator[psutil.Proc
 
 
 async def _ready(port: int) -> None:
-    caller, until = Caller(port), time.monotonic() + PATIENCE
+    caller, until, told = Caller(port), time.monotonic() + PATIENCE, "nothing listens"
     while True:
         try:
-            status, _ = await caller.get("/readyz")
+            status, body = await caller.get("/readyz")
             if status == 200:
                 return caller.close()
+            told = f"{status} {body.decode()}"
         except (OSError, asyncio.IncompleteReadError):
             pass
         if time.monotonic() > until:
-            raise SystemExit(f"nothing is ready on port {port} after {PATIENCE} s")
+            raise SystemExit(f"nothing is ready on port {port} after {PATIENCE} s: {told}")
         await asyncio.sleep(0.2)
 
 
