@@ -64,7 +64,7 @@ async def _with_first_request(near: asyncio.StreamReader) -> tuple[bytes, str]:
             skipped = (1 if flags & PADDED else 0) + (5 if flags & PRIORITY else 0)
             padding = payload[0] if flags & PADDED else 0
             fields = Decoder().decode(payload[skipped : len(payload) - padding])
-            found = (str(value) for name, value in fields if name == "authorization")
+            found = (str(value) for name, value in fields if str(name) == "authorization")
             return read, next(found, "")
 
 
