@@ -11,8 +11,8 @@ supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13)
 install := $(bin)/pip install --disable-pip-version-check --quiet --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm drill chart check ruff types layers shell figures bench docs docs-serve \
-	reference clean
+.PHONY: help setup dev test test-slow test-llm drill chart check ruff types layers shell figures bench docs \
+	docs-serve reference clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

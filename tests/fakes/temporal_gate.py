@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from hpack import Decoder, Encoder
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-HEADERS, SETTINGS = 1, 4
+HEADERS = 1
 END_STREAM_AND_HEADERS = 0x5
 PADDED, PRIORITY = 0x8, 0x20
 UNAUTHENTICATED = "16"
@@ -23,16 +23,15 @@ async def gate(to: str, context: ssl.SSLContext, key: str | None = None) -> Asyn
     context.set_alpn_protocols(["h2"])
 
     async def joined(near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        host, _, port = to.rpartition(":")
         try:
-            first = await _with_first_request(near) if key else (b"", "")
-            if key and first[1] != f"Bearer {key}":
+            far, forth = await asyncio.open_connection(host, int(port))
+            answering = asyncio.create_task(_pass(far, back))
+            if key and not await _proved(near, forth, f"Bearer {key}"):
                 back.write(_refusal())
                 await near.read()
-                return
-            host, _, port = to.rpartition(":")
-            far, forth = await asyncio.open_connection(host, int(port))
-            forth.write(first[0])
-            await asyncio.gather(_pass(near, forth), _pass(far, back), return_exceptions=True)
+                forth.close()
+            await asyncio.gather(_pass(near, forth), answering, return_exceptions=True)
         except (OSError, asyncio.IncompleteReadError):
             return  # whoever called has hung up
         finally:
@@ -52,24 +51,28 @@ async def _pass(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
         sink.close()
 
 
-async def _with_first_request(near: asyncio.StreamReader) -> tuple[bytes, str]:
-    """What was read up to the first request, that included, and what it has as authorization."""
-    read = await near.readexactly(len(PREFACE))
+async def _proved(near: asyncio.StreamReader, forth: asyncio.StreamWriter, wanted: str) -> bool:
+    """Pass on what comes up to the first request, and that too where it has what is wanted."""
+    forth.write(await near.readexactly(len(PREFACE)))
     while True:
         head = await near.readexactly(9)
         payload = await near.readexactly(int.from_bytes(head[:3], "big"))
-        read += head + payload
-        kind, flags = head[3], head[4]
-        if kind == HEADERS:
-            skipped = (1 if flags & PADDED else 0) + (5 if flags & PRIORITY else 0)
-            padding = payload[0] if flags & PADDED else 0
-            fields = Decoder().decode(payload[skipped : len(payload) - padding])
-            found = (str(value) for name, value in fields if str(name) == "authorization")
-            return read, next(found, "")
+        if head[3] == HEADERS and _authorization(head[4], payload) != wanted:
+            return False
+        forth.write(head + payload)
+        if head[3] == HEADERS:
+            return True
+
+
+def _authorization(flags: int, payload: bytes) -> str:
+    skipped = (1 if flags & PADDED else 0) + (5 if flags & PRIORITY else 0)
+    padding = payload[0] if flags & PADDED else 0
+    fields = Decoder().decode(payload[skipped : len(payload) - padding])
+    return next((str(value) for name, value in fields if str(name) == "authorization"), "")
 
 
 def _refusal() -> bytes:
-    """A server's settings, and an answer to the first request: it proves nobody."""
+    """The answer to the first request: it proves nobody."""
     answer = Encoder().encode(
         [
             (":status", "200"),
@@ -78,10 +81,5 @@ def _refusal() -> bytes:
             ("grpc-message", "Request unauthorized."),
         ]
     )
-    return _frame(SETTINGS, 0, 0, b"") + _frame(HEADERS, END_STREAM_AND_HEADERS, 1, answer)
-
-
-def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
-    return (
-        len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
-    )
+    head = bytes([HEADERS, END_STREAM_AND_HEADERS]) + (1).to_bytes(4, "big")
+    return len(answer).to_bytes(3, "big") + head + answer

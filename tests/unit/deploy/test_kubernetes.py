@@ -4,7 +4,9 @@ Nothing here is a cluster: objects are rendered by Helm's own code, and held aga
 Kubernetes' API and ours of what KEDA and the Prometheus operator add to it.
 """
 
+import asyncio
 import json
+import ssl
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import cache
@@ -22,10 +24,13 @@ from router.cli.processes import CLOSING
 from router.contracts import activities
 from router.contracts.payload import ActivityStub
 from router.domain.errors import MisconfiguredError
-from router.runtime.composition import load_tools
+from router.runtime.definitions import load_tools
+from router.runtime.temporal_server import binary
 from router.settings import PREFIX, Settings
 from tests.chart import FOLDER, MISSING, RELEASE, RefusedValues, rendered, values_of
 from tests.fakes.certificates import Authority
+from tests.fakes.temporal_gate import gate
+from tests.temporal import dev_server
 from tests.unit.deploy.test_distribution import PROJECT, ROOT
 
 pytestmark = pytest.mark.skipif(
@@ -35,7 +40,9 @@ pytestmark = pytest.mark.skipif(
 
 Object = dict[str, Any]
 VALUES = Path(__file__).with_name("values")
-SETS = {"default": {}} | {file.stem: values_of(file) for file in sorted(VALUES.glob("*.yaml"))}
+SETS: dict[str, dict[str, Any]] = {"default": {}} | {
+    file.stem: values_of(file) for file in sorted(VALUES.glob("*.yaml"))
+}
 VERSIONS = ("1.32", "1.37")
 """Of Kubernetes: an old one that is looked after still, and the newest."""
 CUSTOM = values_of(Path(__file__).with_name("custom_kinds.yaml"))
@@ -339,6 +346,43 @@ def test_a_build_runs_its_own_image_under_its_own_name() -> None:
         version = {e["name"]: e["value"] for e in container["env"]}["ROUTER_WORKER_VERSION"]
         assert container["image"].endswith(f":{version}")
         assert name.endswith(version.replace(".", "-").replace("_", "-"))
+
+
+def test_workers_without_a_build_may_stay_beside_the_first_that_has_one() -> None:
+    (before,) = workers_with(tag="1.0").items()
+    both = workers_with(builds=[{"version": "", "tag": "1.0"}, {"version": "1.1"}], tag="1.1")
+    assert both[before[0]] == before[1]
+    assert len(both) == 2
+
+
+async def test_temporals_own_command_finds_the_way_that_the_pod_has(
+    secrets: dict[str, Path], tmp_path: Path
+) -> None:
+    house = Authority("cloud", tmp_path)
+    secrets["ca.crt"] = house.file
+    shown, context = house.signed("temporal.internal"), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(shown.certificate, shown.key)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(tmp_path / "house-ca.pem")
+    pods = containers(json.loads(_rendered("everything")))
+    api = next(container for _, container in pods if container["name"] == "api")
+    env = {e["name"]: e["value"] for e in api["env"] if e["name"].startswith("TEMPORAL_")}
+    env = {
+        name: str(secrets[value.rpartition("/")[2]]) if value.startswith("/run/") else value
+        for name, value in env.items()
+    }
+    async with (
+        await dev_server() as server,
+        gate(server.client.service_client.config.target_host, context) as address,
+    ):
+        command = await asyncio.create_subprocess_exec(
+            *(str(binary()), "worker", "deployment", "list"),
+            env={"HOME": "/nonexistent", **env, "TEMPORAL_ADDRESS": address},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await command.communicate()
+    assert command.returncode == 0
+    assert b"CurrentVersionBuildID" in out
 
 
 def test_migration_comes_before_everything_and_needs_nothing_that_comes_after() -> None:

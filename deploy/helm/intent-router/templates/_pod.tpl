@@ -74,6 +74,29 @@ capabilities: {drop: [ALL]}
 - name: ROUTER_TEMPORAL_TLS_KEY_FILE
   value: /run/secrets/temporal-certificate/tls.key
 {{- end }}
+# The same for Temporal's own command, which is in the image.
+- name: TEMPORAL_ADDRESS
+  value: {{ .address | quote }}
+- name: TEMPORAL_NAMESPACE
+  value: {{ .namespace | quote }}
+{{- if or .tls .serverName .authority.secret .apiKey.secret .certificate.secret }}
+- name: TEMPORAL_TLS
+  value: "true"
+{{- end }}
+{{- with .serverName }}
+- name: TEMPORAL_TLS_SERVER_NAME
+  value: {{ . | quote }}
+{{- end }}
+{{- if .authority.secret }}
+- name: TEMPORAL_TLS_SERVER_CA_CERT_PATH
+  value: /run/secrets/temporal-authority/{{ .authority.key }}
+{{- end }}
+{{- if .certificate.secret }}
+- name: TEMPORAL_TLS_CLIENT_CERT_PATH
+  value: /run/secrets/temporal-certificate/tls.crt
+- name: TEMPORAL_TLS_CLIENT_KEY_PATH
+  value: /run/secrets/temporal-certificate/tls.key
+{{- end }}
 {{- end }}
 {{- end -}}
 
