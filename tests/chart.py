@@ -58,9 +58,9 @@ def values_of(file: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    out = YAML()
-    for path in sys.argv[1:] or [None]:
-        try:
-            out.dump_all(rendered(values_of(Path(path)) if path else {}), sys.stdout)
-        except RefusedValues as error:
-            sys.exit(f"{path}: {error}")
+    out, given = YAML(), [values_of(Path(path)) for path in sys.argv[1:]]
+    try:
+        for values in given or [{}]:
+            out.dump_all(rendered(values), sys.stdout)
+    except RefusedValues as error:
+        sys.exit(f"{error}")
