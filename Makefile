@@ -11,8 +11,8 @@ supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13)
 install := $(bin)/pip install --disable-pip-version-check --quiet --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm drill check ruff types layers shell figures bench docs docs-serve \
-	reference clean
+.PHONY: help setup dev test test-slow test-llm drill chart check ruff types layers shell figures bench docs \
+	docs-serve reference clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ shell:
 	then shellcheck .ci/run deploy/*.sh; \
 	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
 
+chart: .venv/.chart ## install what renders the Helm chart, and check it
+	$(bin)/pytest -q tests/unit/deploy/test_kubernetes.py $(ARGS)
+
 bench: .venv/.everything ## run every benchmark and print one page of their tables
 	@$(bin)/python bench $(ARGS)
 
@@ -93,3 +96,8 @@ clean: ## remove .venv, caches and build output; data in .data stays
 	@echo "installing intent-router with its test tools"
 	@$(install) '.[test]'
 	@touch .venv/.runtime $@
+
+.venv/.chart: .venv/.everything
+	@echo "installing what renders the Helm chart"
+	@$(install) '.[chart]'
+	@touch $@

@@ -43,6 +43,7 @@ COMMANDS = {
     "schema": ("schema:schema", "Print the JSON Schema of a kind of file, or copy all."),
     "token": ("token:token", "Mint a signed bearer token."),
     "doctor": ("doctor:doctor", "Check settings and what they need."),
+    "migrate": ("migration:migrate", "Bring the database up to date, and start nothing."),
     "mcp": ("mcp:mcp", "Serve the desk to other agents as an MCP server."),
     "erase": ("erase:erase", "Erase a person: conversations, files, what is under way."),
     "legal-hold": (

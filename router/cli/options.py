@@ -22,7 +22,7 @@ from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import SHELL, Act, AuditEntry
 from router.domain.visible_text import inline, isolated
 from router.runtime.data_folder import made, served
-from router.settings import Section, Settings
+from router.settings import NO_TLS, Section, Settings
 from router.store.audit import AuditTrail
 from router.store.database import Database
 from router.store.store import Store
@@ -76,7 +76,7 @@ def settings_in(data: Path | None) -> Settings:
         "temporal_ui": f"http://127.0.0.1:{found.ui}",
     }
     unset = {name: at for name, at in known.items() if name not in settings.model_fields_set}
-    return settings.model_copy(update=unset)
+    return settings.model_copy(update=unset | (NO_TLS if "temporal_address" in unset else {}))
 
 
 def absent_database(settings: Settings) -> Path | None:

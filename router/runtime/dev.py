@@ -34,7 +34,7 @@ from router.runtime.server import Ports, api_server, opened
 from router.runtime.temporal import connect, temporal_says
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_workers, supervised
-from router.settings import Settings
+from router.settings import NO_TLS, Settings
 from router.store.identity import Houses
 from router.telemetry.crashes import registered
 
@@ -80,6 +80,7 @@ def run(ports: Ports, data: Path | None = None) -> None:
         given["metrics_port"] = 0  # any that is free: several `dev` never meet
     settings = Settings.load(
         **given,
+        **NO_TLS,
         temporal_address=ports.temporal_address,
         temporal_ui=ports.ui_url,
         worker_version=None,  # nobody would make it current, and then nothing runs

@@ -7,9 +7,10 @@ this once and hands the values on.
 
 from router.settings.environment import PREFIX
 from router.settings.models import OPENAI, ROLES, Fallback, ModelAccess, ModelOptions, RoleModel
-from router.settings.settings import Section, Settings, slips
+from router.settings.settings import NO_TLS, Section, Settings, slips
 
 __all__ = [
+    "NO_TLS",
     "OPENAI",
     "PREFIX",
     "ROLES",

@@ -102,6 +102,18 @@ class Section(BaseSettings):
 Known = TypeVar("Known", bound=Section)
 
 
+WITH_TLS = (
+    "temporal_api_key",
+    "temporal_tls_ca",
+    "temporal_tls_server_name",
+    "temporal_tls_cert",
+    "temporal_tls_key",
+)
+"""What is of use over TLS alone."""
+NO_TLS: dict[str, None] = dict.fromkeys(("temporal_tls", *WITH_TLS))
+"""What is set for a Temporal that `dev` runs itself, at loopback."""
+
+
 class Settings(Section):
     """What can be set, with what is used where nothing is."""
 
@@ -118,7 +130,19 @@ class Settings(Section):
     temporal_address: values.Address = "127.0.0.1:7233"
     """The Temporal server that API and worker use."""
     temporal_namespace: str = "default"
-    """The namespace there."""
+    """The namespace there; at Temporal Cloud with the account, such as `desk.a1b2c`."""
+    temporal_api_key: values.HeaderSecret | None = None
+    """Sent there with every call, as a bearer token and over TLS alone."""
+    temporal_tls: bool | None = None
+    """Whether it is spoken to over TLS; None: where one of the others asks for it."""
+    temporal_tls_ca: Path | None = None
+    """A PEM file of who vouches for its certificate; None: whom this machine trusts."""
+    temporal_tls_server_name: str | None = None
+    """The name that its certificate has, where that isn't the address's."""
+    temporal_tls_cert: Path | None = None
+    """A PEM file of the certificate that this process shows, with those between it and its CA."""
+    temporal_tls_key: SecretStr | None = None
+    """The private key of that certificate, as PEM; best in a file."""
     task_queue: str = "router"
     """The queue that workflows and activities share."""
     model_queue: values.Queue | None = None
@@ -339,6 +363,21 @@ class Settings(Section):
         return self
 
     @model_validator(mode="after")
+    def _whole_tls(self) -> Self:
+        if (self.temporal_tls_cert is None) != (self.temporal_tls_key is None):
+            raise ValueError(
+                "a certificate for Temporal has a key: set ROUTER_TEMPORAL_TLS_CERT and "
+                "ROUTER_TEMPORAL_TLS_KEY_FILE, or neither"
+            )
+        asking = [name for name in WITH_TLS if getattr(self, name) is not None]
+        if self.temporal_tls is False and asking:
+            raise ValueError(
+                f"{PREFIX}{asking[0].upper()} needs TLS, and ROUTER_TEMPORAL_TLS=false refuses "
+                "it: leave one of the two out"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _queues_of_their_own(self) -> Self:
         if len(set(self.queues)) < len(self.queues):
             raise ValueError(
@@ -386,6 +425,11 @@ class Settings(Section):
     def queues(self) -> list[str]:
         """Every task queue that somebody has to poll, the one of turns first."""
         return [q for q in (self.task_queue, self.model_queue, self.tool_queue) if q is not None]
+
+    @property
+    def is_temporal_over_tls(self) -> bool:
+        """True where Temporal is spoken to over TLS: it was said, or something set needs it."""
+        return bool(self.temporal_tls) or any(getattr(self, name) is not None for name in WITH_TLS)
 
     @property
     def models(self) -> list[ModelAccess]:

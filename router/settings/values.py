@@ -130,6 +130,12 @@ def _secret(value: SecretStr) -> SecretStr:
     return value
 
 
+def _in_header(value: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[!-~]+", value.get_secret_value()):
+        raise ValueError("write the key alone, on one line and without spaces")
+    return value
+
+
 def _written(pattern: str, remedy: str, *, bare: bool = False) -> AfterValidator:
     """Refuses what isn't written so; what is `bare` has no slash at its end."""
 
@@ -168,6 +174,7 @@ Claim = Annotated[
     str, _written(r"[!-~]{1,200}\Z", "name a claim, or a path to one such as realm_access.roles")
 ]
 LongSecret = Annotated[SecretStr, AfterValidator(_secret)]
+HeaderSecret = Annotated[SecretStr, AfterValidator(_in_header)]
 People = Annotated[str | Path | None, BeforeValidator(_people)]
 Share = Annotated[int, Field(ge=0, le=1_000_000)]
 Weight = Annotated[float, Field(ge=0.001, le=1000)]

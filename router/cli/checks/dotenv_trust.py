@@ -38,7 +38,7 @@ def untrusted(settings: Settings) -> dict[str, str]:
         "authentication": _lent(settings.jwt_jwks_url),
         "temporal ui": _lent(settings.temporal_ui),
         "database": _lent(settings.database_url),
-        **dict.fromkeys(_OF_TEMPORAL, _lent(settings.temporal_address)),
+        **dict.fromkeys(_OF_TEMPORAL, _lent(settings.temporal_address, settings.temporal_api_key)),
     }
     if embedder.startswith(SENTENCE_TRANSFORMERS) and "ROUTER_EMBEDDER" in by_folder:
         found["embedder"] = "ROUTER_EMBEDDER"  # a folder may hold the model's own code

@@ -23,7 +23,13 @@ from router.llm.protocols import DEFAULT
 from router.llm.servers import ServerMemory
 from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused, UserMessage
 from router.runtime.composition import SERVERS
-from router.runtime.temporal import check_namespace, connect, missing_from, temporal_says
+from router.runtime.temporal import (
+    certificate_of,
+    check_namespace,
+    connect,
+    missing_from,
+    temporal_says,
+)
 from router.runtime.upkeep import check_keys
 from router.settings import ROLES, ModelAccess, Settings
 from router.store.conversations import Mailboxes
@@ -42,6 +48,7 @@ from router.tool.signature import SourceLine
 SECONDS = 5.0
 CLOCKS_APART = 60.0
 POSTED_WITHIN = timedelta(minutes=1)
+ENDS_SOON = timedelta(days=7)
 MCP_SECONDS = 30.0
 """A package runner fetches a server before it starts it."""
 
@@ -157,9 +164,19 @@ def _orphaned(found: Orphaned) -> str:
 
 
 async def temporal(settings: Settings) -> str:
-    """The Temporal server answers."""
+    """The Temporal server answers, and takes what it is shown."""
     await _client(settings)
-    return f"answers at {settings.temporal_address}"
+    said = f"answers at {settings.temporal_address}"
+    if settings.is_temporal_over_tls:
+        said += " over TLS"
+    if settings.temporal_api_key is not None:
+        said += " with an API key"
+    if (own := certificate_of(settings)) is not None:
+        name, ends = own.subject.rfc4514_string(), own.not_valid_after_utc
+        said += f" with the certificate of {name}, which ends on {ends:%Y-%m-%d}"
+        if ends < datetime.now(UTC) + ENDS_SOON:
+            raise MisconfiguredError(f"{said}: have a new one signed, and start everything again")
+    return said
 
 
 async def namespace(settings: Settings) -> str:
@@ -280,7 +297,7 @@ async def _client(settings: Settings) -> Client:
     try:
         async with asyncio.timeout(SECONDS):
             return await connect(settings)
-    except (Unavailable, TimeoutError):
+    except TimeoutError:
         raise Unavailable(
             f"no Temporal server answers at ROUTER_TEMPORAL_ADDRESS={settings.temporal_address}: "
             "correct it, or start one (`intent-router dev` brings its own)"

@@ -1,7 +1,9 @@
 """Commands of operators: runs, tokens, erasure."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ import jwt
 import pytest
 import typer
 
+from router.cli.options import settings_in
 from router.cli.token import lifetime
 from router.runtime.data_folder import ServedPorts, announced, claimed
+from router.store.tables import ROUTER
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.unit.cli.conftest import Run, serving
 
@@ -261,6 +265,33 @@ def test_without_temporal_nothing_is_done(
     assert (outcome.status, outcome.out) == (1, "")
     assert "No Temporal server answers at ROUTER_TEMPORAL_ADDRESS=127.0.0.1:1" in outcome.err
     assert (elsewhere / "some" / "where" / "router.db").exists()
+
+
+def test_the_database_is_brought_up_to_date_and_nothing_else_is_started(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", "127.0.0.1:1")
+    for _ in range(2):
+        outcome = run("migrate", "--data", "house")
+        assert outcome.out.endswith(f"router.db is at revision {ROUTER.head}\n")
+        assert (outcome.status, outcome.err) == (0, "")
+    with closing(sqlite3.connect(elsewhere / "house" / "router.db")) as database:
+        database.execute("DROP TABLE conversations")
+    refused = run("migrate", "--data", "house")
+    assert (refused.status, refused.out) == (1, "")
+    assert "half of a house" in refused.first_line
+
+
+def test_of_a_dev_that_runs_here_nobody_wants_tls(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUTER_TEMPORAL_API_KEY", "k3y")
+    with claimed(elsewhere / "here") as folder, announced(folder, ServedPorts(1, 2, 3)):
+        found = settings_in(elsewhere / "here")
+        assert found.temporal_address == "127.0.0.1:2"
+        assert (found.is_temporal_over_tls, found.temporal_api_key) == (False, None)
+        monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", "desk.a1b2c.tmprl.example:7233")
+        assert settings_in(elsewhere / "here").is_temporal_over_tls
 
 
 SECRET = "a secret of at least thirty-two bytes"

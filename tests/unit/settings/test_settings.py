@@ -107,6 +107,45 @@ def test_jwt_needs_exactly_one_way_to_check(env: Environment) -> None:
 @pytest.mark.parametrize(
     ("given", "remedy"),
     [
+        (
+            {"TEMPORAL_TLS_CERT": "a.crt"},
+            "set ROUTER_TEMPORAL_TLS_CERT and ROUTER_TEMPORAL_TLS_KEY",
+        ),
+        ({"TEMPORAL_TLS_KEY": "pem"}, "set ROUTER_TEMPORAL_TLS_CERT and ROUTER_TEMPORAL_TLS_KEY"),
+        ({"TEMPORAL_TLS": "false", "TEMPORAL_API_KEY": "k"}, "ROUTER_TEMPORAL_API_KEY needs TLS"),
+        ({"TEMPORAL_TLS": "false", "TEMPORAL_TLS_CA": "a"}, "ROUTER_TEMPORAL_TLS_CA needs TLS"),
+        ({"TEMPORAL_API_KEY": "two\nlines"}, "write the key alone, on one line"),
+        ({"TEMPORAL_API_KEY": "ключ"}, "write the key alone, on one line"),
+    ],
+)
+def test_tls_to_temporal_is_whole_or_not_there(
+    env: Environment, given: dict[str, str], remedy: str
+) -> None:
+    env(**given)
+    assert "lines" not in refusal(remedy).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_tls"),
+    [
+        ({}, False),
+        ({"TEMPORAL_TLS": "false"}, False),
+        ({"TEMPORAL_TLS": "true"}, True),
+        ({"TEMPORAL_API_KEY": "key"}, True),
+        ({"TEMPORAL_TLS_CA": "ca.crt"}, True),
+        ({"TEMPORAL_TLS_CERT": "tls.crt", "TEMPORAL_TLS_KEY": "pem"}, True),
+    ],
+)
+def test_what_needs_tls_has_it_without_being_said(
+    env: Environment, given: dict[str, str], *, is_tls: bool
+) -> None:
+    env(**given)
+    assert Settings.load().is_temporal_over_tls is is_tls
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
         ({"OIDC_ISSUER": "https://id.example"}, "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID"),
         ({"OIDC_CLIENT_ID": "desk"}, "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID"),
         ({"OIDC_ISSUER": "id.example", "OIDC_CLIENT_ID": "desk"}, "https://"),
@@ -307,6 +346,7 @@ def test_these_are_secret() -> None:
     assert [
         *("database_url", "directory_token", "jwt_secret", "llm_api_key"),
         *("openwebui_jwt_secret", "payload_keys", "rates_url"),
+        *("temporal_api_key", "temporal_tls_key"),
     ] == SECRETS
 
 
