@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from houses import House, on_sqlite
-from load import SETTLED, Desk, Floor
+from load import PEOPLE, SETTLED, Desk, Floor
 from open_loop import Turn
 
 RATE = 250
@@ -45,7 +45,7 @@ STAGES: Mapping[str, str] = {
     "sandbox": r"/temporalio/worker/workflow_sandbox/",
     "Temporal's SDK": r"/temporalio/",
     "contracts, values": r"router/",
-    "event loop": r"/asyncio/|/selectors\.py|/concurrent/|/threading\.py",
+    "event loop": r"router/runtime/dev|/asyncio/|/selectors\.py|/concurrent/|/threading\.py",
 }
 """Stages by the files of their frames, the first that fits; what fits none is `other`."""
 _STAGES = [(stage, re.compile(pattern)) for stage, pattern in STAGES.items()]
@@ -144,7 +144,8 @@ async def measured(turns: int, flames: Path | None) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         async with on_sqlite(Path(folder), cached=1000) as (ours, bare):
             desk, floor = Desk(ours), Floor(bare)
-            await desk.open_up_to(1)
+            # Of all people there are: a tool is called for each so often in a minute, and no more.
+            await desk.open_up_to(len(PEOPLE))
             await floor.open_up_to(1)
             await asyncio.sleep(SETTLED)
             kinds: list[tuple[str, Turn, House]] = [
