@@ -34,7 +34,7 @@ from router.domain.principals import Principal
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
-from router.llm.fallback import FallbackChain
+from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import (
     BudgetSpent,
     ChatAnswer,
@@ -91,6 +91,8 @@ class Decider:
     """Those that came with the message, once that is known."""
     stronger: FallbackChain | None = None
     """What is asked where `chain` is unsure; None: the person is."""
+    chains: FallbackChains | None = None
+    """Where a tenant's own model is found; None: `chain` is everybody's."""
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -101,9 +103,12 @@ class Decider:
         self, given: activities.Decide, on_failure: OnFailure = lambda _: None
     ) -> activities.RoutingDecision:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
-        asking = self.models.asking(self.chain, given.account)
+        chain = self.chain
+        if chain is not None and self.chains is not None:
+            chain = self.chains.of("router", tenant=given.account.caller.tenant)
+        asking = self.models.asking(chain, given.account)
         offered = await within_means(self.capabilities, asking)
-        these = replace(self, capabilities=offered, files=await asking.files())
+        these = replace(self, capabilities=offered, chain=chain, files=await asking.files())
         given = given.changed(history=await asking.told(given.history))
         return await these.decided_over_these(given, asking, on_failure)
 
@@ -298,7 +303,12 @@ class Decider:
             return self._offered(given, found.selections[-1:])
 
         question = RoutingQuestion(
-            prompt=self.prompts.of("router", given.account.conversation, given.situation.locale),
+            prompt=self.prompts.of(
+                "router",
+                given.account.conversation,
+                given.situation.locale,
+                given.account.caller.tenant,
+            ),
             text=decider.words_of(given.message),
             offer=self._offered(given, [found.selections[0], *found.parts.values()]),
             usable=self._usable(given),
@@ -331,7 +341,9 @@ class Decider:
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
     ) -> activities.RoutingDecision:
         text, usable = given.message.text or "", self.capabilities.visible_to(given.account.caller)
-        greeted = understand.greeting(text, given.situation, understand.without_skills(usable))
+        persona = self.prompts.persona_of(given.account.caller.tenant)
+        options = understand.without_skills(usable)
+        greeted = understand.greeting(text, given.situation, options, persona)
         decide = decider.decide_beside if given.beside else decider.decide_by_nearness
         decided = greeted or self._begun(given, found)
         route, commands = decided or decide(given.message, given.situation, found)
