@@ -214,9 +214,28 @@ def tools_schema() -> JsonSchema:
         "title": "Tools that intent-router calls over HTTP",
         "if": {"type": "array"},
         "then": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
-        "else": {"$ref": "#/$defs/entry"},
+        "else": {
+            "if": {"required": ["tools"]},
+            "then": _tools_with_defaults(),
+            "else": {"$ref": "#/$defs/entry"},
+        },
         "$defs": definitions,
     }
+
+
+def _tools_with_defaults() -> JsonSchema:
+    headers = {"type": "object", "description": "Of every tool that doesn't have them itself."}
+    defaults = {
+        "headers": headers,
+        "base_url": {"type": "string", "description": "Before every url that begins with /."},
+        "timeout": {"type": ["number", "string"], "description": "Of one that has none."},
+    }
+    properties = {
+        "$schema": {"type": "string"},
+        "tools": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
+        "defaults": {"type": "object", "properties": defaults, "additionalProperties": False},
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def story_schema() -> JsonSchema:

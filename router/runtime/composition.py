@@ -18,7 +18,7 @@ from activities.sandbox import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.tool_caller import ToolCaller
 from activities.writer import Writer, writer
 from router.directory.sources import LiveDirectory, source_of
-from router.directory.tenants import LiveTenants
+from router.directory.tenants import LiveTenants, Tenants
 from router.documents.reader import DocumentReader
 from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
@@ -130,6 +130,20 @@ def _accesses(settings: Settings, tenants: Tenants) -> list[ModelAccess]:
     return [access for access in found if access is not None]
 
 
+def _leading(
+    settings: Settings, tenants: Tenants, role: LedRole, name: str | None, tenant: str
+) -> ModelAccess | None:
+    """Who leads in a role, for this tenant; None where the usual model does."""
+
+    def of(role: ModelRole) -> ModelAccess | None:
+        return settings.model_of(role, tenants.model_of(tenant, role))
+
+    access = settings.escalation if role == "escalate" else of(role)
+    if name is not None and (role != "plan" or of("plan") is None):
+        return replace(of("skill") or settings.models[0], model=name)
+    return access or of("skill") if role == "plan" else access
+
+
 @asynccontextmanager
 async def chains_of(
     settings: Settings, tenants: LiveTenants | None = None
@@ -141,6 +155,7 @@ async def chains_of(
     from router.llm.client import ChatModel
     from router.llm.fallback import ConcurrencyLimiter
 
+    of_tenants = tenants or LiveTenants(Tenants)
     memory = ServerMemory(settings.data / SERVERS)
     slots = defaultdict[str, ConcurrencyLimiter](lambda: ConcurrencyLimiter(settings.llm_at_once))
     made: list[tuple[ModelAccess, ChatModel]] = []
@@ -155,19 +170,12 @@ async def chains_of(
         return chat
 
     def lead(role: LedRole, name: str | None, tenant: str) -> ChatModel | None:
-        def of(role: ModelRole) -> ModelAccess | None:
-            return settings.model_of(role, tenants.now.model_of(tenant, role) if tenants else None)
-
-        access = settings.escalation if role == "escalate" else of(role)
-        if name is not None and (role != "plan" or of("plan") is None):
-            access = replace(of("skill") or settings.models[0], model=name)
-        elif role == "plan":
-            access = access or of("skill")
+        access = _leading(settings, of_tenants.now, role, name, tenant)
         return model(access) if access and access != settings.models[0] else None
 
     try:
         # All at once: a library that isn't installed is found out before the first message.
-        for access in _accesses(settings, tenants.now if tenants else Tenants()):
+        for access in _accesses(settings, of_tenants.now):
             model(access)
         yield FallbackChains([model(m) for m in settings.models], lead)
     finally:
