@@ -134,7 +134,7 @@ def test_each_tenant_has_its_own_persona_or_the_houses(tmp_path: Path) -> None:
         ("acme: {flows: leave}", "flows"),
         ("acme: {flows: ['']}", "at least 1"),
         ("acme: {flows: [3]}", "string"),
-        ("acme: {models: {routr: {model: x}}}", "models"),
+        ("acme: {models: {routr: {model: x}}}", "routr can't be used"),
         ("acme: {models: {router: {}}}", "says nothing"),
         ("acme: {models: {router: {model: x, api_key: k}}}", "api_key"),
         ("acme: {persona: nope.yaml}", "there is no such file"),

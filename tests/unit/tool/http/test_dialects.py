@@ -1,13 +1,13 @@
 """Files of tools as other frameworks write them: read with what is meant, and told so."""
 
+import json
 from typing import Any
 
 import pytest
 
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
-from tests.fakes.web_server import json_reply
-from tests.unit.tool.http.declaring import TEXT, URL, Desk, Folder, call, declaration, takes
+from tests.unit.tool.http.declaring import KEY, TEXT, URL, Desk, Folder, declaration, takes
 
 CITY = {"name": "city", "type": "str", "description": "Which city.", "required": True}
 DAYS = {"name": "days", "type": "int", "description": "How many.", "default": 3}
@@ -60,19 +60,15 @@ def test_a_type_of_another_language_is_the_one_of_json(
 
 
 async def test_what_a_get_does_not_place_goes_to_its_query(desk: Desk) -> None:
-    desk.server.then(json_reply({"ok": True}))
-    endpoint = {"url": f"{desk.server.origin}/w/{{city}}"}
-    tool = desk.tool(declaration(parameters=[CITY, DAYS], endpoint=endpoint))
-    await call(tool, city="Paris", days=2)
-    assert desk.server.received[-1].target == "/w/Paris?days=2"
+    got = await desk.asked(desk.tool("/w/{city}", takes=[CITY, DAYS]), city="Paris", days=2)
+    assert (got.target, got.body) == ("/w/Paris?days=2", b"")
 
 
 async def test_what_a_post_does_not_place_goes_to_its_body(desk: Desk) -> None:
-    desk.server.then(json_reply({"ok": True}))
-    endpoint = {"url": f"{desk.server.origin}/w", "method": "post", "timeout": "10"}
-    tool = desk.tool(declaration(parameters=[CITY, DAYS], endpoint=endpoint))
-    await call(tool, city="Paris", days=2)
-    assert desk.server.received[-1].body == {"city": "Paris", "days": 2}
+    tool = desk.tool("/w/{city}", takes=[CITY, DAYS], method="post", timeout="10")
+    got = await desk.asked(tool, city="Paris", days=2)
+    assert (got.target, json.loads(got.body)) == ("/w/Paris", {"days": 2})
+    assert tool.timeout.total_seconds() == 10  # noqa: PLR2004
 
 
 @pytest.mark.parametrize(
@@ -86,19 +82,22 @@ async def test_what_a_post_does_not_place_goes_to_its_body(desk: Desk) -> None:
     ids=["an object", "a text", "a text of ours", "dollars"],
 )
 async def test_holes_are_read_as_others_write_them(desk: Desk, body: Any) -> None:
-    desk.server.then(json_reply({"ok": True}))
-    endpoint = {"url": f"{desk.server.origin}/w", "method": "POST", "body": body}
-    tool = desk.tool(declaration(parameters=[CITY, DAYS], endpoint=endpoint))
-    await call(tool, city="Paris", days=2)
-    assert desk.server.received[-1].body == {"q": "Paris", "n": 2}
+    tool = desk.tool("/w", takes=[CITY, DAYS], method="POST", body=body)
+    got = await desk.asked(tool, city="Paris", days=2)
+    assert json.loads(got.body) == {"q": "Paris", "n": 2}
+
+
+async def test_a_dollar_that_is_meant_is_sent(desk: Desk) -> None:
+    tool = desk.tool("/w", takes=[CITY], method="POST", body={"q": "for $${city}"})
+    assert json.loads((await desk.asked(tool, city="5")).body) == {"q": "for $5"}
 
 
 async def test_a_variable_in_dollars_is_one_of_tools_and_no_other_secret(desk: Desk) -> None:
-    desk.server.then(json_reply({"ok": True}))
-    endpoint = {"url": f"{desk.server.origin}/w", "headers": {"X-Key": "Bearer ${API_KEY}"}}
-    tool = desk.tool(declaration(endpoint=endpoint), ROUTER_TOOL_API_KEY="k1", API_KEY="k2")
-    await call(tool)
-    assert desk.server.received[-1].headers["x-key"] == "Bearer k1"
+    tool = desk.tool("/w", headers={"X-Key": "Bearer ${KEY}"})
+    assert (await desk.asked(tool)).headers["x-key"] == f"Bearer {KEY}"
+    desk.folder.write(declaration(endpoint={"headers": {"X-Key": "${HOME}"}}))
+    absent = desk.folder.load({"HOME": "/root"}).absent
+    assert [*absent.values()] == ["ROUTER_TOOL_HOME"]
 
 
 def test_what_a_file_says_of_all_its_tools_holds_where_they_say_nothing(folder: Folder) -> None:
