@@ -91,8 +91,8 @@ class Decider:
     """Those that came with the message, once that is known."""
     stronger: FallbackChain | None = None
     """What is asked where `chain` is unsure; None: the person is."""
-    chains: FallbackChains | None = None
-    """Where a tenant's own model is found; None: `chain` is everybody's."""
+    chains: FallbackChains = field(default_factory=FallbackChains)
+    """Where a tenant's own model is found instead of `chain`."""
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -103,9 +103,8 @@ class Decider:
         self, given: activities.Decide, on_failure: OnFailure = lambda _: None
     ) -> activities.RoutingDecision:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
-        chain = self.chain
-        if chain is not None and self.chains is not None:
-            chain = self.chains.of("router", tenant=given.account.caller.tenant)
+        own = self.chains.of("router", tenant=given.account.caller.tenant)
+        chain = own if self.chain and own else self.chain
         asking = self.models.asking(chain, given.account)
         offered = await within_means(self.capabilities, asking)
         these = replace(self, capabilities=offered, chain=chain, files=await asking.files())
@@ -302,13 +301,9 @@ class Decider:
             found.selections.append(await self._near(query, given))
             return self._offered(given, found.selections[-1:])
 
+        about, locale = given.account, given.situation.locale
         question = RoutingQuestion(
-            prompt=self.prompts.of(
-                "router",
-                given.account.conversation,
-                given.situation.locale,
-                given.account.caller.tenant,
-            ),
+            prompt=self.prompts.of("router", about.conversation, locale, about.caller.tenant),
             text=decider.words_of(given.message),
             offer=self._offered(given, [found.selections[0], *found.parts.values()]),
             usable=self._usable(given),
@@ -341,9 +336,8 @@ class Decider:
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
     ) -> activities.RoutingDecision:
         text, usable = given.message.text or "", self.capabilities.visible_to(given.account.caller)
-        persona = self.prompts.persona_of(given.account.caller.tenant)
-        options = understand.without_skills(usable)
-        greeted = understand.greeting(text, given.situation, options, persona)
+        who, options = given.account.caller.tenant, understand.without_skills(usable)
+        greeted = understand.greeting(text, given.situation, options, self.prompts.persona_of(who))
         decide = decider.decide_beside if given.beside else decider.decide_by_nearness
         decided = greeted or self._begun(given, found)
         route, commands = decided or decide(given.message, given.situation, found)

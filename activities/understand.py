@@ -6,13 +6,13 @@ from temporalio import activity
 
 from activities.capabilities import Capabilities
 from router.contracts import activities
-from router.directory.persona import Persona
 from router.domain.commands import CallTool, Command, Repeat, ReplyText
 from router.domain.locale import Localised
 from router.domain.messages import Route
 from router.domain.principals import Capability
 from router.entities.normalisation import normalise
 from router.flow.paused import Situation
+from router.routing.prompts import DeskPersona
 from router.understanding.dialogue_acts import asks_who_this_is, greets, thanks
 from router.understanding.reader import Reader
 from router.understanding.route_reasons import overview
@@ -33,7 +33,7 @@ def greeting(
     text: str,
     situation: Situation,
     usable: Iterable[Capability],
-    persona: Persona | None = None,
+    persona: DeskPersona | None = None,
 ) -> tuple[Route, list[Command]] | None:
     """What is said back; a flow that asks something asks it again. None for any other message.
 
@@ -68,7 +68,7 @@ class Understander:
         self,
         reader: Reader,
         capabilities: Capabilities,
-        persona_of: Callable[[str], Persona | None] = lambda _: None,
+        persona_of: Callable[[str], DeskPersona | None] = lambda _: None,
         *,
         alone: bool = False,
     ) -> None:

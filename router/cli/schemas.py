@@ -215,7 +215,7 @@ def tools_schema() -> JsonSchema:
         "if": {"type": "array"},
         "then": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
         "else": {
-            "if": {"required": ["tools"]},
+            "if": {"required": ["tools"], "not": {"required": ["openapi"]}},
             "then": _tools_with_defaults(),
             "else": {"$ref": "#/$defs/entry"},
         },

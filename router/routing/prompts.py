@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, Self, get_args
 
-from router.directory.persona import Persona
 from router.domain.errors import MisconfiguredError
 from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import RecalledCall, SpokenLine
@@ -88,14 +87,24 @@ IN_PERSON: frozenset[Job] = frozenset({"router", "phrase", "skill", "step", "pla
 """The jobs that decide, or whose answers people read: the rest is between models."""
 
 
+class DeskPersona(Protocol):
+    """Who the desk is; `router.directory.persona.Persona` is, and reads files as workflows don't."""
+
+    def within(self, locale: Locale) -> str:
+        """What a model is told of it, in one language."""
+
+    def introduction(self, locale: Locale) -> str:
+        """What it says to a greeting, where no model words that."""
+
+
 class Personas(Protocol):
     """Who the desk is, tenant by tenant, as of now."""
 
-    def persona_of(self, tenant: str) -> Persona | None:
+    def persona_of(self, tenant: str) -> DeskPersona | None:
         """Who it is to people of this tenant; None where nobody has said."""
 
     @property
-    def all_personas(self) -> Sequence[Persona | None]:
+    def all_personas(self) -> Sequence[DeskPersona | None]:
         """Everyone that it is to somebody, each once."""
 
 
@@ -167,11 +176,11 @@ class Prompts:
                 return self._told(version, locale, persona)
         raise AssertionError("shares add up to more than was drawn")
 
-    def persona_of(self, tenant: str) -> Persona | None:
+    def persona_of(self, tenant: str) -> DeskPersona | None:
         """Who the desk is to people of this tenant; None where nobody has said."""
         return self.personas.persona_of(tenant) if self.personas is not None else None
 
-    def _told(self, version: str, locale: Locale, persona: Persona | None) -> Prompt:
+    def _told(self, version: str, locale: Locale, persona: DeskPersona | None) -> Prompt:
         who = persona.within(locale) if persona is not None else ""
         return Prompt(version, self._texts[version].within(locale), who)
 

@@ -224,6 +224,12 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
         await database.dispose()
 
 
+def _prompts(settings: Settings, tenants: LiveTenants) -> Prompts:
+    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
+    prompts.personas = tenants
+    return prompts
+
+
 @asynccontextmanager
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving."""
@@ -234,8 +240,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     tenants = tenants_of(settings, offered)
-    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
-    prompts.personas = tenants
+    prompts = _prompts(settings, tenants)
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     async with (
         _stored(settings) as (database, store),

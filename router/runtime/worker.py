@@ -318,6 +318,11 @@ def _decider(parts: Parts, models: Models) -> Decider:
     )
 
 
+def _understander(parts: Parts) -> Understander:
+    alone = parts.chains.usual is None
+    return Understander(parts.reader, parts.offered, parts.tenants.persona_of, alone=alone)
+
+
 def _models(parts: Parts, telling: ProgressPublisher) -> Models:
     store, budgets = parts.store, parts.settings.llm_budgets
     shown = Attachments(store.files, store.documents)
@@ -338,9 +343,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     looker = DocumentModel(store, parts.directory, usual, parts.prompts, models)
     return {
         "turns": [
-            Understander(
-                parts.reader, parts.offered, parts.tenants.persona_of, alone=usual is None
-            ).understand,
+            _understander(parts).understand,
             phraser.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, store.conversations).notify,
