@@ -30,7 +30,7 @@ from router.domain.commands import (
     StartFlow,
 )
 from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
-from router.domain.principals import Principal
+from router.domain.principals import ANYBODY
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
@@ -61,9 +61,6 @@ from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.classifier import Blocker, objection
 
 logger = logging.getLogger(__name__)
-
-ANYBODY = Principal(id="", name="")
-"""Who may use what everybody may."""
 
 
 @dataclass

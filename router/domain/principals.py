@@ -150,6 +150,10 @@ class Principal(BaseModel, frozen=True):
         return self.entitlement.covers(kind, name) and self.may(roles)
 
 
+ANYBODY = Principal(id="", name="")
+"""Who may use what everybody may."""
+
+
 class Directory(Protocol):
     """Where people come from: a YAML file, or a company's own source."""
 

@@ -88,7 +88,7 @@ IN_PERSON: frozenset[Job] = frozenset({"router", "phrase", "skill", "step", "pla
 
 
 class DeskPersona(Protocol):
-    """Who the desk is; `router.directory.persona.Persona` is, and reads files as workflows don't."""
+    """Who the desk is, by its words alone: `router.directory.persona` reads files."""
 
     def within(self, locale: Locale) -> str:
         """What a model is told of it, in one language."""

@@ -8,7 +8,7 @@ from tests.integration.api.conftest import As, client_of
 async def test_everybody_may_know_who_they_are_and_whom_to_ask(caller: As) -> None:
     frank = caller("frank")
     me = {"id": "frank", "name": "Frank Novak", "locale": "en", "roles": ["employee"]}
-    me |= {"timezone": "Asia/Shanghai"}
+    me |= {"timezone": "Asia/Shanghai", "assistant": None}
     assert (await frank.get("/v1/me")).json() == me
     for wished, answered in (("zh", "zh"), ("en", "en"), ("fr", "en"), ("", "en")):
         told = (await frank.get("/v1/me", headers={"X-Locale": wished})).json()

@@ -68,7 +68,7 @@ async def test_what_a_post_does_not_place_goes_to_its_body(desk: Desk) -> None:
     tool = desk.tool("/w/{city}", takes=[CITY, DAYS], method="post", timeout="10")
     got = await desk.asked(tool, city="Paris", days=2)
     assert (got.target, json.loads(got.body)) == ("/w/Paris", {"days": 2})
-    assert tool.timeout.total_seconds() == 10  # noqa: PLR2004
+    assert tool.timeout.total_seconds() == 10
 
 
 @pytest.mark.parametrize(
