@@ -101,7 +101,7 @@ class Decider:
     ) -> activities.RoutingDecision:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
         own = self.chains.of("router", tenant=given.account.caller.tenant)
-        chain = own if self.chain and own else self.chain
+        chain = (own or self.chain) if self.chain else None
         asking = self.models.asking(chain, given.account)
         offered = await within_means(self.capabilities, asking)
         these = replace(self, capabilities=offered, chain=chain, files=await asking.files())
@@ -298,9 +298,9 @@ class Decider:
             found.selections.append(await self._near(query, given))
             return self._offered(given, found.selections[-1:])
 
-        about, locale = given.account, given.situation.locale
+        locale, tenant = given.situation.locale, given.account.caller.tenant
         question = RoutingQuestion(
-            prompt=self.prompts.of("router", about.conversation, locale, about.caller.tenant),
+            prompt=self.prompts.of("router", given.account.conversation, locale, tenant),
             text=decider.words_of(given.message),
             offer=self._offered(given, [found.selections[0], *found.parts.values()]),
             usable=self._usable(given),
@@ -313,7 +313,6 @@ class Decider:
             ),
         )
         evidence = self._evidence(given) if given.rounds else None
-
         by_itself = self._holds(given)
 
         async def ask(request: ChatRequest) -> ChatAnswer:

@@ -230,6 +230,10 @@ def _prompts(settings: Settings, tenants: LiveTenants) -> Prompts:
     return prompts
 
 
+def _reader(offered: Capabilities, *, has_model: bool) -> Reader:
+    return Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
+
+
 @asynccontextmanager
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving."""
@@ -264,9 +268,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             tools=tools,
             folders=folders,
             flow_files=flow_files,
-            reader=Reader(
-                offered.flows(), offered.phrases(), offered.listed(skills=chains.usual is not None)
-            ),
+            reader=_reader(offered, has_model=chains.usual is not None),
             store=store,
             dependencies=dependencies,
             caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),
