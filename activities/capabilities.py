@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from router.contracts.flow import CallLimits
 from router.domain.locale import Localised
-from router.domain.principals import FLOW_ROLE, Capability, Principal
+from router.domain.principals import FLOW_ROLE, Capability, Entitlement, Principal
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot
@@ -137,7 +137,7 @@ class Capabilities:
         """The flow of this name, or the form of the tool; None where the person may use neither."""
         flow = self.catalog.get(name)
         if flow is not None:
-            return flow if person.may(flow.triggers.roles) else None
+            return flow if person.may_use("flow", name, flow.triggers.roles) else None
         usable = name in self.registry and allows(self.registry[name], person)
         return self._form(self.registry[name]) if usable else None
 
@@ -146,13 +146,16 @@ class Capabilities:
         form = self._form(self.registry[name]) if name in self.registry else None
         return self.catalog.get(name) or form
 
-    def started_by(self, definition: FlowDefinition) -> dict[str, FlowDefinition]:
-        """The flows that this one starts, and those that they start, by name."""
+    def started_by(
+        self, definition: FlowDefinition, entitlement: Entitlement
+    ) -> dict[str, FlowDefinition]:
+        """The flows that this one starts, and those that they start, by name: those there are."""
         found: dict[str, FlowDefinition] = {}
         waiting = [definition]
         while waiting:
             named = {state.starts for state in waiting.pop().states.values() if state.starts}
-            new = [flow for name in sorted(named) if (flow := self.catalog.get(name))]
+            there = [name for name in sorted(named) if entitlement.covers("flow", name)]
+            new = [flow for name in there if (flow := self.catalog.get(name))]
             waiting += [flow for flow in new if flow.flow not in found]
             found.update({flow.flow: flow for flow in new})
         return found

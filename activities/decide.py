@@ -30,11 +30,11 @@ from router.domain.commands import (
     StartFlow,
 )
 from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
-from router.domain.principals import Principal
+from router.domain.principals import ANYBODY
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
-from router.llm.fallback import FallbackChain
+from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import (
     BudgetSpent,
     ChatAnswer,
@@ -62,9 +62,6 @@ from router.understanding.triggers.classifier import Blocker, objection
 
 logger = logging.getLogger(__name__)
 
-ANYBODY = Principal(id="", name="")
-"""Who may use what everybody may."""
-
 
 @dataclass
 class Retrieved:
@@ -91,6 +88,8 @@ class Decider:
     """Those that came with the message, once that is known."""
     stronger: FallbackChain | None = None
     """What is asked where `chain` is unsure; None: the person is."""
+    chains: FallbackChains = field(default_factory=FallbackChains)
+    """Where a tenant's own model is found instead of `chain`."""
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -101,9 +100,11 @@ class Decider:
         self, given: activities.Decide, on_failure: OnFailure = lambda _: None
     ) -> activities.RoutingDecision:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
-        asking = self.models.asking(self.chain, given.account)
+        own = self.chains.of("router", tenant=given.account.caller.tenant)
+        chain = (own or self.chain) if self.chain else None
+        asking = self.models.asking(chain, given.account)
         offered = await within_means(self.capabilities, asking)
-        these = replace(self, capabilities=offered, files=await asking.files())
+        these = replace(self, capabilities=offered, chain=chain, files=await asking.files())
         given = given.changed(history=await asking.told(given.history))
         return await these.decided_over_these(given, asking, on_failure)
 
@@ -297,8 +298,9 @@ class Decider:
             found.selections.append(await self._near(query, given))
             return self._offered(given, found.selections[-1:])
 
+        locale, tenant = given.situation.locale, given.account.caller.tenant
         question = RoutingQuestion(
-            prompt=self.prompts.of("router", given.account.conversation, given.situation.locale),
+            prompt=self.prompts.of("router", given.account.conversation, locale, tenant),
             text=decider.words_of(given.message),
             offer=self._offered(given, [found.selections[0], *found.parts.values()]),
             usable=self._usable(given),
@@ -311,7 +313,6 @@ class Decider:
             ),
         )
         evidence = self._evidence(given) if given.rounds else None
-
         by_itself = self._holds(given)
 
         async def ask(request: ChatRequest) -> ChatAnswer:
@@ -331,7 +332,8 @@ class Decider:
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
     ) -> activities.RoutingDecision:
         text, usable = given.message.text or "", self.capabilities.visible_to(given.account.caller)
-        greeted = understand.greeting(text, given.situation, understand.without_skills(usable))
+        who, options = given.account.caller.tenant, understand.without_skills(usable)
+        greeted = understand.greeting(text, given.situation, options, self.prompts.persona_of(who))
         decided = greeted or self._begun(given, found)
         if decided is None and given.beside:
             decided = decider.decide_beside(given.message, given.situation, found)

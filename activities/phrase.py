@@ -9,7 +9,7 @@ from temporalio import activity
 
 from activities.models import Models
 from router.contracts import activities
-from router.llm.fallback import FallbackChain
+from router.llm.fallback import FallbackChains
 from router.llm.types import BudgetSpent, ModelRefused, ModelUnavailable
 from router.routing import replies
 from router.routing.faithfulness import Doubt
@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Phraser:
-    """Puts findings into words; plainly where `chain` is None."""
+    """Puts findings into words; plainly where there is no model."""
 
-    chain: FallbackChain | None
+    chains: FallbackChains
     prompts: Prompts
     models: Models
 
@@ -31,11 +31,12 @@ class Phraser:
     async def phrase(self, given: activities.Phrase) -> activities.Phrased:
         """What tools found, said by a model; plainly where none does, or its words don't hold."""
         plainly = await self.phrase_plainly(given)
-        findings = _found(given)
-        if self.chain is None or all(error is not None for _, _, error in findings):
+        findings, tenant = _found(given), given.account.caller.tenant
+        chain = self.chains.of("phrase", tenant=tenant)
+        if chain is None or all(error is not None for _, _, error in findings):
             return plainly
-        prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
-        asking = self.models.asking(self.chain, given.account)
+        prompt = self.prompts.of("phrase", given.account.conversation, given.locale, tenant)
+        asking = self.models.asking(chain, given.account)
         given_for = (given.text, findings, given.history, given.account.now)
         # A tenth of a second where a result is long: that holds up nobody else.
         found = await asyncio.to_thread(replies.evidence, *given_for)

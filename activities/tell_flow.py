@@ -88,7 +88,7 @@ class FlowTeller:
         return answer
 
     def _start(self, definition: FlowDefinition, given: activities.TellFlow) -> FlowStart:
-        flows = self._capabilities.started_by(definition)
+        flows = self._capabilities.started_by(definition, given.caller.entitlement)
         states = [state for each in (definition, *flows.values()) for state in each.states.values()]
         tools = sorted({name for state in states for name in state.tools.values()})
         return FlowStart(

@@ -60,11 +60,13 @@ class Thinker:
         """The next step; raises `ApplicationError` where no model answers."""
         skill, account = given.task.skill, given.account
         job: Job = "step" if given.task.part else "skill"
-        prompt = self.prompts.of(job, account.conversation, given.locale)
+        prompt = self.prompts.of(job, account.conversation, given.locale, account.caller.tenant)
         drafts = given.task.part or given.task.chain or (skill.reflect and not given.last)
         models = self.models.unheard if drafts else self.models
         step = SkillStep(skill.name, given.step)
-        asking = models.asking(self.chains.of("skill", skill.model), account, step)
+        asking = models.asking(
+            self.chains.of("skill", skill.model, account.caller.tenant), account, step
+        )
         means, foreseen = Means(), None
         if not given.last:
             means = await self.means(given.task, account.caller, self.capabilities)
@@ -220,7 +222,9 @@ class Planner:
     async def plan(self, given: activities.Draw) -> Planned:
         """The steps, or what is wrong with them; raises as `Thinker.think`."""
         thinker, account = self.thinker, given.account
-        prompt = thinker.prompts.of("plan", account.conversation, given.locale)
+        prompt = thinker.prompts.of(
+            "plan", account.conversation, given.locale, account.caller.tenant
+        )
         asking = self._asking(given)
         offered = await within_means(thinker.capabilities, asking)
         means = await thinker.means(given.task, account.caller, offered)
@@ -240,7 +244,10 @@ class Planner:
         """What is to be done with the results, or what is wrong with the answer; raises as it."""
         if given.draft:
             return await self._reviewed(given)
-        prompt = self.thinker.prompts.of("reflect", given.account.conversation, given.locale)
+        account = given.account
+        prompt = self.thinker.prompts.of(
+            "reflect", account.conversation, given.locale, account.caller.tenant
+        )
         asking, plan = self._asking(given), given.memory.plan or Plan()
         question = reflect_request(prompt, given.task, given.memory, last=given.last)
         foreseen = not given.last and not await self._pays_for_more(given, question, asking)
@@ -293,4 +300,5 @@ class Planner:
         aloud = isinstance(given, activities.Reflect) and not given.task.chain
         models = thinker.models if aloud else thinker.models.unheard
         step = SkillStep(skill.name, given.step)
-        return models.asking(thinker.chains.of("plan", skill.model), given.account, step)
+        chain = thinker.chains.of("plan", skill.model, given.account.caller.tenant)
+        return models.asking(chain, given.account, step)

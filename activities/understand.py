@@ -1,6 +1,6 @@
 """Understanding a message by rules: a local activity, CPU only, no model."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from temporalio import activity
 
@@ -12,7 +12,8 @@ from router.domain.messages import Route
 from router.domain.principals import Capability
 from router.entities.normalisation import normalise
 from router.flow.paused import Situation
-from router.understanding.dialogue_acts import greets, thanks
+from router.routing.prompts import DeskPersona
+from router.understanding.dialogue_acts import asks_who_this_is, greets, thanks
 from router.understanding.reader import Reader
 from router.understanding.route_reasons import overview
 
@@ -21,15 +22,25 @@ WELCOME = Localised(
     zh="不客气，还有什么要办的，直接说就行。",
     en="You're welcome. Just say if there is anything else.",
 )
-_REASON = Localised(zh="打招呼或道谢", en="A greeting, or thanks")
+NOBODY = Localised(zh="我是这里的办事助手。", en="I'm the assistant at this desk. ")
+"""Who the desk is where no persona says so."""
+_REASON = Localised(
+    zh="打招呼、道谢，或问我是谁", en="A greeting, thanks, or the question who this is"
+)
 
 
 def greeting(
-    text: str, situation: Situation, usable: Iterable[Capability]
+    text: str,
+    situation: Situation,
+    usable: Iterable[Capability],
+    persona: DeskPersona | None = None,
 ) -> tuple[Route, list[Command]] | None:
-    """What is said back; a flow that asks something asks it again. None for any other message."""
+    """What is said back; a flow that asks something asks it again. None for any other message.
+
+    To a greeting, and to who asks who it is, the desk gives the name that it has.
+    """
     said, locale = normalise(text).text, situation.locale
-    if not greets(said) and not thanks(said):
+    if not (greets(said) or thanks(said) or asks_who_this_is(said)):
         return None
     route = Route(kind="reply", by="fallback", reason=_REASON.within(locale))
     if situation.active is not None and situation.active.asking:
@@ -38,8 +49,11 @@ def greeting(
         ]
     if thanks(said):
         return route, [ReplyText(text=WELCOME.within(locale))]
-    listed = overview(usable, situation.roles, locale)
-    return route, [ReplyText(text=HELLO.within(locale) + listed)]
+    listed = overview(usable, situation)
+    if persona is not None:
+        return route, [ReplyText(text=f"{persona.introduction(locale)}\n{listed}")]
+    opening = HELLO if greets(said) else NOBODY
+    return route, [ReplyText(text=opening.within(locale) + listed)]
 
 
 def without_skills(usable: Iterable[Capability]) -> list[Capability]:
@@ -50,7 +64,16 @@ def without_skills(usable: Iterable[Capability]) -> list[Capability]:
 class Understander:
     """Reads messages by patterns; without a model (`alone`) it greets too, at less cost."""
 
-    def __init__(self, reader: Reader, capabilities: Capabilities, *, alone: bool = False) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        capabilities: Capabilities,
+        persona_of: Callable[[str], DeskPersona | None] = lambda _: None,
+        *,
+        alone: bool = False,
+    ) -> None:
+        """`persona_of` says who the desk is to people of a tenant."""
+        self._persona_of = persona_of
         self._reader = reader
         self._capabilities = capabilities
         self._alone = alone
@@ -68,7 +91,8 @@ class Understander:
         if understood.route is None and self._alone and given.caller is not None:
             caller = given.caller
             usable = without_skills(self._capabilities.visible_to(caller))
-            answer = greeting(given.message.text or "", given.situation, usable)
+            persona = self._persona_of(caller.tenant)
+            answer = greeting(given.message.text or "", given.situation, usable, persona)
             if answer is None:
                 return understood
             route, commands = answer

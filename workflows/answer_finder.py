@@ -247,7 +247,8 @@ class AnswerFinder:
         self, skill: OpenSkill, heard: str | None, spent: Usage | None = None
     ) -> FoundAnswer:
         """What a sub-agent comes to that has now heard this; None is consent to its plan."""
-        if not self.message.caller.may(skill.task.skill.roles):
+        own = skill.task.skill
+        if not self.message.caller.may_use("skill", own.name, own.roles):
             return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
         known, again = skill.at_work.memory, skill.answered
         wiser = known.agreeing() if heard is None else known.hearing(heard, again=again)

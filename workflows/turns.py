@@ -297,6 +297,7 @@ def situation(message: TurnContext, state: ConversationState) -> Situation:
         now=message.now,
         locale=message.locale,
         roles=message.caller.roles,
+        entitlement=message.caller.entitlement,
         active=state.active,
         paused=[view.flow for view in state.paused],
         resumable=memory.resumable(state, message.locale),

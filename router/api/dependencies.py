@@ -18,6 +18,7 @@ from router.api.explanation import Reads
 from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.contracts.start_options import Fairness
+from router.directory.persona import Persona
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
@@ -100,6 +101,9 @@ class Services:
     """What a browser has to show once, under `dev`; None: nothing."""
     models: Callable[[], Mapping[str, str]] = dict
     """How the circuit breaker of each model stands in this process, where it asks any."""
+
+    persona_of: Callable[[str], Persona | None] = lambda _: None
+    """Who the desk is to people of a tenant; None where nobody has said."""
 
     @property
     def fairness(self) -> Fairness:

@@ -143,4 +143,6 @@ def said(text: str) -> str:
 
 
 def _said(text: str, caller: Principal, now: datetime) -> tuple[Message, Situation]:
-    return Message(text=said(text)), Situation(now=now, locale=caller.locale, roles=caller.roles)
+    return Message(text=said(text)), Situation(
+        now=now, locale=caller.locale, roles=caller.roles, entitlement=caller.entitlement
+    )

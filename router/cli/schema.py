@@ -8,7 +8,7 @@ import typer
 
 from router.domain.errors import Conflict, MisconfiguredError
 
-Name = Literal["flow", "story", "skill", "tools", "mcp", "directory"]
+Name = Literal["flow", "story", "skill", "tools", "mcp", "directory", "persona", "tenants"]
 FOLDER = Path(__file__).parents[1] / "schemas"
 NAMES: Mapping[str, str] = {name: f"{name}.json" for name in get_args(Name)}
 

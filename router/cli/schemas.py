@@ -15,11 +15,14 @@ from pydantic import BaseModel, TypeAdapter
 
 from router.cli.schema import FOLDER, NAMES
 from router.directory.file import PersonEntry
+from router.directory.persona import Persona
+from router.directory.tenants import SelectionOfNames, TenantEntry
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import SLOT_TYPES
 from router.flow.states import FILE_MODELS
 from router.flow.validation.patterns import NAME as WORD
 from router.flow.validation.references import NAME
+from router.settings import RoleModel
 from router.skill.front_matter import LONGEST_COMPATIBILITY, OURS, FrontMatter
 from router.story.entries import STEPS, StoryEntry
 from router.tool.http.declaration import HttpToolEntry, SelectionEntry
@@ -134,6 +137,18 @@ def directory_schema() -> JsonSchema:
     }
 
 
+def persona_schema() -> JsonSchema:
+    """What a persona's file may hold: see docs/persona.md."""
+    return {**Persona.model_json_schema(), "title": "Who the desk of intent-router is"}
+
+
+def tenants_schema() -> JsonSchema:
+    """What a file of tenants may hold: see docs/persona.md."""
+    entries = TypeAdapter(dict[str, TenantEntry | None]).json_schema(by_alias=True)
+    described({"$defs": entries["$defs"]}, [TenantEntry, SelectionOfNames, RoleModel])
+    return {**entries, "title": "The tenants of intent-router", "minProperties": 1}
+
+
 def mcp_schema() -> JsonSchema:
     """What a file of MCP servers may hold: see docs/tools.md."""
     servers = TypeAdapter(dict[str, ServerEntry]).json_schema(by_alias=True)
@@ -199,9 +214,28 @@ def tools_schema() -> JsonSchema:
         "title": "Tools that intent-router calls over HTTP",
         "if": {"type": "array"},
         "then": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
-        "else": {"$ref": "#/$defs/entry"},
+        "else": {
+            "if": {"required": ["tools"], "not": {"required": ["openapi"]}},
+            "then": _tools_with_defaults(),
+            "else": {"$ref": "#/$defs/entry"},
+        },
         "$defs": definitions,
     }
+
+
+def _tools_with_defaults() -> JsonSchema:
+    headers = {"type": "object", "description": "Of every tool that doesn't have them itself."}
+    defaults = {
+        "headers": headers,
+        "base_url": {"type": "string", "description": "Before every url that begins with /."},
+        "timeout": {"type": ["number", "string"], "description": "Of one that has none."},
+    }
+    properties = {
+        "$schema": {"type": "string"},
+        "tools": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
+        "defaults": {"type": "object", "properties": defaults, "additionalProperties": False},
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def story_schema() -> JsonSchema:
@@ -235,6 +269,8 @@ BUILDERS: Mapping[str, Callable[[], JsonSchema]] = {
     "tools": tools_schema,
     "mcp": mcp_schema,
     "directory": directory_schema,
+    "persona": persona_schema,
+    "tenants": tenants_schema,
 }
 
 

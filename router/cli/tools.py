@@ -181,12 +181,17 @@ def validate(
         paths_argument("JSON files that declare tools, or folders of them.", "those in use"),
     ] = None,
 ) -> None:
-    """Check files of declared tools; name each problem with its file, line and remedy."""
+    """Check files of declared tools; name each problem with its file, line and remedy.
+
+    Lines that begin with `as` tell what was read otherwise than it is written.
+    """
     settings = Settings.load()
     for place in paths or (settings.http_tools,):
         loaded = declared_tools(settings.model_copy(update={"http_tools": place}))
         for tool in loaded.tools:
             typer.echo(f"ok  {tool.name} in {tool.source.file}")
+        for note in loaded.notes:
+            typer.echo(f"as  {note}")
         for file, variable in loaded.absent.items():
             typer.echo(f"--  nothing of {file}: {variable} isn't set")
 

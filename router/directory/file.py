@@ -5,7 +5,7 @@ would be worse than one that refuses to start.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import pairwise
@@ -198,6 +198,12 @@ class FileDirectory:
                 or (one.tenant, one.id, *place) in remnant.accounts
             )
         }
+        return FileDirectory(people.values(), accounts, self.warnings)
+
+    def each(self, changed: Callable[[Principal], Principal]) -> "FileDirectory":
+        """The same people, each as `changed` has them."""
+        people = {key: changed(one) for key, one in self._people.items()}
+        accounts = {at: people[one.tenant, one.id] for at, one in self._accounts.items()}
         return FileDirectory(people.values(), accounts, self.warnings)
 
     async def find(self, tenant: str, user: str) -> Principal | None:

@@ -10,6 +10,7 @@ from typing import Protocol, Self
 import httpx2
 
 from router.directory.file import SAMPLE, DirectoryError, FileDirectory
+from router.directory.tenants import Tenants
 from router.domain.errors import MisconfiguredError, Problem, RouterError, Unavailable
 from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT, Principal
@@ -48,7 +49,9 @@ def source_of(settings: Settings) -> DirectorySource:
 
 def people_of(settings: Settings) -> FileDirectory:
     """The people as they are right now: for a command that ends soon."""
-    return source_of(settings).read() or FileDirectory([])
+    people = source_of(settings).read() or FileDirectory([])
+    tenants = Tenants.load(settings.tenants, settings.persona)
+    return people.each(lambda person: person.having(tenants.entitlement(person.tenant)))
 
 
 class DirectoryFile:
@@ -139,17 +142,24 @@ class LiveDirectory:
         people: FileDirectory,
         source: DirectorySource,
         now: Callable[[], float] = time.monotonic,
+        entitled: Callable[[Principal], Principal] = lambda person: person,
     ) -> None:
-        """`people` are what the source gave just now."""
+        """`people` are what the source gave just now; `entitled` adds what their tenants have."""
+        self._entitled = entitled
         self._people, self._source, self._now = people, source, now
         self._confirmed = now()
         DIRECTORY_AGE.set_function(lambda: self._now() - self._confirmed)
         self._note(people.warnings)
 
     @classmethod
-    def load(cls, source: DirectorySource, now: Callable[[], float] = time.monotonic) -> Self:
+    def load(
+        cls,
+        source: DirectorySource,
+        now: Callable[[], float] = time.monotonic,
+        entitled: Callable[[Principal], Principal] = lambda person: person,
+    ) -> Self:
         """The directory as the source has it; raises what `Source.read` raises."""
-        return cls(source.read() or FileDirectory([]), source, now)
+        return cls(source.read() or FileDirectory([]), source, now, entitled)
 
     def refresh(self) -> bool:
         """Ask the source; True where the people are others now. Blocks: call it in a thread."""
@@ -189,23 +199,26 @@ class LiveDirectory:
 
     async def find(self, tenant: str, user: str) -> Principal | None:
         """The person with this id, or None."""
-        return await self._now_known().find(tenant, user)
+        found = await self._now_known().find(tenant, user)
+        return self._entitled(found) if found else None
 
     async def holding(self, tenant: str, role: str) -> list[Principal]:
         """Everyone with this role, ordered by id."""
-        return await self._now_known().holding(tenant, role)
+        return [*map(self._entitled, await self._now_known().holding(tenant, role))]
 
     def everyone(self, tenant: str = DEFAULT_TENANT) -> list[Principal]:
         """All people of a tenant, ordered by id."""
-        return self._now_known().everyone(tenant)
+        return [*map(self._entitled, self._now_known().everyone(tenant))]
 
     def by_account(self, platform: str, account: str) -> Principal | None:
         """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
-        return self._now_known().by_account(platform, account)
+        found = self._now_known().by_account(platform, account)
+        return self._entitled(found) if found else None
 
     def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
         """Everyone who has an account there, with it."""
-        return self._now_known().accounts(platform)
+        found = self._now_known().accounts(platform)
+        return [(self._entitled(person), account) for person, account in found]
 
     def _now_known(self) -> FileDirectory:
         if self._now() - self._confirmed > self._source.stale_seconds:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, time
+from fnmatch import fnmatchcase
 from typing import Literal, Protocol, Self
 from zoneinfo import ZoneInfo
 
@@ -62,6 +63,46 @@ OFFICE_HOURS = (WorkShift.read("09:00-12:00"), WorkShift.read("13:00-18:00"))
 """Who has no other hours works eight a day."""
 
 
+CapabilityKind = Literal["flow", "skill", "tool"]
+
+
+class NameSelection(BaseModel, frozen=True):
+    """Names by patterns such as `leave_*`, letter for letter: those of `only` but those `besides`.
+
+    >>> NameSelection(only=("leave_*",), besides=("leave_undo",)).has("leave_request")
+    True
+    """
+
+    only: tuple[str, ...] = ("*",)
+    besides: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """True where the name is one of them."""
+        chosen = any(fnmatchcase(name, pattern) for pattern in self.only)
+        return chosen and not any(fnmatchcase(name, pattern) for pattern in self.besides)
+
+
+class Entitlement(BaseModel, frozen=True):
+    """What there is for a tenant, whoever its people are: roles narrow it further, never widen it.
+
+    It travels with the person, so that workflows can tell without asking, and so that a run goes on
+    to its end with what there was when it began.
+    """
+
+    flows: NameSelection = NameSelection()
+    skills: NameSelection = NameSelection()
+    tools: NameSelection = NameSelection()
+
+    def covers(self, kind: CapabilityKind, name: str) -> bool:
+        """True where the tenant has the flow, skill or tool of this name."""
+        by_kind = {"flow": self.flows, "skill": self.skills, "tool": self.tools}
+        return by_kind[kind].has(name)
+
+
+EVERYTHING = Entitlement()
+"""That of a tenant of whom nothing is said."""
+
+
 class Principal(BaseModel, frozen=True):
     """A person as the directory knows them. `manager` and `delegate` are user ids.
 
@@ -79,6 +120,8 @@ class Principal(BaseModel, frozen=True):
     timezone: str = "Asia/Shanghai"
     away: tuple[Absence, ...] = ()
     hours: tuple[WorkShift, ...] = OFFICE_HOURS
+    entitlement: Entitlement = EVERYTHING
+    """What there is for their tenant."""
 
     def away_at(self, now: datetime) -> bool:
         """True where the person is away at this moment; `now` is aware."""
@@ -94,9 +137,21 @@ class Principal(BaseModel, frozen=True):
         """The same person, answered in this language."""
         return self if locale == self.locale else self.model_copy(update={"locale": locale})
 
+    def having(self, entitlement: Entitlement) -> Self:
+        """The same person, of a tenant that has this."""
+        return self.model_copy(update={"entitlement": entitlement})
+
     def may(self, roles: frozenset[str] | list[str]) -> bool:
         """True where one of `roles` is held, or none is asked for."""
         return not roles or bool(self.roles & set(roles))
+
+    def may_use(self, kind: CapabilityKind, name: str, roles: frozenset[str]) -> bool:
+        """True where their tenant has it, and they one of the roles that it is for."""
+        return self.entitlement.covers(kind, name) and self.may(roles)
+
+
+ANYBODY = Principal(id="", name="")
+"""Who may use what everybody may."""
 
 
 class Directory(Protocol):
@@ -120,9 +175,6 @@ class PeopleDirectory(Directory, Protocol):
 
     def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
         """Everyone who has an account there, with it."""
-
-
-CapabilityKind = Literal["flow", "skill", "tool"]
 
 
 class Capability(BaseModel, frozen=True):

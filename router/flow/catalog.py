@@ -30,7 +30,7 @@ class Catalog:
 
     def visible_to(self, principal: Principal) -> list[FlowDefinition]:
         """The flows that this person may start."""
-        return [flow for flow in self if principal.may(flow.triggers.roles)]
+        return [flow for flow in self if principal.may_use("flow", flow.flow, flow.triggers.roles)]
 
     def capabilities(self, principal: Principal) -> list[Capability]:
         """The same flows, as they are listed and found."""

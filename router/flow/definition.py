@@ -7,7 +7,7 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError, core_schema
 from router.domain.errors import Fault
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
-from router.domain.principals import Capability
+from router.domain.principals import Capability, CapabilityKind
 from router.flow.slot_types.slot import Definition, Several, Slot, slot_at
 
 if TYPE_CHECKING:
@@ -401,6 +401,18 @@ class FlowDefinition(Definition):
     def fingerprint(self) -> str:
         """Sixteen hex digits of the content: what tells an edited file from the one before."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    @property
+    def needs(self) -> Sequence[tuple[CapabilityKind, str]]:
+        """The tools and flows that its states name, each once."""
+        tools = {tool for state in self.states.values() for tool in state.tools.values()}
+        flows = {state.starts for state in self.states.values() if state.starts}
+        return [*(("tool", name) for name in sorted(tools)), *(("flow", n) for n in sorted(flows))]
+
+    @cached_property
+    def stands_for(self) -> CapabilityKind:
+        """Whether it is a flow, or the form of the `tool` of its name."""
+        return "tool" if ("tool", self.flow) in self.needs else "flow"
 
     @property
     def capability(self) -> Capability:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ChoicesReply, Option, offer_question
+from router.domain.principals import EVERYTHING, CapabilityKind, Entitlement
 from router.flow.engine.slots import LONGEST
 from router.flow.slot_types.slot import label_of, shown
 from router.flow.view import FlowView
@@ -101,6 +102,7 @@ class Situation(BaseModel):
     now: datetime
     locale: Locale
     roles: frozenset[str]
+    entitlement: Entitlement = EVERYTHING
     active: FlowView | None = None
     paused: list[str] = []
     resumable: list[PausedRun] = []
@@ -112,3 +114,7 @@ class Situation(BaseModel):
     in_play: list[str] = []
     offered: list[Option] = []
     offered_for: str = ""
+
+    def may_use(self, kind: CapabilityKind, name: str, roles: frozenset[str]) -> bool:
+        """True where the person's tenant has it, and they one of the roles that it is for."""
+        return self.entitlement.covers(kind, name) and (not roles or bool(roles & self.roles))

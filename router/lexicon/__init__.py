@@ -144,6 +144,7 @@ class Lexicon:
     next: Words = NO_WORDS
     nothing: Words = NO_WORDS
     abilities: Words = NO_WORDS  # what can be done here?
+    identity: Words = NO_WORDS  # who is this that answers?
     help: Words = NO_WORDS
     repeat: Words = NO_WORDS
     start_over: Words = NO_WORDS

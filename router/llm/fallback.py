@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Literal, NamedTuple, Protocol
 
 from router.domain.circuit import ANSWERED, REST_SECONDS, CallVerdict, CircuitBreaker, Clock
+from router.domain.principals import DEFAULT_TENANT
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
@@ -204,30 +205,37 @@ class FallbackChain:
 
 
 LedRole = ModelRole | Literal["escalate"]
-Lead = Callable[[LedRole, str | None], Model | None]
+Lead = Callable[[LedRole, str | None, str], Model | None]
 
 
 class FallbackChains:
     """Chains over the same servers, made once and kept.
 
     `models` are the usual one and its fallbacks. `lead` gives the model of a role, of this name
-    where a skill wishes for one; None where the usual one has it.
+    where a skill wishes for one, for this tenant; None where the usual one has it.
     """
 
-    def __init__(self, models: Sequence[Model] = (), lead: Lead = lambda _, __: None) -> None:
+    def __init__(self, models: Sequence[Model] = (), lead: Lead = lambda *_: None) -> None:
         self.usual = FallbackChain(models) if models else None
         self._models = list(models)
         self._lead = lead
-        self._led: dict[tuple[LedRole, str | None], FallbackChain] = {}
+        self._made: list[FallbackChain] = []
+        self._led: dict[tuple[LedRole, str | None, str], FallbackChain] = {}
 
-    def of(self, role: LedRole, model: str | None = None) -> FallbackChain | None:
-        """The chain of a role; None without any model."""
+    def of(
+        self, role: LedRole, model: str | None = None, tenant: str = DEFAULT_TENANT
+    ) -> FallbackChain | None:
+        """The chain of a role, for this tenant; None without any model."""
         if self.usual is None:
             return None
-        key = (role, model)
+        key = (role, model, tenant)
         if key not in self._led:
-            self._led[key] = self._chain(self._lead(role, model))
+            self._led[key] = self._chain(self._lead(*key))
         return self._led[key]
+
+    def forget(self) -> None:
+        """Ask anew who leads: what tenants have is another. Chains keep their breakers."""
+        self._led.clear()
 
     @property
     def stronger(self) -> FallbackChain | None:
@@ -241,7 +249,7 @@ class FallbackChains:
         Below the model of any role come the usual ones, which decide where none is set for that.
         """
         deciding = [
-            chain for (role, _), chain in self._led.items() if role in {"router", "escalate"}
+            chain for (role, *_), chain in self._led.items() if role in {"router", "escalate"}
         ]
         usual = self.usual.links if self.usual else []
         return any(link.model is model for link in [*usual, *(c.links[0] for c in deciding)])
@@ -250,11 +258,12 @@ class FallbackChains:
         assert self.usual is not None  # noqa: S101 - whoever calls has looked
         if leader is None:
             return self.usual
-        for chain in self._led.values():
+        for chain in self._made:
             if chain.links[0].model is leader:
                 return chain
         self._models.append(leader)
-        return self.usual.below(leader)
+        self._made.append(self.usual.below(leader))
+        return self._made[-1]
 
     @property
     def links(self) -> list[Link]:

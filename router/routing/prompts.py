@@ -13,11 +13,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Literal, Protocol, Self, get_args
 
 from router.domain.errors import MisconfiguredError
 from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import RecalledCall, SpokenLine
+from router.domain.principals import DEFAULT_TENANT
 from router.flow.paused import Situation
 from router.llm.types import (
     NO_REASONING,
@@ -56,16 +57,55 @@ class Prompt:
     """The rules for one job, in one language."""
 
     version: str
-    text: str
+    rules: str
+    persona: str = ""
+    """Who the desk is to whoever reads the answer; it stands behind the rules."""
+
+    @property
+    def text(self) -> str:
+        """All of it, as a model is told it: the same for everybody of a tenant, in a language."""
+        return f"{self.rules.rstrip()}\n\n{self.persona}\n" if self.persona else self.rules
 
     @property
     def fingerprint(self) -> str:
-        """The version with the digest of its text: recorded with every call.
+        """The version and the digests of its rules and of a persona: recorded with every call.
 
         >>> Prompt("router-1", "Decide.").fingerprint
         'router-1@55f749c8'
+        >>> Prompt("router-1", "Decide.", "You are called Bridge.").fingerprint
+        'router-1@55f749c8+persona@af44b1b9'
         """
-        return f"{self.version}@{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
+        rules = f"{self.version}@{_digest(self.rules)}"
+        return f"{rules}+persona@{_digest(self.persona)}" if self.persona else rules
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+IN_PERSON: frozenset[Job] = frozenset({"router", "phrase", "skill", "step", "plan", "reflect"})
+"""The jobs that decide, or whose answers people read: the rest is between models."""
+
+
+class DeskPersona(Protocol):
+    """Who the desk is, by its words alone: `router.directory.persona` reads files."""
+
+    def within(self, locale: Locale) -> str:
+        """What a model is told of it, in one language."""
+
+    def introduction(self, locale: Locale) -> str:
+        """What it says to a greeting, where no model words that."""
+
+
+class Personas(Protocol):
+    """Who the desk is, tenant by tenant, as of now."""
+
+    def persona_of(self, tenant: str) -> DeskPersona | None:
+        """Who it is to people of this tenant; None where nobody has said."""
+
+    @property
+    def all_personas(self) -> Sequence[DeskPersona | None]:
+        """Everyone that it is to somebody, each once."""
 
 
 class Prompts:
@@ -80,6 +120,8 @@ class Prompts:
 
     def __init__(self, texts: Mapping[str, Localised], shares: Mapping[str, int]) -> None:
         self._texts = texts
+        self.personas: Personas | None = None
+        """Who the desk is; None: nobody in particular."""
         self._shares: dict[str, dict[str, int]] = {}
         for job in JOBS:
             versions = [version for version in texts if _job(version) == job]
@@ -112,19 +154,35 @@ class Prompts:
 
     def shared(self, job: Job) -> list[Prompt]:
         """All that questions of this job are asked with by now, in every language."""
-        versions = self._shares[job]
-        return [Prompt(v, self._texts[v].within(locale)) for v in versions for locale in LOCALES]
+        personas = self.personas.all_personas if self.personas and job in IN_PERSON else [None]
+        return [
+            self._told(version, locale, persona)
+            for version in self._shares[job]
+            for locale in LOCALES
+            for persona in personas
+        ]
 
-    def of(self, job: Job, conversation: str, locale: Locale) -> Prompt:
-        """What this conversation's questions are asked with."""
+    def of(
+        self, job: Job, conversation: str, locale: Locale, tenant: str = DEFAULT_TENANT
+    ) -> Prompt:
+        """What this conversation's questions are asked with, by people of this tenant."""
+        persona = self.persona_of(tenant) if job in IN_PERSON else None
         shares = self._shares[job]
         digest = hashlib.sha256(f"{job}:{conversation}".encode()).digest()
         drawn = int.from_bytes(digest[:8]) % sum(shares.values())
         for version, share in shares.items():
             drawn -= share
             if drawn < 0:
-                return Prompt(version, self._texts[version].within(locale))
+                return self._told(version, locale, persona)
         raise AssertionError("shares add up to more than was drawn")
+
+    def persona_of(self, tenant: str) -> DeskPersona | None:
+        """Who the desk is to people of this tenant; None where nobody has said."""
+        return self.personas.persona_of(tenant) if self.personas is not None else None
+
+    def _told(self, version: str, locale: Locale, persona: DeskPersona | None) -> Prompt:
+        who = persona.within(locale) if persona is not None else ""
+        return Prompt(version, self._texts[version].within(locale), who)
 
 
 def _job(version: str) -> str:

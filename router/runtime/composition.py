@@ -18,6 +18,7 @@ from activities.sandbox import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.tool_caller import ToolCaller
 from activities.writer import Writer, writer
 from router.directory.sources import LiveDirectory, source_of
+from router.directory.tenants import LiveTenants, Tenants
 from router.documents.reader import DocumentReader
 from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
@@ -34,10 +35,11 @@ from router.runtime.definitions import (
     load_capabilities,
     load_tools,
     skill_folders,
+    tenants_of,
     vocabulary,
 )
 from router.runtime.temporal import TemporalConnection
-from router.settings import ROLES, ModelAccess, Settings
+from router.settings import ROLES, ModelAccess, ModelRole, Settings
 from router.skill.loader import WatchedSkills
 from router.store.database import Database
 from router.store.store import Store
@@ -70,6 +72,8 @@ class Parts:
 
     settings: Settings
     directory: Everybody
+    tenants: LiveTenants
+    """What each tenant has, and who the desk is to its people."""
     offered: Capabilities
     tools: ToolSources
     """Where tools come from."""
@@ -114,8 +118,36 @@ async def index_of(
             await wanted.aclose()
 
 
+def _accesses(settings: Settings, tenants: Tenants) -> list[ModelAccess]:
+    """Every model that somebody may be asked by, the house's and the tenants' own."""
+    theirs = [each for entry in tenants.entries.values() for each in entry.models.items()]
+    found = [
+        *settings.models,
+        settings.escalation,
+        *map(settings.model_of, ROLES),
+        *(settings.model_of(role, own) for role, own in theirs),
+    ]
+    return [access for access in found if access is not None]
+
+
+def _leading(
+    settings: Settings, tenants: Tenants, role: LedRole, name: str | None, tenant: str
+) -> ModelAccess | None:
+    """Who leads in a role, for this tenant; None where the usual model does."""
+
+    def of(role: ModelRole) -> ModelAccess | None:
+        return settings.model_of(role, tenants.model_of(tenant, role))
+
+    access = settings.escalation if role == "escalate" else of(role)
+    if name is not None and (role != "plan" or of("plan") is None):
+        return replace(of("skill") or settings.models[0], model=name)
+    return access or of("skill") if role == "plan" else access
+
+
 @asynccontextmanager
-async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
+async def chains_of(
+    settings: Settings, tenants: LiveTenants | None = None
+) -> AsyncIterator[FallbackChains]:
     """The model with its fallbacks, and whatever leads skills; let go of on leaving."""
     if not settings.models:
         yield FallbackChains()
@@ -123,6 +155,7 @@ async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
     from router.llm.client import ChatModel
     from router.llm.fallback import ConcurrencyLimiter
 
+    of_tenants = tenants or LiveTenants(Tenants)
     memory = ServerMemory(settings.data / SERVERS)
     slots = defaultdict[str, ConcurrencyLimiter](lambda: ConcurrencyLimiter(settings.llm_at_once))
     made: list[tuple[ModelAccess, ChatModel]] = []
@@ -136,18 +169,13 @@ async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
         made.append((at, chat))
         return chat
 
-    def lead(role: LedRole, name: str | None) -> ChatModel | None:
-        access = settings.escalation if role == "escalate" else settings.model_of(role)
-        if name is not None and (role != "plan" or settings.model_of("plan") is None):
-            access = replace(settings.model_of("skill") or settings.models[0], model=name)
-        elif role == "plan":
-            access = access or settings.model_of("skill")
+    def lead(role: LedRole, name: str | None, tenant: str) -> ChatModel | None:
+        access = _leading(settings, of_tenants.now, role, name, tenant)
         return model(access) if access and access != settings.models[0] else None
 
-    roles = [settings.escalation, *map(settings.model_of, ROLES)]
     try:
         # All at once: a library that isn't installed is found out before the first message.
-        for access in filter(None, [*settings.models, *roles]):
+        for access in _accesses(settings, of_tenants.now):
             model(access)
         yield FallbackChains([model(m) for m in settings.models], lead)
     finally:
@@ -196,6 +224,16 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
         await database.dispose()
 
 
+def _prompts(settings: Settings, tenants: LiveTenants) -> Prompts:
+    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
+    prompts.personas = tenants
+    return prompts
+
+
+def _reader(offered: Capabilities, *, has_model: bool) -> Reader:
+    return Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
+
+
 @asynccontextmanager
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving."""
@@ -205,11 +243,12 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     loaded = folders.load()
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
-    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
-    directory = LiveDirectory.load(source_of(settings))
+    tenants = tenants_of(settings, offered)
+    prompts = _prompts(settings, tenants)
+    directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     async with (
         _stored(settings) as (database, store),
-        chains_of(settings) as chains,
+        chains_of(settings, tenants) as chains,
         index_of(settings) as index,
         _provided(settings, store, offered, directory) as dependencies,
         DocumentReader() as papers,
@@ -224,13 +263,12 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         yield Parts(
             settings=settings,
             directory=directory,
+            tenants=tenants,
             offered=offered,
             tools=tools,
             folders=folders,
             flow_files=flow_files,
-            reader=Reader(
-                offered.flows(), offered.phrases(), offered.listed(skills=chains.usual is not None)
-            ),
+            reader=_reader(offered, has_model=chains.usual is not None),
             store=store,
             dependencies=dependencies,
             caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),

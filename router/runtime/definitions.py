@@ -7,12 +7,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+import activities
 import flows
 import skills
 from activities.capabilities import Capabilities
+from router.directory.tenants import KnownNames, LiveTenants, Tenants
 from router.documents.document_type import document_types
 from router.domain.documents import OTHER
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
+from router.domain.principals import CapabilityKind
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
@@ -44,6 +47,34 @@ def vocabulary(registry: Registry) -> Vocabulary:
     """What flow files may name beside these tools: the types of documents, each with its fields."""
     types = {name: frozenset(kind.fields) for name, kind in document_types().items()}
     return Vocabulary.of(registry.parameters(), {**types, OTHER: frozenset()})
+
+
+def sample_persona() -> Path | None:
+    """Who the desk is to the sample company's people; None where that was deleted."""
+    beside = (Path(folder) / "persona.yaml" for folder in activities.__path__)
+    return next((file for file in beside if file.is_file()), None)
+
+
+def tenants_of(settings: Settings, offered: Capabilities) -> LiveTenants:
+    """What each tenant has, held to what there is here; `DefinitionError` with every problem."""
+
+    def read() -> Tenants:
+        return Tenants.load(settings.tenants, settings.persona)
+
+    tenants = LiveTenants(read)
+    tenants.check(lambda: _names_in(offered))
+    return tenants
+
+
+def _names_in(offered: Capabilities) -> KnownNames:
+    to_come = [f"{prefix}*" for prefix in offered.registry.prefixes]
+    names: dict[CapabilityKind, Iterable[str]] = {
+        "flow": offered.catalog.flows,
+        "skill": [skill.name for skill in offered.skills],
+        "tool": [*offered.registry.names, *to_come],
+    }
+    needs = {flow.flow: flow.needs for flow in offered.catalog}
+    return KnownNames({kind: frozenset(each) for kind, each in names.items()}, needs)
 
 
 def flow_folder(settings: Settings) -> Path:

@@ -29,6 +29,7 @@ from router.runtime.data_folder import (
     claimed,
     page_token,
 )
+from router.runtime.definitions import sample_persona
 from router.runtime.process import ProcessTelemetry, settle, until_told_to_stop
 from router.runtime.server import Ports, api_server, opened
 from router.runtime.temporal import connect, temporal_says
@@ -78,6 +79,8 @@ def run(ports: Ports, data: Path | None = None) -> None:
     given: dict[str, Any] = {} if data is None else {"data": data}
     if Settings.load().metrics_port is None:
         given["metrics_port"] = 0  # any that is free: several `dev` never meet
+    if Settings.load().persona is None:
+        given["persona"] = sample_persona()
     settings = Settings.load(
         **given,
         **NO_TLS,

@@ -375,6 +375,7 @@ class ApiServer(uvicorn.Server):
 def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
     """The API over these parts; requests under way when it is stopped have `grace` seconds."""
     services = Services(
+        persona_of=parts.tenants.persona_of,
         settings=parts.settings,
         temporal=client,
         store=parts.store,

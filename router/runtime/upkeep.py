@@ -66,6 +66,7 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
             _skill_files_tidied(parts),
             _expired(parts),
         ]
+        work.append(parts.tenants.kept_up(parts.chains.forget))
         if isinstance(parts.directory, LiveDirectory):
             work.append(parts.directory.kept_up())
         tasks = [asyncio.create_task(each) for each in work]

@@ -314,7 +314,13 @@ def _decider(parts: Parts, models: Models) -> Decider:
         models,
         policy,
         stronger=chains.stronger,
+        chains=chains,
     )
+
+
+def _understander(parts: Parts) -> Understander:
+    alone = parts.chains.usual is None
+    return Understander(parts.reader, parts.offered, parts.tenants.persona_of, alone=alone)
 
 
 def _models(parts: Parts, telling: ProgressPublisher) -> Models:
@@ -328,7 +334,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     telling = ProgressPublisher(store.live, Recording(store.log))
     models = _models(parts, telling)
     decider = _decider(parts, models)
-    phraser = Phraser(parts.chains.of("phrase"), parts.prompts, models)
+    phraser = Phraser(parts.chains, parts.prompts, models)
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
     records = Records(store)
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
@@ -337,7 +343,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     looker = DocumentModel(store, parts.directory, usual, parts.prompts, models)
     return {
         "turns": [
-            Understander(parts.reader, parts.offered, alone=usual is None).understand,
+            _understander(parts).understand,
             phraser.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, store.conversations).notify,

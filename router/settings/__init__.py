@@ -6,7 +6,15 @@ this once and hands the values on.
 """
 
 from router.settings.environment import PREFIX
-from router.settings.models import OPENAI, ROLES, Fallback, ModelAccess, ModelOptions, RoleModel
+from router.settings.models import (
+    OPENAI,
+    ROLES,
+    Fallback,
+    ModelAccess,
+    ModelOptions,
+    ModelRole,
+    RoleModel,
+)
 from router.settings.settings import NO_TLS, Section, Settings, slips
 
 __all__ = [
@@ -17,6 +25,7 @@ __all__ = [
     "Fallback",
     "ModelAccess",
     "ModelOptions",
+    "ModelRole",
     "RoleModel",
     "Section",
     "Settings",

@@ -240,6 +240,11 @@ class Settings(Section):
     llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(values.from_json)] = Budgets()
     """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
     with `calls` and `tokens`; a user's, a tenant's and all tenants' are by the day."""
+    persona: Path | None = None
+    """A YAML file of who the desk is: its name, tone, the company's words, dos and don'ts."""
+    tenants: Path | None = None
+    """A YAML file of what each tenant has: flows, skills, tools, models and persona; None:
+    everything, for everybody."""
     llm_turn_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
     """How long models may be asked in one turn, all in all: a sole one may take it all, several
     share it."""
@@ -452,8 +457,13 @@ class Settings(Section):
         usual = self.environment
         return usual.get("OPENAI_BASE_URL") or OPENAI, usual.get("OPENAI_API_KEY")
 
-    def model_of(self, role: ModelRole) -> ModelAccess | None:
-        """The model of a role where it has one of its own; None where the usual one does it."""
+    def model_of(self, role: ModelRole, of_tenant: RoleModel | None = None) -> ModelAccess | None:
+        """The model of a role where it has one of its own; None where the usual one does it.
+
+        What a tenant has for the role takes the place of what the settings say of it.
+        """
+        if of_tenant is not None:
+            return self._besides(of_tenant)
         own = self.llm_roles.get(role)
         if role == "skill" and self.llm_skill_model and not (own and own.model):
             told = own.model_dump(exclude_unset=True) if own else {}

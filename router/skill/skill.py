@@ -91,7 +91,7 @@ class SkillCatalog:
 
     def visible_to(self, person: Principal) -> list[Skill]:
         """The skills that this person may use."""
-        return [skill for skill in self if person.may(skill.roles)]
+        return [skill for skill in self if person.may_use("skill", skill.name, skill.roles)]
 
     def capabilities(self, person: Principal) -> list[Capability]:
         """The same, as they are listed and found."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
+from router.domain.errors import ArgumentsToolError, Forbidden, NotFound, PermanentToolError
 from router.domain.locale import Localised
-from router.domain.principals import Principal
+from router.domain.principals import EVERYTHING, Principal
 from router.domain.visible_text import legible
 from router.tool.implementation import problem_at
-from router.tool.registry import Registry, allows
+from router.tool.registry import Registry, allows, not_there
 from router.tool.tool import Tool
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -45,11 +45,14 @@ def screen(registry: Registry, attempt: Attempt) -> Tool:
     """What of the gate comes before the tool's own rules: who calls, and with what; the tool.
 
     Raises, in the order of the checks:
-        NotFound: There is no such tool.
+        NotFound: There is no such tool, or not for the caller's tenant.
         Forbidden: The caller doesn't hold a role that may call it.
         ArgumentsToolError: The arguments don't fit its schema; each field is named.
     """
-    tool = registry[attempt.tool]
+    tool = _known(registry, attempt)
+    if not attempt.caller.entitlement.covers("tool", tool.name):
+        # Not a word more than of a tool that isn't there: what others have is theirs.
+        raise not_there(attempt.tool)
     if not allows(tool, attempt.caller, by_flow=attempt.flow_run is not None):
         roles = sorted(tool.roles)
         zh = f"{attempt.caller.id} 不能用“{tool.title.zh}”，它只给 {' 或 '.join(roles)} 用"
@@ -64,6 +67,16 @@ def screen(registry: Registry, attempt: Attempt) -> Tool:
         en = f"{tool.name}: {named}" + (f"; and {more} more" if more > 0 else "")
         raise ArgumentsToolError(Localised(zh=zh, en=en))
     return tool
+
+
+def _known(registry: Registry, attempt: Attempt) -> Tool:
+    try:
+        return registry[attempt.tool]
+    except NotFound:
+        # The names that are near may be those of tools that only others have.
+        if attempt.caller.entitlement == EVERYTHING:
+            raise
+        raise not_there(attempt.tool) from None
 
 
 def admit(registry: Registry, attempt: Attempt) -> Tool:

@@ -90,9 +90,7 @@ class Registry:
                     en = f"{name[:80]} isn't there yet: nor is {group}; try again"
                     raise Unavailable(Localised(zh=zh, en=en))
             known = nearest(name, self._tools) or f"there are: {', '.join(self._tools)}"
-            zh = f"这里没有“{name[:80]}”这个工具了，请联系管理员"
-            en = f"there is no tool named {name[:80]!r}; {known}"
-            raise NotFound(Localised(zh=zh, en=en))
+            raise not_there(name, known)
         return self._tools[name]
 
     def __iter__(self) -> Iterator[Tool]:
@@ -149,8 +147,19 @@ class Registry:
         return [tool.capability for tool in self.visible_to(person) if tool.options.listed]
 
 
+def not_there(name: str, remedy: str = "ask an administrator for it") -> NotFound:
+    """What is said of a tool that isn't there."""
+    zh = f"这里没有“{name[:80]}”这个工具了，请联系管理员"
+    return NotFound(Localised(zh=zh, en=f"there is no tool named {name[:80]!r}; {remedy}"))
+
+
 def allows(tool: Tool, person: Principal, *, by_flow: bool = False) -> bool:
-    """True where `person` may call it, or a flow for them, which alone has a flow's role."""
+    """True where `person` may call it, or a flow for them, which alone has a flow's role.
+
+    What their tenant doesn't have nobody may call for them, a flow neither.
+    """
+    if not person.entitlement.covers("tool", tool.name):
+        return False
     held = person.roles - {FLOW_ROLE} | ({FLOW_ROLE} if by_flow else frozenset())
     return not tool.roles or bool(tool.roles & held)
 

@@ -22,8 +22,8 @@ Flows = Mapping[str, FlowDefinition]
 
 
 def may_start(flow: FlowDefinition, situation: Situation) -> bool:
-    """True where the person has one of the roles that the flow is for."""
-    return not flow.triggers.roles or bool(flow.triggers.roles & situation.roles)
+    """True where the person's tenant has the flow, and they one of the roles that it is for."""
+    return situation.may_use(flow.stands_for, flow.flow, flow.triggers.roles)
 
 
 def start_offered(
@@ -34,13 +34,13 @@ def start_offered(
     Where that asked for several flows, it is the clauses about this one that count.
     """
     said = Utterance.of(situation.offered_for, situation.now)
-    found = index.find(said.normalised, situation.roles)
+    found = index.find(said.normalised, situation.roles, situation.entitlement)
     starting = [match for match in found if match.hit.blocked_by is None]
     mine = [match for match in starting if match.hit.flow == flow.flow]
     others = [match.start for match in starting if match.hit.flow != flow.flow]
     if mine and others:
         said = said.part(*_between(mine[0].start, others, said.text))
-        again = index.find(said.normalised, situation.roles)
+        again = index.find(said.normalised, situation.roles, situation.entitlement)
         mine = [match for match in again if match.hit.flow == flow.flow]
     return commands.StartFlow(flow=flow.flow, slots=prefill_offered(flow.slots, said, mine))
 

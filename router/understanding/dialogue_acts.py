@@ -77,6 +77,7 @@ def _whole(*words: Words) -> Any:
 
 
 _ASKS_WHAT_IS_HERE = _whole(BOTH.abilities)
+_ASKS_WHO_THIS_IS = _whole(BOTH.identity)
 _WITHDRAWS = _whole(BOTH.withdraw)
 _SKIPS, _SKIPS_TO_NEXT, _HAS_NONE = _whole(BOTH.skip), _whole(BOTH.next), _whole(BOTH.nothing)
 _ASKS_AGAIN = _whole(BOTH.repeat)
@@ -120,6 +121,11 @@ def greets(text: str) -> bool:
 def thanks(text: str) -> bool:
     """True where a normalised text is nothing but thanks."""
     return len(text) <= LONGEST and _THANKS.search(text) is not None
+
+
+def asks_who_this_is(text: str) -> bool:
+    """True where a normalised text asks who answers here: `who are you`, `你是谁`."""
+    return len(text) <= LONGEST and _ASKS_WHO_THIS_IS.search(text) is not None
 
 
 def asks_what_is_here(text: str) -> bool:

@@ -109,8 +109,9 @@ class _Heard:
         cls, known: _Known, utterance: Utterance, situation: Situation, skill: str = ""
     ) -> "_Heard":
         """The utterance, with all that is found in it."""
-        matches = known.index.find(utterance.normalised, situation.roles)
-        tools = known.phrases.find(utterance.normalised, situation.roles)
+        who = (situation.roles, situation.entitlement)
+        matches = known.index.find(utterance.normalised, *who)
+        tools = known.phrases.find(utterance.normalised, *who)
         return cls(known, utterance, situation, matches, tools, skill)
 
     @property
@@ -572,7 +573,7 @@ def for_a_person(heard: _Heard) -> actions.Outcome | None:
 def about_the_desk(heard: _Heard) -> actions.Outcome | None:
     """What can be done here, or the last reply again, where no flow asks anything."""
     if acts.asks_what_is_here(heard.text):
-        said = why.overview(heard.known.capabilities, heard.situation.roles, heard.locale)
+        said = why.overview(heard.known.capabilities, heard.situation)
         return why.WHAT_IS_HERE.route(heard.locale), commands.ReplyText(text=said)
     if acts.asks_again(heard.text):
         return why.AGAIN.route(heard.locale), commands.Repeat()

@@ -7,7 +7,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import Route, RouteBy, RouteKind
 from router.domain.principals import Capability, CapabilityKind
 from router.flow.definition import FlowDefinition
-from router.flow.paused import PausedRun
+from router.flow.paused import PausedRun, Situation
 from router.flow.view import FlowView
 
 
@@ -161,12 +161,13 @@ NOTHING = Localised(
 )
 
 
-def overview(capabilities: Iterable[Capability], roles: frozenset[str], locale: Locale) -> str:
-    """The first titles of what these roles may use, by kind; others are found by asking.
+def overview(capabilities: Iterable[Capability], situation: Situation) -> str:
+    """The first titles of what the person may use, by kind; others are found by asking.
 
     Whoever knows that no model is there leaves skills out of `capabilities`: they are its work.
     """
-    usable = [c for c in capabilities if not c.roles or c.roles & roles]
+    usable = [c for c in capabilities if situation.may_use(c.kind, c.name, c.roles)]
+    locale = situation.locale
     lines = []
     for kind, heading in _KINDS:
         titles = [c.title.within(locale) for c in usable if c.kind == kind]

@@ -11,7 +11,7 @@ import { requests } from "./requests.js";
 import { dropToken, keepToken, remember, remembered, token } from "./session.js";
 import { sidebar } from "./sidebar.js";
 import { signIn } from "./sign_in.js";
-import { at, frame, menu, title, translate } from "./frame.js";
+import { at, frame, menu, name, title, translate } from "./frame.js";
 import { language, speak, t } from "./texts.js";
 import { inZone } from "./times.js";
 
@@ -90,6 +90,7 @@ async function enter() {
   const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page), ...(page.operates && { operations: operations(page) }) };
   desk = { page, sections, side: sidebar(page), current: null, watching: new AbortController() };
   frame(desk.side.view, me);
+  name(me.assistant);
   await Promise.all([trying(() => desk.side.load()), trying(open)]);
   await news();
   if (mine !== comings) return;
@@ -109,6 +110,7 @@ function leave(why) {
   dropToken();
   frame(null, null);
   title(0);
+  name(null);
   at("main").replaceChildren(signIn({ people, provider, enter: come, complain }));
   complain(why);
 }

@@ -10,8 +10,20 @@ const NARROW = matchMedia("(max-width: 760px)");
 
 export const at = (id) => document.getElementById(id);
 
+const NAME = "intent-router";
+let waits = 0;
+let called = NAME;
+
+// What the desk is called by whoever is here; by nobody, as the program is.
+export function name(assistant) {
+  called = assistant ?? NAME;
+  at("called").textContent = called;
+  title(waits);
+}
+
 export function title(waiting) {
-  document.title = waiting ? `(${waiting}) intent-router` : "intent-router";
+  waits = waiting;
+  document.title = waiting ? `(${waiting}) ${called}` : called;
   at("menu").toggleAttribute("data-news", Boolean(waiting));
 }
 

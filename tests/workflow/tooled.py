@@ -52,7 +52,7 @@ async def furnished(
     index, store = CapabilityIndex(None), parts.store
     await index.update(offered.everything())
     chats = [ChatModel(url, MODEL) for url in models]
-    chains = FallbackChains(chats, lambda _, name: ChatModel(models[0], name) if name else None)
+    chains = FallbackChains(chats, lambda _, name, __: ChatModel(models[0], name) if name else None)
     yield replace(
         parts,
         offered=offered,
@@ -106,7 +106,7 @@ async def modelled(
     """The same with all that the house has, which asks this server; `big` is for skills."""
     chats = [ChatModel(model.url, MODEL)]
 
-    def lead(role: LedRole, name: str | None) -> ChatModel | None:
+    def lead(role: LedRole, name: str | None, _: str) -> ChatModel | None:
         own = {"skill": "big", "plan": "big", "escalate": settings.get("llm_escalate")}
         wanted = name or own.get(role)
         return ChatModel(model.url, wanted) if wanted else None

@@ -104,5 +104,7 @@ async def route(
         return decider.decide_by_nearness(situation, found)
 
     now = datetime.now(ZoneInfo(caller.timezone))
-    situation = Situation(now=now, locale=caller.locale, roles=caller.roles)
+    situation = Situation(
+        now=now, locale=caller.locale, roles=caller.roles, entitlement=caller.entitlement
+    )
     return await explain(services.reader, body.text, situation, nearest)

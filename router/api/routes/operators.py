@@ -106,7 +106,8 @@ async def with_reasons(services: Services, found: RoutedTurn) -> TurnWithReasons
     reading = Reading(normalised="")
     if text and turn.route.by != "action":  # a button goes where it says
         then = found.at.astimezone(ZoneInfo(person.timezone))
-        situation = Situation(now=then, locale=found.locale, roles=person.roles)
+        about = {"roles": person.roles, "entitlement": person.entitlement}
+        situation = Situation(now=then, locale=found.locale, **about)
         reading = services.reader.read(Message(text=text), situation)
     words = services.settings.operators_read_words
     shown = None if words else {"type", "span"}

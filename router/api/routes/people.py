@@ -30,6 +30,13 @@ class Person(BaseModel):
         return cls(**shown, roles=sorted(person.roles))
 
 
+class Me(Person):
+    """Who is calling, and whom they talk to."""
+
+    assistant: str | None
+    """What the desk is called to people of their tenant; null where nobody has said."""
+
+
 class PersonView(BaseModel):
     """Somebody as everybody may know them: whom to ask, and who it was."""
 
@@ -46,9 +53,11 @@ class ColleaguePage(BaseModel):
 
 
 @router.get("/me", responses=problems())
-async def me(caller: Caller) -> Person:
-    """Say who the token stands for."""
-    return Person.of(caller)
+async def me(services: Given, caller: Caller) -> Me:
+    """Say who the token stands for, and what the desk is called that they talk to."""
+    persona = services.persona_of(caller.tenant)
+    assistant = persona.name.within(caller.locale) if persona is not None else None
+    return Me(**Person.of(caller).model_dump(), assistant=assistant)
 
 
 @router.get("/people", responses=problems())

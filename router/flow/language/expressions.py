@@ -317,7 +317,7 @@ def lookup_key(name: str, arguments: list[JsonValue]) -> str:
     return f"{name}({written[1:-1]})"
 
 
-PRIVATE = {"away", "hours"}
+PRIVATE = {"away", "hours", "entitlement"}
 """What the directory knows of a person and no expression reads."""
 
 

@@ -32,6 +32,7 @@ from router.settings import Settings
 from router.tool.context import Dependencies, ToolContext
 from router.tool.http.client import OutboundGuard, Sender, Unreached
 from router.tool.http.declaration import Declared, HttpToolEntry, SelectionEntry, declared_tool
+from router.tool.http.dialects import DialectReading
 from router.tool.http.endpoint import Endpoint, request
 from router.tool.http.openapi import document_path, is_selection, selected_tools
 from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
@@ -102,6 +103,8 @@ class LoadedTools:
     files: list[Path] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
     """By file, the variable that isn't set."""
+    notes: list[str] = field(default_factory=list)
+    """What was read otherwise than it is written, each with its file and line."""
 
 
 def load_http_tools(place: Path, variables: Mapping[str, str], sender: Sender) -> LoadedTools:
@@ -138,6 +141,7 @@ class _File:
         self.environment = Variables(variables)
         self.sender = sender
         self.complaints: list[Complaint] = []
+        self.dialect = DialectReading()
 
     def load(self, into: LoadedTools) -> None:
         """Add what the file declares; raises `DefinitionError`."""
@@ -149,11 +153,10 @@ class _File:
         if isinstance(document.data, dict) and "paths" in document.data:
             return  # an OpenAPI document, which another file here selects from
         into.files.append(self.path)
-        several = isinstance(document.data, list)
         found: list[tuple[Place, Declared]] = []
-        for number, data in enumerate(document.data if several else [document.data]):
-            place: Place = (number,) if several else ()
+        for place, data in self.dialect.entries(document.data):
             found += [(place, each) for each in self._entry(place, data, into)]
+        self.complaints += self.dialect.complaints
         for _, declared in found:
             objection = self.sender.guard.objection(declared.endpoint.origin)
             if objection:
@@ -164,11 +167,15 @@ class _File:
         if problems:
             raise DefinitionError(problems)
         into.tools += [self._tool(each, document.line(place)) for place, each in found]
+        into.notes += [
+            f"{self.path}:{document.line(place)}: {note}" for place, note in self.dialect.notes
+        ]
 
     def _entry(self, place: Place, data: Any, into: LoadedTools) -> list[Declared]:
         if isinstance(data, dict):
             data = {key: value for key, value in data.items() if key != SCHEMA}
         selects = isinstance(data, dict) and is_selection(data)
+        data = data if selects else self.dialect.read(data, place)
         model: type[SelectionEntry | HttpToolEntry] = SelectionEntry if selects else HttpToolEntry
         reading = validated(model, data, place)
         self.complaints += reading.complaints

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import re2
 
 from router.domain.locale import Localised
+from router.domain.principals import EVERYTHING, CapabilityKind, Entitlement
 from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import BlockerName, FlowDefinition
@@ -169,16 +170,22 @@ class PatternIndex:
         same = entries == self._entries and _examples(held) == self._examples
         return self if same else PatternIndex(held)
 
-    def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
-        """Every pattern of the flows for these roles, in the text's order; what overrules it.
+    def find(
+        self, text: Normalised, roles: frozenset[str], entitlement: Entitlement = EVERYTHING
+    ) -> list[Match]:
+        """Every pattern of the flows for these people, in the text's order; what overrules it.
 
         Of a text that is an example of a flow, word for word, those of its flow alone: whoever
         wrote it down has said what it is for.
         """
         entries = ((index, self._entries[index]) for index in self._filter.found(text.text))
-        found = [(n, entry) for n, entry in entries if not entry.roles or entry.roles & roles]
+
+        def usable(kind: CapabilityKind, flow: str, its: frozenset[str]) -> bool:
+            return (not its or bool(its & roles)) and entitlement.covers(kind, flow)
+
+        found = [(n, e) for n, e in entries if usable("flow", e.flow, e.roles)]
         said = self._examples.get(_core(text.text), ())
-        named = [one.flow for one in said if not one.triggers.roles or one.triggers.roles & roles]
+        named = [f.flow for f in said if usable(f.stands_for, f.flow, f.triggers.roles)]
         if all(entry.kind == "unless" for _, entry in found) and not named:
             return []
         matches = list(self._matches(text, found))
@@ -341,11 +348,15 @@ class PhraseIndex:
                     whole = whole.replace(place, str(any_of or Words((_NEVER,))))
                 self._entries.append((tool, source, compiled(whole)))
 
-    def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
-        """The first sentence found of each tool for these roles; what a hit calls its flow."""
+    def find(
+        self, text: Normalised, roles: frozenset[str], entitlement: Entitlement = EVERYTHING
+    ) -> list[Match]:
+        """The first sentence found of each tool for these people; what a hit calls its flow."""
         found: dict[str, Match] = {}
         for tool, source, pattern in self._entries:
             if tool.tool in found or (tool.roles and not tool.roles & roles):
+                continue
+            if not entitlement.covers("tool", tool.tool):
                 continue
             if (match := pattern.search(text.text)) is not None:
                 found[tool.tool] = _match(text, match, tool.tool, source)

@@ -1,5 +1,7 @@
 """Who the caller is, and who the others are."""
 
+from typing import Any
+
 from fastapi import FastAPI
 
 from tests.integration.api.conftest import As, client_of
@@ -7,8 +9,13 @@ from tests.integration.api.conftest import As, client_of
 
 async def test_everybody_may_know_who_they_are_and_whom_to_ask(caller: As) -> None:
     frank = caller("frank")
-    me = {"id": "frank", "name": "Frank Novak", "locale": "en", "roles": ["employee"]}
-    me |= {"timezone": "Asia/Shanghai"}
+    me: dict[str, Any] = {
+        "id": "frank",
+        "name": "Frank Novak",
+        "locale": "en",
+        "roles": ["employee"],
+    }
+    me |= {"timezone": "Asia/Shanghai", "assistant": None}
     assert (await frank.get("/v1/me")).json() == me
     for wished, answered in (("zh", "zh"), ("en", "en"), ("fr", "en"), ("", "en")):
         told = (await frank.get("/v1/me", headers={"X-Locale": wished})).json()

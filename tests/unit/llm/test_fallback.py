@@ -302,7 +302,7 @@ async def chains(
     async with ModelServer(script) as server:
         small = ChatModel(server.url, "small")
 
-        def lead(_: LedRole, name: str | None) -> ChatModel | None:
+        def lead(_: LedRole, name: str | None, __: str) -> ChatModel | None:
             wanted = name or for_skills
             return ChatModel(server.url, wanted) if wanted else None
 

@@ -173,7 +173,6 @@ def servers(text: str, *says: str, status: int = 1) -> Mistake:
 DECLARED = {
     "JSON has a comma too many": declared("}\n}", "},\n}", "t.json:6: this isn't JSON", "commas"),
     "A hole has no parameter": declared("{id}", "{number}", "no parameter number; declare it"),
-    "A parameter is used nowhere": declared("/{id}", "", "id is used nowhere; put {id} into url"),
     "A tool's name has a space": declared("get_ticket", "get ticket", "'get ticket'", "letters"),
     "An address isn't encrypted": declared("https://", "http://", "isn't https", "HTTP_ALLOW"),
     "An address is of this machine": declared(
