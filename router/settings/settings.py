@@ -146,6 +146,9 @@ class Settings(Section):
     keys. Until then whoever reaches Temporal may write some."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     """How long conversations, files and the event log are kept; None: for ever."""
+    memory_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    """How long what a person asked to have remembered is kept; None: until they have it
+    forgotten."""
 
     auth: Literal["dev", "jwt"] = "dev"
     """`dev`: a bearer token is a user id of the directory, at loopback alone; `jwt`: tokens are

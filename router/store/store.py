@@ -3,6 +3,7 @@
 Every method is scoped to a tenant, idempotent under retry, and may raise `Unavailable`.
 """
 
+from router.store.answers import KeptAnswers
 from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
 from router.store.conversations import Conversations, Mailboxes
@@ -13,6 +14,7 @@ from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.live import InProcessLive, Live, PostgresLive
+from router.store.memories import Memories
 from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
@@ -40,6 +42,8 @@ class Store:
         self.results = Results(database)
         self.files = Files(database)
         self.documents = Documents(database)
+        self.memories = Memories(database)
+        self.answers = KeptAnswers(database)
         self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
         self.houses = Houses(database)
