@@ -14,6 +14,7 @@ from temporalio import activity
 
 from activities import understand
 from activities.capabilities import Capabilities
+from activities.memories import MemoryRecall
 from activities.models import ModelQuestions, Models, OnFailure, again_soon
 from activities.phrase import not_shown
 from activities.writer import within_means
@@ -29,6 +30,7 @@ from router.domain.commands import (
     RunSkill,
     StartFlow,
 )
+from router.domain.errors import Unavailable
 from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
 from router.domain.principals import Principal
 from router.entities.normalisation import normalise
@@ -57,6 +59,7 @@ from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
 from router.understanding.grounding import changed, grounded_call, is_figure, stated
+from router.understanding.memory_wishes import memory_signs
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.classifier import Blocker, objection
 
@@ -91,6 +94,9 @@ class Decider:
     """Those that came with the message, once that is known."""
     stronger: FallbackChain | None = None
     """What is asked where `chain` is unsure; None: the person is."""
+    memories: MemoryRecall | None = None
+    remembered: Sequence[str] = ()
+    """What the person asked to have remembered that is near to the message, once that is known."""
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -103,9 +109,24 @@ class Decider:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
         asking = self.models.asking(self.chain, given.account)
         offered = await within_means(self.capabilities, asking)
-        these = replace(self, capabilities=offered, files=await asking.files())
+        near = await self._remembered(given)
+        these = replace(self, capabilities=offered, files=await asking.files(), remembered=near)
         given = given.changed(history=await asking.told(given.history))
         return await these.decided_over_these(given, asking, on_failure)
+
+    async def _remembered(self, given: activities.Decide) -> list[str]:
+        """What is told of the person's memories; nothing where no model is there, or no database.
+
+        Theirs alone: whoever speaks is whom it is about.
+        """
+        words = decider.words_of(given.message)
+        if self.chain is None or self.memories is None or not words:
+            return []
+        try:
+            return await self.memories.nearest(given.account.caller, words)
+        except Unavailable as error:
+            logger.warning("nothing is remembered just now: %s", error)
+            return []
 
     async def decided_over_these(
         self, given: activities.Decide, asking: ModelQuestions, on_failure: OnFailure
@@ -174,7 +195,7 @@ class Decider:
 
     def _evidence(self, given: activities.Decide) -> Evidence:
         findings = _found_in(given.rounds)
-        text = "\n".join([decider.words_of(given.message), *self.files.words])
+        text = "\n".join([decider.words_of(given.message), *self.files.words, *self.remembered])
         return replies.evidence(text, findings, given.history, given.account.now)
 
     def beginnings(self) -> list[ChatRequest]:
@@ -306,6 +327,7 @@ class Decider:
             situation=given.situation,
             earlier=given.earlier,
             files=self.files,
+            remembered=self.remembered,
             so_far=decider.called_so_far(
                 (_recalled(each), each.reasoning) for each in given.rounds
             ),
@@ -325,7 +347,14 @@ class Decider:
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller
         every = {one.name: "" for one in self.capabilities.visible_to(caller)}
-        return self.capabilities.offer(caller, every, given.situation.active)
+        return self._asked_of(given, self.capabilities.offer(caller, every, given.situation.active))
+
+    def _asked_of(self, given: activities.Decide, offer: Offer) -> Offer:
+        """The offer, with what the message itself asks to have done with memories."""
+        words = decider.words_of(given.message)
+        signs = memory_signs(normalise(words).text)
+        asks = bool(signs) and self.memories is not None
+        return replace(offer, memory=signs, said=words) if asks else offer
 
     def _without_model(
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
@@ -355,7 +384,9 @@ class Decider:
     def _offered(self, given: activities.Decide, found: Sequence[Selection]) -> Offer:
         caller = given.account.caller
         listed = decider.listed(found, self.capabilities.visible_to(caller), self.policy)
-        return self.capabilities.offer(caller, listed, given.situation.active)
+        return self._asked_of(
+            given, self.capabilities.offer(caller, listed, given.situation.active)
+        )
 
     def _decided(
         self,
@@ -445,7 +476,8 @@ class Decider:
         if given.rounds:
             return lambda _: True
         before = [line.told for line in given.history]
-        said_before = [*before, decider.words_of(given.message), *self.files.words]
+        words = decider.words_of(given.message)
+        said_before = [*before, words, *self.files.words, *self.remembered]
         known, facts = cache(lambda: Evidence([], said_before, given.account.now)), self._facts
         return lambda said: known().doubt(said, of_names=False, of_facts=facts) is None
 
@@ -473,12 +505,19 @@ class Decider:
             values = self._as_said(slots, given, lambda known: stated(slots, own, said, now, known))
             return command.model_copy(update={"slots": values})
         if isinstance(command, CallTool) and before is not None:
-            known = [*before, *_found_before(given), *self.files.words]
+            known = [*before, *_found_before(given), *self.files.words, *self._own_facts(command)]
             return self._grounded(command, given, known, alone)
         if isinstance(command, RunSkill):
             request = self._unparroted({"request": command.request}, given, text)["request"]
             return command.model_copy(update={"request": request})
         return command
+
+    def _own_facts(self, call: CallTool) -> Sequence[str]:
+        """What a tool of the house may be asked about besides; a flow's slots are never filled so.
+
+        What is remembered leaves the house no more than what it found.
+        """
+        return () if self.capabilities.limits(call.tool).outward else self.remembered
 
     def _as_said(
         self,

@@ -132,6 +132,10 @@ class LeaveSkill(ValueObject):
     type: Literal["leave_skill"] = "leave_skill"
 
 
+MemorySign = Literal["remember", "forget"]
+"""What words of a message ask to have done with what is remembered."""
+
+
 class Remember(ValueObject):
     """Keep what the person asked to have remembered, in their own words."""
 
@@ -203,5 +207,5 @@ def in_order(given: Iterable[Command]) -> list[Command]:
 
     So a flow's question stands last, and is the one that is open.
     """
-    said = (Clarify, HandOff, ReplyText)
+    said = (Clarify, HandOff, ReplyText, Remember, Forget, ListMemories)
     return sorted(given, key=lambda command: not isinstance(command, said))

@@ -26,6 +26,7 @@ from activities.decide import Decider
 from activities.documents import DocumentActivities, DocumentModel
 from activities.execution import Observing
 from activities.look_up import LookUps
+from activities.memories import MemoryActivities, MemoryRecall
 from activities.models import Models
 from activities.notify import Notifier
 from activities.persistence import Records
@@ -314,6 +315,7 @@ def _decider(parts: Parts, models: Models) -> Decider:
         models,
         policy,
         stronger=chains.stronger,
+        memories=MemoryRecall(parts.store.memories, parts.index.messages),
     )
 
 
@@ -346,6 +348,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             records.write,
             records.publish,
             look_ups.look_up,
+            MemoryActivities(store.memories).remember,
             documents.documents_of,
         ],
         "models": [

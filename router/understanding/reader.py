@@ -27,6 +27,7 @@ from router.understanding import actions
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
 from router.understanding.corrections.values import corrected_items, correction, put_right
+from router.understanding.memory_wishes import memory_wish, pressed
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
@@ -193,7 +194,7 @@ def _decided(heard: _Heard, *, beside: bool = False) -> Reading:
     """What rules make of it; of what is said `beside` something else, what it asks for itself."""
     tried: Iterator[tuple[str, actions.Outcome | None]]
     if (view := heard.asking) is not None:
-        asked = (other_request,) if beside else ASKED
+        asked = (memory, other_request) if beside else ASKED
         tried = ((policy.__name__, policy(heard, view)) for policy in asked)
     else:
         policies = BESIDE if beside else ADDRESSED if heard.skill else OPEN
@@ -478,7 +479,15 @@ def offered_beside(heard: _Heard, view: FlowView) -> actions.Outcome | None:
 def offered(heard: _Heard) -> actions.Outcome | None:
     """One of the flows that were offered, in words."""
     situation = heard.situation
-    option = chosen_option(situation.offered, heard.text)
+    listed = [option for option in situation.offered if pressed(option.value) is None]
+    if len(listed) < len(situation.offered):
+        # What is remembered is forgotten by its button's own words: 撤销 is said of requests too.
+        words = heard.text.strip(" .!")
+        same = (o for o in situation.offered if normalise(o.label).text == words)
+        wish = next((wish for option in same if (wish := pressed(option.value))), None)
+        if wish is not None:
+            return why.FORGOTTEN.route(heard.locale).model_copy(update={"by": "slot"}), wish
+    option = chosen_option(listed, heard.text)
     if option is not None and (run := run_meant(option.value)) is not None:
         return actions.resume_run(run, situation, "slot")
     flow = heard.known.flows.get(str(option.value)) if option else None
@@ -486,6 +495,20 @@ def offered(heard: _Heard) -> actions.Outcome | None:
         return None
     start = actions.start_offered(flow, situation, heard.known.index)
     return why.CHOSEN.of(flow, heard.locale), start
+
+
+def memory(heard: _Heard, _: FlowView | None = None) -> actions.Outcome | None:
+    """Something is to be remembered or forgotten, or it is asked what is remembered."""
+    wish = memory_wish(heard.utterance)
+    match wish:
+        case None:
+            return None
+        case commands.Remember():
+            return why.REMEMBERED.route(heard.locale), wish
+        case commands.Forget():
+            return why.FORGOTTEN.route(heard.locale), wish
+        case commands.ListMemories():
+            return why.MEMORIES.route(heard.locale), wish
 
 
 def request(heard: _Heard) -> actions.Outcome | None:
@@ -572,17 +595,17 @@ def about_the_desk(heard: _Heard) -> actions.Outcome | None:
 
 
 ASKED: tuple[Callable[[_Heard, FlowView], actions.Outcome | None], ...] = (
-    *(resume, dialogue_act, cancel, which_item),
+    *(resume, dialogue_act, memory, cancel, which_item),
     *(confirmation, go_on, offered_beside, other_request, slot_answer),
 )
 """In their order, where a flow asks something."""
 ADDRESSED: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (resume, offered, skill_answer)
 """Where a skill is spoken to."""
 OPEN: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
-    *(resume, offered, request, cancel_at_work),
+    *(resume, offered, memory, request, cancel_at_work),
     *(tool_request, skill_answer, about_the_desk),
 )
 BESIDE: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
-    *(resume, request, tool_request, skill_answer),
+    *(resume, memory, request, tool_request, skill_answer),
 )
 """Of what is said beside another wish."""
