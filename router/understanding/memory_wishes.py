@@ -16,23 +16,27 @@ from router.entities.grammar import compiled, group_span
 from router.entities.utterance import Utterance
 from router.lexicon import BOTH, EN, ZH
 from router.secrecy.redaction import holds_secret
-from router.understanding.dialogue_acts import AROUND, asks
+from router.understanding.dialogue_acts import AROUND, MARKS, asks
 
 MemoryWish = commands.Remember | commands.Forget | commands.ListMemories
 
 _LEAST = 2
 """Characters of something that can be remembered."""
 _THING = "(?P<thing>.+?)"
+_THIS_EN = "(?:please )?(?:remember|keep|bear)(?: in mind)?(?: (?:that|this|it))?"
 _END = r"(?:\b(?:please|pls|thanks|thank you)|谢谢你?|[吧哦啊呀哈,.!。~ ])*$"
 _ZH_END = f"(?:(?:了|谢谢你?|[吧哦啊呀哈,.!。~ ])*)$"
 _OWN_ZH = f"(?:{ZH.of_oneself})"
 _OWN_EN = rf"(?:{EN.of_oneself})\b"
 _NEXT_TIME = "(?:以后|今后|下次|往后|从现在起|每次)"
 
+_BEFORE = rf"(?:{ZH.hello}|{ZH.courtesy}|\b(?:{EN.hello}|{EN.courtesy}|ok|okay|also|oh)\b|{MARKS})*"
+
 _ALL = compiled(f"^{AROUND}*{BOTH.forget_all}{AROUND}*$")
 _LISTED = compiled(f"^{AROUND}*{BOTH.memories}{AROUND}*$")
+_AFTER_ZH = "(?:了|哦|啊|吧|一下|这件事)*"
 _KEPT = [
-    compiled(f"^{AROUND}*{source}$")
+    compiled(f"^{_BEFORE}{source}$")
     for source in (
         # 记住：项目叫长风、帮我记一下：我在上海办公室
         f"(?:{ZH.remember})[,: ]*[:] *{_THING}{_END}",
@@ -42,21 +46,28 @@ _KEPT = [
         f"(?:{ZH.keep_in_mind})[, ]*(?P<thing>{_OWN_ZH}.+?){_END}",
         f"(?:{EN.remember}){_THING}{_END}",
         f"(?:{EN.keep_in_mind}) (?P<thing>{_OWN_EN}.+?){_END}",
+        # 我吃素，记住了; I'm vegetarian, please remember that
+        f"(?P<thing>{_OWN_ZH}[^?]+?)[,。.;!:] *(?:{ZH.remember}){_AFTER_ZH}{_END}",
+        rf"(?P<thing>{_OWN_EN}[^?]+?)[,.;!:-] *{_THIS_EN}{_END}",
     )
 ]
+_DONE_ZH = "(?:你|您|请|可以|帮我|麻烦)*"
+_STOP_ZH = "(?:忘掉|(?:不要|不用|不必|无需|别)再?(?:记着|记得|记住)了?)"
 _FORGOTTEN = [
-    compiled(f"^{AROUND}*{source}$")
+    compiled(f"^{_BEFORE}{source}$")
     for source in (
         # 把我吃素这件事忘掉、把我吃素忘了吧
-        f"(?:你|您|请|可以|帮我|麻烦)*把{_THING}(?:{ZH.memory_itself})?(?:给我)?忘(?:掉|记|了){_ZH_END}",
+        f"{_DONE_ZH}把{_THING}(?:{ZH.memory_itself})?(?:给我)?忘(?:掉|记|了){_ZH_END}",
         # 忘掉我吃素这件事
         f"(?:{ZH.forget})[, ]*{_THING}(?:{ZH.memory_itself}){_ZH_END}",
         # 忘掉我吃素、不用再记着我吃素了
-        f"(?:请|你|您|可以|帮我)*(?:忘掉|(?:不要|不用|不必|无需|别)再?(?:记着|记得|记住)了?)"
-        f"(?P<thing>{_OWN_ZH}.+?){_ZH_END}",
+        f"{_DONE_ZH}{_STOP_ZH}(?P<thing>{_OWN_ZH}.+?){_ZH_END}",
         rf"(?:{EN.forget}) (?P<thing>(?:{_OWN_EN}|the |a ).+?){_END}",
     )
 ]
+_PLEA = compiled(
+    rf"^{_BEFORE}(?:(?:can|could|will|would) you\b|(?:你|您)?(?:能|可以|能不能|可不可以))"
+)
 _NONE = compiled(f"^(?:{BOTH.no_memory})")
 _ONLY_SELF = compiled(rf"^(?:{ZH.of_oneself}|{EN.of_oneself}|[的了吧, ])*$")
 _ASKED = compiled(r"(?:\?|[吗么呢]|没有|了没)$")
@@ -88,6 +99,8 @@ def memory_wish(utterance: Utterance) -> MemoryWish | None:
 
 def _thing_in(text: str, patterns: list[Any], utterance: Utterance) -> str | None:
     """What is to be remembered or forgotten, as typed; None where nothing sensible is."""
+    if _PLEA.search(text):
+        text = text.rstrip("? 吗么")  # whoever asks whether one can means that one should
     for pattern in patterns:
         found = pattern.search(text)
         if found is None:
