@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from temporalio import activity
 
 from activities import understand
+from activities.answers import SharedAnswers
 from activities.capabilities import Capabilities
 from activities.memories import MemoryRecall
 from activities.models import ModelQuestions, Models, OnFailure, again_soon
@@ -54,7 +55,7 @@ from router.routing.faithfulness import Doubt, Evidence
 from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
 from router.routing.prompts import Prompts
-from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
+from router.routing.replies import ADDRESSED, ANSWERED_BEFORE, BUDGET_SPENT, GONE_ON, MODEL_AWAY
 from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
@@ -94,6 +95,8 @@ class Decider:
     """Those that came with the message, once that is known."""
     stronger: FallbackChain | None = None
     """What is asked where `chain` is unsure; None: the person is."""
+    answers: SharedAnswers | None = None
+    """Answers that are the same for everyone; None: every question is put to a model."""
     memories: MemoryRecall | None = None
     remembered: Sequence[str] = ()
     """What the person asked to have remembered that is near to the message, once that is known."""
@@ -110,9 +113,46 @@ class Decider:
         asking = self.models.asking(self.chain, given.account)
         offered = await within_means(self.capabilities, asking)
         near = await self._remembered(given)
+        scope = await self._scope(given, near)
+        if scope and not given.rounds and (known := await self._answered_before(given, scope)):
+            return known
         these = replace(self, capabilities=offered, files=await asking.files(), remembered=near)
-        given = given.changed(history=await asking.told(given.history))
-        return await these.decided_over_these(given, asking, on_failure)
+        told = given.changed(history=await asking.told(given.history))
+        decided = await these.decided_over_these(told, asking, on_failure)
+        if scope and given.rounds:
+            await self._keep_answer(given, decided, scope)
+        looks_up = all(isinstance(command, CallTool) for command in decided.commands)
+        return decided.changed(scope=scope) if scope and looks_up else decided
+
+    async def _scope(self, given: activities.Decide, remembered: Sequence[str]) -> str:
+        """What an answer depends on that is the same for everyone; empty where it is somebody's."""
+        if self.answers is None or self.chain is None:
+            return ""
+        if not self.answers.concerns(given, remembered):
+            return ""
+        prompt = self.prompts.of("router", given.account.conversation, given.situation.locale)
+        return await self.answers.scope(given, [prompt.fingerprint, *self.chain.states])
+
+    async def _answered_before(
+        self, given: activities.Decide, scope: str
+    ) -> activities.RoutingDecision | None:
+        """What a model answered to the same question, maybe somebody else's; none is asked."""
+        known = await self.answers.find(given, scope) if self.answers else None
+        if known is None:
+            return None
+        reason = ANSWERED_BEFORE.within(given.situation.locale)
+        return activities.RoutingDecision(
+            route=Route(kind="tool", target=known.tools[0], by="retrieval", reason=reason),
+            commands=[ReplyText(text=known.text)],
+        )
+
+    async def _keep_answer(
+        self, given: activities.Decide, decided: activities.RoutingDecision, scope: str
+    ) -> None:
+        """Keep what was said of the findings, and held: nothing but words, and of one version."""
+        said = [c.text for c in decided.commands if isinstance(c, ReplyText)]
+        if self.answers and len(said) == len(decided.commands) == 1 and scope == given.scope:
+            await self.answers.keep(given, scope, said[0])
 
     async def _remembered(self, given: activities.Decide) -> list[str]:
         """What is told of the person's memories; nothing where no model is there, or no database.

@@ -101,6 +101,8 @@ class Decide(Payload):
     history: list[SpokenLine] = []
     earlier: list[str] = []
     rounds: list[ToolRound] = []
+    scope: str = ""
+    """What an answer to it depends on besides the question, where it is the same for everyone."""
 
 
 class RoutingDecision(Payload):
@@ -126,6 +128,8 @@ class RoutingDecision(Payload):
     rest: Decide | None = None
     reasoning: Kept = NO_REASONING
     """What the model thought, where it is to go on from here."""
+    scope: str = ""
+    """As `Decide` has it in the rounds that come."""
 
     @classmethod
     def of(cls, understood: Understood) -> "RoutingDecision":

@@ -20,6 +20,7 @@ from temporalio.converter import StorageDriverStoreContext, WorkflowSerializatio
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import ActivityHandle, Info
 
+from activities.answers import SharedAnswers
 from activities.attachments import Attachments
 from activities.call_tool import ToolActivity
 from activities.decide import Decider
@@ -315,6 +316,11 @@ def _decider(parts: Parts, models: Models) -> Decider:
         models,
         policy,
         stronger=chains.stronger,
+        answers=(
+            SharedAnswers(parts.store.answers, parts.offered.registry, parts.dependencies)
+            if settings.llm_answer_cache
+            else None
+        ),
         memories=MemoryRecall(parts.store.memories, parts.index.messages),
     )
 

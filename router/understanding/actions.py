@@ -74,10 +74,8 @@ def read_action(
     """
     if isinstance(action, messages.StartAction):
         return _started(action, situation, flows)
-    if isinstance(action, messages.ChooseAction) and (run := run_meant(action.value)) is not None:
-        return resume_run(run, situation, "action")
-    if isinstance(action, messages.ChooseAction) and (wish := memory_wishes.pressed(action.value)):
-        return why.FORGOTTEN.route(situation.locale).model_copy(update={"by": "action"}), wish
+    if isinstance(action, messages.ChooseAction) and (own := _of_the_desk(action, situation)):
+        return own
     if isinstance(action, messages.Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
     if isinstance(action, messages.ChooseAction):
@@ -85,6 +83,15 @@ def read_action(
     if isinstance(action, messages.ConfirmAction | messages.FormAction):
         view = asking(situation)
         return _answered(action, view, situation) if view else _unasked(action, situation)
+    return None
+
+
+def _of_the_desk(action: messages.ChooseAction, situation: Situation) -> Outcome | None:
+    """A button that says itself what it does, whatever is asked now."""
+    if (run := run_meant(action.value)) is not None:
+        return resume_run(run, situation, "action")
+    if (wish := memory_wishes.pressed(action.value)) is not None:
+        return why.FORGOTTEN.route(situation.locale).model_copy(update={"by": "action"}), wish
     return None
 
 

@@ -1,4 +1,4 @@
-"""What the caller asked to have remembered: theirs alone, to be seen, added to and done away with."""
+"""What the caller asked to have remembered: theirs alone, to be seen, added to and deleted."""
 
 from datetime import UTC, datetime
 
