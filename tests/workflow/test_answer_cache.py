@@ -44,10 +44,10 @@ async def my_balance(ctx: ToolContext) -> Found:
     return Found(summary=f"{ctx.caller.id}: 15 days")
 
 
-@tool(permission="read", shared="10m", roles=["manager"], examples=["主管能看的面试守则给几天"])
+@tool(permission="read", shared="10m", roles=["manager"], examples=["面试手册的流程有几轮"])
 async def search_manager_rules(question: str) -> Found:
-    """What the rules say that only managers may read."""
-    return Found(summary="rule: 15 days")
+    """The interview handbook: 面试手册."""
+    return Found(summary="3 rounds")
 
 
 QUESTION = "探亲的规定给几天"
@@ -137,9 +137,9 @@ async def test_an_answer_of_a_tool_that_one_may_not_use_is_not_given(house: Hous
     asked = calls(("search_manager_rules", {"question": "q"}))
     async with house() as talk:
         bob = await talk.another("bob")
-        first = await bob.scripted("主管能看的面试守则给几天", asked, SAID)
+        first = await bob.scripted("面试手册的流程有几轮", asked, says("3 轮。"))
         assert [call.name for call in first.tool_calls] == ["search_manager_rules"]
-        turn = await talk.scripted("主管能看的面试守则给几天", says("不知道。"))
+        turn = await talk.scripted("面试手册的流程有几轮", says("不知道。"))
     assert turn.usage.llm_calls == 1
 
 
