@@ -44,8 +44,8 @@ async def my_balance(ctx: ToolContext) -> Found:
     return Found(summary=f"{ctx.caller.id}: 15 days")
 
 
-@tool(permission="read", shared="10m", roles=["manager"], examples=["面试手册的流程有几轮"])
-async def search_manager_rules(question: str) -> Found:
+@tool(permission="read", shared="10m", roles=["hr"], examples=["面试手册的流程有几轮"])
+async def search_hr_rules(question: str) -> Found:
     """The interview handbook: 面试手册."""
     return Found(summary="3 rounds")
 
@@ -67,7 +67,7 @@ def house(tooled: Tooled, model: ModelServer, rules: Rules) -> House:
 
     @asynccontextmanager
     async def opened(**settings: object) -> AsyncIterator[Talk]:
-        tools: list[Tool] = [search_rules, my_balance, search_manager_rules]
+        tools: list[Tool] = [search_rules, my_balance, search_hr_rules]
         async with tooled((), model, **settings) as bare:
             bare.parts.dependencies.provide(rules_of, rules)
         async with tooled(tools, model, **settings) as talk:
@@ -134,11 +134,11 @@ async def test_what_is_personal_is_kept_for_nobody(
 
 
 async def test_an_answer_of_a_tool_that_one_may_not_use_is_not_given(house: House) -> None:
-    asked = calls(("search_manager_rules", {"question": "q"}))
+    asked = calls(("search_hr_rules", {"question": "q"}))
     async with house() as talk:
-        bob = await talk.another("bob")
-        first = await bob.scripted("面试手册的流程有几轮", asked, says("3 轮。"))
-        assert [call.name for call in first.tool_calls] == ["search_manager_rules"]
+        dave = await talk.another("dave")
+        first = await dave.scripted("面试手册的流程有几轮", asked, says("3 轮。"))
+        assert [call.name for call in first.tool_calls] == ["search_hr_rules"]
         turn = await talk.scripted("面试手册的流程有几轮", says("不知道。"))
     assert turn.usage.llm_calls == 1
 
