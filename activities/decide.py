@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from temporalio import activity
 
 from activities import understand
-from activities.answers import SharedAnswers
+from activities.answer_cache import SharedAnswers
 from activities.capabilities import Capabilities
 from activities.memories import MemoryRecall
 from activities.models import ModelQuestions, Models, OnFailure, again_soon
@@ -31,7 +31,6 @@ from router.domain.commands import (
     RunSkill,
     StartFlow,
 )
-from router.domain.errors import Unavailable
 from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
 from router.domain.principals import Principal
 from router.entities.normalisation import normalise
@@ -55,7 +54,7 @@ from router.routing.faithfulness import Doubt, Evidence
 from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
 from router.routing.prompts import Prompts
-from router.routing.replies import ADDRESSED, ANSWERED_BEFORE, BUDGET_SPENT, GONE_ON, MODEL_AWAY
+from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
 from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
@@ -112,15 +111,17 @@ class Decider:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
         asking = self.models.asking(self.chain, given.account)
         offered = await within_means(self.capabilities, asking)
-        near = await self._remembered(given)
+        words, near = decider.words_of(given.message), list[str]()
+        if self.chain is not None and self.memories is not None:
+            near = await self.memories.told(given.account.caller, words)
         scope = await self._scope(given, near)
-        if scope and not given.rounds and (known := await self._answered_before(given, scope)):
+        if self.answers and (known := await self.answers.given_again(given, scope)):
             return known
         these = replace(self, capabilities=offered, files=await asking.files(), remembered=near)
         told = given.changed(history=await asking.told(given.history))
         decided = await these.decided_over_these(told, asking, on_failure)
-        if scope and given.rounds:
-            await self._keep_answer(given, decided, scope)
+        if self.answers and scope:
+            await self.answers.keep(given, scope, decided.commands)
         looks_up = all(isinstance(command, CallTool) for command in decided.commands)
         return decided.changed(scope=scope) if scope and looks_up else decided
 
@@ -128,45 +129,9 @@ class Decider:
         """What an answer depends on that is the same for everyone; empty where it is somebody's."""
         if self.answers is None or self.chain is None:
             return ""
-        if not self.answers.concerns(given, remembered):
-            return ""
         prompt = self.prompts.of("router", given.account.conversation, given.situation.locale)
-        return await self.answers.scope(given, [prompt.fingerprint, *self.chain.states])
-
-    async def _answered_before(
-        self, given: activities.Decide, scope: str
-    ) -> activities.RoutingDecision | None:
-        """What a model answered to the same question, maybe somebody else's; none is asked."""
-        known = await self.answers.find(given, scope) if self.answers else None
-        if known is None:
-            return None
-        reason = ANSWERED_BEFORE.within(given.situation.locale)
-        return activities.RoutingDecision(
-            route=Route(kind="tool", target=known.tools[0], by="retrieval", reason=reason),
-            commands=[ReplyText(text=known.text)],
-        )
-
-    async def _keep_answer(
-        self, given: activities.Decide, decided: activities.RoutingDecision, scope: str
-    ) -> None:
-        """Keep what was said of the findings, and held: nothing but words, and of one version."""
-        said = [c.text for c in decided.commands if isinstance(c, ReplyText)]
-        if self.answers and len(said) == len(decided.commands) == 1 and scope == given.scope:
-            await self.answers.keep(given, scope, said[0])
-
-    async def _remembered(self, given: activities.Decide) -> list[str]:
-        """What is told of the person's memories; nothing where no model is there, or no database.
-
-        Theirs alone: whoever speaks is whom it is about.
-        """
-        words = decider.words_of(given.message)
-        if self.chain is None or self.memories is None or not words:
-            return []
-        try:
-            return await self.memories.nearest(given.account.caller, words)
-        except Unavailable as error:
-            logger.warning("nothing is remembered just now: %s", error)
-            return []
+        asked_with = [prompt.fingerprint, *self.chain.states]
+        return await self.answers.scope(given, remembered, asked_with)
 
     async def decided_over_these(
         self, given: activities.Decide, asking: ModelQuestions, on_failure: OnFailure

@@ -10,7 +10,7 @@ from activities.execution import temporal_failures
 from router.contracts import activities
 from router.contracts.activities import MemoryAnswer, MemoryRequest
 from router.domain.commands import Forget, Remember
-from router.domain.errors import Conflict, InvalidInput, RouterError
+from router.domain.errors import Conflict, InvalidInput, RouterError, Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.messages import Option
 from router.domain.principals import Principal
@@ -179,6 +179,14 @@ class MemoryRecall:
         near = await self._nearness(text, theirs)
         order = sorted(range(len(theirs)), key=lambda place: -near[place])
         return [theirs[place].text for place in order[:NEAREST]]
+
+    async def told(self, person: Principal, text: str) -> list[str]:
+        """The same for a model; nothing where there are no words, or the database is away."""
+        try:
+            return await self.nearest(person, text) if text else []
+        except Unavailable as error:
+            _log.warning("nothing is remembered just now: %s", error)
+            return []
 
     async def _nearness(self, text: str, theirs: list[MemoryRecord]) -> list[float]:
         if self.encoder is not None:

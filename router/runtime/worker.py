@@ -20,7 +20,7 @@ from temporalio.converter import StorageDriverStoreContext, WorkflowSerializatio
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import ActivityHandle, Info
 
-from activities.answers import SharedAnswers
+from activities.answer_cache import SharedAnswers
 from activities.attachments import Attachments
 from activities.call_tool import ToolActivity
 from activities.decide import Decider

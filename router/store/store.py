@@ -3,7 +3,6 @@
 Every method is scoped to a tenant, idempotent under retry, and may raise `Unavailable`.
 """
 
-from router.store.answers import KeptAnswers
 from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
 from router.store.conversations import Conversations, Mailboxes
@@ -13,6 +12,7 @@ from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.identity import HealthChecks, Houses, KeySeals
+from router.store.kept_answers import KeptAnswers
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.memories import Memories
 from router.store.retention import LegalHolds, Retention

@@ -291,8 +291,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     def decorate(function: ToolFunction) -> Tool:
         faults = [
             *_option_faults(function.__name__, permission, timeout, retries, roles),
-            *_extra_faults(function.__name__, permission, cache, options, check),
-            *_shared_faults(permission, shared),
+            *_extra_faults(function.__name__, permission, (cache, shared), options, check),
             *_word_faults(title, roles=roles, examples=examples, phrases=phrases),
         ]
         problems = [problem_of(function, *fault) for fault in faults]
@@ -348,9 +347,14 @@ def _option_faults(
 
 
 def _extra_faults(
-    name: str, permission: Permission, cache: str, options: ToolOptions, check: object
+    name: str,
+    permission: Permission,
+    kept: tuple[str, str],
+    options: ToolOptions,
+    check: object,
 ) -> _Faults:
-    reads = permission == "read"
+    reads, cache = permission == "read", kept[0]
+    yield from _shared_faults(permission, kept[1])
     if not re.fullmatch(DURATION, cache):
         yield f"has the cache {cache!r}", 'write it like "30s" or "10m"'
     elif seconds_of(cache) and not reads:

@@ -5,17 +5,21 @@ in the same message, and is kept as it was typed. What only looks so (`记得提
 call`, `I forgot my password`) asks for something else, or for nothing.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from router.domain import commands
 from router.domain.errors import FieldProblem, InvalidInput
-from router.domain.locale import Localised
+from router.domain.locale import Locale, Localised
+from router.domain.messages import Option, Route
 from router.domain.records import LONGEST_MEMORY
 from router.domain.visible_text import visible
 from router.entities.grammar import compiled, group_span
+from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.lexicon import BOTH, EN, ZH
 from router.secrecy.redaction import holds_secret
+from router.understanding import route_reasons as why
 from router.understanding.dialogue_acts import AROUND, MARKS, asks
 
 MemoryWish = commands.Remember | commands.Forget | commands.ListMemories
@@ -149,24 +153,49 @@ def pressed(value: object) -> commands.Forget | None:
     return commands.Forget(id=value.removeprefix(f"{_PREFIX}forget:")[:64] * (value != KEEP_ALL))
 
 
+def remembering(utterance: Utterance, locale: Locale) -> tuple[Route, MemoryWish] | None:
+    """The route and the wish, where the message is such a one."""
+    wish = memory_wish(utterance)
+    return None if wish is None else (_REASONS[type(wish)].route(locale), wish)
+
+
+def forgotten_by_button(
+    offered: Iterable[Option], text: str, locale: Locale
+) -> tuple[Route, MemoryWish] | None:
+    """What a button has forgotten whose very words were typed: 撤销 is said of requests too."""
+    words = text.strip(" .!")
+    same = (option for option in offered if normalise(option.label).text == words)
+    wish = next((wish for option in same if (wish := pressed(option.value))), None)
+    if wish is None:
+        return None
+    return why.FORGOTTEN.route(locale).model_copy(update={"by": "slot"}), wish
+
+
+_REASONS: dict[type, why.Reason] = {
+    commands.Remember: why.REMEMBERED,
+    commands.Forget: why.FORGOTTEN,
+    commands.ListMemories: why.MEMORIES,
+}
+
+
 def to_remember(text: str) -> str:
     """The text as it is kept, on one line; `InvalidInput` says why it can't be, in both languages.
 
     What looks like a secret is no memory: it would be shown, and told to a model.
     """
     said = " ".join(visible(text).split())
-    why = None
+    wrong = None
     if not any(each.isalnum() for each in said):
-        why = Localised(zh="没有说要记住什么", en="it doesn't say what is to be remembered")
+        wrong = Localised(zh="没有说要记住什么", en="it doesn't say what is to be remembered")
     elif len(said) > LONGEST_MEMORY:
         zh = f"太长了：有 {len(said)} 个字，一件事最多 {LONGEST_MEMORY} 个"
         en = f"it has {len(said)} characters; one thing may have {LONGEST_MEMORY}"
-        why = Localised(zh=zh, en=en)
+        wrong = Localised(zh=zh, en=en)
     elif holds_secret(said):
         zh = "看起来有密码、证件号或银行卡号，这样的内容不记。请放在密码管理器里"
         en = "it looks like a password, a card or an identity number, and such isn't remembered: "
-        why = Localised(zh=zh, en=f"{en}keep it in a password manager")
-    if why is not None:
-        shown = Localised(zh=f"没有记住：{why.zh}。", en=f"Not remembered: {why.en}.")
-        raise InvalidInput(shown, [FieldProblem("text", why.en)])
+        wrong = Localised(zh=zh, en=f"{en}keep it in a password manager")
+    if wrong is not None:
+        shown = Localised(zh=f"没有记住：{wrong.zh}。", en=f"Not remembered: {wrong.en}.")
+        raise InvalidInput(shown, [FieldProblem("text", wrong.en)])
     return said

@@ -27,7 +27,7 @@ from router.understanding import actions
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
 from router.understanding.corrections.values import corrected_items, correction, put_right
-from router.understanding.memory_wishes import memory_wish, pressed
+from router.understanding.memory_wishes import forgotten_by_button, pressed, remembering
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
@@ -479,14 +479,9 @@ def offered_beside(heard: _Heard, view: FlowView) -> actions.Outcome | None:
 def offered(heard: _Heard) -> actions.Outcome | None:
     """One of the flows that were offered, in words."""
     situation = heard.situation
+    if (forgotten := forgotten_by_button(situation.offered, heard.text, heard.locale)) is not None:
+        return forgotten
     listed = [option for option in situation.offered if pressed(option.value) is None]
-    if len(listed) < len(situation.offered):
-        # What is remembered is forgotten by its button's own words: 撤销 is said of requests too.
-        words = heard.text.strip(" .!")
-        same = (o for o in situation.offered if normalise(o.label).text == words)
-        wish = next((wish for option in same if (wish := pressed(option.value))), None)
-        if wish is not None:
-            return why.FORGOTTEN.route(heard.locale).model_copy(update={"by": "slot"}), wish
     option = chosen_option(listed, heard.text)
     if option is not None and (run := run_meant(option.value)) is not None:
         return actions.resume_run(run, situation, "slot")
@@ -499,16 +494,7 @@ def offered(heard: _Heard) -> actions.Outcome | None:
 
 def memory(heard: _Heard, _: FlowView | None = None) -> actions.Outcome | None:
     """Something is to be remembered or forgotten, or it is asked what is remembered."""
-    wish = memory_wish(heard.utterance)
-    match wish:
-        case None:
-            return None
-        case commands.Remember():
-            return why.REMEMBERED.route(heard.locale), wish
-        case commands.Forget():
-            return why.FORGOTTEN.route(heard.locale), wish
-        case commands.ListMemories():
-            return why.MEMORIES.route(heard.locale), wish
+    return remembering(heard.utterance, heard.locale)
 
 
 def request(heard: _Heard) -> actions.Outcome | None:

@@ -13,6 +13,8 @@ from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
 from router.contracts import activities
+from router.domain.commands import Command, ReplyText
+from router.domain.messages import Route
 from router.domain.principals import Principal
 from router.domain.records import KeptAnswer
 from router.entities.dates import Days
@@ -20,7 +22,8 @@ from router.entities.grammar import compiled, only
 from router.entities.utterance import Utterance
 from router.flow.paused import Situation
 from router.lexicon import EN, ZH
-from router.store.answers import KeptAnswers
+from router.routing.replies import ANSWERED_BEFORE
+from router.store.kept_answers import KeptAnswers
 from router.telemetry.metrics import ANSWER_CACHE
 from router.tool.context import Dependencies
 from router.tool.registry import Registry, allows
@@ -81,7 +84,7 @@ class SharedAnswers:
     registry: Registry
     dependencies: Dependencies
 
-    def concerns(self, given: activities.Decide, remembered: Sequence[str]) -> bool:
+    def _concerns(self, given: activities.Decide, remembered: Sequence[str]) -> bool:
         """Whether its answer may be the same for everyone: its words, and all that is around it."""
         message, now = given.message, given.situation.now
         if message.action or message.skill or message.files or given.beside or remembered:
@@ -89,18 +92,35 @@ class SharedAnswers:
         own = is_for_everyone(Utterance.of(message.text or "", now))
         return own and _is_alone(given.situation) and bool(self._shared(given.account.caller))
 
-    async def scope(self, given: activities.Decide, asked_with: Iterable[str]) -> str:
-        """Digest of all that an answer depends on besides the question.
+    async def scope(
+        self, given: activities.Decide, remembered: Sequence[str], asked_with: Iterable[str]
+    ) -> str:
+        """Digest of all that an answer depends on besides the question; empty where it is personal.
 
         That is the language, what models are `asked_with`, and which of the tools the person may
         use, each with the version of what it says.
         """
+        if not self._concerns(given, remembered):
+            return ""
         tools = sorted(self._shared(given.account.caller), key=lambda tool: tool.name)
         versions = [[tool.name, *await self._versions(tool)] for tool in tools]
         whole = json.dumps([given.situation.locale, *asked_with, versions])
         return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
-    async def find(self, given: activities.Decide, scope: str) -> KeptAnswer | None:
+    async def given_again(
+        self, given: activities.Decide, scope: str
+    ) -> activities.RoutingDecision | None:
+        """What a model answered to the same question, maybe somebody else's; none is asked."""
+        known = None if given.rounds or not scope else await self._find(given, scope)
+        if known is None:
+            return None
+        reason = ANSWERED_BEFORE.within(given.situation.locale)
+        return activities.RoutingDecision(
+            route=Route(kind="tool", target=known.tools[0], by="retrieval", reason=reason),
+            commands=[ReplyText(text=known.text)],
+        )
+
+    async def _find(self, given: activities.Decide, scope: str) -> KeptAnswer | None:
         """What was answered to the very question, for whoever may use all that it was made of."""
         caller, words = given.account.caller, _words(given)
         for answer in await self.kept.of(caller.tenant, scope, given.account.now):
@@ -113,12 +133,17 @@ class SharedAnswers:
         ANSWER_CACHE.labels("miss").inc()
         return None
 
-    async def keep(self, given: activities.Decide, scope: str, text: str) -> None:
+    async def keep(self, given: activities.Decide, scope: str, said: Sequence[Command]) -> None:
         """Keep what a model said of what the rounds' calls found, if all of it is shared.
+
+        Nothing but words is kept, which held: `said` are the commands that it came to.
 
         Where anything failed, or was said before, it isn't; nor where what a tool says has become
         another since the question was first looked at, which `scope` tells.
         """
+        texts = [command.text for command in said if isinstance(command, ReplyText)]
+        if not given.rounds or len(texts) != 1 or len(said) != 1 or scope != given.scope:
+            return
         called = {call.tool for made in given.rounds for call in made.calls}
         failed = any(f.error is not None for made in given.rounds for f in made.findings)
         tools = {tool.name: tool for tool in self._shared(given.account.caller)}
@@ -131,7 +156,7 @@ class SharedAnswers:
             id=id_,
             scope=scope,
             question=words,
-            text=text,
+            text=texts[0],
             tools=sorted(called),
             kept_at=now,
             until=until,
