@@ -7,6 +7,7 @@ what was measured.
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from router.contracts import activities
 from router.domain.commands import Command, ReplyText
+from router.domain.errors import Unavailable
 from router.domain.messages import Route
 from router.domain.principals import Principal
 from router.domain.records import KeptAnswer
@@ -30,6 +32,8 @@ from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
 from router.understanding.dialogue_acts import refers
 from router.understanding.memory_wishes import memory_signs
+
+_log = logging.getLogger("router.answers")
 
 LONGEST = 200
 """Characters of a question that is asked again in the same words."""
@@ -111,7 +115,13 @@ class SharedAnswers:
         self, given: activities.Decide, scope: str
     ) -> activities.RoutingDecision | None:
         """What a model answered to the same question, maybe somebody else's; none is asked."""
-        known = None if given.rounds or not scope else await self._find(given, scope)
+        if given.rounds or not scope:
+            return None
+        try:
+            known = await self._find(given, scope)
+        except Unavailable as error:
+            _log.warning("no answers are given again just now: %s", error)
+            return None
         if known is None:
             return None
         reason = ANSWERED_BEFORE.within(given.situation.locale)
@@ -161,8 +171,12 @@ class SharedAnswers:
             kept_at=now,
             until=until,
         )
-        await self.kept.keep(caller.tenant, answer)
-        ANSWER_CACHE.labels("kept").inc()
+        try:
+            await self.kept.keep(caller.tenant, answer)
+        except Unavailable as error:
+            _log.warning("an answer isn't kept for others: %s", error)
+        else:
+            ANSWER_CACHE.labels("kept").inc()
 
     def _shared(self, caller: Principal) -> list[Tool]:
         usable = self.registry.visible_to(caller)
