@@ -119,7 +119,8 @@ def _thing_in(text: str, patterns: list[Any], utterance: Utterance) -> str | Non
 def _is_remembered(thing: str) -> bool:
     if len(thing) < _LEAST or _ONLY_SELF.search(thing) or _ASKED.search(thing) or asks(thing):
         return False
-    return not (_NONE.search(thing) or _SAID_BEFORE.search(thing))
+    # Whoever wants a secret remembered is told why it isn't.
+    return holds_secret(thing) or not (_NONE.search(thing) or _SAID_BEFORE.search(thing))
 
 
 _ASKS: dict[commands.MemorySign, Any] = {

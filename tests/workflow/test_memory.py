@@ -96,8 +96,8 @@ async def test_all_of_it_goes_only_once_that_is_confirmed(talk: Talk, nothing_ke
 
 
 async def test_a_secret_is_refused_in_words(talk: Talk, nothing_kept: None) -> None:
-    turn = await talk.say("记住：我的密码是 hunter22")
-    assert words(turn).startswith("没有记住：看起来有密码")
+    for said in ("记住：我的密码是 hunter22", "记住：密码是hunter22", "记住我的密码是hunter22"):
+        assert words(await talk.say(said)).startswith("没有记住：看起来有密码")
     assert await kept(talk) == []
 
 
