@@ -13,7 +13,9 @@ from pydantic import JsonValue
 from temporalio import activity
 
 from activities import understand
+from activities.answer_cache import SharedAnswers
 from activities.capabilities import Capabilities
+from activities.memories import MemoryRecall
 from activities.models import ModelQuestions, Models, OnFailure, again_soon
 from activities.phrase import not_shown
 from activities.writer import within_means
@@ -57,6 +59,7 @@ from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
 from router.understanding.grounding import changed, grounded_call, is_figure, stated
+from router.understanding.memory_wishes import memory_signs
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.classifier import Blocker, objection
 
@@ -90,6 +93,11 @@ class Decider:
     """What is asked where `chain` is unsure; None: the person is."""
     chains: FallbackChains = field(default_factory=FallbackChains)
     """Where a tenant's own model is found instead of `chain`."""
+    answers: SharedAnswers | None = None
+    """Answers that are the same for everyone; None: every question is put to a model."""
+    memories: MemoryRecall | None = None
+    remembered: Sequence[str] = ()
+    """What the person asked to have remembered that is near to the message, once that is known."""
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -104,9 +112,30 @@ class Decider:
         chain = (own or self.chain) if self.chain else None
         asking = self.models.asking(chain, given.account)
         offered = await within_means(self.capabilities, asking)
-        these = replace(self, capabilities=offered, chain=chain, files=await asking.files())
-        given = given.changed(history=await asking.told(given.history))
-        return await these.decided_over_these(given, asking, on_failure)
+        words, near = decider.words_of(given.message), list[str]()
+        if chain is not None and self.memories is not None:
+            near = await self.memories.told(given.account.caller, words)
+        these = replace(
+            self, capabilities=offered, chain=chain, files=await asking.files(), remembered=near
+        )
+        scope = await these.scope(given)
+        if self.answers and (known := await self.answers.given_again(given, scope)):
+            return known
+        told = given.changed(history=await asking.told(given.history))
+        decided = await these.decided_over_these(told, asking, on_failure)
+        if self.answers and scope:
+            await self.answers.keep(given, scope, decided.commands)
+        looks_up = all(isinstance(command, CallTool) for command in decided.commands)
+        return decided.changed(scope=scope) if scope and looks_up else decided
+
+    async def scope(self, given: activities.Decide) -> str:
+        """What an answer depends on that is the same for everyone; empty where it is somebody's."""
+        if self.answers is None or self.chain is None:
+            return ""
+        account, locale = given.account, given.situation.locale
+        prompt = self.prompts.of("router", account.conversation, locale, account.caller.tenant)
+        asked_with = [prompt.fingerprint, *self.chain.states]
+        return await self.answers.scope(given, self.remembered, asked_with)
 
     async def decided_over_these(
         self, given: activities.Decide, asking: ModelQuestions, on_failure: OnFailure
@@ -175,7 +204,7 @@ class Decider:
 
     def _evidence(self, given: activities.Decide) -> Evidence:
         findings = _found_in(given.rounds)
-        text = "\n".join([decider.words_of(given.message), *self.files.words])
+        text = "\n".join([decider.words_of(given.message), *self.files.words, *self.remembered])
         return replies.evidence(text, findings, given.history, given.account.now)
 
     def beginnings(self) -> list[ChatRequest]:
@@ -308,6 +337,7 @@ class Decider:
             situation=given.situation,
             earlier=given.earlier,
             files=self.files,
+            remembered=self.remembered,
             so_far=decider.called_so_far(
                 (_recalled(each), each.reasoning) for each in given.rounds
             ),
@@ -326,7 +356,14 @@ class Decider:
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller
         every = {one.name: "" for one in self.capabilities.visible_to(caller)}
-        return self.capabilities.offer(caller, every, given.situation.active)
+        return self._asked_of(given, self.capabilities.offer(caller, every, given.situation.active))
+
+    def _asked_of(self, given: activities.Decide, offer: Offer) -> Offer:
+        """The offer, with what the message itself asks to have done with memories."""
+        words = decider.words_of(given.message)
+        signs = memory_signs(normalise(words).text)
+        asks = bool(signs) and self.memories is not None
+        return replace(offer, memory=signs, said=words) if asks else offer
 
     def _without_model(
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
@@ -358,7 +395,9 @@ class Decider:
     def _offered(self, given: activities.Decide, found: Sequence[Selection]) -> Offer:
         caller = given.account.caller
         listed = decider.listed(found, self.capabilities.visible_to(caller), self.policy)
-        return self.capabilities.offer(caller, listed, given.situation.active)
+        return self._asked_of(
+            given, self.capabilities.offer(caller, listed, given.situation.active)
+        )
 
     def _decided(
         self,
@@ -448,7 +487,8 @@ class Decider:
         if given.rounds:
             return lambda _: True
         before = [line.told for line in given.history]
-        said_before = [*before, decider.words_of(given.message), *self.files.words]
+        words = decider.words_of(given.message)
+        said_before = [*before, words, *self.files.words, *self.remembered]
         known, facts = cache(lambda: Evidence([], said_before, given.account.now)), self._facts
         return lambda said: known().doubt(said, of_names=False, of_facts=facts) is None
 
@@ -476,12 +516,19 @@ class Decider:
             values = self._as_said(slots, given, lambda known: stated(slots, own, said, now, known))
             return command.model_copy(update={"slots": values})
         if isinstance(command, CallTool) and before is not None:
-            known = [*before, *_found_before(given), *self.files.words]
+            known = [*before, *_found_before(given), *self.files.words, *self._own_facts(command)]
             return self._grounded(command, given, known, alone)
         if isinstance(command, RunSkill):
             request = self._unparroted({"request": command.request}, given, text)["request"]
             return command.model_copy(update={"request": request})
         return command
+
+    def _own_facts(self, call: CallTool) -> Sequence[str]:
+        """What a tool of the house may be asked about besides; a flow's slots are never filled so.
+
+        What is remembered leaves the house no more than what it found.
+        """
+        return () if self.capabilities.limits(call.tool).outward else self.remembered
 
     def _as_said(
         self,

@@ -176,7 +176,7 @@ class AnswerFinder:
         """The question of the next round: about the rest, where rules took the others' part."""
         whole = turns.question(self.message, self.state, spent)
         about = whole if decided.rest is None else decided.rest.changed(account=whole.account)
-        return about.changed(rounds=rounds)
+        return about.changed(rounds=rounds, scope=decided.scope)
 
     async def _all(
         self,

@@ -21,11 +21,14 @@ from router.domain.messages import (
 from router.flow.engine.events import Began
 from router.understanding.slots.attachments import with_files
 from workflows import memory, notices
+from workflows.activity import perform
 from workflows.answer_finder import AnswerFinder, FoundAnswer
 from workflows.flow_client import FlowClient, before_question
 from workflows.skill import NOWHERE, SkillRuns, became, is_open
 from workflows.turns import TurnContext, TurnOutcome
 
+_OfMemory = commands.Remember | commands.Forget | commands.ListMemories
+_OF_MEMORY = (commands.Remember, commands.Forget, commands.ListMemories)
 MOST_FORMS = 3
 """Forms that a sub-agent may send the employee to in one turn, one after the other."""
 
@@ -58,7 +61,8 @@ class CommandRunner:
         rest: list[commands.Command] = [c for c in decided.commands if not isinstance(c, first)]
         looks_up = len(rest) < len(decided.commands)
         offered_to, rest = self._with_files(rest)
-        aside = looks_up or any(isinstance(command, commands.ReplyText) for command in rest)
+        said = (commands.ReplyText, *_OF_MEMORY)
+        aside = looks_up or any(isinstance(command, said) for command in rest)
         ran = {c.skill for c in decided.commands if isinstance(c, commands.RunSkill)}
         if looks_up:
             found = await self.finder.find(decided)
@@ -210,6 +214,8 @@ class CommandRunner:
                 outcome.replies.append(offer)
                 words = about or self._message.text or self.before.offered_for
                 outcome.change(offered=options, offered_for=words)
+            case commands.Remember() | commands.Forget() | commands.ListMemories():
+                await self._remember(command)
             case commands.CancelFlow() if outcome.state.active is None:
                 await self._talk.call_off(outcome.state.at_work)
             case commands.Withdraw():
@@ -220,6 +226,21 @@ class CommandRunner:
                 await self._talk.resume(run)
             case _:
                 await self._talk.tell(command)
+
+    async def _remember(self, command: "_OfMemory") -> None:
+        """Have it done for whoever speaks, and say what came of it, with what can be undone."""
+        message, outcome = self._message, self._outcome
+        asked = activities.MemoryRequest(
+            command=command, caller=message.caller, locale=message.locale, now=message.now
+        )
+        answer = await perform(activities.REMEMBER, asked)
+        options = answer.options
+        if not options:
+            outcome.replies.append(TextReply(text=answer.text))
+            return
+        question = offer_question(options)
+        outcome.replies.append(ChoicesReply(text=answer.text, options=options, question=question))
+        outcome.change(offered=options, offered_for=message.text)
 
     async def _start(self, wanted: commands.StartFlow) -> None:
         began = Began(by=self._message.caller.id, slots=wanted.slots)

@@ -6,6 +6,7 @@ question, and where it shares next to none the vectors decide alone.
 """
 
 import asyncio
+import hashlib
 import logging
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -165,6 +166,9 @@ class PolicyBook:
         self._encoder = encoder
         self._learning = asyncio.Lock()
         self._shelves = {locale: _Shelf(passages.get(locale, ())) for locale in LOCALES}
+        said = [p.model_dump_json() for locale in LOCALES for p in passages.get(locale, ())]
+        self.version = hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
+        """Another one where any passage is."""
 
     @classmethod
     def load(cls, folder: Path | None = None, encoder: Encoder | None = None) -> Self:

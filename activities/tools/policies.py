@@ -60,6 +60,7 @@ class Passages(BaseModel):
 @tool(
     permission="read",
     suggested=True,
+    shared="720m",
     title={"zh": "查公司制度", "en": "Search company policies"},
     description_zh="公司制度怎么规定：请假、报销、出差、设备、加班，以及密码等信息安全要求。",
     examples=[

@@ -17,7 +17,10 @@ from router.domain.commands import (
     CallTool,
     Clarify,
     Command,
+    Forget,
+    ListMemories,
     Misunderstood,
+    Remember,
     RunSkill,
     StartFlow,
     in_order,
@@ -25,7 +28,7 @@ from router.domain.commands import (
 from router.domain.documents import Document
 from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
-from router.domain.messages import Message, Route, SpokenLine, Usage
+from router.domain.messages import Message, Option, Route, SpokenLine, Usage
 from router.domain.principals import Principal
 from router.domain.records import Amendment, ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.flow.engine.run import Done
@@ -98,6 +101,8 @@ class Decide(Payload):
     history: list[SpokenLine] = []
     earlier: list[str] = []
     rounds: list[ToolRound] = []
+    scope: str = ""
+    """What an answer to it depends on besides the question, where it is the same for everyone."""
 
 
 class RoutingDecision(Payload):
@@ -123,6 +128,8 @@ class RoutingDecision(Payload):
     rest: Decide | None = None
     reasoning: Kept = NO_REASONING
     """What the model thought, where it is to go on from here."""
+    scope: str = ""
+    """As `Decide` has it in the rounds that come."""
 
     @classmethod
     def of(cls, understood: Understood) -> "RoutingDecision":
@@ -349,6 +356,22 @@ class Write(Payload):
     entries: list[LogEntry]
 
 
+class MemoryRequest(Payload):
+    """What the caller wants remembered or forgotten, or listed, at this moment."""
+
+    command: Remember | Forget | ListMemories
+    caller: Principal
+    locale: Locale
+    now: datetime
+
+
+class MemoryAnswer(Payload):
+    """What is said to it, with what can be chosen then."""
+
+    text: str
+    options: list[Option] = []
+
+
 class LookUp(Payload):
     """A lookup that an expression needs, with its arguments in order."""
 
@@ -508,6 +531,7 @@ TELL_FLOW = ActivityStub(
 RECALL = ActivityStub("recall", Recall, Recalled, SOON, local=True)
 KEEP = ActivityStub("keep", Keep, type(None), SOON, local=True)
 WRITE = ActivityStub("write", Write, type(None), SOON, local=True)
+REMEMBER = ActivityStub("remember", MemoryRequest, MemoryAnswer, SOON, local=True, attempts=TRIES)
 LOOK_UP = ActivityStub("look_up", LookUp, LookupAnswer, SOON, local=True)
 WAIT_FOR_DOCUMENT = ActivityStub(
     "wait_for_document",

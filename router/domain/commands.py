@@ -132,6 +132,36 @@ class LeaveSkill(ValueObject):
     type: Literal["leave_skill"] = "leave_skill"
 
 
+MemorySign = Literal["remember", "forget"]
+"""What words of a message ask to have done with what is remembered."""
+
+
+class Remember(ValueObject):
+    """Keep what the person asked to have remembered, in their own words."""
+
+    type: Literal["remember"] = "remember"
+    text: str
+
+
+class Forget(ValueObject):
+    """Forget the one of this `id`; else what these words are about; `all`: everything, if `sure`.
+
+    Without being sure it is asked first.
+    """
+
+    type: Literal["forget"] = "forget"
+    text: str = ""
+    id: str = ""
+    all: bool = False
+    sure: bool = False
+
+
+class ListMemories(ValueObject):
+    """Say what the person asked to have remembered."""
+
+    type: Literal["list_memories"] = "list_memories"
+
+
 class HandOff(ValueObject):
     """Give up on this message, for the reason given, and point to a person."""
 
@@ -163,6 +193,9 @@ Command = Annotated[
     | CallTool
     | RunSkill
     | LeaveSkill
+    | Remember
+    | Forget
+    | ListMemories
     | HandOff
     | ReplyText,
     Field(discriminator="type"),
@@ -174,5 +207,5 @@ def in_order(given: Iterable[Command]) -> list[Command]:
 
     So a flow's question stands last, and is the one that is open.
     """
-    said = (Clarify, HandOff, ReplyText)
+    said = (Clarify, HandOff, ReplyText, Remember, Forget, ListMemories)
     return sorted(given, key=lambda command: not isinstance(command, said))

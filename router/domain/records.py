@@ -481,3 +481,51 @@ class AuditFilter(Record):
     since: datetime | None = None
     besides: tuple[Act, ...] = ()
     """Acts whose lines are left out."""
+
+
+LONGEST_MEMORY = 500
+"""Characters of one thing that somebody asks to have remembered."""
+MOST_MEMORIES = 100
+"""Of one person."""
+
+
+class MemoryRecord(Record):
+    """One thing that a person asked to have remembered, in the words and language it was said in.
+
+    The same thing said twice is one: the id is made of whose it is and of its words.
+    """
+
+    id: str
+    text: str
+    locale: Locale
+    created_at: datetime
+
+    @classmethod
+    def of(cls, owner: Principal, text: str, locale: Locale, now: datetime) -> Self:
+        """What this person asked for just now.
+
+        >>> bob, at = Principal(id="bob", name="Bob"), datetime(2026, 11, 18)
+        >>> one = MemoryRecord.of(bob, "I don't eat meat", "en", at)
+        >>> one.id == MemoryRecord.of(bob, "i don't  eat meat.", "en", at).id
+        True
+        """
+        bare = "".join(each for each in text.casefold() if each.isalnum()) or text
+        whose = "\n".join([owner.tenant, owner.id, bare])
+        id_ = hashlib.sha256(whose.encode()).hexdigest()[:24]
+        return cls(id=id_, text=text, locale=locale, created_at=now)
+
+
+class KeptAnswer(Record):
+    """What a model once answered that is the same for everyone who may use these `tools`.
+
+    `scope` is a digest of all that the answer depends on besides its `question`; an answer of
+    another version of what the tools say has another one. After `until` it is asked anew.
+    """
+
+    id: str
+    scope: str
+    question: str
+    text: str
+    tools: list[str]
+    kept_at: datetime
+    until: datetime

@@ -151,6 +151,17 @@ class Lexicon:
     person: Words = NO_WORDS  # one is wanted, not the desk
     agent: Words = NO_WORDS
 
+    # Asking to have something remembered
+    remember: Words = NO_WORDS  # what is to be remembered comes after it
+    keep_in_mind: Words = NO_WORDS  # the same, where that is something of one's own
+    no_memory: Words = NO_WORDS  # what comes after either and is nothing to be remembered
+    of_oneself: Words = NO_WORDS  # what something of one's own begins with
+    forget: Words = NO_WORDS  # what is to be remembered no longer comes after it
+    memory_itself: Words = NO_WORDS  # that a thing which is remembered is spoken of, after it
+    forget_all: Words = NO_WORDS
+    memories: Words = NO_WORDS  # what is remembered?
+    first_person: Words = NO_WORDS  # that a message is about whoever says it
+
     # Giving up, going on
     request: Words = NO_WORDS  # what any request is called, and words that point to one
     withdraw: Words = NO_WORDS  # to take back what was handed in

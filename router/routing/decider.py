@@ -182,6 +182,8 @@ class RoutingQuestion:
     situation: Situation
     earlier: Sequence[str] = ()
     files: MessageFiles = NO_FILES
+    remembered: Sequence[str] = ()
+    """What the person asked to have remembered, as far as it is near to the message."""
     so_far: Sequence[ModelMessage] = ()
     """What was called for the message already, and what it came to."""
 
@@ -264,7 +266,7 @@ def fixed_questions(rules: Prompts, offer: Offer) -> list[ChatRequest]:
 
 
 def _messages(question: RoutingQuestion) -> tuple[ModelMessage, ...]:
-    state = prompts.state_of(question.situation, question.earlier)
+    state = prompts.state_of(question.situation, question.earlier, question.remembered)
     beside = question.files.beside
     told = prompts.messages(question.prompt, question.text, question.history, state, beside)
     return (*told, *question.so_far)

@@ -16,7 +16,9 @@ from router.domain.commands import (
     Clarify,
     Command,
     FillSlots,
+    Forget,
     HandOff,
+    Remember,
     ReplyText,
     RunSkill,
     StartFlow,
@@ -25,6 +27,7 @@ from router.domain.messages import Option
 from router.llm.calls import UNOFFERED
 from router.llm.types import ChatAnswer, FunctionCall
 from router.routing import offer as offered
+from router.routing.facts import squeezed
 from router.routing.faithfulness import unmarked
 from router.routing.offer import Offer
 from router.routing.prompts import shown
@@ -159,12 +162,26 @@ def _question(call: FunctionCall, _: Offer) -> Command:
     return Clarify(text=_text(call, "text"), options=options)
 
 
+def _memory(call: FunctionCall, offer: Offer) -> Command:
+    """Only what the person's own message asks for, and says: nobody else's words are kept."""
+    if call.name not in offer.memory:
+        raise _Unusable(
+            "the message doesn't ask for that in its own words; nothing is kept unasked"
+        )
+    text = _text(call, "text")
+    if squeezed(text) not in squeezed(offer.said):
+        raise _Unusable("quote the words of the message that say it, and no others")
+    return Remember(text=text) if call.name == offered.REMEMBER else Forget(text=text)
+
+
 _READERS: dict[str, Callable[[FunctionCall, Offer], Command]] = {
     offered.FLOW: _start,
     offered.SKILL: _skill,
     offered.FILL: _to_active,
     offered.CANCEL: _to_active,
     offered.RESPOND: lambda call, _: ReplyText(text=_text(call, "text")),
+    offered.REMEMBER: _memory,
+    offered.FORGET: _memory,
     offered.CLARIFY: _question,
     offered.HAND_OFF: lambda call, _: HandOff(reason=_text(call, "reason")),
 }

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from router.domain.commands import MemorySign
 from router.domain.principals import Capability
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot
@@ -17,6 +18,7 @@ TEXT: dict[str, Any] = {"type": "string"}
 RESPOND, CLARIFY, HAND_OFF = "respond_message", "ask_clarification", "hand_off"
 FLOW, SKILL, FIND = "dispatch_to_flow", "dispatch_to_skill", "find_capabilities"
 FILL, CANCEL = "fill_slots", "cancel_flow"
+REMEMBER, FORGET = "remember", "forget"
 _LONGEST = 80
 """Characters of an example."""
 MOST_OPTIONS = 6
@@ -29,7 +31,8 @@ class Offer:
 
     `may_search` is False once the model has searched: then it has to do with what there is.
     `examples` has for some of them what was once said to mean them, by name; `askable` are the
-    tools whose arguments a form can ask for.
+    tools whose arguments a form can ask for. `said` is the message, where its own words ask for
+    something to be remembered or forgotten (`memory`): nothing else ever is.
     """
 
     flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
@@ -39,6 +42,8 @@ class Offer:
     may_search: bool = True
     examples: Mapping[str, str] = field(default_factory=dict)
     askable: frozenset[str] = frozenset()
+    memory: frozenset[MemorySign] = frozenset()
+    said: str = ""
 
     @property
     def functions(self) -> tuple[Function, ...]:
@@ -58,6 +63,7 @@ class Offer:
             offered.append(function(SKILL, about, skill_name=skill, request=TEXT))
         offered += [_tool(one, self.examples.get(name)) for name, one in self.tools.items()]
         offered += self._active_functions()
+        offered += [one for one in OF_MEMORY if one.name in self.memory]
         return tuple(offered)
 
     @property
@@ -162,3 +168,16 @@ FIXED = (
     function(FIND, "Find what else can be done here.", query=TEXT),
 )
 """What every decision is offered, before anything that depends on the message."""
+OF_MEMORY = (
+    function(
+        REMEMBER,
+        "Keep what the message asks to have remembered, in the person's very words.",
+        text=TEXT,
+    ),
+    function(
+        FORGET,
+        "Forget what the message asks to have remembered no longer, in the person's very words.",
+        text=TEXT,
+    ),
+)
+"""What is offered only where the message itself asks for it."""

@@ -41,6 +41,10 @@ MODEL_AWAY = Localised(
     "flows and buttons work as usual, and so does whatever you ask for by its name.",
 )
 """Said once, until it has been back."""
+ANSWERED_BEFORE = Localised(
+    zh="同样的问题刚答过，依据没变，没有再问模型",
+    en="the same was answered before from what still holds: no model was asked",
+)
 GONE_ON = Localised(
     zh="接着刚才的回答往下办", en="it goes on from the answer that was given just now"
 )

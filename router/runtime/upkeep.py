@@ -65,6 +65,7 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
             _flows_kept_up(parts, editing=editing),
             _skill_files_tidied(parts),
             _expired(parts),
+            _forgotten(parts),
         ]
         work.append(parts.tenants.kept_up(parts.chains.forget))
         if isinstance(parts.directory, LiveDirectory):
@@ -181,6 +182,18 @@ async def _skill_files_tidied(parts: Parts) -> None:
         except RouterError as error:
             _skill_log.warning("old files of skills aren't forgotten yet: %s", error)
         await asyncio.sleep(TIDIED_EVERY.total_seconds())
+
+
+async def _forgotten(parts: Parts) -> None:
+    while (days := parts.settings.memory_days) is not None:
+        wait = TIDIED_EVERY
+        try:
+            gone = await parts.store.retention.forget(days)
+            _store_log.info("%s memories have expired", gone)
+        except RouterError as error:
+            _store_log.warning("no memories expire yet: %s", error)
+            wait = TRIED_AGAIN
+        await asyncio.sleep(wait.total_seconds())
 
 
 async def _expired(parts: Parts) -> None:

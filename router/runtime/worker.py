@@ -20,12 +20,14 @@ from temporalio.converter import StorageDriverStoreContext, WorkflowSerializatio
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import ActivityHandle, Info
 
+from activities.answer_cache import SharedAnswers
 from activities.attachments import Attachments
 from activities.call_tool import ToolActivity
 from activities.decide import Decider
 from activities.documents import DocumentActivities, DocumentModel
 from activities.execution import Observing
 from activities.look_up import LookUps
+from activities.memories import MemoryActivities, MemoryRecall
 from activities.models import Models
 from activities.notify import Notifier
 from activities.persistence import Records
@@ -315,6 +317,12 @@ def _decider(parts: Parts, models: Models) -> Decider:
         policy,
         stronger=chains.stronger,
         chains=chains,
+        answers=(
+            SharedAnswers(parts.store.answers, parts.offered.registry, parts.dependencies)
+            if settings.llm_answer_cache
+            else None
+        ),
+        memories=MemoryRecall(parts.store.memories, parts.index.messages),
     )
 
 
@@ -352,6 +360,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             records.write,
             records.publish,
             look_ups.look_up,
+            MemoryActivities(store.memories).remember,
             documents.documents_of,
         ],
         "models": [

@@ -88,6 +88,26 @@ def redact(text: str) -> str:
     return text
 
 
+_SAID_SECRET = re.compile(
+    r"""(?ix)
+    (?:密码|口令|密钥|验证码|支付码|\b(?:password|passcode|passphrase|pass\s?code|pin(?:\s?code)?|secret|token
+    |api[\s_-]?key|access[\s_-]?key|cvv))
+    \s{0,3}(?:是|为|叫|改成|:|：|=|\bis\b|\bare\b)\s{0,3}
+    [^\s，。,；;]{3,}
+    """
+)
+_GRAVE = ("[secret]", "[card]", "[national id]")
+
+
+def holds_secret(text: str) -> bool:
+    """True where a text has what nobody should keep: a password, a card's number, a person's.
+
+    >>> [holds_secret(t) for t in ("我的密码是 hunter2", "my PIN is 4812", "我在上海办公室")]
+    [True, True, False]
+    """
+    return bool(_SAID_SECRET.search(text)) or any(word in redact(text) for word in _GRAVE)
+
+
 def redacted(value: JsonValue, name: str = "") -> JsonValue:
     """The value with `redact` done to every text in it; one may be a secret by its `name` alone.
 

@@ -170,6 +170,9 @@ class Settings(Section):
     keys. Until then whoever reaches Temporal may write some."""
     retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
     """How long conversations, files and the event log are kept; None: for ever."""
+    memory_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    """How long what a person asked to have remembered is kept; None: until they have it
+    forgotten."""
 
     auth: Literal["dev", "jwt"] = "dev"
     """`dev`: a bearer token is a user id of the directory, at loopback alone; `jwt`: tokens are
@@ -255,6 +258,9 @@ class Settings(Section):
     """How long they may be all together, in tokens; None is 2,500, and for `everything` no end."""
     llm_steps: Annotated[int, Field(ge=1, le=10)] = 3
     """How often in one turn a model may call tools that read, each time with what they found."""
+    llm_answer_cache: bool = True
+    """Whether an answer that a model made of shared tools alone, such as the policies, is given
+    again to whoever asks the same and may use them."""
     llm_warm: bool = True
     """Whether model servers read ahead what every question begins with: at a worker's start, when
     it changes, and when they come back. Each time costs its tokens, and one."""

@@ -134,6 +134,18 @@ class Retention(Aggregate):
         await self._database.write(lambda c: _aged(c, before))
         return gone
 
+    async def forget(self, days: int) -> int:
+        """Delete what people asked to have remembered so long ago; how much that was.
+
+        A setting of its own says how long: it is kept because somebody wants it kept, whatever
+        becomes of the conversation in which they said so. A legal hold keeps it still.
+        """
+        before = await self._database.read(moment_there) - timedelta(days=days)
+        memories = tables.memories
+        kept = _of_held_person(memories.c.tenant, memories.c.owner)
+        gone = delete(memories).where(memories.c.created_at < before, ~kept)
+        return int(await self._database.write(lambda c: c.execute(gone).rowcount))
+
 
 def _check_share(connection: Connection, days: int) -> None:
     """Refuse what no day does, where things come and go evenly: a day's share is 1 / (days + 1)."""
@@ -196,6 +208,8 @@ def _aged(connection: Connection, before: datetime) -> None:
         if table is _log:
             kept = or_(kept, _of_held_conversation(_log, "conversation"))
         connection.execute(delete(table).where(table.c[moment] < before, ~kept))
+    answers = tables.kept_answers
+    connection.execute(delete(answers).where(answers.c.kept_at < before))
     runs, files, shown = tables.runs, tables.files, tables.run_files
     kept_run = or_(runs.c.status.not_in(sorted(ENDED)), _of_held_run(runs.c.tenant, runs.c.id))
     in_use = {
@@ -218,6 +232,7 @@ _owned: tuple[tuple[str, Table, str], ...] = (
     ("results of tools", tables.results, "owner"),
     ("idempotency keys", tables.keys, "user"),
     ("news", tables.log, "recipient"),
+    ("memories", tables.memories, "owner"),
 )
 """What is simply theirs: what it is called, its table and the column with the person."""
 

@@ -12,7 +12,9 @@ from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.identity import HealthChecks, Houses, KeySeals
+from router.store.kept_answers import KeptAnswers
 from router.store.live import InProcessLive, Live, PostgresLive
+from router.store.memories import Memories
 from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
@@ -40,6 +42,8 @@ class Store:
         self.results = Results(database)
         self.files = Files(database)
         self.documents = Documents(database)
+        self.memories = Memories(database)
+        self.answers = KeptAnswers(database)
         self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
         self.houses = Houses(database)

@@ -97,7 +97,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0004", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0007", metadata
 )
 
 conversations = Table(
@@ -394,6 +394,27 @@ legal_holds = Table(
     required("placed_at", MomentType),
     PrimaryKeyConstraint("tenant", "kind", "subject"),
 )
+
+# What people asked to have remembered.
+memories = Table(
+    "memories",
+    metadata,
+    *texts("tenant", "owner", "id", "text", "locale"),
+    required("created_at", MomentType),
+    PrimaryKeyConstraint("tenant", "owner", "id"),
+)
+
+# Answers of models that are the same for everyone: nobody's, so that nothing of a person is in one.
+kept_answers = Table(
+    "kept_answers",
+    metadata,
+    *texts("tenant", "id", "scope", "question", "text"),
+    required("tools", JSON),
+    required("kept_at", MomentType),
+    required("until", MomentType),
+    PrimaryKeyConstraint("tenant", "id"),
+)
+_index("kept_answers_of_scope", kept_answers, "tenant", "scope", "kept_at")
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)

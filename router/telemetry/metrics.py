@@ -123,6 +123,12 @@ ESCALATIONS = Counter(
     "unusable), and what came of it (sure, unsure, failed).",
     ("why", "outcome"),
 )
+ANSWER_CACHE = Counter(
+    "router_answer_cache",
+    "Questions whose answer may be the same for everyone: given again (hit), not there (miss), "
+    "and answers kept for others (kept).",
+    ("outcome",),
+)
 UNFAITHFUL = Counter(
     "router_unfaithful_answers",
     "What models said of findings and nobody was shown, by the check that it failed.",

@@ -35,6 +35,7 @@ RESERVED = frozenset(
         *("understand", "decide", "phrase", "phrase_plainly", "think", "condense", "reflect"),
         "note_step",
         *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
+        *("remember", "forget"),
         *("read_document", "look_at_document", "wait_for_document", "documents_of"),
     )
 )
@@ -77,6 +78,8 @@ class ToolOptions:
     suggested: bool = False
     request: bool = True
     undoes: str = ""
+    shared: timedelta = timedelta()
+    """How long an answer that was made of its results alone may be given to others; zero never."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +208,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     suggested: bool = False,
     request: bool = True,
     undoes: str = "",
+    shared: str = "0s",
     check: CheckFunction | None = None,
     roles: Sequence[str] = (),
     title: Mapping[Literal["zh", "en"], str] | None = None,
@@ -241,6 +245,10 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             are.
         request: False where its form isn't among somebody's requests: it is about one of them.
         undoes: The tool that it takes back a call of, whose key is `ctx.undoes` and required.
+        shared: How long a model's answer that is made of its results alone may be given to
+            whoever asks the same and may use it; "0s" never. For what is the same for everyone,
+            such as policies: nothing in a result may depend on who calls or when. What it is given
+            by `Depends` may have a `version`: where that is another one, nothing old is given.
         check: An asynchronous function with some of the tool's parameters, by their names, and
             `ToolContext` and `Depends` as it likes. It raises where the call would be refused
             for what the world is like, and is asked before the caller is asked to confirm, and
@@ -277,12 +285,13 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         suggested=suggested,
         request=request,
         undoes=undoes,
+        shared=timedelta(seconds=seconds_of(shared)),
     )
 
     def decorate(function: ToolFunction) -> Tool:
         faults = [
             *_option_faults(function.__name__, permission, timeout, retries, roles),
-            *_extra_faults(function.__name__, permission, cache, options, check),
+            *_extra_faults(function.__name__, permission, (cache, shared), options, check),
             *_word_faults(title, roles=roles, examples=examples, phrases=phrases),
         ]
         problems = [problem_of(function, *fault) for fault in faults]
@@ -338,9 +347,14 @@ def _option_faults(
 
 
 def _extra_faults(
-    name: str, permission: Permission, cache: str, options: ToolOptions, check: object
+    name: str,
+    permission: Permission,
+    kept: tuple[str, str],
+    options: ToolOptions,
+    check: object,
 ) -> _Faults:
-    reads = permission == "read"
+    reads, cache = permission == "read", kept[0]
+    yield from _shared_faults(permission, kept[1])
     if not re.fullmatch(DURATION, cache):
         yield f"has the cache {cache!r}", 'write it like "30s" or "10m"'
     elif seconds_of(cache) and not reads:
@@ -359,6 +373,13 @@ def _extra_faults(
         yield f"takes back {options.undoes} and changes nothing", remedy
     if options.undoes == name:
         yield "takes itself back", "name the tool whose call it takes back"
+
+
+def _shared_faults(permission: Permission, shared: str) -> _Faults:
+    if not re.fullmatch(DURATION, shared):
+        yield f"has shared={shared!r}", 'write it like "30s" or "60m"'
+    elif seconds_of(shared) and permission != "read":
+        yield "writes, and its answers are given to others", "take `shared` out"
 
 
 def _word_faults(title: Any, **lists: Sequence[str]) -> _Faults:

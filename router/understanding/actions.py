@@ -11,6 +11,7 @@ from router.flow.paused import ALL, Situation, run_meant
 from router.flow.prompts.question import way_of
 from router.flow.slot_types.slot import coerced, form_values, slot_at
 from router.flow.view import FlowView
+from router.understanding import memory_wishes
 from router.understanding import route_reasons as why
 from router.understanding.dialogue_acts import Act
 from router.understanding.slots.free_text import clauses_of
@@ -73,8 +74,8 @@ def read_action(
     """
     if isinstance(action, messages.StartAction):
         return _started(action, situation, flows)
-    if isinstance(action, messages.ChooseAction) and (run := run_meant(action.value)) is not None:
-        return resume_run(run, situation, "action")
+    if isinstance(action, messages.ChooseAction) and (own := _of_the_desk(action, situation)):
+        return own
     if isinstance(action, messages.Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
     if isinstance(action, messages.ChooseAction):
@@ -82,6 +83,15 @@ def read_action(
     if isinstance(action, messages.ConfirmAction | messages.FormAction):
         view = asking(situation)
         return _answered(action, view, situation) if view else _unasked(action, situation)
+    return None
+
+
+def _of_the_desk(action: messages.ChooseAction, situation: Situation) -> Outcome | None:
+    """A button that says itself what it does, whatever is asked now."""
+    if (run := run_meant(action.value)) is not None:
+        return resume_run(run, situation, "action")
+    if (wish := memory_wishes.pressed(action.value)) is not None:
+        return why.FORGOTTEN.route(situation.locale).model_copy(update={"by": "action"}), wish
     return None
 
 

@@ -27,6 +27,7 @@ from router.understanding import actions
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
 from router.understanding.corrections.values import corrected_items, correction, put_right
+from router.understanding.memory_wishes import forgotten_by_button, pressed, remembering
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
@@ -194,7 +195,7 @@ def _decided(heard: _Heard, *, beside: bool = False) -> Reading:
     """What rules make of it; of what is said `beside` something else, what it asks for itself."""
     tried: Iterator[tuple[str, actions.Outcome | None]]
     if (view := heard.asking) is not None:
-        asked = (other_request,) if beside else ASKED
+        asked = (memory, other_request) if beside else ASKED
         tried = ((policy.__name__, policy(heard, view)) for policy in asked)
     else:
         policies = BESIDE if beside else ADDRESSED if heard.skill else OPEN
@@ -479,7 +480,10 @@ def offered_beside(heard: _Heard, view: FlowView) -> actions.Outcome | None:
 def offered(heard: _Heard) -> actions.Outcome | None:
     """One of the flows that were offered, in words."""
     situation = heard.situation
-    option = chosen_option(situation.offered, heard.text)
+    if (forgotten := forgotten_by_button(situation.offered, heard.text, heard.locale)) is not None:
+        return forgotten
+    listed = [option for option in situation.offered if pressed(option.value) is None]
+    option = chosen_option(listed, heard.text)
     if option is not None and (run := run_meant(option.value)) is not None:
         return actions.resume_run(run, situation, "slot")
     flow = heard.known.flows.get(str(option.value)) if option else None
@@ -487,6 +491,11 @@ def offered(heard: _Heard) -> actions.Outcome | None:
         return None
     start = actions.start_offered(flow, situation, heard.known.index)
     return why.CHOSEN.of(flow, heard.locale), start
+
+
+def memory(heard: _Heard, _: FlowView | None = None) -> actions.Outcome | None:
+    """Something is to be remembered or forgotten, or it is asked what is remembered."""
+    return remembering(heard.utterance, heard.locale)
 
 
 def request(heard: _Heard) -> actions.Outcome | None:
@@ -581,17 +590,17 @@ def about_the_desk(heard: _Heard) -> actions.Outcome | None:
 
 
 ASKED: tuple[Callable[[_Heard, FlowView], actions.Outcome | None], ...] = (
-    *(resume, dialogue_act, cancel, which_item),
+    *(resume, dialogue_act, memory, cancel, which_item),
     *(confirmation, go_on, offered_beside, other_request, slot_answer),
 )
 """In their order, where a flow asks something."""
 ADDRESSED: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (resume, offered, skill_answer)
 """Where a skill is spoken to."""
 OPEN: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
-    *(resume, offered, request, cancel_at_work),
+    *(resume, offered, memory, request, cancel_at_work),
     *(tool_request, for_a_person, skill_answer, about_the_desk),
 )
 BESIDE: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
-    *(resume, request, tool_request, skill_answer),
+    *(resume, memory, request, tool_request, skill_answer),
 )
 """Of what is said beside another wish."""

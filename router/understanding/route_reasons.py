@@ -80,6 +80,11 @@ RESUME_DECLINED = Reason(
 WHICH_TO_RESUME = Reason("clarify", "slot", "放着几件没办完的", "Several flows are put aside")
 WHAT_IS_HERE = Reason("reply", "pattern", "问这里能办什么", "It asks what can be done here")
 AGAIN = Reason("reply", "pattern", "请再说一遍", "It asks to have the last reply again")
+REMEMBERED = Reason("reply", "pattern", "请记住一件事", "It asks to have something remembered")
+FORGOTTEN = Reason(
+    "reply", "pattern", "请忘掉记住的事", "It asks to have something remembered no longer"
+)
+MEMORIES = Reason("reply", "pattern", "问都记住了什么", "It asks what was to be remembered")
 TOOL = Reason("tool", "pattern", "“{words}”就是要“{title}”", "“{words}” plainly asks for “{title}”")
 CONFIRMED = Reason(
     "flow", "slot", "回答了“{title}”的确认", "This answers the confirmation of “{title}”"

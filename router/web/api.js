@@ -21,6 +21,8 @@ export const get = (path) => call("GET", path);
 // A key makes a repeat of the same press harmless; a new press is a new key.
 export const post = (path, body, key = fresh()) => call("POST", path, body, { "Idempotency-Key": key });
 
+export const remove = async (path) => void (await asked("DELETE", path));
+
 export function upload(path, file, key) {
   const body = new FormData();
   body.append("file", file);

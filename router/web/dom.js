@@ -88,6 +88,7 @@ const PATHS = {
   theme: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
   leave: "M10 4H5v16h5M14 8l4 4-4 4M18 12H9",
   file: "M7 3h7l5 5v13H7zM14 3v5h5",
+  pin: "M7 4h10v16l-5-4-5 4z",
   chart: "M5 20v-8M12 20V4M19 20v-6",
   steer: "M5 19V9a4 4 0 0 1 4-4h10M15 1l4 4-4 4",
 };

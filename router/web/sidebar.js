@@ -6,7 +6,7 @@ import { remember, remembered } from "./session.js";
 import { t } from "./texts.js";
 import { ago } from "./times.js";
 
-const SECTIONS = { chat: ["#/", "chat"], approvals: ["#/approvals", "inbox"], requests: ["#/requests", "list"], operations: ["#/operations", "chart"] };
+const SECTIONS = { chat: ["#/", "chat"], approvals: ["#/approvals", "inbox"], requests: ["#/requests", "list"], memory: ["#/memory", "pin"], operations: ["#/operations", "chart"] };
 const PAGE = 30;
 
 export function sidebar(page) {

@@ -57,6 +57,7 @@ TABLE = {
     ("get", "/v1/files/{file}/document"): Row(),
     ("get", "/v1/files/{file}/preview"): Row(),
     ("get", "/v1/turns/{conversation}/{message_id}"): Row("olga"),
+    ("delete", "/v1/memory/{memory}"): Row(),
 }
 NOBODYS = {("get", "/v1/models/{model}")}
 """Calls whose path has a name that is nobody's in particular."""
@@ -107,6 +108,7 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         "name": "arrived",
         "approval": approval.id,
         "file": (await send(alice)).json()["id"],
+        "memory": (await alice.post("/v1/memory", json={"text": unique})).json()["id"],
     }
 
 
@@ -148,7 +150,7 @@ async def test_what_is_anothers_is_not_there(
 
 @pytest.mark.parametrize("stranger", STRANGERS)
 async def test_no_list_has_what_is_anothers(caller: As, ids: dict[str, str], stranger: str) -> None:
-    for path in ("conversations", "flow-runs", "approvals", "people", "capabilities"):
+    for path in ("conversations", "flow-runs", "approvals", "people", "capabilities", "memory"):
         answer = await caller(stranger).get(f"/v1/{path}")
         assert answer.status_code == 200
         assert not [id_ for id_ in ids.values() if f'"{id_}"' in answer.text], path

@@ -13,6 +13,7 @@ from router.directory.sources import people_of
 from router.domain.errors import Conflict, MisconfiguredError
 from router.domain.locale import Localised
 from router.domain.messages import Usage
+from router.domain.principals import Principal
 from router.domain.records import (
     ApprovalRecord,
     AuditEntry,
@@ -22,6 +23,7 @@ from router.domain.records import (
     HistoryLine,
     LogEntry,
     Mailbox,
+    MemoryRecord,
     Remedy,
     RunFilter,
     RunRecord,
@@ -104,6 +106,8 @@ async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
     record = FileRecord.model_validate({"id": f"file-{person}", **owner, **about, "at": at})
     await store.files.keep(record, WORDS.encode())
     await store.results.keep("default", person, "look", WORDS)
+    speaker = Principal(id=person, name=person)
+    await store.memories.keep("default", person, MemoryRecord.of(speaker, WORDS, "zh", at))
     await store.keys.claim("default", person, "k1", "d")
     await store.spending.add("default", person, date(2026, 11, 18), Usage(llm_calls=2))
     called = test_store.audited(0, person, "look", "admitted")
@@ -187,6 +191,7 @@ async def test_it_is_counted_and_what_waits_is_named(store: Store, database: Dat
     going_on = run("r2", "frank", "waiting_approval")
     await store.runs.publish(going_on, [approval(going_on, "alice", None)])
     there = await PersonErasure(database, "default", "alice").holdings()
+    assert there.counts["memories"] == 1
     assert there.counts["conversations"] == there.counts["files"] == there.counts["runs"] == 1
     own = {"conversation/default/of-alice", "leave_request/default/run-alice"}
     assert (set(there.workflows), there.awaited, there.named) == (own, ["r2-alice"], ["r2"])
@@ -229,6 +234,23 @@ async def test_what_has_been_silent_for_too_long_goes(store: Store, database: Da
     assert await store.log.transcript("default", "of-alice", None, 10) == []
     assert await store.files.find("default", "file-alice") is None
     assert await store.runs.find("default", "run-alice") is not None
+
+
+async def test_what_is_remembered_has_an_age_of_its_own(store: Store, database: Database) -> None:
+    await furnish(store, "alice", AGED)
+    await furnish(store, "frank", TODAY)
+    await store.retention.expire(30, confirmed=True)
+    assert len(await store.memories.listed("default", "alice")) == 1
+    why = LegalHold(
+        kind="person", subject="alice", reason="case 7", placed_by="olga", placed_at=TODAY
+    )
+    await store.legal_holds.place("default", why)
+    assert await store.retention.forget(30) == 0
+    await store.legal_holds.release("default", "person", "alice")
+    assert await store.retention.forget(401) == 0
+    assert await store.retention.forget(399) == 1
+    assert await store.memories.listed("default", "alice") == []
+    assert len(await store.memories.listed("default", "frank")) == 1
 
 
 async def test_what_is_in_use_stays(store: Store) -> None:

@@ -1,0 +1,192 @@
+"""Answers that are the same for everyone, given again without asking a model.
+
+An answer is kept where a model made it of what `shared` tools found and of nothing else, and given
+to whoever asks the same in the same words. Nearness of meaning isn't enough: see docs/memory.md for
+what was measured.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol, runtime_checkable
+
+from router.contracts import activities
+from router.domain.commands import Command, ReplyText
+from router.domain.errors import Unavailable
+from router.domain.messages import Route
+from router.domain.principals import Principal
+from router.domain.records import KeptAnswer
+from router.entities.dates import Days
+from router.entities.grammar import compiled, only
+from router.entities.utterance import Utterance
+from router.flow.paused import Situation
+from router.lexicon import EN, ZH
+from router.routing.replies import ANSWERED_BEFORE
+from router.store.kept_answers import KeptAnswers
+from router.telemetry.metrics import ANSWER_CACHE
+from router.tool.context import Dependencies
+from router.tool.registry import Registry, allows
+from router.tool.tool import Tool
+from router.understanding.dialogue_acts import refers
+from router.understanding.memory_wishes import memory_signs
+
+_log = logging.getLogger("router.answers")
+
+LONGEST = 200
+"""Characters of a question that is asked again in the same words."""
+_PERSONAL = compiled(rf"{ZH.first_person}|\b{EN.first_person}\b")
+_AROUND = compiled(
+    rf"^(?:{ZH.hello}|{ZH.courtesy}|请问|\b(?:{EN.hello}|{EN.courtesy})\b|[,.!?~: ])+"
+    rf"|(?:{ZH.courtesy}|[呢呀啊吧]|\b{EN.courtesy}\b|[,.!?~: ])+$"
+)
+
+
+@runtime_checkable
+class Versioned(Protocol):
+    """What a shared tool's results are made of, where it can say which they are by now."""
+
+    @property
+    def version(self) -> str:
+        """Another one as soon as a result may be another."""
+
+
+def bare(text: str) -> str:
+    """A normalised question without what stands around it: what has to be the same."""
+    return str(_AROUND.sub("", text))
+
+
+def is_for_everyone(said: Utterance) -> bool:
+    """True where nothing in the words makes the answer one person's, or one day's.
+
+    >>> from datetime import UTC, datetime
+    >>> now = datetime(2026, 11, 18, tzinfo=UTC)
+    >>> texts = ("年假有几天", "我的年假有几天", "明天放假吗", "that one?")
+    >>> [is_for_everyone(Utterance.of(text, now)) for text in texts]
+    [True, False, False, False]
+    """
+    text = said.text
+    if not len(bare(text)) > 1 or len(text) > LONGEST or _PERSONAL.search(text):
+        return False
+    of_a_day = any(only(Days, [*said.things, *said.spent, *said.meant]))
+    return not (of_a_day or refers(text) or memory_signs(text))
+
+
+def _is_alone(situation: Situation) -> bool:
+    """True where nothing is going on that the message may be about."""
+    busy = (situation.active, situation.skill, situation.answered, situation.offered)
+    return not any(busy)
+
+
+@dataclass(frozen=True)
+class SharedAnswers:
+    """What was answered before, as long as what it was made of is the same."""
+
+    kept: KeptAnswers
+    registry: Registry
+    dependencies: Dependencies
+
+    def _concerns(self, given: activities.Decide, remembered: Sequence[str]) -> bool:
+        """Whether its answer may be the same for everyone: its words, and all that is around it."""
+        message, now = given.message, given.situation.now
+        if message.action or message.skill or message.files or given.beside or remembered:
+            return False
+        own = is_for_everyone(Utterance.of(message.text or "", now))
+        return own and _is_alone(given.situation) and bool(self._shared(given.account.caller))
+
+    async def scope(
+        self, given: activities.Decide, remembered: Sequence[str], asked_with: Iterable[str]
+    ) -> str:
+        """Digest of all that an answer depends on besides the question; empty where it is personal.
+
+        That is the language, what models are `asked_with`, and which of the tools the person may
+        use, each with the version of what it says.
+        """
+        if not self._concerns(given, remembered):
+            return ""
+        tools = sorted(self._shared(given.account.caller), key=lambda tool: tool.name)
+        versions = [[tool.name, *await self._versions(tool)] for tool in tools]
+        whole = json.dumps([given.situation.locale, *asked_with, versions])
+        return hashlib.sha256(whole.encode()).hexdigest()[:32]
+
+    async def given_again(
+        self, given: activities.Decide, scope: str
+    ) -> activities.RoutingDecision | None:
+        """What a model answered to the same question, maybe somebody else's; none is asked."""
+        if given.rounds or not scope:
+            return None
+        try:
+            known = await self._find(given, scope)
+        except Unavailable as error:
+            _log.warning("no answers are given again just now: %s", error)
+            return None
+        if known is None:
+            return None
+        reason = ANSWERED_BEFORE.within(given.situation.locale)
+        return activities.RoutingDecision(
+            route=Route(kind="tool", target=known.tools[0], by="retrieval", reason=reason),
+            commands=[ReplyText(text=known.text)],
+        )
+
+    async def _find(self, given: activities.Decide, scope: str) -> KeptAnswer | None:
+        """What was answered to the very question, for whoever may use all that it was made of."""
+        caller, words = given.account.caller, _words(given)
+        for answer in await self.kept.of(caller.tenant, scope, given.account.now):
+            usable = all(name in self.registry for name in answer.tools) and all(
+                allows(self.registry[name], caller) for name in answer.tools
+            )
+            if answer.question == words and usable:
+                ANSWER_CACHE.labels("hit").inc()
+                return answer
+        ANSWER_CACHE.labels("miss").inc()
+        return None
+
+    async def keep(self, given: activities.Decide, scope: str, said: Sequence[Command]) -> None:
+        """Keep what a model said of what the rounds' calls found, if all of it is shared.
+
+        Nothing but words is kept, which held: `said` are the commands that it came to.
+
+        Where anything failed, or was said before, it isn't; nor where what a tool says has become
+        another since the question was first looked at, which `scope` tells.
+        """
+        texts = [command.text for command in said if isinstance(command, ReplyText)]
+        if not given.rounds or len(texts) != 1 or len(said) != 1 or scope != given.scope:
+            return
+        called = {call.tool for made in given.rounds for call in made.calls}
+        failed = any(f.error is not None for made in given.rounds for f in made.findings)
+        tools = {tool.name: tool for tool in self._shared(given.account.caller)}
+        if not called or not called <= tools.keys() or failed or given.history:
+            return
+        caller, now, words = given.account.caller, given.account.now, _words(given)
+        until = now + min(tools[name].options.shared for name in called)
+        id_ = hashlib.sha256(f"{scope}\n{words}".encode()).hexdigest()[:32]
+        answer = KeptAnswer(
+            id=id_,
+            scope=scope,
+            question=words,
+            text=texts[0],
+            tools=sorted(called),
+            kept_at=now,
+            until=until,
+        )
+        try:
+            await self.kept.keep(caller.tenant, answer)
+        except Unavailable as error:
+            _log.warning("an answer isn't kept for others: %s", error)
+        else:
+            ANSWER_CACHE.labels("kept").inc()
+
+    def _shared(self, caller: Principal) -> list[Tool]:
+        usable = self.registry.visible_to(caller)
+        return [tool for tool in usable if tool.options.shared > timedelta()]
+
+    async def _versions(self, tool: Tool) -> list[str]:
+        """Of whatever the tool is given that has one; what has none is as good as its time."""
+        given = [await self.dependencies.resolve(provider) for provider in tool.providers]
+        return sorted(each.version for each in given if isinstance(each, Versioned))
+
+
+def _words(given: activities.Decide) -> str:
+    return bare(Utterance.of(given.message.text or "", given.situation.now).text)
