@@ -74,7 +74,10 @@ class Price(Entry):
         parts = (
             (fresh, self.input),
             (usage.cached_tokens, self.input if self.cached is None else self.cached),
-            (usage.cache_write_tokens, self.input if self.cache_write is None else self.cache_write),
+            (
+                usage.cache_write_tokens,
+                self.input if self.cache_write is None else self.cache_write,
+            ),
             (usage.completion_tokens, self.output),
         )
         whole = sum((tokens * each for tokens, each in parts), Decimal()) / MILLION
@@ -92,7 +95,9 @@ class ProviderPrices(Entry):
 
     source: str | None = None
     """Where they are published."""
-    date: Annotated[datetime.date | None, said("write the day they were read, as 2026-11-26")] = None
+    date: Annotated[datetime.date | None, said("write the day they were read, as 2026-11-26")] = (
+        None
+    )
     models: dict[str, Price]
 
 

@@ -23,6 +23,7 @@ from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
 from router.flow.loader import WatchedFlows
 from router.llm.fallback import FallbackChains, LedRole
+from router.llm.prices import Prices
 from router.llm.servers import ServerMemory
 from router.retrieval.encoders import Encoder, local_encoder
 from router.retrieval.index import CapabilityIndex
@@ -114,6 +115,32 @@ async def index_of(
             await wanted.aclose()
 
 
+def accesses(settings: Settings) -> list[ModelAccess]:
+    """Every model that is configured: the usual ones, then those of roles."""
+    roles = [settings.escalation, *map(settings.model_of, ROLES)]
+    return list(filter(None, [*settings.models, *roles]))
+
+
+def check_prices(settings: Settings, prices: Prices) -> None:
+    """Raise `MisconfiguredError` where money is to be counted and a model has no price."""
+    for access in accesses(settings):
+        if said := unpriced(settings, prices, access.model):
+            raise MisconfiguredError(said)
+
+
+def unpriced(settings: Settings, prices: Prices, model: str) -> str:
+    """What is to be done about a model without a price, where a budget is in money."""
+    scopes = settings.llm_budgets.in_money
+    if not scopes or prices.of(model) is not None:
+        return ""
+    return (
+        f"model {model!r} has no price, and ROUTER_LLM_BUDGETS limits the cost of "
+        f"{' and '.join(scopes)}: write `{model}: {{input: …, output: …}}`, in {prices.currency} "
+        "for a million tokens (0 for a server of your own), into the file that ROUTER_LLM_PRICES "
+        "names, or take `cost` out"
+    )
+
+
 @asynccontextmanager
 async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
     """The model with its fallbacks, and whatever leads skills; let go of on leaving."""
@@ -123,6 +150,8 @@ async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
     from router.llm.client import ChatModel
     from router.llm.fallback import ConcurrencyLimiter
 
+    prices = Prices.load(settings.llm_prices)
+    check_prices(settings, prices)
     memory = ServerMemory(settings.data / SERVERS)
     slots = defaultdict[str, ConcurrencyLimiter](lambda: ConcurrencyLimiter(settings.llm_at_once))
     made: list[tuple[ModelAccess, ChatModel]] = []
@@ -131,23 +160,25 @@ async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
         for access, chat in made:
             if access == at:
                 return chat
-        own = (slots[at.base_url], at.protocol, at.options)
+        own = (slots[at.base_url], at.protocol, at.options, prices.of(at.model))
         chat = ChatModel(at.base_url, at.model, at.api_key, memory, *own)
         made.append((at, chat))
         return chat
 
     def lead(role: LedRole, name: str | None) -> ChatModel | None:
         access = settings.escalation if role == "escalate" else settings.model_of(role)
+        if name is not None and unpriced(settings, prices, name):
+            _log.error("a skill's %s", unpriced(settings, prices, name))
+            name = None
         if name is not None and (role != "plan" or settings.model_of("plan") is None):
             access = replace(settings.model_of("skill") or settings.models[0], model=name)
         elif role == "plan":
             access = access or settings.model_of("skill")
         return model(access) if access and access != settings.models[0] else None
 
-    roles = [settings.escalation, *map(settings.model_of, ROLES)]
     try:
         # All at once: a library that isn't installed is found out before the first message.
-        for access in filter(None, [*settings.models, *roles]):
+        for access in accesses(settings):
             model(access)
         yield FallbackChains([model(m) for m in settings.models], lead)
     finally:

@@ -215,7 +215,9 @@ class Settings(Section):
 
     llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(values.from_json)] = Budgets()
     """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
-    with `calls` and `tokens`; a user's, a tenant's and all tenants' are by the day."""
+    with `calls`, `tokens` and `cost`; a user's, a tenant's and all tenants' are by the day."""
+    llm_prices: Path | None = None
+    """A YAML file of what models cost, over those prices that ship."""
     llm_turn_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
     """How long models may be asked in one turn, all in all: a sole one may take it all, several
     share it."""

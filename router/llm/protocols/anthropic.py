@@ -4,7 +4,7 @@ What the system says stands apart, people and models take turns, results of call
 what a person says next, and what the model thought goes back in before its call, untouched.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import Any
@@ -147,7 +147,7 @@ def _turns(messages: list[Message], writer: BodyWriter) -> list[dict[str, Any]]:
     return turns
 
 
-def _lasting(said: list[Message]) -> Message | None:
+def _lasting(said: Sequence[Message]) -> Message | None:
     """The last message that the next question will have as well, if any.
 
     Results of calls stay where they are; what a person says stands between marks that only the
