@@ -122,8 +122,7 @@ def parts_of(written: str) -> list[Part]:
 
 def total_of(lines: Sequence[SpendingLine]) -> SpendingLine:
     """All of the lines in one."""
-    counted = ("calls", "prompt_tokens", "cached_tokens", "cache_write_tokens")
-    counted += ("completion_tokens", "reasoning_tokens", "unpriced_calls")
+    counted = [name for name in SpentAmounts._fields if name != "cost"]
     sums = {name: sum(getattr(line, name) for line in lines) for name in counted}
     cost = sum((Decimal(line.cost or 0) for line in lines), Decimal())
     return SpendingLine.of(SpentAmounts(**sums, cost=cost))

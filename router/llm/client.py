@@ -123,7 +123,7 @@ class ChatModel:
 
     What the server refuses is kept in `memory`, which may be shared between models. `slots` are
     shared by all models at the server. Whatever `options` say holds in place of what a question
-    asks for. With a `price` its answers say what they cost.
+    asks for. Once it has a `price` its answers say what they cost.
     """
 
     def __init__(
@@ -135,12 +135,11 @@ class ChatModel:
         slots: ConcurrencyLimiter | None = None,
         spoken: str = DEFAULT,
         options: ModelOptions = NO_OPTIONS,
-        price: ModelPrice | None = None,
     ) -> None:
         self._protocol = protocol(spoken)
         self._connection = ModelConnection(base_url, model, api_key, spoken)
         self._model = model
-        self.price = price
+        self.price: ModelPrice | None = None
         self._base_url = base_url
         self._address = ModelAddress(base_url, api_key, spoken)
         self._slots = slots or ConcurrencyLimiter(AT_ONCE)

@@ -14,7 +14,7 @@ read there, and a price for each model, for a million tokens:
 What is computed is exact, and rounded once an answer, to a billionth of the currency.
 """
 
-import datetime
+import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -95,9 +95,7 @@ class ProviderPrices(Entry):
 
     source: str | None = None
     """Where they are published."""
-    date: Annotated[datetime.date | None, said("write the day they were read, as 2026-11-26")] = (
-        None
-    )
+    date: Annotated[dt.date | None, said("write the day they were read, as 2026-11-26")] = None
     models: dict[str, Price]
 
 

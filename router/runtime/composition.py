@@ -5,7 +5,7 @@ Libraries that only some settings need are imported where they are: a third of a
 
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -88,6 +88,8 @@ class Parts:
     prompts: Prompts
     papers: DocumentReader
     """What reads files that people hand in, once there is one."""
+    prices: Prices
+    """What models cost."""
 
 
 def encoder(settings: Settings) -> Encoder:
@@ -121,11 +123,11 @@ def accesses(settings: Settings) -> list[ModelAccess]:
     return list(filter(None, [*settings.models, *roles]))
 
 
-def check_prices(settings: Settings, prices: Prices) -> None:
-    """Raise `MisconfiguredError` where money is to be counted and a model has no price."""
-    for access in accesses(settings):
-        if said := unpriced(settings, prices, access.model):
-            raise MisconfiguredError(said)
+def check_prices(settings: Settings, prices: Prices, models: Iterable[str]) -> None:
+    """Raise `MisconfiguredError` where money is to be counted and one of these has no price."""
+    for model in models:
+        if wrong := unpriced(settings, prices, model):
+            raise MisconfiguredError(wrong)
 
 
 def unpriced(settings: Settings, prices: Prices, model: str) -> str:
@@ -141,17 +143,31 @@ def unpriced(settings: Settings, prices: Prices, model: str) -> str:
     )
 
 
+def _payable(settings: Settings, prices: Prices, model: str | None) -> str | None:
+    """The model that a skill wishes for, unless nobody knows what it costs and that is counted."""
+    if model is not None and (wrong := unpriced(settings, prices, model)):
+        # Its file came after the start, which would have refused it.
+        _log.error("a skill's own %s; until then the usual one leads it", wrong)
+        return None
+    return model
+
+
 @asynccontextmanager
-async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
-    """The model with its fallbacks, and whatever leads skills; let go of on leaving."""
+async def chains_of(
+    settings: Settings, prices: Prices | None = None
+) -> AsyncIterator[FallbackChains]:
+    """The model with its fallbacks, and whatever leads skills; let go of on leaving.
+
+    Raises `MisconfiguredError` where money is to be counted and a model has no price.
+    """
     if not settings.models:
         yield FallbackChains()
         return
     from router.llm.client import ChatModel
     from router.llm.fallback import ConcurrencyLimiter
 
-    prices = Prices.load(settings.llm_prices)
-    check_prices(settings, prices)
+    prices = prices or Prices.load(settings.llm_prices)
+    check_prices(settings, prices, [access.model for access in accesses(settings)])
     memory = ServerMemory(settings.data / SERVERS)
     slots = defaultdict[str, ConcurrencyLimiter](lambda: ConcurrencyLimiter(settings.llm_at_once))
     made: list[tuple[ModelAccess, ChatModel]] = []
@@ -160,16 +176,15 @@ async def chains_of(settings: Settings) -> AsyncIterator[FallbackChains]:
         for access, chat in made:
             if access == at:
                 return chat
-        own = (slots[at.base_url], at.protocol, at.options, prices.of(at.model))
+        own = (slots[at.base_url], at.protocol, at.options)
         chat = ChatModel(at.base_url, at.model, at.api_key, memory, *own)
+        chat.price = prices.of(at.model)
         made.append((at, chat))
         return chat
 
     def lead(role: LedRole, name: str | None) -> ChatModel | None:
         access = settings.escalation if role == "escalate" else settings.model_of(role)
-        if name is not None and unpriced(settings, prices, name):
-            _log.error("a skill's %s", unpriced(settings, prices, name))
-            name = None
+        name = _payable(settings, prices, name)
         if name is not None and (role != "plan" or settings.model_of("plan") is None):
             access = replace(settings.model_of("skill") or settings.models[0], model=name)
         elif role == "plan":
@@ -238,9 +253,13 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     prompts = Prompts.load(settings.prompts, settings.prompt_shares)
     directory = LiveDirectory.load(source_of(settings))
+    model_prices = Prices.load(settings.llm_prices)
+    if settings.models:
+        wished = [skill.model for skill in loaded.catalog if skill.model]
+        check_prices(settings, model_prices, wished)
     async with (
         _stored(settings) as (database, store),
-        chains_of(settings) as chains,
+        chains_of(settings, model_prices) as chains,
         index_of(settings) as index,
         _provided(settings, store, offered, directory) as dependencies,
         DocumentReader() as papers,
@@ -269,4 +288,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             chains=chains,
             prompts=prompts,
             papers=papers,
+            prices=model_prices,
         )

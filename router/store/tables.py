@@ -97,7 +97,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0004", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0005", metadata
 )
 
 conversations = Table(

@@ -64,23 +64,22 @@ async def show(services: Given, audit: Audited, period: Asked) -> Traffic:
     Turns by where they went; runs that were begun then, by how they stand now; how quickly
     approvals were decided; what models cost, in tokens.
     """
-    await audit.note("traffic.read", detail=_days(period))
+    await audit.note("traffic.read", detail=days_of(period))
     return await traffic_of(services, audit.person, period)
 
 
-_CSV: dict[int | str, Any] = {
+CSV: dict[int | str, Any] = {
     200: {"description": "The table.", "content": {"text/csv": {"schema": {"type": "string"}}}}
 }
 
 
-@router.get("/traffic.csv", response_class=Response, responses=_CSV | problems(403))
+@router.get("/traffic.csv", response_class=Response, responses=CSV | problems(403))
 async def export(services: Given, audit: Audited, period: Asked, table: Table) -> Response:
     """Export one table of the same figures as CSV (RFC 4180), its names in the first row."""
-    await audit.note("traffic.read", detail=f"{_days(period)} table={table}")
+    await audit.note("traffic.read", detail=f"{days_of(period)} table={table}")
     found = await traffic_of(services, audit.person, period)
     name = f"traffic-{table}-{period.first}-{period.last}.csv"
-    headers = {"Content-Disposition": disposition(name)}
-    return Response(as_csv(found, table), media_type="text/csv", headers=headers)
+    return csv_response(name, as_csv(found, table))
 
 
 async def traffic_of(services: Services, reader: Principal, period: Period) -> Traffic:
@@ -126,18 +125,29 @@ def handing_in(definition: FlowDefinition) -> frozenset[str]:
     return frozenset(name for name, kind in kinds.items() if kind not in alone)
 
 
-def _days(period: Period) -> str:
+def days_of(period: Period) -> str:
+    """Which days these are, for the audit trail."""
     return in_words({"since": period.first, "until": period.last})
 
 
 def as_csv(found: Traffic, table: Table) -> str:
-    """One of the tables as CSV; no cell of it is a formula to a spreadsheet."""
-    columns, rows = _TABLES[table](found)
+    """One of the tables as CSV."""
+    return written_csv(*_TABLES[table](found))
+
+
+def written_csv(columns: Sequence[str], rows: Iterable[Row]) -> str:
+    """A table as CSV, its names first; no cell of it is a formula to a spreadsheet."""
     written = io.StringIO(newline="")
     writer = csv.DictWriter(written, columns)
     writer.writeheader()
     writer.writerows({name: _harmless(row.get(name, 0)) for name in columns} for row in rows)
     return written.getvalue()
+
+
+def csv_response(name: str, content: str) -> Response:
+    """A table to be saved under this name."""
+    headers = {"Content-Disposition": disposition(name)}
+    return Response(content, media_type="text/csv", headers=headers)
 
 
 def _harmless(cell: Any) -> Any:

@@ -7,7 +7,8 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
-lowest = "0001"
+lowest = "0005"
+"""A program before this counts by a key that isn't there any more."""
 
 _BEFORE = "spending_before"
 _NAMED = ("role", "model", "prompt", "currency")
@@ -38,13 +39,12 @@ def _anew(columns: Sequence[sa.Column[str]], more: Sequence[sa.Column[int]], cop
 
 
 def upgrade() -> None:
-    named = ", ".join(_NAMED)
-    counted = ", ".join(_COUNTED)
+    old, named, counted = (", ".join(names) for names in (_OLD, _NAMED, _COUNTED))
     _anew(
         [sa.Column(name, sa.Text, nullable=False) for name in _NAMED],
         [sa.Column(name, sa.BigInteger, nullable=False) for name in _COUNTED],
-        f'INSERT INTO spending (tenant, day, "user", {", ".join(_OLD)}, {named}, {counted}) '  # noqa: S608
-        f"SELECT tenant, day, \"user\", {', '.join(_OLD)}, '', '', '', '', 0, 0, 0, 0 FROM {_BEFORE}",
+        f'INSERT INTO spending (tenant, day, "user", {old}, {named}, {counted}) '  # noqa: S608
+        f"SELECT tenant, day, \"user\", {old}, '', '', '', '', 0, 0, 0, 0 FROM {_BEFORE}",
     )
 
 
