@@ -47,7 +47,8 @@ export function table(caption, columns, rows) {
 // Bars of days (`[{ day, counts: { kind: number } }…]`), stacked in the order of `kinds`, `[[kind, name]…]`.
 export function stackedBars(caption, kinds, days, shown = number) {
   const sum = (counts) => Object.values(counts).reduce((all, one) => all + one, 0);
-  const most = Math.max(...days.map(({ counts }) => sum(counts))) || 1;
+  const dearest = Math.max(...days.map(({ counts }) => sum(counts)));
+  const most = dearest || 1;
   const present = kinds.filter(([kind]) => days.some(({ counts }) => counts[kind]));
   const bars = days.flatMap((one, place) => bar(one, place, present, { most, width: WIDTH / days.length, shown }));
   const picture = drawn(
@@ -61,7 +62,7 @@ export function stackedBars(caption, kinds, days, shown = number) {
   return element(
     "figure",
     {},
-    element("figcaption", {}, caption, element("span", { class: "hint" }, t(shown === number ? "mostADay" : "dearestDay", shown(most === 1 ? Math.max(...days.map(({ counts }) => sum(counts))) : most)))),
+    element("figcaption", {}, caption, element("span", { class: "hint" }, t(shown === number ? "mostADay" : "dearestDay", shown(dearest)))),
     picture,
     axis,
     legend(present, days, shown),

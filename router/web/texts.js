@@ -60,6 +60,7 @@ const TEXTS = {
   role: { zh: "用途", en: "Role" },
   prompt: { zh: "提示词", en: "Prompt" },
   cached_tokens: { zh: "其中来自缓存", en: "Of them cached" },
+  others: { zh: "其他", en: "others" },
   notKept: { zh: "没有记录", en: "not kept" },
   flow: { zh: "流程", en: "Flow" },
   begun: { zh: "发起", en: "Begun" },
