@@ -18,8 +18,10 @@ from tests.fakes.web_server import Received, Reply, json_reply
 
 @dataclass(frozen=True)
 class Tokens:
-    """What an answer took; `cached` and `written` are parts of the prompt, `reasoning` is one of the
-    completion. Gemini has no `written`."""
+    """What an answer took; `cached` and `written` are of the prompt, `reasoning` of the completion.
+
+    Gemini tells nothing of what is written.
+    """
 
     prompt: int = 100
     completion: int = 10

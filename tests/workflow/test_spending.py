@@ -21,7 +21,6 @@ from tests.fakes.providers import (
     CHAT,
     GEMINI,
     RESPONSES,
-    Dialect,
     ProviderServer,
     Said,
     Tokens,
