@@ -16,9 +16,9 @@ from activities.execution import heartbeating
 from activities.progress import ClauseByClause, Holds, ProgressPublisher, QuestionOutcome
 from router.contracts.activities import TOO_LONG, Account
 from router.domain.budgets import Budgets, Spent
+from router.domain.costs import Purpose
 from router.domain.messages import SpokenLine, Usage
 from router.domain.progress import ProgressPlace, Thinking
-from router.domain.spending import Purpose
 from router.llm.fallback import FallbackChain
 from router.llm.request import estimated_prompt_tokens
 from router.llm.types import (

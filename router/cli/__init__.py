@@ -60,7 +60,7 @@ COMMANDS = {
         "Sum up turns, runs, approvals and what models cost; of the last seven days by default.",
     ),
     "spending": (
-        "spending:spending",
+        "costs:spending",
         "Sum up what models cost, in tokens and in money; of the last seven days by default.",
     ),
     "audit": ("runs:audit", "Read what operators did and looked at, newest first."),

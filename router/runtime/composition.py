@@ -40,6 +40,7 @@ from router.runtime.definitions import (
 from router.runtime.temporal import TemporalConnection
 from router.settings import ROLES, ModelAccess, Settings
 from router.skill.loader import WatchedSkills
+from router.skill.skill import Skill
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
@@ -143,6 +144,14 @@ def unpriced(settings: Settings, prices: Prices, model: str) -> str:
     )
 
 
+def _prices_of(settings: Settings, skills: Iterable[Skill]) -> Prices:
+    """The prices, of every model that a skill wishes for as well, where money is counted."""
+    prices = Prices.load(settings.llm_prices)
+    if settings.models:
+        check_prices(settings, prices, [skill.model for skill in skills if skill.model])
+    return prices
+
+
 def _payable(settings: Settings, prices: Prices, model: str | None) -> str | None:
     """The model that a skill wishes for, unless nobody knows what it costs and that is counted."""
     if model is not None and (wrong := unpriced(settings, prices, model)):
@@ -242,6 +251,10 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
         await database.dispose()
 
 
+def _reader_of(offered: Capabilities, *, skills: bool) -> Reader:
+    return Reader(offered.flows(), offered.phrases(), offered.listed(skills=skills))
+
+
 @asynccontextmanager
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving."""
@@ -253,13 +266,10 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     prompts = Prompts.load(settings.prompts, settings.prompt_shares)
     directory = LiveDirectory.load(source_of(settings))
-    model_prices = Prices.load(settings.llm_prices)
-    if settings.models:
-        wished = [skill.model for skill in loaded.catalog if skill.model]
-        check_prices(settings, model_prices, wished)
+    prices = _prices_of(settings, loaded.catalog)
     async with (
         _stored(settings) as (database, store),
-        chains_of(settings, model_prices) as chains,
+        chains_of(settings, prices) as chains,
         index_of(settings) as index,
         _provided(settings, store, offered, directory) as dependencies,
         DocumentReader() as papers,
@@ -278,9 +288,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             tools=tools,
             folders=folders,
             flow_files=flow_files,
-            reader=Reader(
-                offered.flows(), offered.phrases(), offered.listed(skills=chains.usual is not None)
-            ),
+            reader=_reader_of(offered, skills=chains.usual is not None),
             store=store,
             dependencies=dependencies,
             caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),
@@ -288,5 +296,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             chains=chains,
             prompts=prompts,
             papers=papers,
-            prices=model_prices,
+            prices=prices,
         )

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import Connection, and_, case, func, literal, or_, select
 
 from router.domain.budgets import Spent
+from router.domain.costs import MOST_LINES, Part, Purpose, SpendingLine, SpentAmounts
 from router.domain.errors import InvalidInput
 from router.domain.messages import Cost, Usage
-from router.domain.spending import MOST_LINES, Part, Purpose, SpendingLine, SpentAmounts
 from router.domain.traffic import Period
 from router.store import tables
 from router.store.database import Database

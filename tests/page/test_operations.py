@@ -164,6 +164,41 @@ async def test_what_went_on_is_drawn_told_and_exported(
     await expect(trail).not_to_contain_text("signed in")
 
 
+async def test_what_models_cost_is_drawn_by_day_and_by_model(
+    house: Served, door: Door, parts: Parts, tmp_path: Path
+) -> None:
+    today = datetime.now(ZoneInfo("Asia/Shanghai")).date()
+    for model, days, amount in (("dear", 1, "0.75"), ("cheap", 1, "0.002"), ("dear", 2, "0.25")):
+        cost = Cost(amount=Decimal(amount), currency="USD")
+        usage = Usage(llm_calls=1, prompt_tokens=100, cached_tokens=50, cost=cost, priced_calls=1)
+        purpose = Purpose("router", model, "router-1")
+        day = today - timedelta(days=days)
+        await parts.store.spending.add("default", "alice", day, usage, purpose)
+    await parts.store.spending.add("default", "bob", today, Usage(llm_calls=1), Purpose("", "ours"))
+    olga = await operating(door, house)
+    costs = olga.page.locator(".costs")
+    await expect(costs.get_by_role("img", name="Cost by day")).to_be_visible()
+    found = await asked(house, "/v1/spending?by=model")
+    assert found["total"]["cost"] == "1.002"
+    await expect(costs.locator(".tiles")).to_contain_text("$1.00")
+    await expect(costs).to_contain_text("At least so much: ")
+    await expect(costs.locator("svg.chart rect")).to_have_count(3)
+    bars = costs.locator(".row-bars li")
+    await expect(bars.nth(0)).to_contain_text("dear")
+    await expect(bars.nth(0)).to_contain_text("$1.00")
+    await expect(bars.nth(1)).to_contain_text("$0.002")
+    by_person = costs.get_by_role("region", name="Cost of each person")
+    await expect(by_person).to_contain_text("王丽 Alice")
+    async with olga.page.expect_download() as download:
+        await olga.press("CSV: Cost of each model")
+    await (await download.value).save_as(tmp_path / "spending.csv")
+    assert (tmp_path / "spending.csv").read_text().startswith("model,calls,prompt_tokens,")
+    await olga.page.locator("#language").click()
+    await expect(olga.page.get_by_role("heading", name="模型费用")).to_be_visible()
+    assert await olga.violations() == []
+    assert await olga.overflow() == 0
+
+
 async def test_where_nobody_was_there_is_nothing_and_that_is_said(
     house: Served, door: Door
 ) -> None:

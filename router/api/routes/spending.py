@@ -6,17 +6,17 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from router.api.dependencies import Audited, Given, Services
 from router.api.errors import problems
+from router.api.figures import CSV, Asked, csv_response, days_of, written_csv
 from router.api.params import StrictRoute
-from router.api.routes.traffic import CSV, Asked, csv_response, days_of, written_csv
-from router.domain.principals import Principal
-from router.domain.spending import (
+from router.domain.costs import (
     PARTS,
     Part,
-    Spending,
     SpendingLine,
+    SpendingReport,
     parts_of,
     total_of,
 )
+from router.domain.principals import Principal
 from router.domain.traffic import Period
 
 router = APIRouter(prefix="/v1", tags=["operators"], route_class=StrictRoute)
@@ -38,7 +38,7 @@ Apart = Annotated[list[Part], Depends(_parts)]
 
 
 @router.get("/spending", responses=problems(403))
-async def show(services: Given, audit: Audited, period: Asked, by: Apart) -> Spending:
+async def show(services: Given, audit: Audited, period: Asked, by: Apart) -> SpendingReport:
     """Sum up what models cost over at most 92 days, in tokens and in money.
 
     A day is one of whom it was for. Costs are those of the moment, as far as the models had prices.
@@ -60,11 +60,11 @@ async def export(services: Given, audit: Audited, period: Asked, by: Apart) -> R
 
 async def _spending(
     services: Services, reader: Principal, period: Period, parts: list[Part]
-) -> Spending:
+) -> SpendingReport:
     """What the reader's own tenant has spent."""
     currency = services.currency
     lines = await services.store.spending.lines(reader.tenant, period, parts, currency)
-    return Spending(
+    return SpendingReport(
         since=period.first,
         until=period.last,
         timezone=reader.timezone,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
+from router.domain.costs import Purpose
 from router.domain.messages import Cost, Usage
-from router.domain.spending import Purpose
 from router.store.store import Store
 from tests.integration.api.conftest import As, problem
 

@@ -92,7 +92,7 @@ class SpendingLine(BaseModel):
         return cls(**parts, **{**amounts._asdict(), "cost": cost})
 
 
-class Spending(BaseModel):
+class SpendingReport(BaseModel):
     """What models cost over some days."""
 
     since: date

@@ -9,7 +9,7 @@ import typer
 
 from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
 from router.cli.rest import asked
-from router.domain.spending import PARTS
+from router.domain.costs import PARTS
 
 Form = Literal["table", "csv", "json"]
 
