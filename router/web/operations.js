@@ -118,7 +118,7 @@ function ofPeriods(page, title, kind, views) {
   const body = element("div", { class: kind });
   const choose = (days) => page.trying(() => ((chosen = days), load()));
   const buttons = PERIODS.map((days) => [days, button(t("lastDays", days), () => choose(days), { "aria-pressed": "false" })]);
-  const group = element("div", { class: "actions", role: "group", "aria-label": t("period") }, ...buttons.map(([, each]) => each));
+  const group = element("div", { class: "actions", role: "group", "aria-label": `${title}: ${t("period")}` }, ...buttons.map(([, each]) => each));
   let chosen = PERIODS[0];
   let asked = 0;
 
@@ -181,7 +181,7 @@ function spending(page) {
     const [each, ...apart] = await Promise.all([ask("day,model"), ...SPENT.map(ask)]);
     return costsOf(each, apart, page);
   };
-  return ofPeriods(page, t("spending"), "figures costs", views);
+  return ofPeriods(page, t("spending"), "costs", views);
 }
 
 function costsOf(each, apart, page) {

@@ -1,15 +1,20 @@
 """What operators look at and put right: runs that are held, what went on, who did what."""
 
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from httpx import AsyncClient
 from playwright.async_api import Route, expect
 from temporalio.client import Client
 
+from router.domain.costs import Purpose
 from router.domain.errors import PermanentToolError
+from router.domain.messages import Cost, Usage
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.page.house import Door, Served, Visitor
@@ -147,11 +152,10 @@ async def test_what_went_on_is_drawn_told_and_exported(
     flows = sum(day["routes"].get("flow", 0) for day in found["days"])
     await expect(figures.locator(".legend li").first).to_have_text(f"a flow {flows}")
     await expect(figures.locator(".ledger").filter(has_text="Abandoned")).to_contain_text("payment")
-    await olga.press("30 days")
+    a_month = olga.page.get_by_role("group", name="Traffic: Period").get_by_text("30 days")
+    await a_month.click()
     await expect(rows).to_have_count(30)
-    await expect(olga.page.get_by_role("button", name="30 days")).to_have_attribute(
-        "aria-pressed", "true"
-    )
+    await expect(a_month).to_have_attribute("aria-pressed", "true")
     async with olga.page.expect_download() as download:
         await olga.press("CSV: Requests by kind")
     saved = await download.value
@@ -161,6 +165,7 @@ async def test_what_went_on_is_drawn_told_and_exported(
     await olga.page.get_by_text("What operators did lately").click()
     trail = olga.page.get_by_role("region", name="What operators did lately")
     await expect(trail).to_contain_text("looked at the traffic of some days")
+    await expect(trail).to_contain_text("looked at what models cost on some days")
     await expect(trail).not_to_contain_text("signed in")
 
 
