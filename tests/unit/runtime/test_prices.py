@@ -1,6 +1,8 @@
 """Money is only counted where every model has a price, and that is said at the start."""
 
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,11 +12,16 @@ from router.runtime.composition import chains_of
 from router.settings import Settings
 from router.settings.models import RoleModel
 
-IN_MONEY = Budgets(user=Budget(cost=1), day=Budget(cost=100))
+IN_MONEY = Budgets(user=Budget(cost=Decimal(1)), day=Budget(cost=Decimal(100)))
 
 
-def settings(tmp_path: Path, model: str, **more: object) -> Settings:
-    about = {"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": model, "data": tmp_path, **more}
+def settings(tmp_path: Path, model: str, **more: Any) -> Settings:
+    about: dict[str, Any] = {
+        "llm_base_url": "http://127.0.0.1:1/v1",
+        "llm_model": model,
+        "data": tmp_path,
+        **more,
+    }
     return Settings(**about, _env_file=None)
 
 
@@ -28,7 +35,7 @@ def settings(tmp_path: Path, model: str, **more: object) -> Settings:
     ids=["usual", "role", "escalate"],
 )
 async def test_a_budget_in_money_beside_a_model_without_a_price_says_what_to_write(
-    tmp_path: Path, model: str, more: dict[str, object], named: str
+    tmp_path: Path, model: str, more: dict[str, Any], named: str
 ) -> None:
     given = settings(tmp_path, model, llm_budgets=IN_MONEY, **more)
     with pytest.raises(MisconfiguredError) as caught:
@@ -56,5 +63,5 @@ async def test_a_price_of_ones_own_is_enough_and_a_skill_gets_no_model_without_o
         assert chains.usual is not None
         ahead = chains.usual.ahead(1_000_000).cost
         assert ahead is not None
-        assert (ahead.amount, ahead.currency) == (2, "CNY")
+        assert (ahead.amount, ahead.currency) == (Decimal(2), "CNY")
         assert chains.of("skill", "unheard-of") is chains.usual
