@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from hashlib import sha256
 from time import monotonic
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from activities.execution import heartbeating
 from activities.progress import ClauseByClause, Holds, ProgressPublisher, QuestionOutcome
 from router.contracts.activities import TOO_LONG, Account
 from router.domain.budgets import Budgets, Spent
+from router.domain.costs import Purpose
 from router.domain.messages import SpokenLine, Usage
 from router.domain.progress import ProgressPlace, Thinking
 from router.llm.fallback import FallbackChain
@@ -107,16 +109,22 @@ class ModelQuestions:
         chain = of or self.chain
         if chain is None:
             raise NoModelAnswered(())
-        tokens = estimated_prompt_tokens(request.messages, request.functions)
-        self._check_turn(tokens)
+        request = self._keyed(request)
+        ahead = chain.ahead(estimated_prompt_tokens(request.messages, request.functions))
+        self._check_turn(ahead)
         if self._ends <= monotonic():
             raise TurnTimeOver(f"{self.account.seconds:g} s of this turn are over")
-        async with self._paying(tokens) as paid:
+        async with self._paying(ahead, Purpose.of(request.prompt, chain.name)) as paid:
             async with heartbeating(), self._watched() as answered, self._told(holds) as on_text:
                 answer = await self._answered(chain, request, on_text)
                 answered.by(answer)
-            paid(cost(answer))
+            paid(answer)
         return answer
+
+    def _keyed(self, request: ChatRequest) -> ChatRequest:
+        """The request with what names all those that begin like it, and nobody in them."""
+        tenant = sha256(self.account.caller.tenant.encode()).hexdigest()[:8]
+        return request.model_copy(update={"cache_key": f"{request.prompt}/{tenant}"})
 
     async def _answered(
         self, chain: FallbackChain, request: ChatRequest, on_text: OnText | None
@@ -154,23 +162,25 @@ class ModelQuestions:
 
     async def affords(self, calls: int, tokens: int = 1) -> bool:
         """True where no budget stands against so many questions, of so many tokens each."""
-        ahead = Usage(llm_calls=calls - 1, prompt_tokens=(calls - 1) * tokens)
+        each = self.chain.ahead(tokens) if self.chain else Usage(llm_calls=1, prompt_tokens=tokens)
+        before = sum([each] * (calls - 1), start=Usage())
         try:
-            self._check_turn(tokens, ahead)
+            self._check_turn(each, before)
             if self._daily is not None:
-                spent = await self._daily.of_day(*self._payer)
-                self._check_day(spent.with_ahead(ahead), tokens)
+                currency = each.cost.currency if each.cost else ""
+                spent = await self._daily.of_day(*self._payer, currency)
+                self._check_day(spent.with_ahead(before), each)
         except BudgetSpent:
             return False
         return True
 
-    def _check_turn(self, tokens: int, ahead: Usage | None = None) -> None:
-        spent = self.account.spent + self.usage + (ahead or Usage())
-        if why := self.models.budgets.turn.why_spent(spent, tokens):
+    def _check_turn(self, ahead: Usage, before: Usage | None = None) -> None:
+        spent = self.account.spent + self.usage + (before or Usage())
+        if why := self.models.budgets.turn.why_spent(spent, ahead):
             raise BudgetSpent("turn", why)
 
-    def _check_day(self, spent: Spent, tokens: int) -> None:
-        if why := self.models.budgets.why_spent(spent, tokens):
+    def _check_day(self, spent: Spent, ahead: Usage) -> None:
+        if why := self.models.budgets.why_spent(spent, ahead):
             raise BudgetSpent(*why)
 
     @property
@@ -178,30 +188,33 @@ class ModelQuestions:
         return self.models.spending if self.models.budgets.by_the_day else None
 
     @asynccontextmanager
-    async def _paying(self, tokens: int) -> AsyncIterator[Callable[[Usage], None]]:
-        """What is within is one question; it says what that cost.
+    async def _paying(
+        self, ahead: Usage, purpose: Purpose
+    ) -> AsyncIterator[Callable[[ChatAnswer], None]]:
+        """What is within is one question; it gives the answer, which says what that cost.
 
-        Its call and estimated tokens are counted before it is asked, so that many at once spend no
-        more than there is; what it cost less is given back.
+        Its call, estimated tokens and their cost are counted before it is asked, so that many at
+        once spend no more than there is; what it cost less is given back.
         """
-        ahead = Usage(llm_calls=1, prompt_tokens=tokens)
-        taken = price = Usage()
+        taken = Usage()
         if self._daily is not None:
             await self._daily.take(
-                *self._payer, ahead, lambda spent: self._check_day(spent, tokens)
+                *self._payer, ahead, lambda spent: self._check_day(spent, ahead), purpose
             )
             taken = ahead
+        owed = [(purpose, Usage() - taken)]
 
-        def paid(usage: Usage) -> None:
-            nonlocal price
-            price = usage
+        def paid(answer: ChatAnswer) -> None:
+            self.usage += cost(answer)
+            by = purpose._replace(model=answer.asked or purpose.model)
+            owed.append((by, cost(answer)))
 
         try:
             yield paid
         finally:
-            self.usage += price
-            if self.models.spending is not None and price != taken:
-                await self.models.spending.add(*self._payer, price - taken)
+            changes = [(of, usage) for of, usage in owed if usage != Usage()]
+            if self.models.spending is not None and changes:
+                await self.models.spending.settle(*self._payer, changes)
 
     @property
     def _payer(self) -> tuple[str, str, date]:

@@ -99,6 +99,8 @@ class Services:
     index: CapabilityIndex
     page_token: str | None = None
     """What a browser has to show once, under `dev`; None: nothing."""
+    currency: str = "USD"
+    """That of the prices of models."""
     models: Callable[[], Mapping[str, str]] = dict
     """How the circuit breaker of each model stands in this process, where it asks any."""
 

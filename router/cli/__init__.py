@@ -60,6 +60,10 @@ COMMANDS = {
         "traffic:traffic",
         "Sum up turns, runs, approvals and what models cost; of the last seven days by default.",
     ),
+    "spending": (
+        "costs:spending",
+        "Sum up what models cost, in tokens and in money; of the last seven days by default.",
+    ),
     "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
 }
 """Every command: where in this package it is, and what the list of them says of it."""

@@ -1,30 +1,51 @@
 """How much may be spent on models: counting, and nothing else."""
 
-from typing import Literal, NamedTuple
+from decimal import Decimal
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import Field
 
-from router.domain.messages import Usage, ValueObject
+from router.domain.messages import Usage, ValueObject, plain_decimal
 
 Scope = Literal["turn", "user", "tenant", "day"]
 """One message, one person's day, one tenant's day, or the whole house's day."""
 
 
+QUESTION = Usage(llm_calls=1)
+"""The next one, where nothing more is known of it."""
+
+
 class Budget(ValueObject):
-    """What may be spent on questions and on tokens sent and received; None is no limit."""
+    """What may be spent on models: in questions, in tokens, in money; None is no limit."""
 
     calls: int | None = Field(None, ge=0)
     """Questions to a model; None is no limit."""
     tokens: int | None = Field(None, ge=0)
     """Tokens sent and received; None is no limit."""
 
-    def why_spent(self, spent: Usage, tokens: int = 0) -> str | None:
-        """Why one more call, of so many tokens, may not be paid for; None where it may."""
+    cost: Decimal | None = Field(None, ge=0, max_digits=18, decimal_places=9)
+    """Money, in the currency of the prices; every model that is configured has to have one."""
+
+    def why_spent(self, spent: Usage, ahead: Usage = QUESTION) -> str | None:
+        """Why one more call, which takes so much `ahead`, may not be paid for; None: it may."""
         if self.calls is not None and spent.llm_calls >= self.calls:
             return f"{spent.llm_calls} of {self.calls} calls are spent"
-        if self.tokens is not None and spent.tokens + tokens > self.tokens:
+        if self.tokens is not None and spent.tokens + ahead.tokens > self.tokens:
             return f"{spent.tokens} of {self.tokens} tokens are spent"
-        return None
+        return None if self.cost is None else self._why_money_is_spent(self.cost, spent, ahead)
+
+    def _why_money_is_spent(self, most: Decimal, spent: Usage, ahead: Usage) -> str | None:
+        costs = [each.amount if each else Decimal() for each in (spent.cost, ahead.cost)]
+        if sum(costs) <= most:
+            return None
+        known = spent.cost or ahead.cost
+        currency = known.currency if known else ""
+        return f"{plain_decimal(costs[0])} of {plain_decimal(most)} {currency} are spent"
+
+    @property
+    def limits(self) -> tuple[int | Decimal | None, ...]:
+        """All of them."""
+        return self.calls, self.tokens, self.cost
 
 
 class Spent(NamedTuple):
@@ -55,16 +76,22 @@ class Budgets(ValueObject):
     def by_the_day(self) -> bool:
         """True where anything depends on what was spent in other turns."""
         daily = (self.user, self.tenant, self.day)
-        return any(limit is not None for b in daily for limit in (b.calls, b.tokens))
+        return any(limit is not None for budget in daily for limit in budget.limits)
 
-    def why_spent(self, spent: Spent, tokens: int = 0) -> tuple[Scope, str] | None:
-        """Whose day, and why, can't pay for one more call of so many tokens; None where all can."""
+    @property
+    def in_money(self) -> list[Scope]:
+        """Those that say how much money may be spent."""
+        scopes: tuple[Scope, ...] = get_args(Scope)
+        return [scope for scope in scopes if getattr(self, scope).cost is not None]
+
+    def why_spent(self, spent: Spent, ahead: Usage = QUESTION) -> tuple[Scope, str] | None:
+        """Whose day, and why, can't pay for one more call that takes so much; None: all can."""
         daily: tuple[tuple[Scope, Budget, Usage], ...] = (
             ("user", self.user, spent.user),
             ("tenant", self.tenant, spent.tenant),
             ("day", self.day, spent.day),
         )
         for scope, budget, so_far in daily:
-            if why := budget.why_spent(so_far, tokens):
+            if why := budget.why_spent(so_far, ahead):
                 return scope, why
         return None

@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, JsonValue, StrictBool, TypeAdapter
+from pydantic import BaseModel, Field, JsonValue, PlainSerializer, StrictBool, TypeAdapter
 
 from router.domain.documents import FileDocument
 from router.domain.locale import Locale
@@ -310,12 +311,41 @@ class SpokenLine(ValueObject):
         return "\n".join([f"{self.role}: {self.text}", *(f"  ({one})" for one in made)])
 
 
+def plain_decimal(amount: Decimal) -> str:
+    """An amount as people write it: no exponent, and no zeros at its end.
+
+    >>> plain_decimal(Decimal("1.500E-7")), plain_decimal(Decimal("10"))
+    ('0.00000015', '10')
+    """
+    written = f"{amount:f}"
+    return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+class Cost(ValueObject):
+    """What models cost in money, to a billionth of the currency."""
+
+    amount: Annotated[Decimal, PlainSerializer(plain_decimal, when_used="json")]
+    currency: str
+
+
 class Usage(ValueObject):
-    """What a turn, or a conversation so far, cost in model calls and tokens."""
+    """What a turn, or a conversation so far, cost: model calls, tokens, and money where known."""
 
     llm_calls: int = 0
     prompt_tokens: int = 0
+    """All that models read, from a cache or not."""
     completion_tokens: int = 0
+    """All that models wrote, thoughts included."""
+    cached_tokens: int = 0
+    """Those of the prompts that came out of a provider's cache."""
+    cache_write_tokens: int = 0
+    """Those of the prompts that were written into one."""
+    reasoning_tokens: int = 0
+    """Those of the completions that were thoughts."""
+    cost: Annotated[Cost | None, Field(exclude_if=lambda cost: cost is None)] = None
+    """At the prices of the moment; absent where no call had a price."""
+    priced_calls: Annotated[int, Field(exclude_if=lambda calls: not calls)] = 0
+    """Of how many calls that is the cost: where there were more, it cost at least so much."""
 
     @property
     def tokens(self) -> int:
@@ -323,10 +353,27 @@ class Usage(ValueObject):
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(**{name: count + getattr(other, name) for name, count in self})
+        return self._with(other, 1)
 
     def __sub__(self, other: "Usage") -> "Usage":
-        return Usage(**{name: count - getattr(other, name) for name, count in self})
+        return self._with(other, -1)
+
+    def _with(self, other: "Usage", sign: int) -> "Usage":
+        """Both together. Of two currencies the newer one's cost is told, as a part of the whole."""
+        counts = {n: was + sign * getattr(other, n) for n, was in self if n != "cost"}
+        if self.cost is None or other.cost is None:
+            cost = self.cost or (other.cost and _times(other.cost, sign))
+        elif self.cost.currency == other.cost.currency:
+            amount = self.cost.amount + sign * other.cost.amount
+            cost = Cost(amount=amount, currency=self.cost.currency)
+        else:
+            cost = _times(other.cost, sign)
+            counts["priced_calls"] = sign * other.priced_calls
+        return Usage(**counts, cost=cost)
+
+
+def _times(cost: Cost, sign: int) -> Cost:
+    return Cost(amount=sign * cost.amount, currency=cost.currency)
 
 
 class Turn(ValueObject):

@@ -81,6 +81,8 @@ class Counted:
     prompt: Any = None
     completion: Any = None
     cached: Any = None
+    written: Any = None
+    """Into the cache, where the server says so."""
     reasoning: Any = None
 
 
@@ -156,10 +158,12 @@ def _usage(parsed: Parsed, request: ChatRequest) -> TokenUsage:
     counted = parsed.counted
     prompt, completion = count_of(counted.prompt), count_of(counted.completion)
     if prompt is not None and completion is not None:
+        cached = min(prompt, count_of(counted.cached) or 0)
         return TokenUsage(
             prompt_tokens=prompt,
             completion_tokens=completion,
-            cached_tokens=min(prompt, count_of(counted.cached) or 0),
+            cached_tokens=cached,
+            cache_write_tokens=min(prompt - cached, count_of(counted.written) or 0),
             reasoning_tokens=min(completion, count_of(counted.reasoning) or 0),
         )
     written = [parsed.text, parsed.thinking]

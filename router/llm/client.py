@@ -14,10 +14,12 @@ from urllib.parse import urlsplit
 
 from opentelemetry.trace import Span
 
+from router.domain.messages import Cost
 from router.llm.calls import UNREADABLE
 from router.llm.connection import ModelConnection
 from router.llm.fallback import ConcurrencyLimiter
 from router.llm.health import ModelAddress, trouble_at
+from router.llm.prices import ModelPrice
 from router.llm.protocols import DEFAULT, protocol
 from router.llm.refusals import (
     StatusAnswer,
@@ -38,10 +40,11 @@ from router.llm.types import (
     ModelRefused,
     OnText,
     TextDelta,
+    TokenUsage,
 )
 from router.settings.models import NO_OPTIONS, ModelOptions
 from router.telemetry import tracing
-from router.telemetry.metrics import MODEL_TOKENS, MODELS
+from router.telemetry.metrics import MODEL_CACHED, MODEL_COST, MODEL_TOKENS, MODELS
 from router.telemetry.tracing import outgoing
 
 
@@ -54,16 +57,24 @@ class ObservedQuestion:
     provider: str
     model: str
 
+    def paid(self, usage: TokenUsage, cost: Cost | None) -> None:
+        """Note what it cost."""
+        of = (self.operation, self.provider, self.model)
+        for kind, tokens in (("input", usage.prompt_tokens), ("output", usage.completion_tokens)):
+            self.span.set_attribute(f"gen_ai.usage.{kind}_tokens", tokens)
+            MODEL_TOKENS.labels(*of, kind).observe(tokens)
+        cached = {"read": usage.cached_tokens, "creation": usage.cache_write_tokens}
+        for kind, tokens in cached.items():
+            self.span.set_attribute(f"gen_ai.usage.cache_{kind}.input_tokens", tokens)
+            MODEL_CACHED.labels(*of, kind).inc(tokens)
+        if cost is not None:
+            MODEL_COST.labels(*of, cost.currency).inc(float(cost.amount))
+
     def chat(self, request: ChatRequest, answer: ChatAnswer) -> None:
         """Note what was answered; the words only where content is traced."""
         self.span.set_attribute("gen_ai.response.model", answer.model)
         self.span.set_attribute("gen_ai.response.finish_reasons", (answer.finish,))
-        used = {"input": answer.usage.prompt_tokens, "output": answer.usage.completion_tokens}
-        for kind, tokens in used.items():
-            self.span.set_attribute(f"gen_ai.usage.{kind}_tokens", tokens)
-            MODEL_TOKENS.labels(self.operation, self.provider, self.model, kind).observe(tokens)
-        cached = answer.usage.cached_tokens
-        self.span.set_attribute("gen_ai.usage.cache_read.input_tokens", cached)
+        self.paid(answer.usage, answer.cost)
         asked = [{"role": message.role, "text": message.text} for message in request.messages]
         tracing.show(self.span, "gen_ai.input.messages", asked)
         calls = [{"name": call.name, "arguments": call.arguments} for call in answer.calls]
@@ -112,7 +123,7 @@ class ChatModel:
 
     What the server refuses is kept in `memory`, which may be shared between models. `slots` are
     shared by all models at the server. Whatever `options` say holds in place of what a question
-    asks for.
+    asks for. Once it has a `price` its answers say what they cost.
     """
 
     def __init__(
@@ -128,6 +139,7 @@ class ChatModel:
         self._protocol = protocol(spoken)
         self._connection = ModelConnection(base_url, model, api_key, spoken)
         self._model = model
+        self.price: ModelPrice | None = None
         self._base_url = base_url
         self._address = ModelAddress(base_url, api_key, spoken)
         self._slots = slots or ConcurrencyLimiter(AT_ONCE)
@@ -141,6 +153,11 @@ class ChatModel:
     def endpoint(self) -> str:
         """Which model and where, such as `qwen at http://gpu:8000/v1`."""
         return self._connection.endpoint
+
+    @property
+    def name(self) -> str:
+        """The model's name, as it is configured."""
+        return self._model
 
     @property
     def server(self) -> str:
@@ -161,7 +178,7 @@ class ChatModel:
         """
         with self._question("chat") as asked:
             async with self._slots.taken(seconds) as left, self._connection.failing_as_ours(left):
-                answer = await self._at_length(request, on_text)
+                answer = self._priced(await self._at_length(request, on_text))
             asked.chat(request, answer)
             self._note(request, answer)
             return answer
@@ -206,10 +223,11 @@ class ChatModel:
 
         Raises as `answer`, and `Crowded` as soon as somebody does.
         """
-        with self._question("read"):
+        with self._question("read") as asked:
             async with self._slots.lent(), self._connection.failing_as_ours(seconds):
                 try:
-                    await self._ask(request, None, only_reads=True)
+                    read = self._priced(await self._ask(request, None, only_reads=True))
+                    asked.paid(read.usage, read.cost)
                 except StatusAnswer as answer:
                     # Cut after its first token a call is off any format, and has been read.
                     if not is_off_format(answer.status, answer.said):
@@ -217,6 +235,10 @@ class ChatModel:
 
     def _question(self, operation: str) -> AbstractContextManager[ObservedQuestion]:
         return question(operation, self._protocol.PROVIDER, self._model, self._base_url)
+
+    def _priced(self, answer: ChatAnswer) -> ChatAnswer:
+        cost = self.price.of(answer.usage) if self.price else None
+        return answer.model_copy(update={"asked": self._model, "cost": cost})
 
     def _fitted(self, request: ChatRequest) -> ChatRequest:
         """The request as this model is to be asked it, with nobody else's thoughts in it."""

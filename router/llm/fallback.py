@@ -12,7 +12,9 @@ from time import monotonic
 from typing import Literal, NamedTuple, Protocol
 
 from router.domain.circuit import ANSWERED, REST_SECONDS, CallVerdict, CircuitBreaker, Clock
+from router.domain.messages import Usage
 from router.domain.principals import DEFAULT_TENANT
+from router.llm.prices import ModelPrice
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
@@ -113,6 +115,14 @@ class Model(Protocol):
         """Its name, for people."""
 
     @property
+    def name(self) -> str:
+        """The model's own name, as it is configured."""
+
+    @property
+    def price(self) -> ModelPrice | None:
+        """What its tokens cost; None where nobody said."""
+
+    @property
     def may_see(self) -> bool:
         """False where it is known to take no pictures."""
 
@@ -161,6 +171,18 @@ class FallbackChain:
         longer = FallbackChain([model], self._clock)
         longer.links += [link for link in self.links if link.model.endpoint != model.endpoint]
         return longer
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked first."""
+        return self.links[0].model.name if self.links else ""
+
+    def ahead(self, tokens: int) -> Usage:
+        """One question of so many tokens, before it is answered: by the dearest that may be."""
+        prices = (link.model.price for link in self.links)
+        costs = [price.ahead(tokens) for price in prices if price is not None]
+        dearest = max(costs, key=lambda cost: cost.amount, default=None)
+        return Usage(llm_calls=1, prompt_tokens=tokens, cost=dearest, priced_calls=len(costs[:1]))
 
     @property
     def may_see(self) -> bool:

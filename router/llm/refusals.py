@@ -60,6 +60,8 @@ def unwrapping(*wrappers: type[Exception]) -> Iterator[None]:
 _UNKNOWN = r"(un(supported|known|recognized|expected)|\bnot )"
 
 _NAMED: dict[Feature, str] = {
+    "prompt_cache_key": r"prompt_cache_key",
+    "cache_control": r"cache_control",
     "given_signatures": r"thought.?signature",
     "reasoning_kept": r"encrypted|\binclude\b|reasoning_content",
     "parallel_tool_calls": r"parallel",

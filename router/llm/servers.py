@@ -33,11 +33,14 @@ Feature = Literal[
     "effort",
     "reasoning_kept",
     "given_signatures",
+    "prompt_cache_key",
+    "cache_control",
 ]
 """What a request may use. `tool_choice` is the parameter whatever its value, `limits` are the
 lengths within the schema of a `response_format`, and a server that refuses `max_tokens` wants it
 as `max_completion_tokens`. `reasoning_kept` asks for thoughts that can be given back, and gives
-them back; `given_signatures` stand where another model's calls have none."""
+them back; `given_signatures` stand where another model's calls have none. `prompt_cache_key` and
+`cache_control` say what a server is to keep of what it has read."""
 
 FEATURES: tuple[Feature, ...] = get_args(Feature)
 Refused = frozenset[Feature]

@@ -21,7 +21,7 @@ from pydantic import Field, JsonValue
 from router.domain.budgets import Scope
 from router.domain.errors import RouterError, Unavailable
 from router.domain.locale import Localised
-from router.domain.messages import ValueObject
+from router.domain.messages import Cost, ValueObject
 
 How = Literal["functions", "json_schema", "json_object", "text"]
 """How the functions were put to the model: as such, or as JSON to answer with."""
@@ -149,6 +149,8 @@ class ChatRequest(ValueObject):
     """It is about its pictures: who can't see them refuses, and isn't asked in words."""
     prompt: str = ""
     """The fingerprint of the prompt that the messages were made with; answers repeat it."""
+    cache_key: str = ""
+    """The same for questions that begin alike, for servers that keep what they read by it."""
 
 
 class TokenUsage(ValueObject):
@@ -160,6 +162,8 @@ class TokenUsage(ValueObject):
     """All that was written, thoughts included."""
     cached_tokens: int = 0
     """Those of the prompt that came out of the server's cache, as far as it says so."""
+    cache_write_tokens: int = 0
+    """Those of the prompt that were written into that cache, where that has a price of its own."""
     reasoning_tokens: int = 0
     """Those of the completion that nobody sees, as far as the server says so."""
     estimated: bool = False
@@ -176,6 +180,7 @@ class TokenUsage(ValueObject):
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             estimated=self.estimated or other.estimated,
         )
@@ -192,6 +197,10 @@ class ChatAnswer(ValueObject):
     usage: TokenUsage
     model: str
     """The model's name, as the server gives it."""
+    asked: str = ""
+    """Its name, as it is configured; empty where nobody asked a server."""
+    cost: Cost | None = None
+    """What it cost, at the price of the moment; None where the model has none."""
     how: How
     attempts: int = 1
     """Requests that this answer took; above one only while a server is being learned."""

@@ -283,8 +283,9 @@ def cost(answer: ChatAnswer) -> Usage:
     """What an answer cost, as turns count it."""
     return Usage(
         llm_calls=answer.attempts,
-        prompt_tokens=answer.usage.prompt_tokens,
-        completion_tokens=answer.usage.completion_tokens,
+        **answer.usage.model_dump(exclude={"estimated"}),
+        cost=answer.cost,
+        priced_calls=answer.attempts if answer.cost else 0,
     )
 
 

@@ -5,7 +5,7 @@ Libraries that only some settings need are imported where they are: a third of a
 
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -24,6 +24,7 @@ from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
 from router.flow.loader import WatchedFlows
 from router.llm.fallback import FallbackChains, LedRole
+from router.llm.prices import Prices
 from router.llm.servers import ServerMemory
 from router.retrieval.encoders import Encoder, local_encoder
 from router.retrieval.index import CapabilityIndex
@@ -41,6 +42,7 @@ from router.runtime.definitions import (
 from router.runtime.temporal import TemporalConnection
 from router.settings import ROLES, ModelAccess, ModelRole, Settings
 from router.skill.loader import WatchedSkills
+from router.skill.skill import Skill
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
@@ -91,6 +93,8 @@ class Parts:
     prompts: Prompts
     papers: DocumentReader
     """What reads files that people hand in, once there is one."""
+    prices: Prices
+    """What models cost."""
 
 
 def encoder(settings: Settings) -> Encoder:
@@ -118,7 +122,7 @@ async def index_of(
             await wanted.aclose()
 
 
-def _accesses(settings: Settings, tenants: Tenants) -> list[ModelAccess]:
+def accesses(settings: Settings, tenants: Tenants) -> list[ModelAccess]:
     """Every model that somebody may be asked by, the house's and the tenants' own."""
     theirs = [each for entry in tenants.entries.values() for each in entry.models.items()]
     found = [
@@ -144,11 +148,51 @@ def _leading(
     return access or of("skill") if role == "plan" else access
 
 
+def check_prices(settings: Settings, prices: Prices, models: Iterable[str]) -> None:
+    """Raise `MisconfiguredError` where money is to be counted and one of these has no price."""
+    for model in models:
+        if wrong := unpriced(settings, prices, model):
+            raise MisconfiguredError(wrong)
+
+
+def unpriced(settings: Settings, prices: Prices, model: str) -> str:
+    """What is to be done about a model without a price, where a budget is in money."""
+    scopes = settings.llm_budgets.in_money
+    if not scopes or prices.of(model) is not None:
+        return ""
+    return (
+        f"model {model!r} has no price, and ROUTER_LLM_BUDGETS limits the cost of "
+        f"{' and '.join(scopes)}: write `{model}: {{input: …, output: …}}`, in {prices.currency} "
+        "for a million tokens (0 for a server of your own), into the file that ROUTER_LLM_PRICES "
+        "names, or take `cost` out"
+    )
+
+
+def _prices_of(settings: Settings, skills: Iterable[Skill]) -> Prices:
+    """The prices, of every model that a skill wishes for as well, where money is counted."""
+    prices = Prices.load(settings.llm_prices)
+    if settings.models:
+        check_prices(settings, prices, [skill.model for skill in skills if skill.model])
+    return prices
+
+
+def _payable(settings: Settings, prices: Prices, model: str | None) -> str | None:
+    """The model that a skill wishes for, unless nobody knows what it costs and that is counted."""
+    if model is not None and (wrong := unpriced(settings, prices, model)):
+        # Its file came after the start, which would have refused it.
+        _log.error("a skill's own %s; until then the usual one leads it", wrong)
+        return None
+    return model
+
+
 @asynccontextmanager
 async def chains_of(
-    settings: Settings, tenants: LiveTenants | None = None
+    settings: Settings, tenants: LiveTenants | None = None, prices: Prices | None = None
 ) -> AsyncIterator[FallbackChains]:
-    """The model with its fallbacks, and whatever leads skills; let go of on leaving."""
+    """The model with its fallbacks, and whatever leads skills; let go of on leaving.
+
+    Raises `MisconfiguredError` where money is to be counted and a model has no price.
+    """
     if not settings.models:
         yield FallbackChains()
         return
@@ -156,6 +200,8 @@ async def chains_of(
     from router.llm.fallback import ConcurrencyLimiter
 
     of_tenants = tenants or LiveTenants(Tenants)
+    prices = prices or Prices.load(settings.llm_prices)
+    check_prices(settings, prices, [one.model for one in accesses(settings, of_tenants.now)])
     memory = ServerMemory(settings.data / SERVERS)
     slots = defaultdict[str, ConcurrencyLimiter](lambda: ConcurrencyLimiter(settings.llm_at_once))
     made: list[tuple[ModelAccess, ChatModel]] = []
@@ -166,16 +212,18 @@ async def chains_of(
                 return chat
         own = (slots[at.base_url], at.protocol, at.options)
         chat = ChatModel(at.base_url, at.model, at.api_key, memory, *own)
+        chat.price = prices.of(at.model)
         made.append((at, chat))
         return chat
 
     def lead(role: LedRole, name: str | None, tenant: str) -> ChatModel | None:
+        name = _payable(settings, prices, name)
         access = _leading(settings, of_tenants.now, role, name, tenant)
         return model(access) if access and access != settings.models[0] else None
 
     try:
         # All at once: a library that isn't installed is found out before the first message.
-        for access in _accesses(settings, of_tenants.now):
+        for access in accesses(settings, of_tenants.now):
             model(access)
         yield FallbackChains([model(m) for m in settings.models], lead)
     finally:
@@ -246,9 +294,10 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     tenants = tenants_of(settings, offered)
     prompts = _prompts(settings, tenants)
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
+    prices = _prices_of(settings, loaded.catalog)
     async with (
         _stored(settings) as (database, store),
-        chains_of(settings, tenants) as chains,
+        chains_of(settings, tenants, prices) as chains,
         index_of(settings) as index,
         _provided(settings, store, offered, directory) as dependencies,
         DocumentReader() as papers,
@@ -276,4 +325,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             chains=chains,
             prompts=prompts,
             papers=papers,
+            prices=prices,
         )

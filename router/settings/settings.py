@@ -242,7 +242,9 @@ class Settings(Section):
 
     llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(values.from_json)] = Budgets()
     """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
-    with `calls` and `tokens`; a user's, a tenant's and all tenants' are by the day."""
+    with `calls`, `tokens` and `cost`; a user's, a tenant's and all tenants' are by the day."""
+    llm_prices: Path | None = None
+    """A YAML file of what models cost, over those prices that ship."""
     persona: Path | None = None
     """A YAML file of who the desk is: its name, tone, the company's words, dos and don'ts."""
     tenants: Path | None = None

@@ -1,65 +1,171 @@
-"""What models cost, in the database: one row for each person and day."""
+"""What models cost, in the database: a row for each person, day and purpose, in each currency.
 
-from collections.abc import Callable
+Money is kept as a whole number of billionths, at the price of the moment. What had no price stands
+in rows without a currency.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, and_, case, func, literal, or_, select
 
 from router.domain.budgets import Spent
-from router.domain.messages import Usage
+from router.domain.costs import MOST_LINES, Part, Purpose, SpendingLine, SpentAmounts
+from router.domain.errors import InvalidInput
+from router.domain.messages import Cost, Usage
+from router.domain.traffic import Period
 from router.store import tables
 from router.store.database import Database
 
 _spending = tables.spending
-_AMOUNTS = ("calls", "prompt_tokens", "completion_tokens")
+_TOKENS = (
+    *("prompt_tokens", "completion_tokens"),
+    *("cached_tokens", "cache_write_tokens", "reasoning_tokens"),
+)
+_AMOUNTS = ("calls", *_TOKENS, "cost")
+BILLION = 10**9
+ANY = Purpose()
+_COLUMNS: Mapping[Part, str] = {"person": "user"}
+"""What a part is called in the table, where that isn't its name."""
 
 
 class Spending:
-    """What models cost, by day and by whom it was for."""
+    """What models cost, by day, by whom it was for, and for what."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         insert = database.insert(_spending)
         more = {name: _spending.c[name] + insert.excluded[name] for name in _AMOUNTS}
         self._add = insert.on_conflict_do_update(
-            index_elements=["tenant", "day", "user"], set_=more
+            index_elements=[column.name for column in _spending.primary_key], set_=more
         )
 
-    async def add(self, tenant: str, user: str, day: date, usage: Usage) -> None:
-        """Count it. A call that was paid twice counts twice."""
-        row = _row(tenant, user, day, usage)
-        await self._database.write(lambda connection: connection.execute(self._add, row))
-
-    async def take(
-        self, tenant: str, user: str, day: date, ahead: Usage, check: Callable[[Spent], None]
+    async def add(
+        self, tenant: str, user: str, day: date, usage: Usage, purpose: Purpose = ANY
     ) -> None:
-        """Count what is about to be spent, unless `check` raises; one at a time everywhere."""
-        row = _row(tenant, user, day, ahead)
+        """Count it. A call that was paid twice counts twice."""
+        await self.settle(tenant, user, day, [(purpose, usage)])
+
+    async def settle(
+        self, tenant: str, user: str, day: date, amounts: Sequence[tuple[Purpose, Usage]]
+    ) -> None:
+        """Count all of these at once; what was taken too much is negative."""
+        # In one order everywhere: two that wait for each other's rows would wait for ever.
+        ordered = sorted(amounts, key=lambda each: each[0])
+        rows = [_row(tenant, user, day, usage, purpose) for purpose, usage in ordered]
 
         def work(connection: Connection) -> None:
-            # By the day, for that is the widest budget: it is over within a millisecond.
+            for row in rows:
+                connection.execute(self._add, row)
+
+        await self._database.write(work)
+
+    async def take(
+        self,
+        tenant: str,
+        user: str,
+        day: date,
+        ahead: Usage,
+        check: Callable[[Spent], None],
+        purpose: Purpose = ANY,
+    ) -> None:
+        """Count what is about to be spent, unless `check` raises; one at a time everywhere."""
+        row = _row(tenant, user, day, ahead, purpose)
+
+        def work(connection: Connection) -> None:
+            # By the day, for that is the widest budget: it is over within milliseconds.
             self._database.serialise(connection, f"spending/{day}")
-            check(_spent(connection, tenant, user, day))
+            check(_spent(connection, tenant, user, day, row["currency"]))
             connection.execute(self._add, row)
 
         await self._database.write(work)
 
-    async def of_day(self, tenant: str, user: str, day: date) -> Spent:
-        """What that day has cost so far."""
-        return await self._database.read(lambda connection: _spent(connection, tenant, user, day))
+    async def of_day(self, tenant: str, user: str, day: date, currency: str = "") -> Spent:
+        """What that day has cost so far; in money, what was paid in this currency."""
+        return await self._database.read(
+            lambda connection: _spent(connection, tenant, user, day, currency)
+        )
+
+    async def lines(
+        self, tenant: str, period: Period, parts: Sequence[Part], currency: str
+    ) -> list[SpendingLine]:
+        """What a tenant's days have cost, told apart by these; raises `InvalidInput` for too many.
+
+        The dearest first; by the day, the oldest day first.
+        """
+        apart = [_spending.c[_COLUMNS.get(part, part)].label(part) for part in parts]
+        is_priced = _spending.c.currency == currency
+        cost = func.coalesce(func.sum(case((is_priced, _spending.c.cost), else_=0)), 0)
+        calls = func.coalesce(func.sum(_spending.c.calls), 0)
+        priced = func.coalesce(func.sum(case((is_priced, _spending.c.calls), else_=0)), 0)
+        tokens = [func.coalesce(func.sum(_spending.c[name]), 0).label(name) for name in _TOKENS]
+        days = [column for column in apart if column.name == "day"]
+        query = (
+            select(
+                *apart, calls.label("calls"), priced.label("priced"), *tokens, cost.label("cost")
+            )
+            .where(_spending.c.tenant == tenant)
+            .where(_spending.c.day.between(period.first, period.last))
+            .group_by(*apart)
+            .having(or_(calls > 0, func.sum(_spending.c.prompt_tokens) > 0))
+            .order_by(*days, cost.desc(), calls.desc(), *apart)
+            .limit(MOST_LINES + 1)
+        )
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        if len(rows) > MOST_LINES:
+            said = f"there are more than {MOST_LINES} lines: ask for fewer days, or parts"
+            raise InvalidInput.at("by", said)
+        return [_line(row, parts) for row in rows]
 
 
-def _row(tenant: str, user: str, day: date, usage: Usage) -> dict[str, Any]:
-    amounts = (usage.llm_calls, usage.prompt_tokens, usage.completion_tokens)
-    cost = dict(zip(_AMOUNTS, amounts, strict=True))
-    return {"tenant": tenant, "day": day, "user": user, **cost}
+def _line(row: Any, parts: Sequence[Part]) -> SpendingLine:
+    amounts = SpentAmounts(
+        **{name: int(getattr(row, name)) for name in ("calls", *_TOKENS)},
+        cost=_money(row.cost),
+        unpriced_calls=int(row.calls - row.priced),
+    )
+    return SpendingLine.of(amounts, **{part: getattr(row, part) for part in parts})
 
 
-def _spent(connection: Connection, tenant: str, user: str, day: date) -> Spent:
-    sums = [func.coalesce(func.sum(_spending.c[name]), 0) for name in _AMOUNTS]
+def _money(billionths: Any) -> Decimal:
+    return Decimal(int(billionths)).scaleb(-9)
+
+
+def _row(tenant: str, user: str, day: date, usage: Usage, purpose: Purpose) -> dict[str, Any]:
+    cost = usage.cost
+    return {
+        "tenant": tenant,
+        "day": day,
+        "user": user,
+        **purpose._asdict(),
+        "currency": cost.currency if cost else "",
+        "calls": usage.llm_calls,
+        **{name: getattr(usage, name) for name in _TOKENS},
+        "cost": int(cost.amount.scaleb(9)) if cost else 0,
+    }
+
+
+def _spent(connection: Connection, tenant: str, user: str, day: date, currency: str) -> Spent:
+    """The day's sums. Those of money come with the rest: it is one look at the same rows."""
+    is_priced = and_(literal(bool(currency)), _spending.c.currency == currency)
+    sums = [func.coalesce(func.sum(_spending.c[name]), 0) for name in ("calls", *_TOKENS)]
+    priced = (
+        case((is_priced, amount), else_=0) for amount in (_spending.c.cost, _spending.c.calls)
+    )
+    sums += [func.coalesce(func.sum(amount), 0) for amount in priced]
     everybody = select(*sums).filter_by(day=day)
     of_tenant = everybody.filter_by(tenant=tenant)
     queries = (of_tenant.filter_by(user=user), of_tenant, everybody)
-    rows = (connection.execute(query).one() for query in queries)
-    return Spent(*(Usage(llm_calls=a, prompt_tokens=b, completion_tokens=c) for a, b, c in rows))
+    return Spent(*(_usage(connection.execute(query).one(), currency) for query in queries))
+
+
+def _usage(row: Any, currency: str) -> Usage:
+    calls, *tokens, cost, priced = row
+    return Usage(
+        llm_calls=int(calls),
+        **{name: int(count) for name, count in zip(_TOKENS, tokens, strict=True)},
+        cost=Cost(amount=_money(cost), currency=currency) if currency else None,
+        priced_calls=int(priced),
+    )

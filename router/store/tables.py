@@ -261,11 +261,16 @@ spending = Table(
     metadata,
     required("tenant"),
     required("day", Date),
-    required("user"),
+    *texts("user", "role", "model", "prompt", "currency"),
     required("calls", Integer),
-    required("prompt_tokens", BigInteger),
-    required("completion_tokens", BigInteger),
-    PrimaryKeyConstraint("tenant", "day", "user"),
+    *(
+        required(name, BigInteger)
+        for name in (
+            *("prompt_tokens", "completion_tokens"),
+            *("cached_tokens", "cache_write_tokens", "reasoning_tokens", "cost"),
+        )
+    ),
+    PrimaryKeyConstraint("tenant", "day", "user", "role", "model", "prompt", "currency"),
 )
 _index("spending_of_day", spending, "day")
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from router.llm.prices import ModelPrice
 from router.llm.request import estimated_prompt_tokens
 from router.llm.types import (
     AssistantMessage,
@@ -30,6 +31,8 @@ class ScriptedModel:
     """Answers from a script, which is another one at each step."""
 
     endpoint: str = "the story's model"
+    name: str = "scripted"
+    price: ModelPrice | None = None
     may_see: bool = False
     """A story scripts what is answered to its messages, not what is found on papers."""
     _left: deque[ModelAnswer] = field(default_factory=deque)

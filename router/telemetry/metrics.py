@@ -105,17 +105,28 @@ TOOLS = Histogram(
     ("gen_ai_tool_name", "error_type"),
     buckets=SECONDS,
 )
+MODEL_LABELS = ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model")
 MODELS = Histogram(
     "gen_ai_client_operation_duration_seconds",
     "Questions to models.",
-    ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "error_type"),
+    (*MODEL_LABELS, "error_type"),
     buckets=SECONDS,
 )
 MODEL_TOKENS = Histogram(
     "gen_ai_client_token_usage",
     "Tokens of answers of models, as far as servers say; guessed where they don't.",
-    ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type"),
+    (*MODEL_LABELS, "gen_ai_token_type"),
     buckets=TOKENS,
+)
+MODEL_CACHED = Counter(
+    "router_model_cached_tokens",
+    "Those of the prompts that came out of a provider's cache (read) or went into it (creation).",
+    (*MODEL_LABELS, "kind"),
+)
+MODEL_COST = Counter(
+    "router_model_cost",
+    "What answers of models cost, in the currency of their prices; nothing where they have none.",
+    (*MODEL_LABELS, "currency"),
 )
 ESCALATIONS = Counter(
     "router_escalations",

@@ -10,6 +10,10 @@ const NONE = "–"; // where there is nothing to divide by, or nothing was decid
 
 export const number = (value) => new Intl.NumberFormat(language()).format(value);
 
+// An amount may be a small part of a cent: two figures of it are told, whatever it is.
+export const money = (value, currency) =>
+  new Intl.NumberFormat(language(), { style: "currency", currency, maximumFractionDigits: Math.abs(value) >= 1 || !Number(value) ? 2 : 6 }).format(value);
+
 export const short = (value) =>
   new Intl.NumberFormat(language(), { notation: "compact", maximumFractionDigits: 1 }).format(value);
 
@@ -41,11 +45,12 @@ export function table(caption, columns, rows) {
 }
 
 // Bars of days (`[{ day, counts: { kind: number } }…]`), stacked in the order of `kinds`, `[[kind, name]…]`.
-export function stackedBars(caption, kinds, days) {
+export function stackedBars(caption, kinds, days, shown = number) {
   const sum = (counts) => Object.values(counts).reduce((all, one) => all + one, 0);
-  const most = Math.max(1, ...days.map(({ counts }) => sum(counts)));
+  const dearest = Math.max(...days.map(({ counts }) => sum(counts)));
+  const most = dearest || 1;
   const present = kinds.filter(([kind]) => days.some(({ counts }) => counts[kind]));
-  const bars = days.flatMap((one, place) => bar(one, place, present, { most, width: WIDTH / days.length }));
+  const bars = days.flatMap((one, place) => bar(one, place, present, { most, width: WIDTH / days.length, shown }));
   const picture = drawn(
     "svg",
     { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": caption },
@@ -53,31 +58,45 @@ export function stackedBars(caption, kinds, days) {
   );
   const ends = [days[0].day, days[Math.floor(days.length / 2)].day, days.at(-1).day];
   const axis = element("div", { class: "axis hint", "aria-hidden": "true" }, ...ends.map((day) => element("span", {}, date(day))));
-  const columns = [[t("day"), ({ day }) => date(day)], ...present.map(([kind, name]) => [name, ({ counts }) => number(counts[kind] ?? 0)])];
+  const columns = [[t("day"), ({ day }) => date(day)], ...present.map(([kind, name]) => [name, ({ counts }) => shown(counts[kind] ?? 0)])];
   return element(
     "figure",
     {},
-    element("figcaption", {}, caption, element("span", { class: "hint" }, t("mostADay", number(most)))),
+    element("figcaption", {}, caption, element("span", { class: "hint" }, t(shown === number ? "mostADay" : "dearestDay", shown(dearest)))),
     picture,
     axis,
-    legend(present, days),
+    legend(present, days, shown),
     element("details", {}, element("summary", {}, t("numbers")), table(caption, columns, days)),
   );
 }
 
-function bar({ day, counts }, place, kinds, { most, width }) {
+function bar({ day, counts }, place, kinds, { most, width, shown }) {
   let top = HEIGHT;
   return kinds.filter(([kind]) => counts[kind]).map(([kind, name]) => {
     const height = (counts[kind] / most) * HEIGHT;
     top -= height;
     const at = { x: (place + 0.12) * width, y: top, width: 0.76 * width, height: Math.max(height - 1, 0.5) };
-    return drawn("rect", { ...at, class: `kind ${kind}` }, drawn("title", {}, `${date(day)} · ${name}: ${number(counts[kind])}`));
+    return drawn("rect", { ...at, class: `kind ${kind}` }, drawn("title", {}, `${date(day)} · ${name}: ${shown(counts[kind])}`));
   });
 }
 
-function legend(kinds, days) {
+function legend(kinds, days, shown) {
   const all = (kind) => days.reduce((sum, { counts }) => sum + (counts[kind] ?? 0), 0);
   const entry = ([kind, name]) =>
-    element("li", {}, element("span", { class: `swatch kind ${kind}`, "aria-hidden": "true" }), `${name} ${number(all(kind))}`);
+    element("li", {}, element("span", { class: `swatch kind ${kind}`, "aria-hidden": "true" }), `${name} ${shown(all(kind))}`);
   return element("ul", { class: "legend" }, ...kinds.map(entry));
+}
+
+// A bar for each of `[[name, value]…]`, one below the other, with what it comes to.
+export function rowBars(caption, rows, shown) {
+  const most = Math.max(...rows.map(([, value]) => value)) || 1;
+  const row = ([name, value]) =>
+    element(
+      "li",
+      {},
+      element("span", { class: "named" }, name),
+      drawn("svg", { class: "row-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, drawn("rect", { x: 0, y: 0, width: (100 * value) / most, height: 8, class: "kind flow" })),
+      element("span", { class: "number" }, shown(value)),
+    );
+  return element("figure", {}, element("figcaption", {}, caption), element("ul", { class: "row-bars", "aria-label": caption }, ...rows.map(row)));
 }

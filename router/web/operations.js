@@ -2,7 +2,7 @@
 // is asked for by itself, but when the section is opened or one asks for it.
 
 import { get, post } from "./api.js";
-import { number, orNone, share, short, stackedBars, table, tiles } from "./charts.js";
+import { money, number, orNone, rowBars, share, short, stackedBars, table, tiles } from "./charts.js";
 import { button, element, freshId, labelled, twice, unfolding } from "./dom.js";
 import { save } from "./files.js";
 import { chip, diagram, empty, known, temporalLink, timeline } from "./runs.js";
@@ -21,12 +21,13 @@ export function operations(page) {
   const quiet = () => `status=waiting_approval&quiet_since=${encodeURIComponent(new Date(Date.now() - LONG).toISOString())}`;
   const late = runList(page, t("waitsLong"), t("nothingWaitsLong"), quiet, () => load());
   const figures = traffic(page);
+  const costs = spending(page);
   const title = element("h1", { tabindex: "-1" }, t("operations"));
   const again = button(t("reload"), () => page.trying(show));
-  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), held.view, late.view, figures.view, lessons(page), trail(page));
+  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), held.view, late.view, figures.view, costs.view, lessons(page), trail(page));
 
   const load = () => Promise.all([held.load(), late.load()]);
-  const show = () => Promise.all([load(), figures.load()]);
+  const show = () => Promise.all([load(), figures.load(), costs.load()]);
   return { view, show, refresh: async () => {} };
 }
 
@@ -109,22 +110,27 @@ function reassigning(run, page, act) {
 
 // What went on; the server knows which day it is where its reader is.
 function traffic(page) {
-  const body = element("div", { class: "figures" });
+  return ofPeriods(page, t("traffic"), "figures", async (days) => figuresOf(await get(`/v1/traffic?days=${days}`), page));
+}
+
+// A part of the page over some days; `views(days)` are what it shows of them.
+function ofPeriods(page, title, kind, views) {
+  const body = element("div", { class: kind });
   const choose = (days) => page.trying(() => ((chosen = days), load()));
   const buttons = PERIODS.map((days) => [days, button(t("lastDays", days), () => choose(days), { "aria-pressed": "false" })]);
-  const group = element("div", { class: "actions", role: "group", "aria-label": t("period") }, ...buttons.map(([, each]) => each));
+  const group = element("div", { class: "actions", role: "group", "aria-label": `${title}: ${t("period")}` }, ...buttons.map(([, each]) => each));
   let chosen = PERIODS[0];
   let asked = 0;
 
   async function load() {
     const mine = ++asked;
-    const found = await get(`/v1/traffic?days=${chosen}`);
+    const found = await views(chosen);
     if (mine !== asked) return; // another period was chosen meanwhile
     for (const [days, each] of buttons) each.setAttribute("aria-pressed", String(days === chosen));
-    body.replaceChildren(...figuresOf(found, page));
+    body.replaceChildren(...found);
   }
 
-  return { view: element("section", { class: "part" }, element("h2", {}, t("traffic")), group, body), load };
+  return { view: element("section", { class: "part" }, element("h2", {}, title), group, body), load };
 }
 
 function figuresOf(found, page) {
@@ -163,6 +169,65 @@ function downloads({ since, until }, page) {
   const names = { days: t("byDay"), flows: t("perFlow"), approvals: t("perApproval"), model: t("perModel") };
   const each = ([name, label]) => button(t("csv", label), () => page.trying(() => save(`/v1/traffic.csv?table=${name}&since=${since}&until=${until}`)));
   return element("div", { class: "actions" }, ...Object.entries(names).map(each));
+}
+
+// What models cost: by day and by model, and by person.
+const SPENT = ["model", "person", "role", "prompt"];
+const COLOURS = ["flow", "skill", "tool", "reply", "confirm", "cancel", "clarify"];
+
+function spending(page) {
+  const views = async (days) => {
+    const ask = (by) => get(`/v1/spending?days=${days}&by=${by}`);
+    const [each, ...apart] = await Promise.all([ask("day,model"), ...SPENT.map(ask)]);
+    return costsOf(each, apart, page);
+  };
+  return ofPeriods(page, t("spending"), "costs", views);
+}
+
+function costsOf(each, apart, page) {
+  const { since, until, timezone, currency, total } = each;
+  const period = element("p", { class: "hint" }, t("periodIs", date(since), date(until), timezone));
+  if (!each.lines.length) return [period, empty("chart", t("noSpending"), t("noSpendingHint"))];
+  const cost = (line) => orNone(line.cost, (amount) => money(amount, currency));
+  const least = total.unpriced_calls ? element("p", { class: "hint" }, t("atLeast", number(total.unpriced_calls))) : null;
+  const summary = tiles([
+    [t("cost"), cost(total)],
+    [t("calls"), number(total.calls)],
+    [t("tokens"), short(total.prompt_tokens + total.completion_tokens)],
+    [t("fromCache"), share(total.cached_tokens, total.prompt_tokens)],
+  ]);
+  const called = (part, line) => (part === "person" ? page.nameOf(line.person) : line[part]) || t("notKept");
+  const counted = (name) => [t(name), (line) => number(line[name])];
+  const columns = (part) => [[t(part), (line) => called(part, line)], [t("cost"), cost], ...["calls", "prompt_tokens", "cached_tokens", "completion_tokens"].map(counted)];
+  const tables = apart.map(({ lines }, n) => element("div", { class: "part" }, element("h3", {}, t(`by_${SPENT[n]}`)), table(t(`by_${SPENT[n]}`), columns(SPENT[n]), lines)));
+  const saving = (by) => () => page.trying(() => save(`/v1/spending.csv?by=${by}&since=${since}&until=${until}`));
+  const downloads = [["day,model", t("costByDay")], ...SPENT.map((part) => [part, t(`by_${part}`)])].map(([by, label]) => button(t("csv", label), saving(by)));
+  const models = apart[0].lines.map((line) => [called("model", line), Number(line.cost ?? 0)]);
+  const shown = (value) => money(value, currency);
+  return [
+    period,
+    ...(least ? [least] : []),
+    summary,
+    stackedBars(t("costByDay"), ...byDay(each, apart[0].lines), shown),
+    rowBars(t("costByModel"), models, shown),
+    ...tables,
+    element("div", { class: "actions" }, ...downloads),
+  ];
+}
+
+// The dearest models have a colour each; the others share one.
+function byDay({ since, until, lines }, models) {
+  const own = models.slice(0, COLOURS.length).map(({ model }) => model);
+  const kinds = own.map((model, n) => [COLOURS[n], model || t("notKept")]);
+  if (models.length > own.length) kinds.push(["handoff", t("others")]);
+  const days = new Map();
+  for (let at = new Date(`${since}T00:00Z`); at <= new Date(`${until}T00:00Z`); at.setUTCDate(at.getUTCDate() + 1)) days.set(at.toISOString().slice(0, 10), {});
+  for (const { day, model, cost } of lines) {
+    const counts = days.get(day);
+    const kind = COLOURS[own.indexOf(model)] ?? "handoff";
+    counts[kind] = (counts[kind] ?? 0) + Number(cost ?? 0);
+  }
+  return [kinds, [...days].map(([day, counts]) => ({ day, counts }))];
 }
 
 // What might be mended; asked for when it is opened, since it takes a while. Words are there for those who may read them.

@@ -18,11 +18,15 @@ from tests.fakes.web_server import Received, Reply, json_reply
 
 @dataclass(frozen=True)
 class Tokens:
-    """What an answer took; `cached` is part of the prompt, `reasoning` of the completion."""
+    """What an answer took; `cached` and `written` are of the prompt, `reasoning` of the completion.
+
+    Gemini tells nothing of what is written.
+    """
 
     prompt: int = 100
     completion: int = 10
     cached: int = 0
+    written: int = 0
     reasoning: int = 0
 
 
@@ -170,10 +174,14 @@ class ChatCompletions(Dialect):
             "prompt_tokens": tokens.prompt,
             "completion_tokens": tokens.completion,
             "total_tokens": tokens.prompt + tokens.completion,
-            "prompt_tokens_details": {"cached_tokens": tokens.cached},
+            "prompt_tokens_details": self._of_cache(tokens),
             "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
         }
         return {"usage": usage}
+
+    def _of_cache(self, tokens: Tokens) -> dict[str, int]:
+        told = {"cached_tokens": tokens.cached}
+        return told | ({"cache_write_tokens": tokens.written} if tokens.written else {})
 
 
 class Responses(Dialect):
@@ -260,7 +268,10 @@ class Responses(Dialect):
             return {"usage": None}
         usage = {
             "input_tokens": tokens.prompt,
-            "input_tokens_details": {"cached_tokens": tokens.cached, "cache_write_tokens": 0},
+            "input_tokens_details": {
+                "cached_tokens": tokens.cached,
+                "cache_write_tokens": tokens.written,
+            },
             "output_tokens": tokens.completion,
             "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
             "total_tokens": tokens.prompt + tokens.completion,
@@ -361,8 +372,8 @@ class Anthropic(Dialect):
         if (tokens := said.tokens) is None:
             return {}
         usage: dict[str, Any] = {
-            "input_tokens": tokens.prompt - tokens.cached,
-            "cache_creation_input_tokens": 0,
+            "input_tokens": tokens.prompt - tokens.cached - tokens.written,
+            "cache_creation_input_tokens": tokens.written,
             "cache_read_input_tokens": tokens.cached,
             "output_tokens": tokens.completion,
         }

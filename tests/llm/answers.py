@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from router.domain.messages import ValueObject
 from router.flow.slot_types.slot import Slot
 from router.llm.client import ChatModel
+from router.llm.prices import ModelPrice
 from router.llm.request import estimated_prompt_tokens, estimated_tokens
 from router.llm.servers import Feature, Refused, ServerMemory
 from router.llm.types import (
@@ -109,6 +110,14 @@ class Recorded:
         return f"{self.server.name} by {self.how}"
 
     @property
+    def name(self) -> str:
+        return self.server.name
+
+    @property
+    def price(self) -> ModelPrice | None:
+        return None
+
+    @property
     def may_see(self) -> bool:
         return False
 
@@ -164,6 +173,8 @@ class AlwaysRight:
     label: Labelled | None = None
     answers: list[Kept] = field(default_factory=list)
     endpoint: str = "always right"
+    name: str = "always right"
+    price: ModelPrice | None = None
     may_see: bool = False
 
     async def answer(

@@ -1,15 +1,20 @@
 """What operators look at and put right: runs that are held, what went on, who did what."""
 
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from httpx import AsyncClient
 from playwright.async_api import Route, expect
 from temporalio.client import Client
 
+from router.domain.costs import Purpose
 from router.domain.errors import PermanentToolError
+from router.domain.messages import Cost, Usage
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.page.house import Door, Served, Visitor
@@ -147,11 +152,10 @@ async def test_what_went_on_is_drawn_told_and_exported(
     flows = sum(day["routes"].get("flow", 0) for day in found["days"])
     await expect(figures.locator(".legend li").first).to_have_text(f"a flow {flows}")
     await expect(figures.locator(".ledger").filter(has_text="Abandoned")).to_contain_text("payment")
-    await olga.press("30 days")
+    a_month = olga.page.get_by_role("group", name="Traffic: Period").get_by_text("30 days")
+    await a_month.click()
     await expect(rows).to_have_count(30)
-    await expect(olga.page.get_by_role("button", name="30 days")).to_have_attribute(
-        "aria-pressed", "true"
-    )
+    await expect(a_month).to_have_attribute("aria-pressed", "true")
     async with olga.page.expect_download() as download:
         await olga.press("CSV: Requests by kind")
     saved = await download.value
@@ -161,7 +165,43 @@ async def test_what_went_on_is_drawn_told_and_exported(
     await olga.page.get_by_text("What operators did lately").click()
     trail = olga.page.get_by_role("region", name="What operators did lately")
     await expect(trail).to_contain_text("looked at the traffic of some days")
+    await expect(trail).to_contain_text("looked at what models cost on some days")
     await expect(trail).not_to_contain_text("signed in")
+
+
+async def test_what_models_cost_is_drawn_by_day_and_by_model(
+    house: Served, door: Door, parts: Parts, tmp_path: Path
+) -> None:
+    today = datetime.now(ZoneInfo("Asia/Shanghai")).date()
+    for model, days, amount in (("dear", 1, "0.75"), ("cheap", 1, "0.002"), ("dear", 2, "0.25")):
+        cost = Cost(amount=Decimal(amount), currency="USD")
+        usage = Usage(llm_calls=1, prompt_tokens=100, cached_tokens=50, cost=cost, priced_calls=1)
+        purpose = Purpose("router", model, "router-1")
+        day = today - timedelta(days=days)
+        await parts.store.spending.add("default", "alice", day, usage, purpose)
+    await parts.store.spending.add("default", "bob", today, Usage(llm_calls=1), Purpose("", "ours"))
+    olga = await operating(door, house)
+    costs = olga.page.locator(".costs")
+    await expect(costs.get_by_role("img", name="Cost by day")).to_be_visible()
+    found = await asked(house, "/v1/spending?by=model")
+    assert found["total"]["cost"] == "1.002"
+    await expect(costs.locator(".tiles")).to_contain_text("$1.00")
+    await expect(costs).to_contain_text("At least so much: ")
+    await expect(costs.locator("svg.chart rect")).to_have_count(3)
+    bars = costs.locator(".row-bars li")
+    await expect(bars.nth(0)).to_contain_text("dear")
+    await expect(bars.nth(0)).to_contain_text("$1.00")
+    await expect(bars.nth(1)).to_contain_text("$0.002")
+    by_person = costs.get_by_role("region", name="Cost of each person")
+    await expect(by_person).to_contain_text("王丽 Alice")
+    async with olga.page.expect_download() as download:
+        await olga.press("CSV: Cost of each model")
+    await (await download.value).save_as(tmp_path / "spending.csv")
+    assert (tmp_path / "spending.csv").read_text().startswith("model,calls,prompt_tokens,")
+    await olga.page.locator("#language").click()
+    await expect(olga.page.get_by_role("heading", name="模型费用")).to_be_visible()
+    assert await olga.violations() == []
+    assert await olga.overflow() == 0
 
 
 async def test_where_nobody_was_there_is_nothing_and_that_is_said(

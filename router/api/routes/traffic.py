@@ -1,24 +1,19 @@
 """What went on over some days, for operators: figures, and the same as tables for spreadsheets."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Literal, get_args
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Response
 
-from router.api.audit import in_words
-from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services
+from router.api.dependencies import Audited, Given, Services
 from router.api.errors import problems
-from router.api.files import disposition
-from router.api.params import Day, StrictRoute
-from router.domain.errors import Forbidden
+from router.api.figures import CSV, Asked, Row, csv_response, days_of, written_csv
+from router.api.params import StrictRoute
 from router.domain.messages import RouteBy, RouteKind
 from router.domain.principals import Principal
 from router.domain.traffic import (
-    MOST_DAYS,
     Period,
     Traffic,
     approval_traffic,
@@ -36,25 +31,8 @@ FILLING = frozenset({"collect", "check", "confirm", "say"})
 """Kinds of states in which a request is still its requester's alone."""
 
 Table = Literal["days", "flows", "approvals", "model"]
-Row = dict[str, Any]
 Tabulated = Callable[[Traffic], tuple[Sequence[str], Iterable[Row]]]
 """Tells a table's columns, and its rows by those."""
-
-
-async def _period(
-    caller: Caller,
-    since: Annotated[Day | None, Query(description="The first day.")] = None,
-    until: Annotated[Day | None, Query(description="The last day; today by default.")] = None,
-    days: Annotated[
-        int | None, Query(ge=1, le=MOST_DAYS, description="How many, in place of `since`; else 7.")
-    ] = None,
-) -> Period:
-    if OPERATOR not in caller.roles:
-        raise Forbidden("Only an operator may see the traffic of the house.")
-    return Period.read(since, until, caller.timezone, datetime.now(UTC), days)
-
-
-Asked = Annotated[Period, Depends(_period)]
 
 
 @router.get("/traffic", responses=problems(403))
@@ -64,23 +42,17 @@ async def show(services: Given, audit: Audited, period: Asked) -> Traffic:
     Turns by where they went; runs that were begun then, by how they stand now; how quickly
     approvals were decided; what models cost, in tokens.
     """
-    await audit.note("traffic.read", detail=_days(period))
+    await audit.note("traffic.read", detail=days_of(period))
     return await traffic_of(services, audit.person, period)
 
 
-_CSV: dict[int | str, Any] = {
-    200: {"description": "The table.", "content": {"text/csv": {"schema": {"type": "string"}}}}
-}
-
-
-@router.get("/traffic.csv", response_class=Response, responses=_CSV | problems(403))
+@router.get("/traffic.csv", response_class=Response, responses=CSV | problems(403))
 async def export(services: Given, audit: Audited, period: Asked, table: Table) -> Response:
     """Export one table of the same figures as CSV (RFC 4180), its names in the first row."""
-    await audit.note("traffic.read", detail=f"{_days(period)} table={table}")
+    await audit.note("traffic.read", detail=f"{days_of(period)} table={table}")
     found = await traffic_of(services, audit.person, period)
     name = f"traffic-{table}-{period.first}-{period.last}.csv"
-    headers = {"Content-Disposition": disposition(name)}
-    return Response(as_csv(found, table), media_type="text/csv", headers=headers)
+    return csv_response(name, as_csv(found, table))
 
 
 async def traffic_of(services: Services, reader: Principal, period: Period) -> Traffic:
@@ -126,26 +98,9 @@ def handing_in(definition: FlowDefinition) -> frozenset[str]:
     return frozenset(name for name, kind in kinds.items() if kind not in alone)
 
 
-def _days(period: Period) -> str:
-    return in_words({"since": period.first, "until": period.last})
-
-
 def as_csv(found: Traffic, table: Table) -> str:
-    """One of the tables as CSV; no cell of it is a formula to a spreadsheet."""
-    columns, rows = _TABLES[table](found)
-    written = io.StringIO(newline="")
-    writer = csv.DictWriter(written, columns)
-    writer.writeheader()
-    writer.writerows({name: _harmless(row.get(name, 0)) for name in columns} for row in rows)
-    return written.getvalue()
-
-
-def _harmless(cell: Any) -> Any:
-    """Spreadsheets compute what begins like a formula: an apostrophe makes it a text."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
-
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+    """One of the tables as CSV."""
+    return written_csv(*_TABLES[table](found))
 
 
 def _days_table(found: Traffic) -> tuple[Sequence[str], Iterable[Row]]:

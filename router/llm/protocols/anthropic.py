@@ -4,7 +4,7 @@ What the system says stands apart, people and models take turns, results of call
 what a person says next, and what the model thought goes back in before its call, untouched.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import Any
@@ -46,6 +46,8 @@ from router.llm.types import (
 
 PROVIDER = "anthropic"
 VERSION = "2023-06-01"
+CACHED = {"type": "ephemeral"}
+"""Two of the four marks that a request may have: behind the rules, and behind what was said."""
 UNSPOKEN = "…"
 """Stands where nothing was said: an empty text is refused, and so is a dialogue that the model
 begins."""
@@ -85,7 +87,9 @@ def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) ->
     system = [m.text for m in messages if isinstance(m, SystemMessage)]
     writer.body |= {"model": model, "max_tokens": request.max_tokens}
     if system:
-        writer.body["system"] = "\n\n".join(system)
+        told = _text("\n\n".join(system))
+        # Tools are read before it: this keeps both.
+        writer.body["system"] = [_marked(told, writer)]
     writer.body["messages"] = _turns(messages, writer)
     if request.temperature is not None:
         writer.use("temperature", temperature=request.temperature)
@@ -126,9 +130,14 @@ def _function(function: Function, strict: dict[str, bool]) -> dict[str, Any]:
 def _turns(messages: list[Message], writer: BodyWriter) -> list[dict[str, Any]]:
     """What was said, by turns: the first is a person's, and results come before words."""
     said = [message for message in messages if not isinstance(message, SystemMessage)]
+    lasting = _lasting(said)
     turns: list[dict[str, Any]] = []
     for is_model, group in groupby(said, lambda one: isinstance(one, AssistantMessage)):
-        blocks = [block for message in group for block in _blocks(message, writer)]
+        blocks: list[dict[str, Any]] = []
+        for message in group:
+            blocks += _blocks(message, writer)
+            if message is lasting and blocks:
+                blocks[-1] = _marked(blocks[-1], writer)
         if not is_model:
             blocks.sort(key=lambda block: block["type"] != "tool_result")
         role = "assistant" if is_model else "user"
@@ -136,6 +145,25 @@ def _turns(messages: list[Message], writer: BodyWriter) -> list[dict[str, Any]]:
     if not turns or turns[0]["role"] == "assistant":
         turns.insert(0, {"role": "user", "content": [_text(UNSPOKEN)]})
     return turns
+
+
+def _lasting(said: Sequence[Message]) -> Message | None:
+    """The last message that the next question will have as well, if any.
+
+    Results of calls stay where they are; what a person says stands between marks that only the
+    newest message has, and comes after what changes from one question to the next.
+    """
+    if said and isinstance(said[-1], UserMessage):
+        said = said[:-1]
+    return said[-1] if said else None
+
+
+def _marked(block: dict[str, Any], writer: BodyWriter) -> dict[str, Any]:
+    """The block, to which the server is to keep what it has read, for five minutes.
+
+    What is shorter than its least length the server doesn't keep, and doesn't bill for.
+    """
+    return {**block, "cache_control": CACHED} if writer.may("cache_control") else block
 
 
 def _text(text: str) -> dict[str, Any]:
@@ -246,6 +274,7 @@ def _counted(usage: Any) -> Counted:
         prompt=None if fresh is None else fresh + cached + kept,
         completion=get(usage, "output_tokens"),
         cached=cached,
+        written=kept,
         reasoning=get(usage, "output_tokens_details", "thinking_tokens"),
     )
 

@@ -61,6 +61,8 @@ def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) ->
         writer.use("temperature", temperature=request.temperature)
     if request.effort is not None:
         writer.use("effort", reasoning_effort=request.effort)
+    if request.cache_key:
+        writer.use("prompt_cache_key", prompt_cache_key=request.cache_key)
     _offer(writer)
     if stream:
         writer.body["stream"] = True
@@ -208,6 +210,7 @@ def _counted(usage: Any) -> Counted:
         prompt=get(usage, "prompt_tokens"),
         completion=get(usage, "completion_tokens"),
         cached=cached,
+        written=get(usage, "prompt_tokens_details", "cache_write_tokens"),
         reasoning=get(usage, "completion_tokens_details", "reasoning_tokens"),
     )
 

@@ -63,6 +63,8 @@ def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) ->
     if request.effort is not None:
         writer.use("effort", reasoning={"effort": request.effort})
     writer.use("reasoning_kept", include=["reasoning.encrypted_content"])
+    if request.cache_key:
+        writer.use("prompt_cache_key", prompt_cache_key=request.cache_key)
     _offer(writer)
     if stream:
         writer.body["stream"] = True
@@ -165,6 +167,7 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
             prompt=get(usage, "input_tokens"),
             completion=get(usage, "output_tokens"),
             cached=get(usage, "input_tokens_details", "cached_tokens"),
+            written=get(usage, "input_tokens_details", "cache_write_tokens"),
             reasoning=get(usage, "output_tokens_details", "reasoning_tokens"),
         ),
         model=get(body, "model"),

@@ -231,8 +231,56 @@ def test_what_went_on_is_csv_as_it_comes(run: Run, api: Api) -> None:
     assert api.targets == ["/v1/traffic.csv?until=2026-11-24&table=days"]
 
 
+COUNTED = {"calls": 2, "prompt_tokens": 420, "cached_tokens": 150, "completion_tokens": 12}
+SPENDING = {
+    "since": "2026-11-20",
+    "until": "2026-11-26",
+    "timezone": "UTC",
+    "currency": "USD",
+    "by": ["day", "model"],
+    "lines": [
+        {"day": "2026-11-23", "model": "small", **COUNTED, "cost": "0.25", "unpriced_calls": 0},
+        {"day": "2026-11-24", "model": "ours", **COUNTED, "cost": None, "unpriced_calls": 2},
+    ],
+    "total": {**COUNTED, "calls": 4, "cost": "0.25", "unpriced_calls": 2},
+}
+
+
+def test_what_models_cost_is_a_table_that_says_what_has_no_price(run: Run, api: Api) -> None:
+    api.answers["/v1/spending"] = SPENDING
+    said = run.printed("spending", "--from", "2026-11-20", "--url", api.origin)
+    assert said.splitlines() == [
+        "2026-11-20 to 2026-11-26, UTC, in USD",
+        "day         model  calls  prompt  cached  completion  cost",
+        "2026-11-23  small      2     420     150          12  0.25",
+        "2026-11-24   ours      2     420     150          12     -",
+        "total                  4     420     150          12  0.25",
+        "at least: 2 calls had no price, or one in another currency",
+    ]
+    assert api.targets == ["/v1/spending?since=2026-11-20&by=day%2Cmodel"]
+    as_json = ("spending", "--days", "3", "--by", "model", "--format", "json")
+    assert run.json(*as_json, "--url", api.origin) == SPENDING
+    assert api.targets[-1] == "/v1/spending?days=3&by=model"
+
+
+def test_what_models_cost_is_csv_as_it_comes(run: Run, api: Api) -> None:
+    api.answers["/v1/spending.csv"] = SPENDING
+    said = run.printed("spending", "--format", "csv", "--to", "2026-11-26", "--url", api.origin)
+    assert json.loads(said) == SPENDING
+    assert api.targets == ["/v1/spending.csv?until=2026-11-26&by=day%2Cmodel"]
+
+
 @pytest.mark.parametrize(
-    "words", ["runs list", "runs show r1", "audit", "traffic", "traffic --csv x", "runs why c1/m1"]
+    "words",
+    [
+        "runs list",
+        "runs show r1",
+        "audit",
+        "traffic",
+        "traffic --csv x",
+        "spending",
+        "runs why c1/m1",
+    ],
 )
 def test_who_may_not_is_told_so_and_gets_nothing(run: Run, api: Api, words: str) -> None:
     told = run.refused(*words.split(), "--user", "alice", "--url", api.origin)

@@ -115,7 +115,7 @@ def spent(calls: int = 0, tokens: int = 0) -> Usage:
     ],
 )
 def test_a_budget_says_why_not(budget: Budget, before: Usage, tokens: int, why: str | None) -> None:
-    assert budget.why_spent(before, tokens) == why
+    assert budget.why_spent(before, spent(1, tokens)) == why
 
 
 def test_a_turn_has_limits_unless_told_otherwise_and_a_day_has_none() -> None:
@@ -132,7 +132,7 @@ def test_the_narrowest_day_that_is_spent_is_named() -> None:
     tenants = ("tenant", "3 of 3 calls are spent")
     assert budgets.why_spent(Spent(spent(1), spent(3), spent(5))) == tenants
     everybodys = ("day", "5 of 3 calls are spent")
-    assert budgets.why_spent(Spent(spent(1), spent(2), spent(5)), 10) == everybodys
+    assert budgets.why_spent(Spent(spent(1), spent(2), spent(5)), spent(1, 10)) == everybodys
 
 
 @pytest.mark.parametrize("wrong", [{"turn": {"calls": -1}}, {"week": {}}, {"user": {"euros": 3}}])

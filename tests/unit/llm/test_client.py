@@ -80,6 +80,7 @@ async def test_a_call_comes_with_its_arguments_and_what_it_cost(streaming: bool)
         finish="calls",
         usage=TokenUsage(prompt_tokens=100, completion_tokens=10),
         model="scripted",
+        asked="scripted",
         how="functions",
         prompt="v1",
     )

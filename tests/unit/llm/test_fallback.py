@@ -16,6 +16,7 @@ from router.llm.fallback import (
     LedRole,
     breaker_of_model,
 )
+from router.llm.prices import ModelPrice
 from router.llm.types import (
     AccessRefused,
     ChatAnswer,
@@ -82,9 +83,10 @@ class Stub:
     """A model that notes how long it may take, and fails."""
 
     may_see = True
+    price: ModelPrice | None = None
 
     def __init__(self, endpoint: str, error: ModelUnavailable | None = None) -> None:
-        self.endpoint = endpoint
+        self.endpoint = self.name = endpoint
         self.given: list[float] = []
         self._error = error or ModelUnavailable("down")
 

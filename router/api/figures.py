@@ -1,0 +1,67 @@
+"""Figures of some days, as operators ask for them: which days, and tables for spreadsheets."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Response
+
+from router.api.audit import in_words
+from router.api.dependencies import OPERATOR, Caller
+from router.api.files import disposition
+from router.api.params import Day
+from router.domain.errors import Forbidden
+from router.domain.traffic import MOST_DAYS, Period
+
+Row = dict[str, Any]
+
+
+async def _period(
+    caller: Caller,
+    since: Annotated[Day | None, Query(description="The first day.")] = None,
+    until: Annotated[Day | None, Query(description="The last day; today by default.")] = None,
+    days: Annotated[
+        int | None, Query(ge=1, le=MOST_DAYS, description="How many, in place of `since`; else 7.")
+    ] = None,
+) -> Period:
+    if OPERATOR not in caller.roles:
+        raise Forbidden("Only an operator may see the traffic of the house.")
+    return Period.read(since, until, caller.timezone, datetime.now(UTC), days)
+
+
+Asked = Annotated[Period, Depends(_period)]
+
+
+CSV: dict[int | str, Any] = {
+    200: {"description": "The table.", "content": {"text/csv": {"schema": {"type": "string"}}}}
+}
+
+
+def days_of(period: Period) -> str:
+    """Which days these are, for the audit trail."""
+    return in_words({"since": period.first, "until": period.last})
+
+
+def written_csv(columns: Sequence[str], rows: Iterable[Row]) -> str:
+    """A table as CSV, its names first; no cell of it is a formula to a spreadsheet."""
+    written = io.StringIO(newline="")
+    writer = csv.DictWriter(written, columns)
+    writer.writeheader()
+    writer.writerows({name: _harmless(row.get(name, 0)) for name in columns} for row in rows)
+    return written.getvalue()
+
+
+def csv_response(name: str, content: str) -> Response:
+    """A table to be saved under this name."""
+    headers = {"Content-Disposition": disposition(name)}
+    return Response(content, media_type="text/csv", headers=headers)
+
+
+def _harmless(cell: Any) -> Any:
+    """Spreadsheets compute what begins like a formula: an apostrophe makes it a text."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
