@@ -51,7 +51,7 @@ from router.routing.decider import DecisionPolicy, RoutingQuestion
 from router.routing.faithfulness import Doubt, Evidence
 from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
-from router.routing.prompts import Prompts
+from router.routing.prompts import Prompt, Prompts
 from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
 from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
@@ -118,6 +118,7 @@ class Decider:
             return gone_on
         notice, decision = "", None
         answered = None if self.chain is None else True
+        prompt = None if self.chain is None else self._prompt(given).fingerprint
         try:
             if self.chain is not None:
                 decision = await self._with_model(given, found, asking)
@@ -125,14 +126,19 @@ class Decider:
         except ModelUnavailable as error:
             on_failure(error)
             notice, answered = MODEL_AWAY.within(given.situation.locale), False
+            prompt = None
         except ModelRefused:
             logger.exception("the model refuses to decide")
         except BudgetSpent as spent:
             notice, answered = BUDGET_SPENT[spent.scope].within(given.situation.locale), None
+            prompt = None
         if given.rounds:
             return await self._after_rounds(given, decision, found, asking)
         if decision is None:
+            # What a model answered was of no use: that is of its prompt's making too.
             decided = self._without_model(given, found.selections[0], asking.usage, notice)
+            route = decided.route.model_copy(update={"prompt": prompt})
+            decided = decided.changed(route=route)
         else:
             decided = self._decided(given, decision, found, asking.usage)
         return decided.changed(model_answered=answered)
@@ -298,7 +304,7 @@ class Decider:
             return self._offered(given, found.selections[-1:])
 
         question = RoutingQuestion(
-            prompt=self.prompts.of("router", given.account.conversation, given.situation.locale),
+            prompt=self._prompt(given),
             text=decider.words_of(given.message),
             offer=self._offered(given, [found.selections[0], *found.parts.values()]),
             usable=self._usable(given),
@@ -321,6 +327,10 @@ class Decider:
             return await asking(request, lambda said: holds(said) is None, of)
 
         return await decider.decide_with_model(question, ask, widen)
+
+    def _prompt(self, given: activities.Decide) -> Prompt:
+        account, locale = given.account, given.situation.locale
+        return self.prompts.of("router", account.conversation, locale, account.caller.tenant)
 
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller

@@ -34,9 +34,11 @@ class Phraser:
         findings = _found(given)
         if self.chain is None or all(error is not None for _, _, error in findings):
             return plainly
-        prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
-        asking = self.models.asking(self.chain, given.account)
-        given_for = (given.text, findings, given.history, given.account.now)
+        account = given.account
+        tenant = account.caller.tenant
+        prompt = self.prompts.of("phrase", account.conversation, given.locale, tenant)
+        asking = self.models.asking(self.chain, account)
+        given_for = (given.text, findings, given.history, account.now)
         # A tenth of a second where a result is long: that holds up nobody else.
         found = await asyncio.to_thread(replies.evidence, *given_for)
         question = replies.request(prompt, given.text, findings, given.history)

@@ -28,7 +28,7 @@ from router.retrieval.encoders import Encoder, local_encoder
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import read_thresholds
 from router.retrieval.vector_cache import VectorFile
-from router.routing.prompts import Prompts
+from router.routing.prompts import Prompts, WatchedPrompts
 from router.runtime.definitions import (
     flow_folder,
     load_capabilities,
@@ -84,6 +84,8 @@ class Parts:
     index: CapabilityIndex
     chains: FallbackChains
     """The model and its fallbacks, and what leads skills; empty where none is configured."""
+    prompt_files: WatchedPrompts
+    """The prompts' texts, which follow theirs."""
     prompts: Prompts
     papers: DocumentReader
     """What reads files that people hand in, once there is one."""
@@ -205,7 +207,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     loaded = folders.load()
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
-    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
+    prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares)
+    prompts = prompt_files.load()
     directory = LiveDirectory.load(source_of(settings))
     async with (
         _stored(settings) as (database, store),
@@ -236,6 +239,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),
             index=index,
             chains=chains,
+            prompt_files=prompt_files,
             prompts=prompts,
             papers=papers,
         )

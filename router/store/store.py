@@ -13,6 +13,7 @@ from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.live import InProcessLive, Live, PostgresLive
+from router.store.prompts import PromptOutcomes, PromptShares
 from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
@@ -37,6 +38,8 @@ class Store:
         self.routed = RoutedTurns(database)
         self.trail = AuditTrail(database)
         self.traffic = TrafficCounts(database)
+        self.prompt_shares = PromptShares(database)
+        self.prompt_outcomes = PromptOutcomes(database)
         self.results = Results(database)
         self.files = Files(database)
         self.documents = Documents(database)
