@@ -76,7 +76,10 @@ class Difference(BaseModel, frozen=True):
         """
         pairs, number = list(zip(first, second, strict=True)), len(first)
         one, two = sum(first) / number, sum(second) / number
-        (low_one, high_one), (low_two, high_two) = wilson(sum(first), number), wilson(sum(second), number)
+        (low_one, high_one), (low_two, high_two) = (
+            wilson(sum(first), number),
+            wilson(sum(second), number),
+        )
         together = _correlation(first, second)
         below, above = (
             sqrt(max(0.0, a * a + b * b - 2 * together * a * b))

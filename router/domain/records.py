@@ -440,7 +440,7 @@ TITLES: dict[Act, Localised] = {
     "routes.list": Localised(zh="列出所有人的路由", en="listed where everyone's turns went"),
     "lessons.read": Localised(zh="查看可改进之处", en="looked at what might be mended"),
     "prompts.read": Localised(zh="查看提示词版本", en="looked at the versions of prompts"),
-    "prompts.share": Localised(zh="调整提示词的流量份额", en="set the shares of a prompt's versions"),
+    "prompts.share": Localised(zh="调整提示词份额", en="set the shares of a prompt"),
     "prompts.rollback": Localised(zh="撤回提示词的份额", en="took back the shares of a prompt"),
     "traffic.read": Localised(zh="查看业务统计", en="looked at the traffic of some days"),
     "file.read": Localised(zh="打开他人的文件", en="opened somebody else's file"),

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Self, get_args
 
-from router.domain.errors import MisconfiguredError
+from router.domain.errors import InvalidInput, MisconfiguredError, nearest
 from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import RecalledCall, SpokenLine
 from router.domain.principals import DEFAULT_TENANT
@@ -47,6 +47,7 @@ Job = Literal[
     "summarise",
     "suggest",
     "document",
+    "judge",
 ]
 JOBS: tuple[Job, ...] = get_args(Job)
 
@@ -139,6 +140,13 @@ class Prompts:
             return f"leaves nothing to any version of {job}: give one of them more than 0"
         return None
 
+    def version(self, name: str) -> tuple[str, str]:
+        """The job and the name of a version; `InvalidInput` says which there are instead."""
+        if name not in self._texts:
+            close = nearest(name, self._texts) or f"there are {', '.join(sorted(self._texts))}"
+            raise InvalidInput(f"there is no prompt {name!r}: {close}")
+        return _job(name), name
+
     def of_job(self, job: str) -> list[str]:
         """The versions that there are of a job, the oldest first."""
         found = [version for version in self._texts if _job(version) == job]
@@ -207,7 +215,10 @@ class WatchedPrompts:
         self._folder = folder
         self._shares = shares
         self._watcher = Watcher[Mapping[str, Localised]](
-            lambda: [folder] if folder else [], _read, self._complain, lambda path, _: path.glob("*.md")
+            lambda: [folder] if folder else [],
+            _read,
+            self._complain,
+            lambda path, _: path.glob("*.md"),
         )
 
     def load(self) -> Prompts:

@@ -199,7 +199,9 @@ async def _prompts_taken_up(parts: Parts) -> None:
     texts = parts.prompt_files.texts
     if parts.prompts.replace(texts, own):
         told = ", ".join(f"{v}={n}" for shares in own.values() for v, n in shares.items())
-        _prompt_log.info("prompts or their shares have changed; set by operators: %s", told or "none")
+        _prompt_log.info(
+            "prompts or their shares have changed; set by operators: %s", told or "none"
+        )
 
 
 async def _skill_files_tidied(parts: Parts) -> None:

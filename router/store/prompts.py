@@ -121,10 +121,8 @@ class PromptOutcomes(Aggregate):
         )
         named = select(version, _log.c.prompt).where(*each).distinct().order_by(_log.c.prompt)
         runs = _begun(tenant, period, version)
-        rows = [
-            await self._database.read(lambda c, query=query: c.execute(query).all())
-            for query in (turns, named, runs)
-        ]
+        queries: tuple[Select[Any], ...] = (turns, named, runs)
+        rows = await self._database.read(lambda c: [c.execute(each).all() for each in queries])
         fingerprints = defaultdict[str, list[str]](list)
         for name, fingerprint in rows[1]:
             fingerprints[name].append(fingerprint)
@@ -154,14 +152,10 @@ def _begun(tenant: str, period: Period, version: ColumnElement[str]) -> Select[A
     )
     decided = and_(_log.c.route_kind == "flow", _log.c.route_by == "llm")
     its_run = and_(_runs.c.tenant == _log.c.tenant, _runs.c.id == run)
-    return (
-        select(
-            version,
-            func.count(),
-            func.count().filter(_runs.c.status == "completed"),
-            func.count().filter(_runs.c.status == "cancelled"),
-        )
-        .join_from(_log, _runs, its_run)
-        .where(*_asked(tenant, period), decided, ~known)
-        .group_by(version)
-    )
+    counts: list[Any] = [
+        func.count(),
+        func.count().filter(_runs.c.status == "completed"),
+        func.count().filter(_runs.c.status == "cancelled"),
+    ]
+    begun = select(version, *counts).join_from(_log, _runs, its_run)
+    return begun.where(*_asked(tenant, period), decided, ~known).group_by(version)

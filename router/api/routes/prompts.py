@@ -198,9 +198,7 @@ def _job(services: Services, job: Job, held: SetShares | None) -> PromptJob:
                 weight=weights.get(version, 0),
                 share=weights.get(version, 0) / whole,
                 origin="shipped" if prompts.is_shipped(version) else "folder",
-                fingerprints={
-                    each: prompts.written(version, each).fingerprint for each in LOCALES
-                },
+                fingerprints={each: prompts.written(version, each).fingerprint for each in LOCALES},
             )
             for version in prompts.of_job(job)
         ],
