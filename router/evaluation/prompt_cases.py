@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BaseModel, StringConstraints, create_model
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, create_model
 
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.locale import Locale
@@ -128,7 +128,10 @@ def _list(names: Mapping[str, object]) -> str:
 
 def _file_of(given: type[Entry]) -> type[BaseModel]:
     """The shape of a job's file. Assertions are those of the registry."""
-    kinds: dict[str, Any] = {n: (each.expects | None, None) for n, each in ASSERTIONS.items()}
+    kinds: dict[str, Any] = {
+        _field(name): (each.expects | None, Field(None, alias=name))
+        for name, each in ASSERTIONS.items()
+    }
     expect = create_model("Expect", __base__=Entry, **kinds)
     case = create_model(
         "Case",
@@ -142,6 +145,11 @@ def _file_of(given: type[Entry]) -> type[BaseModel]:
     return create_model(
         "CaseFile", __base__=Entry, job=(str, ...), cases=(cast("Any", list[case]), ...)
     )
+
+
+def _field(assertion: str) -> str:
+    """What an assertion's field is called here: models have a `schema` of their own."""
+    return f"{assertion}_wanted"
 
 
 def _asserting(expect: BaseModel) -> BaseModel:
@@ -163,6 +171,6 @@ def _repeated(data: Any) -> list[Complaint]:
 
 
 def _case(job: str, each: Any, folder: Path) -> PromptCase:
-    expect = {n: getattr(each.expect, n) for n in ASSERTIONS}
+    expect = {name: getattr(each.expect, _field(name)) for name in ASSERTIONS}
     held = {name: value for name, value in expect.items() if value is not None}
     return PromptCase(job, each.case, each.locale, each.given, held, folder)

@@ -140,6 +140,11 @@ class Prompts:
             return f"leaves nothing to any version of {job}: give one of them more than 0"
         return None
 
+    @property
+    def texts(self) -> Mapping[str, Localised]:
+        """Every version's."""
+        return self._texts
+
     def version(self, name: str) -> tuple[str, str]:
         """The job and the name of a version; `InvalidInput` says which there are instead."""
         if name not in self._texts:
