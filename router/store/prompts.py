@@ -97,6 +97,10 @@ _DIGEST = len("@00000000")
 """What a fingerprint has behind its version."""
 
 
+_WITHOUT = ("retrieval", "fallback")
+"""How it was decided where a model had been asked and its answer was of no use."""
+
+
 class PromptOutcomes(Aggregate):
     """How turns and runs went, by the version of the prompt that decided."""
 
@@ -110,7 +114,7 @@ class PromptOutcomes(Aggregate):
                 version.label("version"),
                 func.count(_log.c.conversation.distinct()),
                 func.count(),
-                func.count().filter(_log.c.route_by != "llm"),
+                func.count().filter(_log.c.route_by.in_(_WITHOUT)),
                 func.count().filter(_log.c.missed),
                 func.count().filter(kind == "clarify"),
                 func.count().filter(kind == "handoff"),

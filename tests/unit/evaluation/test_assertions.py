@@ -6,7 +6,9 @@ import pytest
 
 from router.evaluation.assertions import ASSERTIONS, JudgeSilent, Observed
 
-SAID = Observed("leave_request", "你还有 7 天年假 (annual leave)", {"start": "2026-11-23", "days": 3})
+SAID = Observed(
+    "leave_request", "你还有 7 天年假 (annual leave)", {"start": "2026-11-23", "days": 3}
+)
 
 
 async def nobody(question: str, observed: Observed) -> tuple[bool, str]:
