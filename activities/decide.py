@@ -125,20 +125,18 @@ class Decider:
                 decision = await self._escalated(given, decision, found, asking)
         except ModelUnavailable as error:
             on_failure(error)
-            notice, answered = MODEL_AWAY.within(given.situation.locale), False
-            prompt = None
+            notice, answered, prompt = MODEL_AWAY.within(given.situation.locale), False, None
         except ModelRefused:
             logger.exception("the model refuses to decide")
         except BudgetSpent as spent:
-            notice, answered = BUDGET_SPENT[spent.scope].within(given.situation.locale), None
-            prompt = None
+            notice = BUDGET_SPENT[spent.scope].within(given.situation.locale)
+            answered = prompt = None
         if given.rounds:
             return await self._after_rounds(given, decision, found, asking)
         if decision is None:
-            # What a model answered was of no use: that is of its prompt's making too.
             decided = self._without_model(given, found.selections[0], asking.usage, notice)
-            route = decided.route.model_copy(update={"prompt": prompt})
-            decided = decided.changed(route=route)
+            # Of a model's answer that was of no use its prompt is told too.
+            decided = decided.changed(route=decided.route.model_copy(update={"prompt": prompt}))
         else:
             decided = self._decided(given, decision, found, asking.usage)
         return decided.changed(model_answered=answered)
@@ -317,7 +315,6 @@ class Decider:
             ),
         )
         evidence = self._evidence(given) if given.rounds else None
-
         by_itself = self._holds(given)
 
         async def ask(request: ChatRequest) -> ChatAnswer:
@@ -329,8 +326,8 @@ class Decider:
         return await decider.decide_with_model(question, ask, widen)
 
     def _prompt(self, given: activities.Decide) -> Prompt:
-        account, locale = given.account, given.situation.locale
-        return self.prompts.of("router", account.conversation, locale, account.caller.tenant)
+        locale, of = given.situation.locale, given.account
+        return self.prompts.of("router", of.conversation, locale, of.caller.tenant)
 
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller

@@ -12,7 +12,8 @@ from pathlib import Path
 from temporalio.exceptions import ApplicationError
 
 from activities.capabilities import Capabilities
-from router.cli.prompt_jobs import JOB_INPUTS, SECONDS, Bench, Given, HeardChains
+from router.cli.prompt_bench import SECONDS, Bench, Given, HeardChains
+from router.cli.prompt_jobs import JOB_INPUTS
 from router.directory.sources import people_of
 from router.domain.errors import InvalidInput, MisconfiguredError, RouterError, nearest
 from router.domain.locale import LOCALES
@@ -37,7 +38,7 @@ LONGEST_PAUSE = 5.0
 
 
 @dataclass(frozen=True)
-class EvaluationOptions:
+class PromptOptions:
     """What the command was asked for."""
 
     jobs: Sequence[str]
@@ -63,7 +64,7 @@ class EvaluationPlan:
     at_once: int
 
     @classmethod
-    def of(cls, options: EvaluationOptions, prompts: Prompts) -> "EvaluationPlan":
+    def of(cls, options: PromptOptions, prompts: Prompts) -> "EvaluationPlan":
         """The plan; raises `InvalidInput` for what there is no version, job or case of."""
         named = [prompts.version(each) for each in (options.against, options.prompt) if each]
         wanted = [*dict.fromkeys([*options.jobs, *(job for job, _ in named)])]
@@ -98,7 +99,7 @@ def _usual(prompts: Prompts, job: str) -> str:
     return max(shares, key=lambda version: shares[version])
 
 
-async def evaluated(settings: Settings, options: EvaluationOptions) -> PromptReport:
+async def evaluated(settings: Settings, options: PromptOptions) -> PromptReport:
     """The report of what was asked for; raises `RouterError` where it can't be made."""
     prompts = Prompts.load(settings.prompts, settings.prompt_shares)
     plan = EvaluationPlan.of(options, prompts)

@@ -159,11 +159,11 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argum
     Nothing is executed. Exit status 1 where too few pass, or an answer or a judge's word was
     lacking. docs/prompts.md says how a case is written.
     """
-    from router.cli.prompt_evaluation import EvaluationOptions, evaluated, unfit
+    from router.cli.prompt_evaluation import PromptOptions, evaluated, unfit
     from router.evaluation.prompt_figures import page_of, printed, report_of
     from router.settings import Settings
 
-    options = EvaluationOptions(
+    options = PromptOptions(
         *(tuple(jobs or ()), prompt, against, runs, cases, tuple(case or ()), judge, at_once)
     )
     if out is not None:  # before anything is asked: answers may be paid for

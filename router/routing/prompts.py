@@ -217,20 +217,15 @@ class WatchedPrompts:
     """The prompts that ship, and those of a folder that is followed while the program runs."""
 
     def __init__(self, folder: Path | None, shares: Shares) -> None:
-        self._folder = folder
-        self._shares = shares
+        """Read everything; raises `MisconfiguredError` for what is of no use."""
+        self.prompts = Prompts.load(folder, shares)
         self._watcher = Watcher[Mapping[str, Localised]](
             lambda: [folder] if folder else [],
             _read,
             self._complain,
             lambda path, _: path.glob("*.md"),
         )
-
-    def load(self) -> Prompts:
-        """Everything there is; raises `MisconfiguredError` for what is of no use."""
-        prompts = Prompts.load(self._folder, self._shares)
-        self._watcher.begin(lambda: {self._folder: _read(self._folder)} if self._folder else {})
-        return prompts
+        self._watcher.begin(lambda: {folder: _read(folder)} if folder else {})
 
     @property
     def texts(self) -> Mapping[str, Localised]:

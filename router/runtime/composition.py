@@ -85,10 +85,14 @@ class Parts:
     chains: FallbackChains
     """The model and its fallbacks, and what leads skills; empty where none is configured."""
     prompt_files: WatchedPrompts
-    """The prompts' texts, which follow theirs."""
-    prompts: Prompts
+    """The prompts, which follow theirs."""
     papers: DocumentReader
     """What reads files that people hand in, once there is one."""
+
+    @property
+    def prompts(self) -> Prompts:
+        """What models are asked with."""
+        return self.prompt_files.prompts
 
 
 def encoder(settings: Settings) -> Encoder:
@@ -208,7 +212,6 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares)
-    prompts = prompt_files.load()
     directory = LiveDirectory.load(source_of(settings))
     async with (
         _stored(settings) as (database, store),
@@ -222,7 +225,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.database, database)
         dependencies.provide(provided.encoder, index.messages)
         dependencies.provide(sandbox, await _sandbox_of(settings, registry))
-        dependencies.provide(writer, Writer(models, chains.usual, prompts))
+        dependencies.provide(writer, Writer(models, chains.usual, prompt_files.prompts))
         books = (store.ledger, store.audit, store.results)
         yield Parts(
             settings=settings,
@@ -240,6 +243,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             index=index,
             chains=chains,
             prompt_files=prompt_files,
-            prompts=prompts,
             papers=papers,
         )

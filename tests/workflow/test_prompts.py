@@ -47,7 +47,7 @@ class House:
         assert answer.status_code == 200, answer.text
 
     async def comes_to(self, version: str) -> None:
-        await until(lambda: self.asked_with(), version)
+        await until(self.asked_with, version)
 
 
 async def until(look: Callable[[], Awaitable[Any]], wanted: Any) -> None:
@@ -74,10 +74,12 @@ async def house(real_client: Client, tmp_path: Path) -> AsyncIterator[House]:
             prompts=folder,
             prompt_shares={"router-1": 1},
         )
-        async with at_work(settings) as parts:
-            async with build_worker(real_client, parts, queue):
-                async with served(parts, real_client, queue) as api:
-                    yield House(parts, api, folder)
+        async with (
+            at_work(settings) as parts,
+            build_worker(real_client, parts, queue),
+            served(parts, real_client, queue) as api,
+        ):
+            yield House(parts, api, folder)
 
 
 async def test_shares_hold_for_the_next_conversations_without_a_restart_and_are_rolled_back(

@@ -198,7 +198,7 @@ for one in JOB["versions"]:
 RATE = {"count": 1, "of": 4, "share": 0.25, "low": 0.05, "high": 0.7}
 OUTCOME: dict[str, Any] = {"version": "router-1", "conversations": 3, "turns": 4, "started": 0}
 OUTCOME |= dict.fromkeys(("unused", "missed", "asked_back", "handed_off"), RATE)
-OUTCOME |= dict.fromkeys(("completed", "cancelled"), {**RATE, "share": None})
+OUTCOME |= {name: {**RATE, "share": None} for name in ("completed", "cancelled")}
 
 
 @pytest.fixture

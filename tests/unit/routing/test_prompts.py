@@ -88,7 +88,6 @@ def test_a_tenant_s_own_shares_come_before_the_settings_and_are_theirs_alone(
     tmp_path: Path,
 ) -> None:
     prompts, texts = two(tmp_path), WatchedPrompts(tmp_path, {"router-1": 1})
-    texts.load()
     assert prompts.replace(texts.texts, {("acme", "router"): {"router-2": 1}})
     assert drawn(prompts, "acme") == {"router-2"}
     assert drawn(prompts) == {"router-1"}
@@ -111,7 +110,6 @@ def test_a_conversation_keeps_its_version_whatever_order_shares_are_written_in(
 ) -> None:
     prompts = two(tmp_path)
     watched = WatchedPrompts(tmp_path, {})
-    watched.load()
     versions = []
     for shares in ({"router-1": 1, "router-2": 1}, {"router-2": 1, "router-1": 1}):
         prompts.replace(watched.texts, {("default", "router"): shares})
@@ -124,7 +122,6 @@ def test_a_folder_is_followed_and_what_is_of_no_use_leaves_it_as_it_was(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     watched = WatchedPrompts(write(tmp_path, router_2_zh="二", router_2_en="two"), {})
-    watched.load()
     assert not watched.reload()
     write(tmp_path, router_3_zh="三", router_3_en="three")
     assert watched.reload()
