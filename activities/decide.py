@@ -35,13 +35,7 @@ from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
 from router.llm.fallback import FallbackChain
-from router.llm.types import (
-    BudgetSpent,
-    ChatAnswer,
-    ChatRequest,
-    ModelRefused,
-    ModelUnavailable,
-)
+from router.llm.types import BudgetSpent, ChatAnswer, ChatRequest, ModelRefused, ModelUnavailable
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
 from router.routing import addresses, decider, replies

@@ -13,7 +13,7 @@ from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.live import InProcessLive, Live, PostgresLive
-from router.store.prompts import PromptOutcomes, PromptShares
+from router.store.prompt_shares import PromptOutcomes, PromptShares
 from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts

@@ -16,7 +16,7 @@ from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.store.prompts import SetShares
+from router.store.prompt_shares import SetShares
 from tests.fakes.model_server import MODEL, ModelServer, says
 from tests.unit.routing.test_prompts import write
 from tests.workflow.test_streaming import served

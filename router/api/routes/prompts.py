@@ -20,7 +20,7 @@ from router.domain.principals import Principal
 from router.domain.rates import Rate
 from router.domain.traffic import MOST_DAYS, Period
 from router.routing.prompts import JOBS, Job
-from router.store.prompts import SetShares, VersionCounts
+from router.store.prompt_shares import SetShares, VersionCounts
 
 MOST_SHARE = 1_000_000
 MOST_VERSIONS = 20
