@@ -29,7 +29,7 @@ COMMANDS = {
     ),
     "prompts": (
         "prompt_versions:app",
-        "Compare versions of prompts, share conversations among them.",
+        "Compare versions of prompts, and share traffic.",
     ),
     "learn": (
         "learn:learn",
