@@ -37,13 +37,7 @@ from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
 from router.llm.fallback import FallbackChain, FallbackChains
-from router.llm.types import (
-    BudgetSpent,
-    ChatAnswer,
-    ChatRequest,
-    ModelRefused,
-    ModelUnavailable,
-)
+from router.llm.types import BudgetSpent, ChatAnswer, ChatRequest, ModelRefused, ModelUnavailable
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
 from router.routing import addresses, decider, replies
@@ -53,7 +47,7 @@ from router.routing.decider import DecisionPolicy, RoutingQuestion
 from router.routing.faithfulness import Doubt, Evidence
 from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import Offer
-from router.routing.prompts import Prompts
+from router.routing.prompts import Prompt, Prompts
 from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
 from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
@@ -132,9 +126,7 @@ class Decider:
         """What an answer depends on that is the same for everyone; empty where it is somebody's."""
         if self.answers is None or self.chain is None:
             return ""
-        account, locale = given.account, given.situation.locale
-        prompt = self.prompts.of("router", account.conversation, locale, account.caller.tenant)
-        asked_with = [prompt.fingerprint, *self.chain.states]
+        asked_with = [self._prompt(given).fingerprint, *self.chain.states]
         return await self.answers.scope(given, self.remembered, asked_with)
 
     async def decided_over_these(
@@ -148,21 +140,25 @@ class Decider:
             return gone_on
         notice, decision = "", None
         answered = None if self.chain is None else True
+        prompt = None if self.chain is None else self._prompt(given).fingerprint
         try:
             if self.chain is not None:
                 decision = await self._with_model(given, found, asking)
                 decision = await self._escalated(given, decision, found, asking)
         except ModelUnavailable as error:
             on_failure(error)
-            notice, answered = MODEL_AWAY.within(given.situation.locale), False
+            notice, answered, prompt = MODEL_AWAY.within(given.situation.locale), False, None
         except ModelRefused:
             logger.exception("the model refuses to decide")
         except BudgetSpent as spent:
-            notice, answered = BUDGET_SPENT[spent.scope].within(given.situation.locale), None
+            notice = BUDGET_SPENT[spent.scope].within(given.situation.locale)
+            answered = prompt = None
         if given.rounds:
             return await self._after_rounds(given, decision, found, asking)
         if decision is None:
             decided = self._without_model(given, found.selections[0], asking.usage, notice)
+            # Of a model's answer that was of no use its prompt is told too.
+            decided = decided.changed(route=decided.route.model_copy(update={"prompt": prompt}))
         else:
             decided = self._decided(given, decision, found, asking.usage)
         return decided.changed(model_answered=answered)
@@ -327,9 +323,8 @@ class Decider:
             found.selections.append(await self._near(query, given))
             return self._offered(given, found.selections[-1:])
 
-        locale, tenant = given.situation.locale, given.account.caller.tenant
         question = RoutingQuestion(
-            prompt=self.prompts.of("router", given.account.conversation, locale, tenant),
+            prompt=self._prompt(given),
             text=decider.words_of(given.message),
             offer=self._offered(given, [found.selections[0], *found.parts.values()]),
             usable=self._usable(given),
@@ -352,6 +347,10 @@ class Decider:
             return await asking(request, lambda said: holds(said) is None, of)
 
         return await decider.decide_with_model(question, ask, widen)
+
+    def _prompt(self, given: activities.Decide) -> Prompt:
+        locale, of = given.situation.locale, given.account
+        return self.prompts.of("router", of.conversation, locale, of.caller.tenant)
 
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller

@@ -210,7 +210,7 @@ class DocumentModel:
         shown = [picture for one in (await asking.files()).files for picture in one.pictures]
         if not shown:
             return None
-        prompt = self.prompts.of("document", file, owner.locale)
+        prompt = self.prompts.of("document", file, owner.locale, tenant)
         try:
             return await asking(paper_question.request(prompt, document, shown))
         except (BudgetSpent, ModelRefused):

@@ -281,7 +281,8 @@ def again_soon(error: ModelUnavailable) -> None:
     hopeless = isinstance(error, TurnTimeOver) or (
         isinstance(error, NoModelAnswered) and not error.worth_retrying
     )
-    if hopeless or wait > LONGEST_WAIT or activity.info().attempt >= TRIES:
+    is_last = not activity.in_activity() or activity.info().attempt >= TRIES
+    if hopeless or wait > LONGEST_WAIT or is_last:
         return
     raise ApplicationError(
         str(error), type=type(error).__name__, next_retry_delay=timedelta(seconds=wait)

@@ -35,9 +35,10 @@ class Phraser:
         chain = self.chains.of("phrase", tenant=tenant)
         if chain is None or all(error is not None for _, _, error in findings):
             return plainly
-        prompt = self.prompts.of("phrase", given.account.conversation, given.locale, tenant)
-        asking = self.models.asking(chain, given.account)
-        given_for = (given.text, findings, given.history, given.account.now)
+        account = given.account
+        prompt = self.prompts.of("phrase", account.conversation, given.locale, tenant)
+        asking = self.models.asking(chain, account)
+        given_for = (given.text, findings, given.history, account.now)
         # A tenth of a second where a result is long: that holds up nobody else.
         found = await asyncio.to_thread(replies.evidence, *given_for)
         question = replies.request(prompt, given.text, findings, given.history)

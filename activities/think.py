@@ -33,7 +33,7 @@ from router.routing.planner import (
     reflect_request,
     review_request,
 )
-from router.routing.prompts import Job, Prompts, shown
+from router.routing.prompts import Job, Prompt, Prompts, shown
 from router.routing.replies import BUDGET_SPENT
 from router.routing.skill_step import MOST_HAND_OVERS, CallGuard, Means, SkillTask
 from router.skill.loop import ANSWER_TOKENS, Stop
@@ -60,7 +60,7 @@ class Thinker:
         """The next step; raises `ApplicationError` where no model answers."""
         skill, account = given.task.skill, given.account
         job: Job = "step" if given.task.part else "skill"
-        prompt = self.prompts.of(job, account.conversation, given.locale, account.caller.tenant)
+        prompt = _prompt(self.prompts, job, given)
         drafts = given.task.part or given.task.chain or (skill.reflect and not given.last)
         models = self.models.unheard if drafts else self.models
         step = SkillStep(skill.name, given.step)
@@ -158,6 +158,13 @@ def _foreseen(given: activities.SkillQuestion, question: ChatRequest) -> int:
     return int(given.memory.ratio * estimated) + ANSWER_TOKENS
 
 
+def _prompt(
+    prompts: Prompts, job: Job, given: activities.SkillQuestion | activities.Condense
+) -> Prompt:
+    account = given.account
+    return prompts.of(job, account.conversation, given.locale, account.caller.tenant)
+
+
 def _handed_to(task: SkillTask, usable: Iterable[Skill]) -> dict[str, Skill]:
     """The skills that it may have a part done by; none that it has that part from."""
     if len(task.chain) >= MOST_HAND_OVERS:
@@ -190,7 +197,7 @@ class Condenser:
     @activity.defn(name=activities.CONDENSE.name)
     async def condense(self, given: activities.Condense) -> activities.Condensed:
         """The note so far and what happened since, as one; raises `ApplicationError` as `think`."""
-        prompt = self.prompts.of("condense", given.account.conversation, given.locale)
+        prompt = _prompt(self.prompts, "condense", given)
         step = SkillStep(given.skill, given.step)
         asking = self.models.unheard.asking(self.chain, given.account, step)
         if not await asking.affords(KEPT):
@@ -222,9 +229,7 @@ class Planner:
     async def plan(self, given: activities.Draw) -> Planned:
         """The steps, or what is wrong with them; raises as `Thinker.think`."""
         thinker, account = self.thinker, given.account
-        prompt = thinker.prompts.of(
-            "plan", account.conversation, given.locale, account.caller.tenant
-        )
+        prompt = _prompt(thinker.prompts, "plan", given)
         asking = self._asking(given)
         offered = await within_means(thinker.capabilities, asking)
         means = await thinker.means(given.task, account.caller, offered)
@@ -244,10 +249,7 @@ class Planner:
         """What is to be done with the results, or what is wrong with the answer; raises as it."""
         if given.draft:
             return await self._reviewed(given)
-        account = given.account
-        prompt = self.thinker.prompts.of(
-            "reflect", account.conversation, given.locale, account.caller.tenant
-        )
+        prompt = _prompt(self.thinker.prompts, "reflect", given)
         asking, plan = self._asking(given), given.memory.plan or Plan()
         question = reflect_request(prompt, given.task, given.memory, last=given.last)
         foreseen = not given.last and not await self._pays_for_more(given, question, asking)
@@ -276,7 +278,7 @@ class Planner:
 
     async def _reviewed(self, given: activities.Reflect) -> Reflected:
         """Whether the draft does; one that nobody could pay for to be bettered does."""
-        prompt = self.thinker.prompts.of("review", given.account.conversation, given.locale)
+        prompt = _prompt(self.thinker.prompts, "review", given)
         asking, question = self._asking(given), review_request(prompt, given.task, given.memory)
         if not await self._pays_for_more(given, question, asking):
             return Reflected(verdict=Accept(result=given.draft))

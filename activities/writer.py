@@ -94,7 +94,7 @@ class Writer:
             meter.usage += asking.usage
 
     def _request(self, job: Job, ctx: ToolContext, sections: dict[str, str]) -> ChatRequest:
-        prompt = self.prompts.of(job, ctx.conversation or "", ctx.locale)
+        prompt = self.prompts.of(job, ctx.conversation or "", ctx.locale, ctx.caller.tenant)
         given = "\n".join(
             f"<{name}>\n{material(text)}\n</{name}>" for name, text in sections.items()
         )

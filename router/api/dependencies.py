@@ -25,6 +25,7 @@ from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, 
 from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
 from router.retrieval.index import CapabilityIndex
+from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.store.conversations import Conversations
 from router.store.store import Store
@@ -97,6 +98,7 @@ class Services:
     offered: Offers
     reader: Reads
     index: CapabilityIndex
+    prompts: Prompts
     page_token: str | None = None
     """What a browser has to show once, under `dev`; None: nothing."""
     currency: str = "USD"

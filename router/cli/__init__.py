@@ -27,6 +27,10 @@ COMMANDS = {
         "evaluation:evaluate",
         "Route every line of FILE, execute nothing, and say how much of it was right.",
     ),
+    "prompts": (
+        "prompt_versions:app",
+        "Compare versions of prompts, and share traffic.",
+    ),
     "learn": (
         "learn:learn",
         "Say what people's own choices teach: examples to add, patterns that misfire, and more.",

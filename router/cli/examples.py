@@ -114,11 +114,8 @@ class House:
         return sorted((one for one in few if self.place(one)), key=lambda one: len(one.examples))
 
     def parameters(self, capability: Capability) -> Parameters:
-        """What it takes: the slots of a flow that are asked for, the arguments of a tool."""
-        if capability.kind != "flow":
-            return arguments_of(capability)
-        slots = self.offered.slots(capability.name)
-        return {name: slot.ask.en for name, slot in slots.items() if slot.ask is not None}
+        """What it takes."""
+        return parameters_of(self.offered, capability)
 
     def ruled_out(self) -> Callable[[str, Capability], str | None]:
         """What says of a sentence that rules take it elsewhere: it wouldn't be searched for."""
@@ -134,6 +131,14 @@ class House:
             return f"rules take it already: {route.target or route.kind}"
 
         return ruled_out
+
+
+def parameters_of(offered: Capabilities, capability: Capability) -> Parameters:
+    """What it takes: the slots of a flow that are asked for, the arguments of a tool."""
+    if capability.kind != "flow":
+        return arguments_of(capability)
+    slots = offered.slots(capability.name)
+    return {name: slot.ask.en for name, slot in slots.items() if slot.ask is not None}
 
 
 def listing(capabilities: Sequence[Capability], house: House) -> list[dict[str, Any]]:

@@ -80,6 +80,10 @@ class Rest:
         """What came of it."""
         return await self._answer(self._http.build_request("POST", path, json=body, params=query))
 
+    async def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """What is there by now."""
+        return await self._answer(self._http.build_request("PUT", path, json=body))
+
     async def upload(self, path: str, name: str, content: bytes) -> dict[str, Any]:
         """What a file was taken in as."""
         files = {"file": (name, content)}

@@ -230,6 +230,8 @@ class Route(ValueObject):
     reason: str = ""
     policy: str = ""
     """The rule of the reader that decided, where one did: `router.understanding.reader`."""
+    prompt: str | None = None
+    """The fingerprint of what a model was asked with, also where its answer was of no use."""
     candidates: list[Candidate] = []
 
 

@@ -336,12 +336,16 @@ def explained(
     command: Command, active: str | None, why: ChoiceExplanation, asked_about: Sequence[str]
 ) -> Route:
     """How a command of a model's is shown, and why it is this one."""
+    confidence = None
     if isinstance(command, Clarify) and asked_about:
-        return route_of(command, active, why.of(asked_about[0], doubted=True))
-    if isinstance(command, FillSlots | CancelFlow | Misunderstood):
-        return route_of(command, active, why.of_answer)
-    name = chosen(command, active)
-    return route_of(command, active, why.of(name), why.near.confidence(name))
+        reason = why.of(asked_about[0], doubted=True)
+    elif isinstance(command, FillSlots | CancelFlow | Misunderstood):
+        reason = why.of_answer
+    else:
+        name = chosen(command, active)
+        reason, confidence = why.of(name), why.near.confidence(name)
+    route = route_of(command, active, reason, confidence)
+    return route.model_copy(update={"prompt": why.prompt or None})
 
 
 def doubted_in(commands: Iterable[Command], near: Nearness, active: str | None) -> list[str]:

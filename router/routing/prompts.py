@@ -9,17 +9,20 @@ somebody's words.
 """
 
 import hashlib
+import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol, Self, get_args
 
-from router.domain.errors import MisconfiguredError
+from router.domain.errors import InvalidInput, MisconfiguredError, nearest
 from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import RecalledCall, SpokenLine
 from router.domain.principals import DEFAULT_TENANT
 from router.flow.paused import Situation
+from router.formats.watcher import Watcher
 from router.llm.types import (
     NO_REASONING,
     AssistantMessage,
@@ -44,10 +47,13 @@ Job = Literal[
     "summarise",
     "suggest",
     "document",
+    "judge",
 ]
 JOBS: tuple[Job, ...] = get_args(Job)
 
 SHIPPED = Path(__file__).parent / "prompts"
+
+_log = logging.getLogger("router.prompts")
 
 _FILE = re.compile(rf"(?P<job>{'|'.join(JOBS)})-(?P<number>[0-9]+)\.(?P<locale>zh|en)\.md")
 
@@ -108,56 +114,124 @@ class Personas(Protocol):
         """Everyone that it is to somebody, each once."""
 
 
-class Prompts:
-    """Every version there is, and its share of the traffic.
+Shares = Mapping[str, int]
+"""Weights by version, such as `{"router-1": 9, "router-2": 1}`."""
 
-    `shares` are weights by version. Of a job that none of them names, the newest version is
-    used alone. A conversation keeps its version for as long as the shares stay the same.
+
+class Prompts:
+    """Every version there is, and its share of the traffic, as of now: both may be replaced.
+
+    Of a job for which nobody has set shares, the newest version is used alone. A tenant's own
+    shares of a job come before those of the settings. A conversation keeps its version for as long
+    as the shares stay the same.
 
     >>> Prompts.load().of("router", "conversation-1", "zh").version
     'router-1'
     """
 
-    def __init__(self, texts: Mapping[str, Localised], shares: Mapping[str, int]) -> None:
+    def __init__(self, texts: Mapping[str, Localised], shares: Shares) -> None:
         self._texts = texts
         self.personas: Personas | None = None
         """Who the desk is; None: nobody in particular."""
-        self._shares: dict[str, dict[str, int]] = {}
-        for job in JOBS:
-            versions = [version for version in texts if _job(version) == job]
-            versions.sort(key=lambda version: int(version.rpartition("-")[2]))
-            named = {version: shares[version] for version in versions if shares.get(version)}
-            self._shares[job] = named or {versions[-1]: 1}
+        self._usual = {job: _usable(shares, job, texts) or _newest(texts, job) for job in JOBS}
+        self._configured = shares
+        self._own: Mapping[tuple[str, Job], Shares] = {}
 
     @classmethod
-    def load(cls, folder: Path | None = None, shares: Mapping[str, int] | None = None) -> Self:
+    def load(cls, folder: Path | None = None, shares: Shares | None = None) -> Self:
         """Those that ship and those of `folder`; raises `MisconfiguredError` for one of no use."""
-        texts = _read(SHIPPED) | (_read(folder) if folder else {})
-        shares = shares or {}
+        prompts = cls(_shipped() | (_read(folder) if folder else {}), shares or {})
+        for job in {_job(version) for version in shares or {}}:
+            of_job = {v: share for v, share in (shares or {}).items() if _job(v) == job}
+            if why_not := prompts.why_unfit(job, of_job):
+                raise MisconfiguredError(f"ROUTER_PROMPT_SHARES {why_not}")
+        return prompts
+
+    def only(self, version: str) -> "Prompts":
+        """The same, with everybody's questions of that version's job asked with it."""
+        alone = Prompts(self._texts, {**self._configured_but(_job(version)), version: 1})
+        alone.personas = self.personas
+        return alone
+
+    def replace(
+        self, texts: Mapping[str, Localised], own: Mapping[tuple[str, Job], Shares]
+    ) -> bool:
+        """Go on with these texts, and these shares by tenant and job, from the next question on.
+
+        A version that isn't there any more gets nothing; where no other is left of a tenant's
+        shares, those of the settings hold. False where nothing is another than it was.
+        """
+        before = (self._texts, self._usual, self._own)
+        fresh = Prompts(texts, self._configured)
+        usable = {place: _usable(shares, place[1], texts) for place, shares in own.items()}
+        self._texts, self._usual = fresh._texts, fresh._usual
+        self._own = {place: shares for place, shares in usable.items() if shares}
+        return before != (self._texts, self._usual, self._own)
+
+    def why_unfit(self, job: str, shares: Shares) -> str | None:
+        """What is wrong with shares of this job, to be said behind whose they are; None: nothing.
+
+        >>> Prompts.load().why_unfit("router", {"router-9": 1})
+        "names 'router-9'; of router there are: router-1"
+        """
+        there = self.of_job(job)
         for version in shares:
-            if version not in texts:
-                raise MisconfiguredError(
-                    f"ROUTER_PROMPT_SHARES names {version!r}; there are: {', '.join(sorted(texts))}"
-                )
-        for job in set(map(_job, shares)):
-            if not any(share for version, share in shares.items() if _job(version) == job):
-                raise MisconfiguredError(
-                    f"ROUTER_PROMPT_SHARES leaves nothing to any version of {job}: "
-                    "give one of them more than 0"
-                )
-        return cls(texts, shares)
+            if version not in there:
+                known = ", ".join(there or sorted(self._texts))
+                return f"names {version!r}; of {job} there are: {known}"
+        if not any(shares.values()):
+            return f"leaves nothing to any version of {job}: give one of them more than 0"
+        return None
+
+    @property
+    def texts(self) -> Mapping[str, Localised]:
+        """Every version's."""
+        return self._texts
+
+    def version(self, name: str) -> tuple[str, str]:
+        """The job and the name of a version; `InvalidInput` says which there are instead."""
+        if name not in self._texts:
+            close = nearest(name, self._texts) or f"there are {', '.join(sorted(self._texts))}"
+            raise InvalidInput(f"there is no prompt {name!r}: {close}")
+        return _job(name), name
+
+    def of_job(self, job: str) -> list[str]:
+        """The versions that there are of a job, the oldest first."""
+        found = [version for version in self._texts if _job(version) == job]
+        return sorted(found, key=lambda version: int(version.rpartition("-")[2]))
+
+    def shares(self, job: Job, tenant: str = DEFAULT_TENANT) -> Shares:
+        """Who of a job's versions gets how much; those that aren't named get nothing."""
+        return self._own.get((tenant, job), self._usual[job])
+
+    def holding(self, job: Job, wanted: Shares) -> Shares:
+        """These shares of a job, as far as there are such versions, else those of the settings."""
+        return _usable(wanted, job, self._texts) or self._usual[job]
+
+    def is_shipped(self, version: str) -> bool:
+        """True where its texts are the project's own."""
+        return _shipped().get(version) == self._texts[version]
 
     @property
     def versions(self) -> list[str]:
-        """The versions that get a share of the traffic."""
-        return [version for shares in self._shares.values() for version in shares]
+        """The versions that get a share of the traffic, by the settings."""
+        return [version for shares in self._usual.values() for version in shares]
+
+    def written(
+        self, version: str, locale: Locale, persona: DeskPersona | None = None
+    ) -> Prompt:
+        """This version in this language, by who the desk is; `KeyError` where there is none."""
+        who = persona.within(locale) if persona is not None else ""
+        return Prompt(version, self._texts[version].within(locale), who)
 
     def shared(self, job: Job) -> list[Prompt]:
         """All that questions of this job are asked with by now, in every language."""
+        own = [shares for (_, of), shares in self._own.items() if of == job]
+        versions = dict.fromkeys(v for shares in [self._usual[job], *own] for v in shares)
         personas = self.personas.all_personas if self.personas and job in IN_PERSON else [None]
         return [
-            self._told(version, locale, persona)
-            for version in self._shares[job]
+            self.written(version, locale, persona)
+            for version in versions
             for locale in LOCALES
             for persona in personas
         ]
@@ -167,22 +241,67 @@ class Prompts:
     ) -> Prompt:
         """What this conversation's questions are asked with, by people of this tenant."""
         persona = self.persona_of(tenant) if job in IN_PERSON else None
-        shares = self._shares[job]
+        shares = self.shares(job, tenant)
         digest = hashlib.sha256(f"{job}:{conversation}".encode()).digest()
         drawn = int.from_bytes(digest[:8]) % sum(shares.values())
         for version, share in shares.items():
             drawn -= share
             if drawn < 0:
-                return self._told(version, locale, persona)
+                return self.written(version, locale, persona)
         raise AssertionError("shares add up to more than was drawn")
 
     def persona_of(self, tenant: str) -> DeskPersona | None:
         """Who the desk is to people of this tenant; None where nobody has said."""
         return self.personas.persona_of(tenant) if self.personas is not None else None
 
-    def _told(self, version: str, locale: Locale, persona: DeskPersona | None) -> Prompt:
-        who = persona.within(locale) if persona is not None else ""
-        return Prompt(version, self._texts[version].within(locale), who)
+    def _configured_but(self, job: str) -> Shares:
+        return {v: share for v, share in self._configured.items() if _job(v) != job}
+
+
+def _usable(shares: Shares, job: str, there: Iterable[str]) -> dict[str, int]:
+    """The shares of this job, of versions that there are, in an order that never changes."""
+    known = {*there}
+    found = [v for v, n in shares.items() if _job(v) == job and n > 0 and v in known]
+    return {v: shares[v] for v in sorted(found, key=lambda v: int(v.rpartition("-")[2]))}
+
+
+def _newest(texts: Iterable[str], job: str) -> dict[str, int]:
+    versions = [version for version in texts if _job(version) == job]
+    return {max(versions, key=lambda version: int(version.rpartition("-")[2])): 1}
+
+
+class WatchedPrompts:
+    """The prompts that ship, and those of a folder that is followed while the program runs."""
+
+    def __init__(self, folder: Path | None, shares: Shares) -> None:
+        """Read everything; raises `MisconfiguredError` for what is of no use."""
+        self.prompts = Prompts.load(folder, shares)
+        self._watcher = Watcher[Mapping[str, Localised]](
+            lambda: [folder] if folder else [],
+            _read,
+            self._complain,
+            lambda path, _: path.glob("*.md"),
+        )
+        self._watcher.begin(lambda: {folder: _read(folder)} if folder else {})
+
+    @property
+    def texts(self) -> Mapping[str, Localised]:
+        """Every version as it was last read."""
+        own = {v: text for texts in self._watcher.items for v, text in texts.items()}
+        return _shipped() | own
+
+    def reload(self) -> bool:
+        """Read anew what has changed; False where nothing has. Looks at files."""
+        return self._watcher.reload() is not None
+
+    @staticmethod
+    def _complain(path: Path, _: object, error: Exception) -> None:
+        _log.error("the prompts of %s stay as they were: %s", path, error)
+
+
+@cache
+def _shipped() -> dict[str, Localised]:
+    return _read(SHIPPED)
 
 
 def _job(version: str) -> str:

@@ -30,7 +30,7 @@ from router.retrieval.encoders import Encoder, local_encoder
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import read_thresholds
 from router.retrieval.vector_cache import VectorFile
-from router.routing.prompts import Prompts
+from router.routing.prompts import Prompts, WatchedPrompts
 from router.runtime.definitions import (
     flow_folder,
     load_capabilities,
@@ -90,11 +90,17 @@ class Parts:
     index: CapabilityIndex
     chains: FallbackChains
     """The model and its fallbacks, and what leads skills; empty where none is configured."""
-    prompts: Prompts
+    prompt_files: WatchedPrompts
+    """The prompts, which follow theirs."""
     papers: DocumentReader
     """What reads files that people hand in, once there is one."""
     prices: Prices
     """What models cost."""
+
+    @property
+    def prompts(self) -> Prompts:
+        """What models are asked with."""
+        return self.prompt_files.prompts
 
 
 def encoder(settings: Settings) -> Encoder:
@@ -272,12 +278,6 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
         await database.dispose()
 
 
-def _prompts(settings: Settings, tenants: LiveTenants) -> Prompts:
-    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
-    prompts.personas = tenants
-    return prompts
-
-
 def _reader(offered: Capabilities, *, has_model: bool) -> Reader:
     return Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
 
@@ -292,7 +292,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     tenants = tenants_of(settings, offered)
-    prompts = _prompts(settings, tenants)
+    prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares)
+    prompt_files.prompts.personas = tenants
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     prices = _prices_of(settings, loaded.catalog)
     async with (
@@ -307,7 +308,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.database, database)
         dependencies.provide(provided.encoder, index.messages)
         dependencies.provide(sandbox, await _sandbox_of(settings, registry))
-        dependencies.provide(writer, Writer(models, chains.usual, prompts))
+        dependencies.provide(writer, Writer(models, chains.usual, prompt_files.prompts))
         books = (store.ledger, store.audit, store.results)
         yield Parts(
             settings=settings,
@@ -323,7 +324,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),
             index=index,
             chains=chains,
-            prompts=prompts,
+            prompt_files=prompt_files,
             papers=papers,
             prices=prices,
         )

@@ -17,7 +17,9 @@ from router.domain.errors import (
     RouterError,
 )
 from router.flow.loader import examine_all
+from router.formats.watcher import SECONDS
 from router.retrieval.vector_cache import VectorFile, VectorMemory
+from router.routing.prompts import JOBS
 from router.runtime.composition import VECTORS, Parts, assembled
 from router.runtime.definitions import check_versions, flow_folder, taken_up, vocabulary
 from router.secrecy.codec import opens, sealed_with
@@ -29,6 +31,7 @@ from router.tool.kinds import ToolSource
 _log = logging.getLogger("router.tools")
 _skill_log = logging.getLogger("router.skills")
 _store_log = logging.getLogger("router.store")
+_prompt_log = logging.getLogger("router.prompts")
 _flow_log = logging.getLogger("router.flows")
 
 SKILL_FILES_KEPT = timedelta(days=30)
@@ -57,12 +60,14 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
         await check_versions(settings, catalog, versions, editing=editing)
         await opened(parts)
+        await _prompts_taken_up(parts)
         misfits = Misfits(parts)
         work = [
             learn(parts),
             *(_tools_kept_up(parts, each, misfits, editing=editing) for each in parts.tools.each),
             _skills_kept_up(parts),
             _flows_kept_up(parts, editing=editing),
+            _prompts_kept_up(parts),
             _skill_files_tidied(parts),
             _expired(parts),
             _forgotten(parts),
@@ -172,6 +177,33 @@ async def _flows_kept_up(parts: Parts, *, editing: bool) -> None:
         else:
             _flow_log.info("there are %s flows now", len(offered.catalog))
             await _relearnt(parts)
+
+
+async def _prompts_kept_up(parts: Parts) -> None:
+    away = False
+    while True:
+        await asyncio.sleep(SECONDS)
+        await asyncio.to_thread(parts.prompt_files.reload)
+        try:
+            await _prompts_taken_up(parts)
+        except RouterError as error:
+            if not away:
+                _prompt_log.warning("the shares of prompts stay as they were for now: %s", error)
+            away = True
+        else:
+            away = False
+
+
+async def _prompts_taken_up(parts: Parts) -> None:
+    """Have questions asked with the texts that there are by now, in the shares that hold by now."""
+    held = await parts.store.prompt_shares.holding()
+    own = {(each.tenant, job): each.shares for each in held for job in JOBS if job == each.job}
+    texts = parts.prompt_files.texts
+    if parts.prompts.replace(texts, own):
+        told = ", ".join(f"{v}={n}" for shares in own.values() for v, n in shares.items())
+        _prompt_log.info(
+            "prompts or their shares have changed; set by operators: %s", told or "none"
+        )
 
 
 async def _skill_files_tidied(parts: Parts) -> None:

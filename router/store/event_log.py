@@ -77,9 +77,12 @@ def _where_it_went(entry: LogEntry) -> dict[str, Any]:
     """What traffic counts of a turn; of anything else there is nothing to count."""
     recorded = entry.data.get("turn") if entry.kind == "turn" else None
     if recorded is None:
-        return dict.fromkeys(("route_kind", "route_by", "missed"))
+        return dict.fromkeys(("route_kind", "route_by", "missed", "prompt"))
     turn = Turn.model_validate(recorded)
-    return {"route_kind": turn.route.kind, "route_by": turn.route.by, "missed": turn.missed}
+    # Where rules took a part of the message, a model may have been asked about the rest.
+    asked = (route.prompt for route in [turn.route, *(turn.routes or [])] if route.prompt)
+    went = {"route_kind": turn.route.kind, "route_by": turn.route.by, "missed": turn.missed}
+    return {**went, "prompt": next(asked, None)}
 
 
 def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -391,6 +391,10 @@ class PersonErasure:
             theirs = update(trail).where(*self._theirs(trail, column))
             connection.execute(theirs.values({column: pseudonym, "reason": "", "detail": ""}))
         named = trail.c.detail.contains(self._person, autoescape=True)
+        shares = tables.prompt_shares
+        for column in ("set_by", "rolled_back_by"):
+            set_ = update(shares).where(*self._theirs(shares, column))
+            connection.execute(set_.values({column: pseudonym}))
         mentions = update(trail).where(trail.c.tenant == self._tenant, named)
         connection.execute(mentions.values(detail=""))
 

@@ -15,6 +15,7 @@ from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.kept_answers import KeptAnswers
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.memories import Memories
+from router.store.prompt_shares import PromptOutcomes, PromptShares
 from router.store.retention import LegalHolds, Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
@@ -39,6 +40,8 @@ class Store:
         self.routed = RoutedTurns(database)
         self.trail = AuditTrail(database)
         self.traffic = TrafficCounts(database)
+        self.prompt_shares = PromptShares(database)
+        self.prompt_outcomes = PromptOutcomes(database)
         self.results = Results(database)
         self.files = Files(database)
         self.documents = Documents(database)

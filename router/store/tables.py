@@ -132,6 +132,8 @@ log = Table(
     optional("route_kind"),
     optional("route_by"),
     optional("missed", Boolean),
+    # And by which prompts are compared: the fingerprint of what a model was asked with.
+    optional("prompt"),
     UniqueConstraint("tenant", "key", name="event_log_once"),
     # Without it SQLite may give the number of a deleted last row to the next one.
     sqlite_autoincrement=True,
@@ -152,6 +154,10 @@ _index(
 _index(
     *("event_log_traffic", log, "tenant", "at", "route_kind", "route_by", "missed"),
     where="kind = 'turn'",
+)
+_index(
+    *("event_log_prompt", log, "tenant", "at", "prompt", "conversation", "route_kind", "missed"),
+    where="prompt IS NOT NULL",
 )
 
 runs = Table(
@@ -420,6 +426,20 @@ kept_answers = Table(
     PrimaryKeyConstraint("tenant", "id"),
 )
 _index("kept_answers_of_scope", kept_answers, "tenant", "scope", "kept_at")
+# Each time that somebody set the shares of a job's prompts. The newest of a job that isn't taken
+# back holds; where there is none, those of the settings do.
+prompt_shares = Table(
+    "prompt_shares",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    *texts("tenant", "job"),
+    required("shares", JSON),
+    required("set_by"),
+    required("set_at", MomentType),
+    optional("rolled_back_by"),
+    optional("rolled_back_at", MomentType),
+)
+_index("prompt_shares_of_job", prompt_shares, "tenant", "job", "sequence")
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)

@@ -24,10 +24,12 @@ from docs.generate.rest import operations, rest_page
 from docs.generate.tool_files import HTTP_MODELS, option_docs
 from router.api.turns import MessageBody
 from router.cli import app
+from router.cli.prompt_jobs import JOB_INPUTS
 from router.cli.schemas import attribute_docs
 from router.directory.file import FileDirectory
 from router.domain.budgets import Budget, Budgets
 from router.evaluation.dataset import LabelledLine
+from router.evaluation.prompt_cases import read_cases
 from router.flow.definition import State, Triggers, Withdrawal
 from router.flow.loader import load_flow
 from router.flow.slot_types.slot import Slot
@@ -49,12 +51,16 @@ def check_shell(snippet: Snippet, _: Path) -> None:
 
 
 def check_yaml(snippet: Snippet, folder: Path) -> None:
-    """A flow, its stories, a part of a flow, people, or a document of operations."""
+    """A flow, its stories, a part of it, cases of prompts, people, or a document of operations."""
     text = snippet.text
     if text.startswith("flow:"):
         name = text.partition("\n")[0].partition(": ")[2]
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
         load_flow(folder / f"{name}.yaml")
+        return
+    if text.startswith("job:"):
+        (folder / "cases.yaml").write_text(text, encoding="utf-8")
+        assert read_cases(folder / "cases.yaml", JOB_INPUTS)
         return
     if snippet.marker == "people":
         listed = text if text.startswith("users:") else f"users:\n{text}"

@@ -38,6 +38,8 @@ class Went(BaseModel):
     reason: str | None
     """Of `llm` the model and the fingerprint of its prompt; None where it would quote people."""
     candidates: list[Candidate]
+    prompt: str | None = None
+    """The fingerprint of what a model was asked with."""
 
 
 class ListedTurn(BaseModel):

@@ -25,6 +25,7 @@ from router.domain.principals import Capability, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
+from router.routing.prompts import Prompts
 from router.runtime.server import GRACE, ApiServer, create_app
 from router.settings import Settings
 from router.store.database import Database
@@ -131,6 +132,7 @@ async def services(temporal: Client, store: Store) -> Services:
         offered=offering,
         reader=LeaveReader(),
         index=index,
+        prompts=Prompts.load(),
     )
 
 

@@ -59,7 +59,11 @@ TABLE = {
     ("get", "/v1/turns/{conversation}/{message_id}"): Row("olga"),
     ("delete", "/v1/memory/{memory}"): Row(),
 }
-NOBODYS = {("get", "/v1/models/{model}")}
+NOBODYS = {
+    ("get", "/v1/models/{model}"),
+    ("put", "/v1/prompts/{job}/shares"),
+    ("post", "/v1/prompts/{job}/rollback"),
+}
 """Calls whose path has a name that is nobody's in particular."""
 
 STRANGERS = ["frank", *(f"{OTHER}/{user}" for user in ("alice", "bob", "dave", "olga"))]

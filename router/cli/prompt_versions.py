@@ -1,0 +1,190 @@
+"""`intent-router prompts`: versions, their shares and outcomes, how well each does its cases."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.rest import asked
+from router.domain.errors import InvalidInput, RouterError
+
+app = typer.Typer(no_args_is_help=True, help="Versions of prompts: compare, share, roll back.")
+
+Json = Annotated[bool, typer.Option("--json", help="As REST answers.")]
+Days = Annotated[int, typer.Option(min=1, max=92, help="Of how many days.")]
+Job = Annotated[str, typer.Argument(metavar="JOB", help="Such as router or phrase.")]
+
+
+@app.command("list")
+def listing(
+    as_json: Json = False, user: User = OPERATOR, url: Url = None, token: Token = None
+) -> None:
+    """List versions with their shares, where they are from, and the fingerprints of their texts."""
+    found = asyncio.run(asked(url, token or user, lambda rest: rest.get("/v1/prompts")))
+    if as_json:
+        _echo_json(found["items"])
+        return
+    rows = [("version", "share", "from", "shares by", "zh", "en")]
+    for job in found["items"]:
+        by = job.get("set_by") or "settings"
+        for one in job["versions"]:
+            marks = (one["fingerprints"][locale].partition("@")[2] for locale in ("zh", "en"))
+            rows.append((one["version"], f"{one['share']:.0%}", one["origin"], by, *marks))
+    echo_aligned(rows)
+
+
+@app.command()
+def share(
+    shares: Annotated[
+        list[str], typer.Argument(metavar="VERSION=WEIGHT...", help="Such as router-1=9.")
+    ],
+    as_json: Json = False,
+    user: User = OPERATOR,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Give the versions of one job other shares of the conversations, without a restart."""
+    wanted = dict(_weight(each) for each in shares)
+    jobs = {version.rpartition("-")[0] for version in wanted}
+    if len(jobs) > 1:
+        raise typer.BadParameter(
+            f"these are of several jobs, {', '.join(sorted(jobs))}: name one's"
+        )
+    path, body = f"/v1/prompts/{jobs.pop()}/shares", {"shares": wanted}
+    _echo_job(asyncio.run(asked(url, token or user, lambda rest: rest.put(path, body))), as_json)
+
+
+def _weight(written: str) -> tuple[str, int]:
+    version, _, weight = written.partition("=")
+    if not version.rpartition("-")[0] or not (weight.isascii() and weight.isdigit()):
+        raise typer.BadParameter(f"{written!r} is no share: write VERSION=WEIGHT, as router-2=1")
+    return version, int(weight)
+
+
+@app.command()
+def rollback(
+    job: Job, as_json: Json = False, user: User = OPERATOR, url: Url = None, token: Token = None
+) -> None:
+    """Take back the shares that were set last, so that those before them hold again."""
+    path = f"/v1/prompts/{job}/rollback"
+    _echo_job(asyncio.run(asked(url, token or user, lambda rest: rest.post(path, {}))), as_json)
+
+
+def _echo_job(job: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        _echo_json(job)
+        return
+    told = ", ".join(f"{v['version']} {v['share']:.0%}" for v in job["versions"] if v["weight"])
+    by = f"set by {job['set_by']}" if job.get("set_by") else "as the settings say"
+    typer.echo(f"{job['job']}: {told} ({by})")
+
+
+RATES = ("unused", "missed", "asked_back", "handed_off")
+OF_RUNS = ("completed", "cancelled")
+
+
+@app.command()
+def outcomes(
+    days: Days = 7,
+    as_json: Json = False,
+    user: User = OPERATOR,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Say by version how conversations went: turns, and the runs that its decisions began."""
+    question = {"days": days}
+    found = asyncio.run(asked(url, token or user, lambda rest: rest.get("/v1/prompts", **question)))
+    if as_json:
+        _echo_json(found["outcomes"])
+    elif not found["outcomes"]:
+        typer.echo(f"no model was asked to decide in the last {days} days")
+    else:
+        rows = [("version", "conversations", "turns", *RATES, "started", *OF_RUNS)]
+        for one in found["outcomes"]:
+            turns, runs = ([_rate(one[name]) for name in names] for names in (RATES, OF_RUNS))
+            counts = (str(one["conversations"]), str(one["turns"]))
+            rows.append((one["version"], *counts, *turns, str(one["started"]), *runs))
+        echo_aligned(rows, numbers=True)
+
+
+def _rate(rate: Mapping[str, Any]) -> str:
+    if rate["share"] is None:
+        return "-"
+    return f"{rate['share']:.0%} [{rate['low']:.0%}, {rate['high']:.0%}]"
+
+
+def _echo_json(found: Any) -> None:
+    typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+
+
+@app.command("eval")
+def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argument of a call
+    jobs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[JOB]...", help="Which jobs.", show_default="all with cases"),
+    ] = None,
+    *,
+    prompt: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Ask with this version.", show_default="most used"),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="And with this one, side by side.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, max=50, help="How often each case is asked.")] = 1,
+    cases: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Cases in place of those that ship.")
+    ] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this case; more than once.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Which model judges; else the usual one.")
+    ] = None,
+    at_once: Annotated[int, typer.Option(min=1, max=32, help="Questions at the same time.")] = 4,
+    at_least: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Exit with 1 where fewer cases pass.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Where to write the report.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Have a model do the cases of JOB, and say how many of its answers hold.
+
+    Nothing is executed. Exit status 1 where too few pass, or an answer or a judge's word was
+    lacking. docs/prompts.md says how a case is written.
+    """
+    from router.cli.prompt_evaluation import PromptOptions, evaluated, unfit
+    from router.evaluation.prompt_figures import page_of, printed, report_of
+    from router.settings import Settings
+
+    options = PromptOptions(
+        *(tuple(jobs or ()), prompt, against, runs, cases, tuple(case or ()), judge, at_once)
+    )
+    if out is not None:  # before anything is asked: answers may be paid for
+        _write(out, "")
+    report = asyncio.run(evaluated(Settings.load(), options))
+    if as_json:
+        _echo_json(report_of(report))
+    else:
+        typer.echo(printed(report))
+    if out is not None:
+        _write(out, page_of(report))
+        typer.echo(f"report  {out}", err=as_json)
+    if (why := unfit(report, at_least)) is not None:
+        raise RouterError(why)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(
+            f"--out {file} can't be written ({error.strerror}): choose another"
+        ) from None
