@@ -134,7 +134,7 @@ class FlowRun(BaseModel):
         """The row as this reader sees it."""
         shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
         known, locale = todays_definition(record, services.offered), reader.locale
-        summary = known_in(known.slots, record.slots, locale, record.files) if known else {}
+        summary = known_in(known, record.slots, locale, record.files) if known else {}
         operates = OPERATOR in reader.roles
         is_told = operates or record.requester == reader.id
         why = held_because(record, reader, services.offered.title_of, operates=operates)

@@ -145,7 +145,7 @@ def answers(reply: Reply, said: Statement) -> Iterator[CardButton]:
     if isinstance(reply, ConfirmReply):
         yes, no = reply.yes or YES.within(said.locale), reply.no or NO.within(said.locale)
         for label, value, style in ((yes, True, "primary"), (no, False, None)):
-            answer = ConfirmAction(type="confirm", value=value, question=reply.question)
+            answer = ConfirmAction(type="confirm", value=value, question=reply.question or "")
             yield CardButton(label, pressing(answer), style)
         if reply.no:
             return

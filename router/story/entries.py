@@ -35,6 +35,8 @@ LONGEST_TEXT = 8_000
 """Characters, as many as a message may have."""
 MOST_TIME = timedelta(days=3660)
 YEARS = range(2000, 2100)
+ASKED_THEN = ""
+"""The question that a yes or no answers in a story: the one that is asked then."""
 PRESSED = {"confirm": "value", "choose": "value", "form": "values", "start": "flow"}
 """What can be done instead of saying something, and what REST calls its content."""
 NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
@@ -178,6 +180,8 @@ def _message(said: Any) -> Message:
     action = dict(said)
     if len(said) == 1 and (kind := next(iter(said))) in PRESSED:
         action = {"type": kind, PRESSED[kind]: said[kind]}
+        if kind == "confirm":
+            action["question"] = ASKED_THEN
     try:
         return Message.model_validate({"action": action})
     except ValidationError:

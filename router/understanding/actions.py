@@ -174,8 +174,7 @@ def _answered(
     route = why.BY_ACTION.of(view, situation.locale)
     if isinstance(action, messages.ConfirmAction):
         # Who names the question has seen it, whatever else they said before the answer came.
-        seen = view.question if action.question else None
-        return route, commands.Confirm(value=action.value, question=seen)
+        return route, commands.Confirm(value=action.value, question=view.question)
     path = view.awaiting[0] if view.awaiting else ""
     slot = view.fillable.get(path.split(".")[0])
     given = any(value not in (None, "") for value in action.values.values())

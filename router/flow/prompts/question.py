@@ -18,7 +18,7 @@ from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import rendered
 from router.flow.engine.elicitation import extended
 from router.flow.engine.run import Run
-from router.flow.engine.slots import at, root
+from router.flow.engine.slots import at, captions, root
 from router.flow.language import templates
 from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, files_in, label_of
 from router.flow.view import FlowView
@@ -145,8 +145,8 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
         return None
     said = rendered(definition, run, text, run.locale)
     shown = templates.put_out(text.within(run.locale))
-    labelled = (n for n, slot in definition.slots.items() if slot.label is not None)
-    named = all(name in shown for name in labelled if run.slots.get(name) is not None)
+    known_slots = (n for n in captions(definition) if run.slots.get(n) is not None)
+    named = all(name in shown for name in known_slots)
     known = summary(definition, run, run.locale)
     return messages.ConfirmReply(
         text=said + _changes(definition, run) + _remarks(definition, run),
@@ -204,24 +204,25 @@ def _remarks(definition: FlowDefinition, run: Run) -> str:
 
 
 def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:
-    """What is known, as people read it: every slot that has a label and a value."""
-    return known_in(definition.slots, run.slots, locale, run.files)
+    """What is known, as people read it."""
+    return known_in(definition, run.slots, locale, run.files)
 
 
 def known_in(
-    slots: Mapping[str, Slot],
+    definition: FlowDefinition,
     values: Mapping[str, JsonValue],
     locale: Locale,
     files: Mapping[str, str],
 ) -> dict[str, str]:
-    """Every value whose slot has a label, by that, as people read it; `files` has names by id."""
+    """Every value by its caption, as people read it; `files` has their names by id."""
+    slots = definition.slots
     half, other = both_halves(slots, values) or ("", "")
     return {
-        (HALF_DAY if name == half else slot.label).within(locale): templates.shown(
-            slot, values[name], locale, files
+        (HALF_DAY if name == half else caption).within(locale): templates.shown(
+            slots[name], values[name], locale, files
         )
-        for name, slot in slots.items()
-        if slot.label is not None and values.get(name) is not None and name != other
+        for name, caption in captions(definition).items()
+        if values.get(name) is not None and name != other
     }
 
 

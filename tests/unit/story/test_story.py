@@ -160,7 +160,7 @@ def meant(**fields: Any) -> Any:
             },
         ),
         ("{user: hello, model: []}", {"user": Message(text="hello"), "model": ()}),
-        ("user: {confirm: true}", acts(type="confirm", value=True)),
+        ("user: {confirm: true}", acts(type="confirm", value=True, question="")),
         ("user: {choose: annual}", acts(type="choose", value="annual")),
         ("user: {form: {days: 3}}", acts(type="form", values={"days": 3})),
         ("user: {start: badge}", acts(type="start", flow="badge")),
