@@ -66,7 +66,7 @@ def of(
         ),
         approvals=_approvals(definition, run, where.workflow_id),
         entries=[entry for r in reminders for entry in _notices(definition, run, r, now)],
-        amends=_amendment(run),
+        withdrawal_note=_withdrawal_note(run),
         definition=undoing.model_dump_json() if undoing else None,
     )
 
@@ -92,14 +92,14 @@ def _remedy(undoing: FlowDefinition, run: Run, tools: Tools) -> records.Remedy:
     )
 
 
-def _amendment(run: Run) -> records.Amendment | None:
+def _withdrawal_note(run: Run) -> records.WithdrawalNote | None:
     """What the run has to say of the one that it takes back: that it does, and how that ended."""
     if run.withdraws is None or not run.history:
         return None
     last = run.history[-1 if run.status in ENDED else 0]
     taken_back = run.status == "completed"
     event = f"withdrawal {run.status}" if run.status in ENDED else last.event
-    return records.Amendment(
+    return records.WithdrawalNote(
         tenant=run.requester.tenant,
         run=run.withdraws.run,
         withdrawn_by=run.id,

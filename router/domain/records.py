@@ -214,7 +214,7 @@ class TurnFilter(Record):
     target: str | None = None
 
 
-class Amendment(Record):
+class WithdrawalNote(Record):
     """What a run that takes back a completed one has to say of it; `status` once it has."""
 
     tenant: str

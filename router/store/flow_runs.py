@@ -23,7 +23,6 @@ from router.domain.principals import Directory
 from router.domain.records import (
     EVERY_RUN,
     EXPIRING,
-    Amendment,
     ApprovalRecord,
     LogEntry,
     Orphaned,
@@ -31,6 +30,7 @@ from router.domain.records import (
     RunHead,
     RunRecord,
     Waiting,
+    WithdrawalNote,
     is_held,
 )
 from router.store import tables
@@ -189,10 +189,10 @@ class Runs:
         matching = select(_runs).filter_by(tenant=tenant, **given).where(*conditions)
         return await page(self._database, RunRecord, matching, _runs.c.created_at, before, limit)
 
-    async def amend(self, amendment: Amendment) -> None:
+    async def note_withdrawal(self, note: WithdrawalNote) -> None:
         """Note with a completed run what becomes of it; noting it again changes nothing."""
-        tenant, run, by = amendment.tenant, amendment.run, amendment.withdrawn_by
-        await self.revise(tenant, run, by, lambda before: amended(before, amendment))
+        tenant, run, by = note.tenant, note.run, note.withdrawn_by
+        await self.revise(tenant, run, by, lambda before: with_withdrawal_note(before, note))
 
     async def revise(
         self,
@@ -333,17 +333,17 @@ def _stored(connection: Connection, tenant: str, run: str) -> RunRecord | None:
     return from_row(RunRecord, row) if row else None
 
 
-def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
+def with_withdrawal_note(run: RunRecord, note: WithdrawalNote) -> RunRecord:
     """The run with what is noted; as it was where that is noted already, by a crash told twice."""
     last = run.history[-1].event if run.history else None
-    again = run.withdrawn_by == amendment.withdrawn_by and last == amendment.line.event
-    noted = again or amendment.line in run.history
+    again = run.withdrawn_by == note.withdrawn_by and last == note.line.event
+    noted = again or note.line in run.history
     return run.model_copy(
         update={
-            "withdrawn_by": amendment.withdrawn_by,
-            "status": amendment.status or run.status,
-            "history": run.history if noted else [*run.history, amendment.line],
-            "updated_at": run.updated_at if noted else amendment.line.at,
+            "withdrawn_by": note.withdrawn_by,
+            "status": note.status or run.status,
+            "history": run.history if noted else [*run.history, note.line],
+            "updated_at": run.updated_at if noted else note.line.at,
         }
     )
 

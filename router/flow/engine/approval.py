@@ -157,7 +157,7 @@ def open_approval(context: StepContext) -> None:
     ids: list[JsonValue] = [one.person for one in people]
     answer = context.look_up("names", ids)
     names = answer if isinstance(answer, list) else ids
-    run.approval, run.before, run.pending = approval, None, None
+    run.approval, run.before, run.pending, run.confirmed = approval, None, None, None
     for name, due in dues.items():
         context.set_timer(name, due)
     called = {one.person: str(name) for one, name in zip(people, names, strict=False)}

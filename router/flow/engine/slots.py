@@ -121,12 +121,12 @@ def captions(definition: FlowDefinition) -> dict[str, Localised]:
     return found
 
 
-def amended(
+def said_back(
     definition: FlowDefinition, run: Run, before: SlotValues, paths: Iterable[str]
 ) -> Localised | None:
     """Names each of these paths that had a value and has another; None where there is none.
 
-    >>> amended(definition, run, {"end": "2026-12-08"}, ["end"]).en  # doctest: +SKIP
+    >>> said_back(definition, run, {"end": "2026-12-08"}, ["end"]).en  # doctest: +SKIP
     'Until is Wed 9 Dec 2026 now.'
     """
     changed = []
@@ -280,7 +280,7 @@ def look_up_one(context: StepContext) -> bool:
         run.derived = sorted({*run.derived, name})
         # Say what a slot is now that was emptied to be looked up anew, where it is another value.
         had = run.replaced.pop(name, None)
-        say = amended(context.definition, run, {name: had}, [name])
+        say = said_back(context.definition, run, {name: had}, [name])
         if say is not None and slot.label is not None:
             context.say(say)
         return True

@@ -4,21 +4,21 @@ The ways on from a question are buttons that can be said as well (docs/flows.md)
 needs none of them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Literal, get_args
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from router.domain import messages
-from router.domain.locale import Locale, Localised
+from router.domain.locale import LOCALES, Locale, Localised
 from router.flow.definition import FlowDefinition
 from router.flow.engine import changes, documents, waiting
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import rendered
 from router.flow.engine.elicitation import extended
 from router.flow.engine.run import Run
-from router.flow.engine.slots import at, captions, root
+from router.flow.engine.slots import LONGEST, at, captions, root
 from router.flow.language import templates
 from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, files_in, label_of
 from router.flow.view import FlowView
@@ -69,9 +69,11 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         flow=definition.flow,
         title=definition.title,
         version=definition.version,
-        status=run.status,
+        status="confirming" if run.asks_to_amend else run.status,
         state=run.state,
         question=run.question,
+        amends=run.asks_to_amend,
+        whole=_whole(definition, run),
         awaiting=[run.asked] if run.status == "collecting" and run.asked else [],
         slots=run.slots,
         latest=run.latest,
@@ -85,6 +87,11 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
     )
 
 
+def _whole(definition: FlowDefinition, run: Run) -> str | None:
+    above = run.parent or ""
+    return above.rpartition("/")[2] if above.startswith(f"{definition.flow}/") else None
+
+
 def reading(definition: FlowDefinition, run: Run) -> list[str]:
     """The files that were offered and that the run waits to be read, by id."""
     if not any(task.name == documents.LOOKUP for task in run.tasks.values()):
@@ -93,8 +100,11 @@ def reading(definition: FlowDefinition, run: Run) -> list[str]:
 
 
 def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
-    """The slots that a person may fill, while the run listens; what to change is one of them."""
-    if run.status not in ("collecting", "confirming"):
+    """The slots that a person may fill, while the run listens; what to change is one of them.
+
+    They may change them, too, while others decide.
+    """
+    if run.status not in ("collecting", "confirming", "waiting_approval"):
         return {}
     slots = {name: slot for name, slot in definition.slots.items() if slot.is_fillable}
     if run.asked == CHANGE:
@@ -104,6 +114,8 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
 
 def question(definition: FlowDefinition, run: Run) -> messages.Reply | None:
     """What the run asks its requester now; None where it asks nothing."""
+    if run.asks_to_amend:
+        return _named(run, _amending(definition, run))
     if run.status == "confirming":
         return _named(run, _confirmation(definition, run))
     if run.status == "collecting" and run.asked:
@@ -154,6 +166,94 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
         told=named and _says(said, known.values()),
         files=_files(definition, run) or None,
     )
+
+
+class ChangedValue(BaseModel, frozen=True):
+    """What one thing is, by its caption, and what it would be; empty for nothing."""
+
+    caption: Localised
+    before: Localised
+    now: Localised
+
+
+def changed_values(definition: FlowDefinition, run: Run) -> list[ChangedValue]:
+    """What would be different with the change that the requester is asked about."""
+    after = run.amendment.after if run.amendment else None
+    if after is None:
+        return []
+    found = []
+    for name, caption in captions(definition).items():
+        had, has = run.slots.get(name), after.get(name)
+        if had != has:
+            before, now = (_said(definition, run, name, value) for value in (had, has))
+            found.append(ChangedValue(caption=caption, before=before, now=now))
+    return found
+
+
+def _said(definition: FlowDefinition, run: Run, name: str, value: JsonValue) -> Localised:
+    slot = definition.slots[name]
+    zh, en = (
+        "; ".join(templates.shown(slot, value, loc, run.files).split("\n")) for loc in LOCALES
+    )
+    return Localised(zh=zh, en=en)
+
+
+def _worded(changed: Iterable[ChangedValue]) -> tuple[Localised, bool]:
+    """The question whether to make it, and whether that says in full all that is different."""
+    each, whole = [], True
+    for one in changed:
+        whole = whole and max(len(one.before.zh), len(one.now.zh)) <= LONGEST
+        each.append(Localised(zh=_in_zh(one), en=_in_en(one)))
+    zh = "，".join(one.zh for one in each)
+    en = "; ".join(one.en for one in each)
+    asked = Localised(
+        zh=f"{zh}，需要重新审批。确认吗？",
+        en=f"{en[:1].upper()}{en[1:]}. It then has to be approved anew. Shall I?",
+    )
+    return asked, whole
+
+
+def _in_zh(one: ChangedValue) -> str:
+    before, now = one.before.zh[:LONGEST], one.now.zh[:LONGEST]
+    if not before:
+        return f"补上{one.caption.zh}：{now}"
+    return (
+        f"把{one.caption.zh}从 {before} 改成 {now}" if now else f"去掉{one.caption.zh}（{before}）"
+    )
+
+
+def _in_en(one: ChangedValue) -> str:
+    before, now = one.before.en[:LONGEST], one.now.en[:LONGEST]
+    if not before:
+        return f"add “{one.caption.en}”: {now}"
+    if not now:
+        return f"drop “{one.caption.en}” ({before})"
+    return f"change “{one.caption.en}” from {before} to {now}"
+
+
+YES_CHANGE = Localised(zh="确认修改", en="Change it")
+NO_CHANGE = Localised(zh="不改了", en="Leave it")
+
+
+def _amending(definition: FlowDefinition, run: Run) -> messages.ConfirmReply:
+    """Whether a change of what was handed in is to be made."""
+    locale, changed = run.locale, changed_values(definition, run)
+    asked, told = _worded(changed)
+    return messages.ConfirmReply(
+        text=asked.within(locale),
+        summary={
+            one.caption.within(locale): CHANGE_OF.format(
+                before=one.before.within(locale) or NONE, now=one.now.within(locale) or NONE
+            )
+            for one in changed
+        },
+        told=told,
+        yes=YES_CHANGE.within(locale),
+        no=NO_CHANGE.within(locale),
+    )
+
+
+CHANGE_OF = "{before} → {now}"
 
 
 def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:
