@@ -19,6 +19,7 @@ from activities.phrase import not_shown
 from activities.writer import within_means
 from router.contracts import activities
 from router.domain.commands import (
+    Amend,
     CallTool,
     Clarify,
     Command,
@@ -29,6 +30,7 @@ from router.domain.commands import (
     RunSkill,
     StartFlow,
 )
+from router.domain.locale import Localised
 from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
 from router.domain.principals import Principal
 from router.entities.normalisation import normalise
@@ -325,7 +327,7 @@ class Decider:
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller
         every = {one.name: "" for one in self.capabilities.visible_to(caller)}
-        return self.capabilities.offer(caller, every, given.situation.active)
+        return self._offer(given, every)
 
     def _without_model(
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
@@ -355,7 +357,12 @@ class Decider:
     def _offered(self, given: activities.Decide, found: Sequence[Selection]) -> Offer:
         caller = given.account.caller
         listed = decider.listed(found, self.capabilities.visible_to(caller), self.policy)
-        return self.capabilities.offer(caller, listed, given.situation.active)
+        return self._offer(given, listed)
+
+    def _offer(self, given: activities.Decide, near: Mapping[str, str]) -> Offer:
+        situation = given.situation
+        offer = self.capabilities.offer(given.account.caller, near, situation.active)
+        return replace(offer, handed_in=situation.handed_in)
 
     def _decided(
         self,
@@ -465,6 +472,15 @@ class Decider:
                 lambda known: changed(active, command.slots, text, now, known or ()),
             )
             return FillSlots(slots=values) if values else Misunderstood()
+        if isinstance(command, Amend):
+            waiting = next(one for one in given.situation.handed_in if one.id == command.run)
+            values = self._as_said(
+                waiting.fillable,
+                given,
+                lambda known: changed(waiting, command.slots, text, now, known or ()),
+            )
+            which = ReplyText(text=WHAT_TO_CHANGE.within(given.situation.locale))
+            return command.model_copy(update={"slots": values}) if values else which
         if isinstance(command, StartFlow):
             slots = self.capabilities.slots(command.flow)
             # Of several flows rules can't tell which of them is to have what they read.
@@ -547,6 +563,10 @@ def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
     return isinstance(command, FillSlots)
 
 
+WHAT_TO_CHANGE = Localised(
+    zh="要改哪一项、改成什么？请说具体一点，比如“结束日期改成周五”。",
+    en="What should be changed, and to what? Please say, such as “change the end to Friday”.",
+)
 _WANTS_NONE = (Blocker("change"), Blocker("negation"))
 """Something is taken back, or isn't wanted: no flow is to begin."""
 _HOW_OR_WHAT = Blocker("how-or-what")

@@ -13,6 +13,7 @@ from typing import Literal, Self
 from pydantic import JsonValue
 
 from router.domain.commands import (
+    Amend,
     CallTool,
     CancelFlow,
     Clarify,
@@ -304,6 +305,7 @@ def cost(answer: ChatAnswer) -> Usage:
 _KINDS: dict[type, RouteKind] = {
     StartFlow: "flow",
     FillSlots: "flow",
+    Amend: "flow",
     Misunderstood: "flow",
     CancelFlow: "cancel",
     CallTool: "tool",
@@ -323,6 +325,8 @@ def route_of(
             target = name
         case FillSlots() | CancelFlow() | Misunderstood():
             target = active
+        case Amend(flow=name):
+            target = name
     kind = _KINDS.get(type(command), "reply")
     return Route(kind=kind, target=target, by="llm", confidence=confidence, reason=reason)
 
@@ -352,6 +356,8 @@ def explained(
         return route_of(command, active, why.of(asked_about[0], doubted=True))
     if isinstance(command, FillSlots | CancelFlow | Misunderstood):
         return route_of(command, active, why.of_answer)
+    if isinstance(command, Amend):
+        return route_of(command, active, why.of_amendment)
     name = chosen(command, active)
     return route_of(command, active, why.of(name), why.near.confidence(name))
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from pydantic import JsonValue
+
 from router.domain import commands, messages
 from router.domain.locale import Locale, Localised
 from router.entities.utterance import Utterance
@@ -11,6 +13,7 @@ from router.flow.paused import ALL, Situation, run_meant
 from router.flow.prompts.question import way_of
 from router.flow.slot_types.slot import coerced, form_values, slot_at
 from router.flow.view import FlowView
+from router.understanding import amendments
 from router.understanding import route_reasons as why
 from router.understanding.dialogue_acts import Act
 from router.understanding.slots.free_text import clauses_of
@@ -73,8 +76,8 @@ def read_action(
     """
     if isinstance(action, messages.StartAction):
         return _started(action, situation, flows)
-    if isinstance(action, messages.ChooseAction) and (run := run_meant(action.value)) is not None:
-        return resume_run(run, situation, "action")
+    if isinstance(action, messages.ChooseAction) and (run := _of_a_run(action.value, situation)):
+        return run
     if isinstance(action, messages.Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
     if isinstance(action, messages.ChooseAction):
@@ -83,6 +86,13 @@ def read_action(
         view = asking(situation)
         return _answered(action, view, situation) if view else _unasked(action, situation)
     return None
+
+
+def _of_a_run(value: JsonValue, situation: Situation) -> Outcome | None:
+    """A run that is there already, chosen to be gone on with or to be changed."""
+    if (run := run_meant(value)) is not None:
+        return resume_run(run, situation, "action")
+    return amendments.chosen(value, situation, "action")
 
 
 def _started(action: messages.StartAction, situation: Situation, flows: Flows) -> Outcome:
@@ -162,6 +172,8 @@ def _way_out(action: messages.ChooseAction, situation: Situation) -> Outcome | N
         return _told(why.NONE_WANTED, why.NONE_OF_THEM, situation)
     if view is None or way is None:
         return None
+    if way == "cancel" and view.amends:
+        return why.BY_ACTION.of(view, situation.locale), commands.Confirm(value=False)
     if way == "cancel":
         return why.CANCELLED.of(view, situation.locale), commands.CancelFlow()
     route, command = outcome_of(way, view, situation.locale)

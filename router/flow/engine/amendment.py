@@ -248,9 +248,7 @@ def _make(context: StepContext) -> None:
         for c in question.changed_values(context.definition, run)
     ]
     context.note("changed", run.requester.id, "; ".join(said))
-    for one in run.approval.assignees if run.approval else []:
-        if one.open:
-            one.verdict, one.at = "changed", context.now
+    run.void_approval(context.now)
     run.close_approval()
     run.before, run.confirmed = dict(run.slots), wanted.after
     run.agreements = [each.counting_anew() for each in run.agreements]

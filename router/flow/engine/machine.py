@@ -244,6 +244,8 @@ def _cancelled(context: StepContext, event: events.Cancelled) -> None:
     parallel.stop(context)
     run.held = None
     run.pending = Ending(status="cancelled")
+    if event.changed:
+        run.void_approval(context.now)
     run.close_approval()
     run.timers, run.offered = {}, {}
     run.status = "running"
@@ -328,9 +330,10 @@ def step(
     context.run.quiet = False
     try:
         if not _is_stale(context, event):
-            answers = context.run.asks_to_amend and isinstance(event, events.ToQuestion)
-            handler = amendment.answer if answers else HANDLERS[type(event)]
-            handler(context, event)
+            if context.run.asks_to_amend and isinstance(event, events.ToQuestion):
+                amendment.answer(context, event)
+            else:
+                HANDLERS[type(event)](context, event)
         amendment.overtaken(context)
         advance(context)
         amendment.overtaken(context)

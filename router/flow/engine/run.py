@@ -543,6 +543,12 @@ class Run(BaseModel):
         """Nobody is asked any more: what was decided until then is on record as it stands."""
         self.settled, self.approval = self.approval or self.settled, None
 
+    def void_approval(self, now: datetime) -> None:
+        """Nobody decides any more what is asked now: it is changed."""
+        for one in self.approval.assignees if self.approval else ():
+            if one.open:
+                one.verdict, one.at = "changed", now
+
     def no_match(self) -> None:
         """Count one more answer that didn't answer what is asked."""
         self.no_matches = self.no_matches % HANDED_OFF + 1

@@ -69,7 +69,7 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         flow=definition.flow,
         title=definition.title,
         version=definition.version,
-        status="confirming" if run.asks_to_amend else run.status,
+        status=_status(run),
         state=run.state,
         question=run.question,
         amends=run.asks_to_amend,
@@ -85,6 +85,12 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         reading=reading(definition, run),
         skipped=run.skipped if kept is not None else [],
     )
+
+
+def _status(run: Run) -> messages.FlowStatus:
+    if run.amendment is None:
+        return run.status
+    return "confirming" if run.asks_to_amend else "running"
 
 
 def _whole(definition: FlowDefinition, run: Run) -> str | None:
