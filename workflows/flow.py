@@ -165,7 +165,7 @@ class FlowWorkflow:
         return contract.AmendmentTaken(**stands, why=judged.why, problems=judged.problems)
 
     @amend.validator
-    def _may_amend(self, _: contract.AmendmentRequest) -> None:
+    def _may_amend(self, wanted: contract.AmendmentRequest) -> None:  # noqa: ARG002 - as sent
         why = amendment.refusal(self._definition, self._run)
         _raise(None if why is None else Conflict(why))
 

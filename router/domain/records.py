@@ -252,6 +252,11 @@ class ChangedField(Record):
     before: str
     now: str
 
+    @property
+    def worded(self) -> str:
+        """Both in a line."""
+        return f"{self.before or '-'} → {self.now or '-'}"
+
 
 class ApprovalRecord(Record):
     """A decision that a person was asked for. `verdict` is None while it is awaited."""

@@ -7,11 +7,11 @@ import re
 
 from router.domain import commands, messages
 from router.domain.messages import Option
+from router.entities.grammar import compiled, group_span
 from router.entities.utterance import Utterance
 from router.flow.engine.changes import CHANGE
 from router.flow.paused import Situation, known_in_short
 from router.flow.view import FlowView
-from router.entities.grammar import compiled, group_span
 from router.understanding import route_reasons as why
 from router.understanding.corrections.values import correction, opens_as_correction
 from router.understanding.dialogue_acts import asks

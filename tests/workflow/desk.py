@@ -145,7 +145,7 @@ class Talk:
         """Press a button, or send a form: an action of this kind; a yes is to what is asked."""
         if kind == "confirm" and "question" not in about:
             asked = (await self.status()).asked
-            about["question"] = (asked and asked.question) or ""
+            about["question"] = getattr(asked, "question", None) or ""
         message = Message.model_validate({"action": {"type": kind, **about}})
         return await self.send(message, message_id)
 
