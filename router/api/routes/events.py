@@ -53,8 +53,9 @@ _OF_THE_CALLER = _events(
     "`asked`, `reminded`, `nudged`, `escalated`, `delegated` or `added` a decision of the caller's "
     "is awaited; with `decided`, `withdrawn`, `changed`, `expired`, `passed_on` or `lost` and an "
     "`approval` it no longer is; `copied`, and `decided` where `approval` is null, only tell. "
-    "`flow` has `{at, flow_run, flow, title, status, state, conversation}` of a run of the caller's own that "
-    "now stands elsewhere. `message` has `{conversation, id, at, role, text, message_id}` of what "
+    "`flow` has `{at, flow_run, flow, title, status, state, conversation}` of a run of the "
+    "caller's own that now stands elsewhere. `message` has `{conversation, id, at, role, text, "
+    "message_id}` of what "
     "was said in a conversation of the caller's, at most 200 letters of it."
 )
 
