@@ -53,7 +53,7 @@ def way_of(value: object) -> Way | None:
 ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
 MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
 SEEN = Localised(zh="上面看起来是 {value}，对吗？", en=" It looks like {value}; is that right?")
-CHANGED = Localised(zh="退回后的改动：", en="Changed since it was sent back:")
+CHANGED = Localised(zh="和上次提交的不同：", en="Changed since it was handed in:")
 REMARKS = Localised(zh="请注意：", en="Please note:")
 NONE = "-"
 UNCLEAR = Localised(zh="没看明白。", en="Sorry, I didn't get that.")

@@ -47,6 +47,7 @@ TABLE = {
     ("get", RUN): Row(),
     ("get", f"{RUN}/graph"): Row(),
     ("post", f"{RUN}/withdraw"): Row(body={}),
+    ("post", f"{RUN}/amendments"): Row(body={"slots": {"end": "2026-12-09"}}),
     ("post", f"{RUN}/nudge"): Row(body={}),
     ("post", f"{RUN}/events/{{name}}"): Row("dave", {"boxes": 1}),
     ("post", f"{RUN}/retry"): Row("olga"),
