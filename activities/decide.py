@@ -30,12 +30,13 @@ from router.domain.commands import (
     RunSkill,
     StartFlow,
 )
-from router.domain.locale import Localised
+from router.domain.locale import Locale, Localised
 from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
 from router.domain.principals import Principal
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
+from router.llm.calls import LEFT_OUT
 from router.llm.fallback import FallbackChain
 from router.llm.types import (
     BudgetSpent,
@@ -407,6 +408,7 @@ class Decider:
             skills=skills,
             steps=self.policy.steps,
             reasoning=decision.reasoning,
+            notice=_left_out(decision, situation.locale),
         )
 
     def _left(
@@ -561,6 +563,19 @@ def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
     if isinstance(command, StartFlow):
         return command.flow == active and bool(command.slots)
     return isinstance(command, FillSlots)
+
+
+NOT_MADE = Localised(
+    zh="这次要做的太多，有的没有做：{names}。没做的请再说一遍。",
+    en="That was too much at once. Not done: {names}. Please ask for those again.",
+)
+
+
+def _left_out(decision: decider.ModelDecision, locale: Locale) -> str:
+    """What the model called beyond what is done for one message, said to the person."""
+    problems = decision.answer.problems if decision.answer else ()
+    names = next((p.partition(LEFT_OUT)[2] for p in problems if LEFT_OUT in p), "")
+    return NOT_MADE.within(locale).format(names=names) if names else ""
 
 
 WHAT_TO_CHANGE = Localised(
