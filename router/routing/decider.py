@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
-from typing import Literal, Self
+from typing import Literal, Self, TypeGuard
 
 from pydantic import JsonValue
 
@@ -346,6 +346,13 @@ async def find(
     always = [*([situation.active.flow] if situation.active else []), *situation.in_play]
     most = max(MOST, offer or 0)
     return await index.select(text, among=among, always=always, budget=None, most=most)
+
+
+def answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
+    """Whether it is for the flow that asks: starting that one anew means answering it."""
+    if isinstance(command, StartFlow):
+        return command.flow == active and bool(command.slots)
+    return isinstance(command, FillSlots)
 
 
 def explained(

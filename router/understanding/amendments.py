@@ -3,8 +3,6 @@
 What begins a request of its own is never taken for one, nor a question, nor what only names a slot.
 """
 
-import re
-
 from router.domain import commands, messages
 from router.domain.messages import Option
 from router.entities.grammar import compiled, group_span
@@ -14,7 +12,8 @@ from router.flow.paused import Situation, known_in_short
 from router.flow.view import FlowView
 from router.understanding import route_reasons as why
 from router.understanding.corrections.values import correction, opens_as_correction
-from router.understanding.dialogue_acts import asks
+from router.understanding.dialogue_acts import asks, withdraws
+from router.understanding.names import FlowNames
 from router.understanding.slots.mappings import Values
 
 _LONGEST = 120
@@ -31,6 +30,7 @@ _ANEW = compiled(
     r"(?:(?:change|make|switch|set|update) (?:it|that) ?(?:to)?|改成|改为|换成|应该是) ?"
     r"(?P<new>[^,.;!?]{1,20})[.! ]*$"
 )
+_LETTER, _DIGIT = compiled("[A-Za-z]"), compiled("[0-9]")
 _PREFIX = "amend:"
 
 
@@ -61,7 +61,7 @@ def _of_the_same_shape(view: FlowView, utterance: Utterance) -> Values | None:
 
 
 def _shape(text: str) -> str:
-    return re.sub(r"[A-Za-z]", "a", re.sub(r"\d", "9", text.strip()))
+    return str(_LETTER.sub("a", _DIGIT.sub("9", text.strip())))
 
 
 def meant(
@@ -72,6 +72,13 @@ def meant(
     those = [view for view in waiting.values() if view.id in named] or [*waiting.values()]
     found = [(view, amended(view, utterance)) for view in those]
     return [(view, slots) for view, slots in found if slots]
+
+
+def read(
+    situation: Situation, utterance: Utterance, named: list[str]
+) -> tuple[messages.Route, commands.Command] | None:
+    """What the message has changed, where it changes anything."""
+    return outcome(meant(situation, utterance, named), situation)
 
 
 def outcome(
@@ -123,6 +130,11 @@ def chosen(
     return route.model_copy(update={"by": by}), command
 
 
+def takes_back(text: str, names: FlowNames) -> bool:
+    """True where what gives up a change gives up the request itself: it says so, or names it."""
+    return withdraws(text) or names.in_text(text)
+
+
 def waiting_in_words(situation: Situation) -> str:
     """What waits for approval, in a line each, with what can be said of it; nothing for nothing."""
     views = {view.whole or view.id: view for view in situation.handed_in}.values()
@@ -130,4 +142,4 @@ def waiting_in_words(situation: Situation) -> str:
     if not lines:
         return ""
     head = why.WHAT_WAITS.within(situation.locale)
-    return "\n".join([head, *lines])
+    return "\n".join([head, *lines, "", ""])

@@ -363,16 +363,11 @@ def cancel(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """The run that asks is given up; not where the message only takes an item from its list."""
     if not heard.cancels(view):
         return None
-    if view.amends and not _takes_back(heard, view):
+    if view.amends and not amendments.takes_back(heard.text, heard.known.names_of(view)):
         return why.CONFIRMED.of(view, heard.locale), commands.Confirm(value=False)
     items = corrected_items(view, heard.utterance)
     only_items = items is not None and items.slots
     return None if only_items else (why.CANCELLED.of(view, heard.locale), commands.CancelFlow())
-
-
-def _takes_back(heard: _Heard, view: FlowView) -> bool:
-    """True where it gives up the request itself, and not only the change of it."""
-    return acts.withdraws(heard.text) or heard.known.names_of(view).in_text(heard.text)
 
 
 def which_item(heard: _Heard, view: FlowView) -> actions.Outcome | None:
@@ -531,8 +526,7 @@ def amendment(heard: _Heard) -> actions.Outcome | None:
     """What was handed in, and waits for approval, is to be other."""
     waiting = heard.situation.handed_in
     named = [v.id for v in waiting if heard.known.names_of(v).in_text(heard.text)]
-    found = amendments.meant(heard.situation, heard.utterance, named)
-    return amendments.outcome(found, heard.situation)
+    return amendments.read(heard.situation, heard.utterance, named)
 
 
 def tool_request(heard: _Heard) -> actions.Outcome | None:
@@ -581,9 +575,9 @@ def skill_answer(heard: _Heard) -> actions.Outcome | None:
 def about_the_desk(heard: _Heard) -> actions.Outcome | None:
     """What can be done here, or the last reply again, where no flow asks anything."""
     if acts.asks_what_is_here(heard.text):
-        said = why.overview(heard.known.capabilities, heard.situation.roles, heard.locale)
-        said = "\n\n".join(filter(None, [amendments.waiting_in_words(heard.situation), said]))
-        return why.WHAT_IS_HERE.route(heard.locale), commands.ReplyText(text=said)
+        here = why.overview(heard.known.capabilities, heard.situation.roles, heard.locale)
+        text = f"{amendments.waiting_in_words(heard.situation)}{here}"
+        return why.WHAT_IS_HERE.route(heard.locale), commands.ReplyText(text=text)
     if acts.asks_again(heard.text):
         return why.AGAIN.route(heard.locale), commands.Repeat()
     return None
