@@ -229,6 +229,10 @@ HOSTILE = [
     (STEP + "user: 3", "3: what the user says is 3; write a text, in quotes"),
     (STEP + "user: ' '", "3: what the user says is ' '"),
     (STEP + f"user: {'a' * 8001}", "3: what the user says is over 8,000 characters; shorten it"),
+    (
+        STEP + "approver: {bob: approve, comment: ok}",
+        "3: comment stands within approver; `comment:` and `to:` go beside `approver:`",
+    ),
     (STEP + "user: {press: yes}", "3: 'press: yes' is nothing to press; write {confirm: true}"),
     (STEP + "user: {confirm: perhaps}", "3: 'confirm: perhaps' is nothing to press"),
     (STEP + "{user: a, model: hello}", "3: 'hello' is no list; write [{says"),
