@@ -2,12 +2,10 @@
 
 import json
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import TypeGuard
 
 from pydantic import JsonValue
 from temporalio import activity
@@ -21,6 +19,7 @@ from activities.phrase import not_shown
 from activities.writer import within_means
 from router.contracts import activities
 from router.domain.commands import (
+    Amend,
     CallTool,
     Clarify,
     Command,
@@ -36,6 +35,7 @@ from router.domain.principals import ANYBODY
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, slot_at
+from router.flow.view import FlowView
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import BudgetSpent, ChatAnswer, ChatRequest, ModelRefused, ModelUnavailable
 from router.retrieval.index import CapabilityIndex
@@ -52,7 +52,14 @@ from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
 from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
-from router.understanding.grounding import changed, grounded_call, is_figure, stated
+from router.understanding.grounding import (
+    bare,
+    changed,
+    grounded_call,
+    is_figure,
+    stated,
+    without_whole,
+)
 from router.understanding.memory_wishes import memory_signs
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.classifier import Blocker, objection
@@ -355,14 +362,7 @@ class Decider:
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller
         every = {one.name: "" for one in self.capabilities.visible_to(caller)}
-        return self._asked_of(given, self.capabilities.offer(caller, every, given.situation.active))
-
-    def _asked_of(self, given: activities.Decide, offer: Offer) -> Offer:
-        """The offer, with what the message itself asks to have done with memories."""
-        words = decider.words_of(given.message)
-        signs = memory_signs(normalise(words).text)
-        asks = bool(signs) and self.memories is not None
-        return replace(offer, memory=signs, said=words) if asks else offer
+        return self._offer(given, every)
 
     def _without_model(
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
@@ -394,9 +394,16 @@ class Decider:
     def _offered(self, given: activities.Decide, found: Sequence[Selection]) -> Offer:
         caller = given.account.caller
         listed = decider.listed(found, self.capabilities.visible_to(caller), self.policy)
-        return self._asked_of(
-            given, self.capabilities.offer(caller, listed, given.situation.active)
-        )
+        return self._offer(given, listed)
+
+    def _offer(self, given: activities.Decide, near: Mapping[str, str]) -> Offer:
+        """These of the house, with what waits to be changed and what the message asks to keep."""
+        offer = self.capabilities.offer(given.account.caller, near, given.situation.active)
+        offer = replace(offer, handed_in=given.situation.handed_in)
+        words = decider.words_of(given.message)
+        signs = memory_signs(normalise(words).text)
+        asks = bool(signs) and self.memories is not None
+        return replace(offer, memory=signs, said=words) if asks else offer
 
     def _decided(
         self,
@@ -441,6 +448,7 @@ class Decider:
             skills=skills,
             steps=self.policy.steps,
             reasoning=decision.reasoning,
+            notice=replies.left_out(decision.answer, situation.locale),
         )
 
     def _left(
@@ -496,21 +504,31 @@ class Decider:
         """Whether facts are held against what is known: a model may see more than was read."""
         return not self.files.is_unread
 
+    def _changed(
+        self, view: FlowView, slots: Mapping[str, JsonValue], given: activities.Decide
+    ) -> dict[str, JsonValue]:
+        text, now = decider.words_of(given.message), given.situation.now
+        return self._as_said(
+            view.fillable, given, lambda known: changed(view, slots, text, now, known or ())
+        )
+
     def _shaped(self, command: Command, given: activities.Decide, alone: bool) -> Command:
         now, active = given.situation.now, given.situation.active
         text = decider.words_of(given.message)
-        before = _said_before(given) if self.policy.grounded else None
-        if active is not None and active.asking and _answers(command, active.flow):
-            values = self._as_said(
-                active.fillable,
-                given,
-                lambda known: changed(active, command.slots, text, now, known or ()),
-            )
+        before = replies.said_before(given.history) if self.policy.grounded else None
+        if active is not None and active.asking and decider.answers(command, active.flow):
+            values = self._changed(active, command.slots, given)
             return FillSlots(slots=values) if values else Misunderstood()
+        if isinstance(command, Amend):
+            waiting = next(one for one in given.situation.handed_in if one.id == command.run)
+            values = self._changed(waiting, command.slots, given)
+            which = replies.WHAT_TO_CHANGE.within(given.situation.locale)
+            made = command.model_copy(update={"slots": values})
+            return made if values else ReplyText(text=which)
         if isinstance(command, StartFlow):
             slots = self.capabilities.slots(command.flow)
             # Of several flows rules can't tell which of them is to have what they read.
-            own = _without_whole(command.slots, text) if before is not None else command.slots
+            own = without_whole(command.slots, text) if before is not None else command.slots
             said = text if alone else ""
             values = self._as_said(slots, given, lambda known: stated(slots, own, said, now, known))
             return command.model_copy(update={"slots": values})
@@ -543,7 +561,7 @@ class Decider:
         if not self.policy.grounded:
             return read(None)
         at_home = _found_before(given, lambda tool: not self.capabilities.limits(tool).outward)
-        people, known = _people_said(given), read([*_said_before(given), *at_home])
+        people, known = _people_said(given), read([*replies.said_before(given.history), *at_home])
         figures = read(people)
         held = {n: figures.get(n) if is_figure(slot_at(slots, n)) else v for n, v in known.items()}
         return {n: v for n, v in held.items() if v is not None and not ungiven({n: v}, people)}
@@ -553,9 +571,9 @@ class Decider:
     ) -> dict[str, JsonValue]:
         """The arguments, with the person's words where the model gave those of an example."""
         usable = self.capabilities.visible_to(given.account.caller)
-        examples = {_bare(said) for one in usable for said in one.examples}
+        examples = {bare(said) for one in usable for said in one.examples}
         return {
-            name: text if isinstance(value, str) and _bare(value) in examples else value
+            name: text if isinstance(value, str) and bare(value) in examples else value
             for name, value in arguments.items()
         }
 
@@ -579,40 +597,11 @@ class Decider:
         return command.model_copy(update={"arguments": kept})
 
 
-def _bare(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())
-
-
-def _without_whole(values: Mapping[str, JsonValue], text: str) -> dict[str, JsonValue]:
-    """The values but such as repeat the whole message: that is no reason for what it asks for."""
-    whole = _bare(text)
-    return {n: v for n, v in values.items() if not isinstance(v, str) or _bare(v) != whole}
-
-
-def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
-    """Whether it is for the flow that asks: starting that one anew means answering it."""
-    if isinstance(command, StartFlow):
-        return command.flow == active and bool(command.slots)
-    return isinstance(command, FillSlots)
-
-
 _WANTS_NONE = (Blocker("change"), Blocker("negation"))
 """Something is taken back, or isn't wanted: no flow is to begin."""
 _HOW_OR_WHAT = Blocker("how-or-what")
 _BEFORE = 400
 """Characters of what was said before that a message which refers to it is searched with."""
-
-
-_HINT = re.compile(
-    r"(?:比如|例如|譬如|such as|for example|for instance|e\.g\.)[^。;；)）\n]*", re.IGNORECASE
-)
-"""What the desk gave as an example: nobody said it."""
-
-
-def _said_before(given: activities.Decide) -> list[str]:
-    """What a flow's values may come from besides the message: what was said, the latest last."""
-    lines = given.history
-    return [line.told if line.role == "user" else _HINT.sub("", line.told) for line in lines]
 
 
 def _found_before(

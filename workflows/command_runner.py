@@ -219,7 +219,10 @@ class CommandRunner:
             case commands.CancelFlow() if outcome.state.active is None:
                 await self._talk.call_off(outcome.state.at_work)
             case commands.Withdraw():
-                await self._talk.call_off(outcome.state.at_work or outcome.state.handed_in)
+                last = next(reversed(outcome.state.handed_in), None)
+                await self._talk.call_off(outcome.state.at_work or last)
+            case commands.Amend(run=run, slots=slots):
+                await self._talk.amend(run, slots)
             case commands.Repeat() if outcome.state.active is None:
                 self._say_again()
             case commands.Resume(run=run):

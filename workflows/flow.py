@@ -18,10 +18,10 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts import flow as contract
     from router.contracts.failures import to_failure
     from router.contracts.start_options import ASSIGNEE, FLOW_STATE, FLOW_STATUS
-    from router.domain.errors import RouterError
+    from router.domain.errors import Conflict, RouterError
     from router.domain.messages import ENDED, ToolCallView
     from router.flow.definition import FlowDefinition
-    from router.flow.engine import documents, elicitation, events, machine, waiting
+    from router.flow.engine import amendment, documents, elicitation, events, machine, waiting
     from router.flow.engine.run import Run, Task, Timer
     from router.flow.prompts import question
     from router.flow.view import FlowView
@@ -53,6 +53,7 @@ class FlowWorkflow:
         self._children = tasks.Children(start)
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._listeners = 0
+        self._judged: dict[str, events.AmendmentJudged] = {}
         self._publisher = publication.RunPublisher(self._definition, self._tools, self._created_at)
         self._notifier = publication.ConversationNotifier(self._run)
         self._visibility = Visibility()
@@ -81,14 +82,15 @@ class FlowWorkflow:
     async def tell(self, told: contract.Tell) -> contract.FlowAnswer:
         """Take an event from the requester; answers within `PATIENCE` where the run stands.
 
-        While a task is under way only a cancellation is taken.
+        While a task is under way only a cancellation is taken, and, while others decide, a change
+        of what they decide on.
         """
         deadline = workflow.now() + self._patience(told.event)
         self._listeners += 1
         try:
             if not isinstance(told.event, events.Cancelled):
                 await self._settled(deadline)
-            if not self._run.tasks or isinstance(told.event, events.Cancelled):
+            if self._hears(told.event):
                 locale = self._run.locale if told.aside else told.locale
                 self._run = self._run.model_copy(update={"locale": locale})
                 self._take(self._leaving_reads(told.event))
@@ -139,10 +141,33 @@ class FlowWorkflow:
         )
 
     @workflow.signal(name=contract.STOP)
-    def stop(self, comment: str | None = None) -> None:
+    def stop(self, why: contract.StopReason) -> None:
         """Be cancelled by the run that started this one, which speaks for both, or by its turn."""
         by_parent = self._run.parent is not None
-        self._take(self._leaving_reads(events.Cancelled(comment=comment, by_parent=by_parent)))
+        cancelled = events.Cancelled(comment=why.comment, by_parent=by_parent)
+        anew = cancelled.model_copy(update={"changed": why.begins_anew})
+        self._take(self._leaving_reads(anew))
+
+    @workflow.update(name=contract.AMEND)
+    async def amend(self, wanted: contract.AmendmentRequest) -> contract.AmendmentTaken:
+        """Change what was handed in, as somebody is sure of it; answers once that is made or not.
+
+        What it reads may be looked up for as long as that takes.
+        """
+        word = wanted.event.word
+        self._run = self._run.model_copy(update={"locale": wanted.locale})
+        self._take(wanted.event)
+        await workflow.wait_condition(lambda: word in self._judged)
+        await self._settled(workflow.now() + PATIENCE)
+        await self._publisher.publish(lambda: self._run)
+        judged = self._judged.pop(word)
+        stands = {"status": self._run.status, "state": self._run.state}
+        return contract.AmendmentTaken(**stands, why=judged.why, problems=judged.problems)
+
+    @amend.validator
+    def _may_amend(self, wanted: contract.AmendmentRequest) -> None:  # noqa: ARG002 - as sent
+        why = amendment.refusal(self._definition, self._run)
+        _raise(None if why is None else Conflict(why))
 
     @workflow.signal(name=contract.AGREED)
     def agreed(self, event: events.Agreed) -> None:
@@ -200,12 +225,19 @@ class FlowWorkflow:
     def _take(self, event: events.AnyEvent) -> None:
         self._run, effects = machine.step(self._definition, self._run, event, workflow.now())
         for effect in effects:
-            if isinstance(effect, events.Remind):
-                self._publisher.remind(effect)
-            else:
-                self._notifier.said.append(effect.text)
+            match effect:
+                case events.Remind():
+                    self._publisher.remind(effect)
+                case events.AmendmentJudged(word=word):
+                    self._judged[word] = effect
+                case events.Say(text=text):
+                    self._notifier.said.append(text)
         self._reconcile()
         self._show()
+
+    def _hears(self, event: contract.Told) -> bool:
+        anyhow = isinstance(event, events.Cancelled | events.Amended)
+        return anyhow or not self._run.tasks or self._run.asks_to_amend
 
     def _patience(self, event: contract.Told) -> timedelta:
         given = getattr(event, "slots", {})

@@ -8,12 +8,13 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from datetime import timedelta
 
+from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.conversation import News
-from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
+from router.contracts.flow import STOP, FlowAnswer, StopReason, Told, workflow_id
 from router.domain import commands
 from router.domain.messages import Reply, TextReply
 from router.flow.engine import events
@@ -156,11 +157,32 @@ class FlowClient:
         if run is not None:
             answer = await self._tell(run, events.Cancelled(by=self._message.caller.id))
         if answer is None:
-            gone = "at_work" if run is outcome.state.at_work else "handed_in"
-            outcome.change(**{gone: None})
+            if run is not None:
+                state = memory.no_longer_at_work(outcome.state, run.id)
+                outcome.state = memory.no_longer_handed_in(state, run.id)
             outcome.replies.append(self._message.says(notices.NOTHING_ACTIVE))
             return
         await self._heard(answer, cancelling=True)
+
+    async def amend(self, run: str, slots: dict[str, JsonValue]) -> None:
+        """Have what was handed in be other, once that is confirmed; of a branch that is its whole.
+
+        What asked something waits meanwhile.
+        """
+        outcome, message = self._outcome, self._message
+        view = next((one for one in outcome.state.handed_in if one.id == run), None)
+        answer = None
+        if view is not None:
+            whole = view.model_copy(update={"id": view.whole or view.id})
+            answer = await self._tell(whole, events.Amended(by=message.caller.id, slots=slots))
+        if answer is None:
+            outcome.state = memory.no_longer_handed_in(outcome.state, run)
+            outcome.replies.append(message.says(notices.SETTLED_ALREADY))
+            return
+        active = outcome.state.active
+        if active is not None:
+            outcome.change(paused=[*outcome.state.paused, active], active=None)
+        await self._heard(answer)
 
     async def resume(self, run: str) -> None:
         """Go on with a run that is put aside, or begin one with what a lapsed one was told."""
@@ -283,7 +305,7 @@ class FlowClient:
             if first and not is_cancelled_exception(error):
                 # Stop a run that nobody heard begin: the turn will say that nothing was done.
                 with suppress(FailureError):  # it may never have begun
-                    await workflow.get_external_workflow_handle(id_).signal(STOP)
+                    await workflow.get_external_workflow_handle(id_).signal(STOP, StopReason())
             raise
 
     async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:

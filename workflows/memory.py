@@ -261,14 +261,23 @@ def is_paused(state: ConversationState, view: FlowView) -> bool:
     return any(paused.id == view.id for paused in state.paused)
 
 
+HANDED_IN = 4
+"""Runs that wait for approval, and that what is said may change."""
+
+
 def handing_in(state: ConversationState, view: FlowView) -> ConversationState:
     """The state with this run handed in where it waits for approval, and without it else."""
-    if view.status == "waiting_approval":
-        # Its slots and texts are known by the run itself: it is only called by its name here.
-        named = view.model_copy(update={"slots": {}, "fillable": {}, "replies": []})
-        return state.changed(handed_in=named)
-    gone = state.handed_in is not None and state.handed_in.id == view.id
-    return state.changed(handed_in=None) if gone else state
+    if view.status == "waiting_approval" or view.amends:
+        others = [one for one in state.handed_in if one.id != view.id]
+        waiting = view.model_copy(update={"status": "waiting_approval", "replies": []})
+        return state.changed(handed_in=[*others, waiting][-HANDED_IN:])
+    return no_longer_handed_in(state, view.id)
+
+
+def no_longer_handed_in(state: ConversationState, run: str) -> ConversationState:
+    """The state where this run doesn't wait for approval (any longer)."""
+    others = [one for one in state.handed_in if one.id != run]
+    return state if others == state.handed_in else state.changed(handed_in=others)
 
 
 def no_longer_at_work(state: ConversationState, run: str) -> ConversationState:

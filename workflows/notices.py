@@ -26,6 +26,10 @@ NOTHING_ACTIVE = Localised(
     zh="现在没有正在办的事。想办什么，直接说就行。",
     en="Nothing is under way right now. Just say what you need.",
 )
+SETTLED_ALREADY = Localised(
+    zh="它已经不在等审批了，没有任何改变。",
+    en="It doesn't wait for approval any more; nothing was changed.",
+)
 LEFT_ALONE = Localised(zh="好的，先到这里。", en="All right, let's leave it there.")
 RESUME_DECLINED = Localised(
     zh="好的，都先放着。想接着办哪件，说“回到”加上它的名字就行。",

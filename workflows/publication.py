@@ -66,7 +66,7 @@ def of(
         ),
         approvals=_approvals(definition, run, where.workflow_id),
         entries=[entry for r in reminders for entry in _notices(definition, run, r, now)],
-        amends=_amendment(run),
+        withdrawal_note=_withdrawal_note(run),
         definition=undoing.model_dump_json() if undoing else None,
     )
 
@@ -92,14 +92,14 @@ def _remedy(undoing: FlowDefinition, run: Run, tools: Tools) -> records.Remedy:
     )
 
 
-def _amendment(run: Run) -> records.Amendment | None:
+def _withdrawal_note(run: Run) -> records.WithdrawalNote | None:
     """What the run has to say of the one that it takes back: that it does, and how that ended."""
     if run.withdraws is None or not run.history:
         return None
     last = run.history[-1 if run.status in ENDED else 0]
     taken_back = run.status == "completed"
     event = f"withdrawal {run.status}" if run.status in ENDED else last.event
-    return records.Amendment(
+    return records.WithdrawalNote(
         tenant=run.requester.tenant,
         run=run.withdraws.run,
         withdrawn_by=run.id,
@@ -241,6 +241,11 @@ def _listed(run: Run) -> tuple[object, ...]:
     return (run.status, run.state, run.visit, len(run.history), run.approval)
 
 
+def _standing(run: Run) -> tuple[object, ...]:
+    """What its conversation hears of, even where the run has nothing to say."""
+    return (run.status, run.state, run.asks_to_amend)
+
+
 class ConversationNotifier:
     """What a run has to tell its conversation, until that has heard it."""
 
@@ -249,7 +254,7 @@ class ConversationNotifier:
         self.calls: list[ToolCallView] = []
         self.begun: list[str] = []
         self._events = run.events
-        self._told_of = (run.status, run.state)
+        self._told_of = _standing(run)
 
     def has_news(self, run: Run) -> bool:
         """True where something happened to the run since its conversation last heard of it."""
@@ -262,14 +267,14 @@ class ConversationNotifier:
         replies = said if run.quiet else [*said, *view.replies]
         answer = FlowAnswer(view=view, replies=replies, calls=self.calls, begun=self.begun)
         self.said, self.calls, self.begun = [], [], []
-        self._events, self._told_of = run.events, (run.status, run.state)
+        self._events, self._told_of = run.events, _standing(run)
         return answer
 
     async def tell(self, definition: FlowDefinition, run: Run) -> None:
         """Tell the conversation what happened without its asking, if anything did."""
         if not self.has_news(run):
             return
-        silent = not self.said and self._told_of == (run.status, run.state)
+        silent = not self.said and self._told_of == _standing(run)
         if silent or run.conversation is None:
             self._events = run.events
             return

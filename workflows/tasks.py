@@ -134,7 +134,7 @@ def shown(
 
 LARGEST = 128 * 1024
 """Bytes of JSON that a run hands over: beyond that only how it ended, and what can be undone."""
-HANDED_OVER = {"status", "slots", "results", "done", "agreements"}
+HANDED_OVER = {"status", "slots", "results", "done", "lasting", "agreements"}
 BRANCH_KNOWS = (
     *("slots", "derived", "closed", "skipped", "results", "files", "documents", "remarks"),
     "agreements",
@@ -188,11 +188,12 @@ class Children:
 
     async def tell(self, task: Task) -> None:
         """Tell the run to cancel itself, or a branch what was agreed to; not where it has ended."""
-        agreed = None if task.stopping else Agreed(agreements=list(task.agreed))
-        signal = contract.AGREED if agreed else contract.STOP
+        told = Agreed(agreements=list(task.agreed))
+        stop = contract.StopReason(begins_anew=task.changed)
+        signal = contract.STOP if task.stopping else contract.AGREED
         try:
             child = await asyncio.shield(self._begun[task.id])
-            await child.signal(signal, agreed)
+            await child.signal(signal, stop if task.stopping else told)
         except exceptions.FailureError as error:
             if exceptions.is_cancelled_exception(error):
                 raise

@@ -9,9 +9,18 @@ from router.api.dependencies import Caller, Given, Services, known
 from router.api.idempotency import claim
 from router.api.params import Comment, Key, PersonId
 from router.api.runs import word_of
-from router.domain.errors import ApprovalClosed, FieldProblem, InvalidInput, NotFound, Unavailable
+from router.domain.errors import (
+    ApprovalClosed,
+    Conflict,
+    FieldProblem,
+    InvalidInput,
+    NotFound,
+    Unavailable,
+)
+from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
+from router.flow.engine.decisions import CHANGED
 from router.flow.engine.events import Decided
 from router.flow.engine.run import Position, Verdict
 from router.gateway import run_updates
@@ -47,7 +56,8 @@ class DecisionBody(BaseModel):
     comment: Comment | None = None
     to: PersonId | None = None
     position: Position | None = None
-    digest: Key | None = None
+    digest: Key
+    """What stands for what was shown: nothing else is decided."""
 
     @model_validator(mode="after")
     def _someone_where_one_is_needed(self) -> Self:
@@ -98,9 +108,21 @@ async def decide(
         comment=body.comment,
         to=body.to,
         position=(body.position or "after") if body.decision == "add" else None,
-        digest=body.digest or record.digest,
+        digest=body.digest,
     )
     return await settle(services, record, event, word_of("decide", caller, key))
+
+
+async def what_changed(services: Services, record: ApprovalRecord) -> Conflict:
+    """That its requester changed what was to be decided, and what is different by now."""
+    words = dict.fromkeys(LOCALES, "")
+    for one in await services.store.runs.awaited(record.tenant, [record.run]):
+        for locale in LOCALES:
+            changed = one.changes_since(record, locale)
+            each = (f"{change.label}: {change.worded}" for change in changed)
+            words[locale] = "; ".join(each)
+    zh, en = (f"{CHANGED.within(locale)} {words[locale]}".strip() for locale in LOCALES)
+    return Conflict(Localised(zh=zh, en=en))
 
 
 async def settle(
@@ -120,7 +142,13 @@ async def settle(
             return await run_updates.decide(services.temporal, record, event, word)
         except ApprovalClosed:
             now = await services.store.runs.find_approval(record.tenant, record.id)
+            if now is not None and now.verdict == "changed":
+                raise await what_changed(services, now) from None
             if now is None or not now.active or now.verdict is not None:
                 raise
+        except Conflict as error:
+            if error.said == CHANGED:
+                raise await what_changed(services, record) from error
+            raise
         await asyncio.sleep(pause)
     raise Unavailable("The run is being taken up again after a fault; decide once more.")

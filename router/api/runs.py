@@ -26,7 +26,9 @@ from router.settings import Settings
 
 
 def word_of(
-    verb: Literal["withdraw", "nudge", "decide", "event", "retry", "terminate", "reassign"],
+    verb: Literal[
+        "withdraw", "amend", "nudge", "decide", "event", "retry", "terminate", "reassign"
+    ],
     caller: Principal,
     key: str | None,
 ) -> str:
@@ -107,6 +109,8 @@ class FlowRun(BaseModel):
     """Where it was begun, for its requester."""
     can_be_withdrawn: bool = False
     """Whether its requester may take it back now."""
+    can_be_changed: bool = False
+    """Whether its requester may change it now, while it waits for approval."""
     parent: str | None
     """The run that started this one and waits for it."""
     history: list[HistoryLine]
@@ -134,7 +138,7 @@ class FlowRun(BaseModel):
         """The row as this reader sees it."""
         shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
         known, locale = todays_definition(record, services.offered), reader.locale
-        summary = known_in(known.slots, record.slots, locale, record.files) if known else {}
+        summary = known_in(known, record.slots, locale, record.files) if known else {}
         operates = OPERATOR in reader.roles
         is_told = operates or record.requester == reader.id
         why = held_because(record, reader, services.offered.title_of, operates=operates)
@@ -143,6 +147,7 @@ class FlowRun(BaseModel):
             title=record.title.within(locale),
             summary=summary,
             conversation=record.conversation if record.requester == reader.id else None,
+            can_be_changed=_can_be_changed(record, known),
             can_be_withdrawn=record.status not in ENDED or not done_for_good,
             held=is_held(record.status, record.history),
             held_because=why if is_told else None,
@@ -152,6 +157,11 @@ class FlowRun(BaseModel):
             parent=record.parent.rsplit("/", 1)[-1] if record.parent else None,
             **shown,
         )
+
+
+def _can_be_changed(record: RunRecord, known: FlowDefinition | None) -> bool:
+    waits = record.status == "waiting_approval" and record.withdraws is None
+    return waits and (known is None or known.amend)
 
 
 def todays_definition(record: RunRecord, offered: Offers) -> FlowDefinition | None:

@@ -77,7 +77,7 @@ class MessageBody(BaseModel):
             "examples": [
                 {"text": "我的申请呢？"},
                 {"text": "这是收据", "files": ["k3v5q0y7a1b2c3d4e5f6g7h8"]},
-                {"action": {"type": "confirm", "value": True}},
+                {"action": {"type": "confirm", "value": True, "question": "review:4::ab"}},
             ],
             "oneOf": [
                 {

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from router.domain.errors import RouterError, Unavailable
 from router.domain.locale import Locale
 from router.domain.messages import Action, Question, Reply
-from router.domain.records import ApprovalRecord
+from router.domain.records import ApprovalRecord, ChangedField
 from router.formats.strict_json import strict_json
 
 
@@ -147,6 +147,8 @@ class DecisionRequest:
     """Their name."""
     locale: Locale
     outcome: str = ""
+    changes: Sequence[ChangedField] = ()
+    """How it differs from what was sent back before, or changed by its requester."""
 
 
 Post = Statement | DecisionRequest

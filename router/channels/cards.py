@@ -66,6 +66,11 @@ CHANGED = Localised(
     zh="内容在这张卡片之后有变化，没有按它审批；请看最新的卡片。",
     en="What is to be approved has changed since this card; nothing was decided. See the newest.",
 )
+CHANGED_SINCE = Localised(zh="和之前的不同：", en="What is different from before:")
+BY_REQUESTER = Localised(
+    zh="申请人已经改了这份申请，这张卡片作废；请看新的卡片。",
+    en="Changed by the requester: this card is void, see the new one.",
+)
 CLOSED = Localised(
     zh="这项审批已经关闭，不需要再处理。", en="This approval is closed; nothing is left to decide."
 )
@@ -145,7 +150,7 @@ def answers(reply: Reply, said: Statement) -> Iterator[CardButton]:
     if isinstance(reply, ConfirmReply):
         yes, no = reply.yes or YES.within(said.locale), reply.no or NO.within(said.locale)
         for label, value, style in ((yes, True, "primary"), (no, False, None)):
-            answer = ConfirmAction(type="confirm", value=value, question=reply.question)
+            answer = ConfirmAction(type="confirm", value=value, question=reply.question or "")
             yield CardButton(label, pressing(answer), style)
         if reply.no:
             return
@@ -177,7 +182,10 @@ def title_of(wanted: DecisionRequest) -> str:
 def decided_on(wanted: DecisionRequest) -> list[str]:
     """The title and all that the decision is about, apart: what its digest stands for."""
     requester = labelled(REQUESTER.within(wanted.locale), wanted.requester)
-    return _sections([title_of(wanted), requester], wanted.approval.summary_in(wanted.locale))
+    different = [labelled(c.label, c.worded) for c in wanted.changes]
+    changed = [CHANGED_SINCE.within(wanted.locale), *different] if different else []
+    first = [title_of(wanted), requester, *(["\n".join(changed)] if changed else [])]
+    return _sections(first, wanted.approval.summary_in(wanted.locale))
 
 
 def _sections(first: list[str], summary: Mapping[str, str]) -> list[str]:

@@ -106,7 +106,9 @@ async def card_of(
     """The approver's card, in their language."""
     requester = await services.directory.find(record.tenant, record.requester)
     name = requester.name if requester else record.requester
-    return DecisionRequest(record, name, person.locale, outcome)
+    before = await services.store.runs.shown_before(record.tenant, [record.run])
+    changes = record.changes_since(before.get(record.run, record), person.locale)
+    return DecisionRequest(record, name, person.locale, outcome, [] if outcome else changes)
 
 
 async def _too_late(
@@ -142,6 +144,8 @@ async def _outcome(
 
 
 def _already(verdict: str, by: str = "") -> Localised:
+    if verdict == "changed":
+        return cards.BY_REQUESTER
     done, whose = cards.DONE.get(verdict, Localised(zh=verdict, en=verdict)), f" ({by})" * bool(by)
     return Localised(
         zh=cards.ALREADY.zh.format(verdict=f"{done.zh}{whose}"),

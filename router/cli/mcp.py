@@ -184,11 +184,12 @@ ALWAYS = (
     OfferedTool(
         "confirm",
         "Answers what the last turn wants confirmed. Say true only where the person has seen the "
-        "summary and agreed to it: it is then done in their name.",
+        "summary and agreed to it: it is then done in their name. "
+        "`question` is that of the `confirm` reply.",
         {"value": {"type": "boolean"}, **_ANSWERED},
         COMMITS,
         _answer("confirm", "value"),
-        ("value",),
+        ("value", "question"),
     ),
     OfferedTool(
         "turn",

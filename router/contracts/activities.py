@@ -30,7 +30,7 @@ from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
 from router.domain.messages import Message, Option, Route, SpokenLine, Usage
 from router.domain.principals import Principal
-from router.domain.records import Amendment, ApprovalRecord, LogEntry, RecordedTurn, RunRecord
+from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord, WithdrawalNote
 from router.flow.engine.run import Done
 from router.flow.paused import Situation
 from router.llm.types import NO_REASONING, Kept
@@ -450,7 +450,7 @@ class Publish(Payload):
     run: RunRecord
     approvals: list[ApprovalRecord]
     entries: list[LogEntry]
-    amends: Amendment | None = None
+    withdrawal_note: WithdrawalNote | None = None
     """What this says of another run: the one that it takes back."""
     definition: str | None = None
     """With a run that can be taken back: the definition that its remedy names, as JSON."""

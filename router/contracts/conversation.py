@@ -131,8 +131,8 @@ class ConversationState(Payload):
     """When the last message was answered, or a flow last came to ask something by itself."""
     at_work: FlowView | None = None
     """The run that was last said to be still at work, as long as it is."""
-    handed_in: FlowView | None = None
-    """The run that last came to wait for approval, as long as it does."""
+    handed_in: list[FlowView] = []
+    """The last few runs that wait for approval, the latest last."""
     offered: list[Option] = []
     offered_for: str = ""
     """The words of the message that the options were offered for."""

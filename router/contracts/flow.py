@@ -11,7 +11,7 @@ from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition, SlotValues, Wait
 from router.flow.engine import events
-from router.flow.engine.run import Agreement, Done, Run
+from router.flow.engine.run import Agreement, Done, Run, Visit
 from router.flow.view import FlowView
 
 WORKFLOW = "Flow"
@@ -21,6 +21,7 @@ VIEW = "view"
 HAPPEN = "happen"
 HEARS = "hears"
 STOP = "stop"
+AMEND = "amend"
 AGREED = "agreed"
 OPERATE = "operate"
 DEFINITION = "definition"
@@ -33,6 +34,7 @@ Told = Annotated[
     | events.Skipped
     | events.Puzzled
     | events.StartedOver
+    | events.Amended
     | events.Cancelled
     | events.Nudged,
     Field(discriminator="type"),
@@ -118,11 +120,33 @@ class OperatorAction(Payload):
     event: Annotated[events.Retried | events.Reassigned, Field(discriminator="type")]
 
 
+class AmendmentRequest(Payload):
+    """A change that a front end's person is sure of; its `word` makes it one."""
+
+    event: events.Amended
+    locale: Locale
+
+
+class StopReason(Payload):
+    """Why a run is cancelled by the one that started it, or by its turn."""
+
+    comment: str | None = None
+    begins_anew: bool = False
+    """Since it begins anew: the requester changes the request."""
+
+
 class DecisionTaken(Payload):
     """What a decision led to."""
 
     status: FlowStatus
     state: str
+
+
+class AmendmentTaken(DecisionTaken):
+    """What a change led to: it was made, or `why` it wasn't, with what is wrong by slot."""
+
+    why: Localised | None = None
+    problems: dict[str, Localised] = {}
 
 
 class FlowEnded(DecisionTaken):
@@ -131,6 +155,7 @@ class FlowEnded(DecisionTaken):
     slots: SlotValues = {}
     results: dict[str, JsonValue] = {}
     done: list[Done] = []
+    lasting: list[Visit] = []
     agreements: list[Agreement] = []
 
 

@@ -72,6 +72,15 @@ class Withdraw(ValueObject):
     type: Literal["withdraw"] = "withdraw"
 
 
+class Amend(ValueObject):
+    """Change what was handed in and waits for approval; keys are as in `FillSlots`."""
+
+    type: Literal["amend"] = "amend"
+    run: str
+    flow: str
+    slots: dict[str, JsonValue]
+
+
 class Resume(ValueObject):
     """Go on with a paused flow, or with what one was told that is put away."""
 
@@ -186,6 +195,7 @@ Command = Annotated[
     | Repeat
     | StartOver
     | Withdraw
+    | Amend
     | Resume
     | KeepPaused
     | Misunderstood

@@ -55,8 +55,9 @@ class ChooseAction(Answering):
 
 
 class ConfirmAction(Answering):
-    """A `confirm` reply was answered."""
+    """A `confirm` reply was answered: that one, by its `question`, and no other."""
 
+    question: Question
     type: Literal["confirm"]
     value: StrictBool
 

@@ -58,11 +58,12 @@ class Progress(ValueObject):
         return self
 
 
-Closing = Literal["decided", "withdrawn", "expired", "passed_on", "lost"]
+Closing = Literal["decided", "withdrawn", "changed", "expired", "passed_on", "lost"]
 """Why a decision is no longer awaited of somebody.
 
 `decided`, by them or by others; `withdrawn`, for its requester or an operator took the request
-back or changes it; `expired`; `passed_on`: somebody else decides, or decides first;
+back or begins anew; `changed`, by its requester, who has it approved anew; `expired`; `passed_on`:
+somebody else decides, or decides first;
 `lost`: the run can't go on.
 """
 _VERDICTS = frozenset({"approve", "reject", "return"})
@@ -122,7 +123,8 @@ def of_closed(
 def _why(stands: ApprovalRecord | None, happened: set[str]) -> Closing:
     """By what they said or, where they said nothing, by what has `happened` to the run."""
     if stands is not None and stands.verdict is not None:
-        return "decided" if stands.verdict in _VERDICTS else "passed_on"
+        fates: dict[str, Closing] = {"changed": "changed", **dict.fromkeys(_VERDICTS, "decided")}
+        return fates.get(stands.verdict, "passed_on")
     if "withdrawn" in happened:
         return "withdrawn"
     if "expired" in happened:

@@ -214,7 +214,7 @@ class TurnFilter(Record):
     target: str | None = None
 
 
-class Amendment(Record):
+class WithdrawalNote(Record):
     """What a run that takes back a completed one has to say of it; `status` once it has."""
 
     tenant: str
@@ -251,6 +251,11 @@ class ChangedField(Record):
     label: str
     before: str
     now: str
+
+    @property
+    def worded(self) -> str:
+        """Both in a line."""
+        return f"{self.before or '-'} → {self.now or '-'}"
 
 
 class ApprovalRecord(Record):

@@ -394,6 +394,8 @@ class FlowDefinition(Definition):
     """The state it begins in."""
     states: dict[str, State]
     """All its states."""
+    amend: bool = True
+    """False where its requester can't change it while it waits for approval."""
     withdrawal: Withdrawal | None = None
     """How a completed run is taken back; without it, not at all."""
 

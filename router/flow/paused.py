@@ -91,7 +91,8 @@ class Situation(BaseModel):
 
     `now` is in the user's time zone. `offered` are the options of a question that the router asked
     last, about a message whose words are `offered_for`; `paused` names the flows that wait for
-    `active` to end, the next one last; `resumable` are those that can be taken up by name. `skill`
+    `active` to end, the next one last; `resumable` are those that can be taken up by name;
+    `handed_in` are those that wait for approval, the latest last. `skill`
     names the sub-agent that asked something, and `plan` that question where it shows its plan;
     `answered` is the one that answered last. `in_play` are the capabilities that the last answer
     came from.
@@ -107,7 +108,7 @@ class Situation(BaseModel):
     paused: list[str] = []
     resumable: list[PausedRun] = []
     at_work: FlowView | None = None
-    handed_in: FlowView | None = None
+    handed_in: list[FlowView] = []
     skill: str = ""
     plan: str = ""
     answered: str = ""

@@ -44,6 +44,10 @@ class FlowView(BaseModel):
     events: int = 0
     no_matches: int = 0
     """Answers in a row that didn't answer what is asked."""
+    amends: bool = False
+    """True where it asks whether a change of what waits for approval is to be made."""
+    whole: str | None = None
+    """Of a branch: the run that it is a part of, by public id."""
     reading: list[str] = []
     """The files that were offered and that it waits to be read, by id."""
     kept: dict[str, JsonValue] | None = None

@@ -207,8 +207,8 @@ async def publish(runs: Runs, told: Publish, *, anew: bool = False) -> None:
     if told.run.remedy is not None and told.definition is not None:
         await runs.keep_definition(told.run.remedy.definition, told.definition)
     await runs.publish(told.run, told.approvals, told.entries, anew=anew)
-    if told.amends is not None:
-        await runs.amend(told.amends)
+    if told.withdrawal_note is not None:
+        await runs.note_withdrawal(told.withdrawal_note)
 
 
 def lost(run: RunRecord, why: str, at: datetime) -> RunRecord | None:

@@ -17,13 +17,28 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from router.contracts import flow
 from router.contracts.start_options import TASK_TIMEOUT, of_run
-from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
+from router.domain.errors import (
+    Conflict,
+    FieldProblem,
+    InvalidInput,
+    NotFound,
+    RouterError,
+    Unavailable,
+)
 from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
-from router.flow.definition import FlowDefinition, Wait
-from router.flow.engine.events import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
+from router.flow.definition import FlowDefinition, SlotValues, Wait
+from router.flow.engine.events import (
+    Amended,
+    Arrived,
+    Cancelled,
+    Decided,
+    Nudged,
+    Reassigned,
+    Retried,
+)
 from router.flow.view import FlowView
 from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors, persistently
 from router.store.flow_runs import Runs
@@ -138,6 +153,27 @@ async def decide(
     told = flow.ApprovalDecision(event=event)
     taken = await _update(temporal, approval, flow.DECIDE, told, flow.DecisionTaken, word)
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
+
+
+async def amend(
+    temporal: Client, run: RunRecord, caller: Principal, slots: SlotValues, word: str
+) -> RunStanding:
+    """Change what was handed in and waits for approval; `word` makes it one.
+
+    Raises `Conflict` too where it can't be changed, or would be what it is, and `InvalidInput`
+    with what is wrong by slot.
+    """
+    wanted = flow.AmendmentRequest(
+        event=Amended(by=caller.id, slots=slots, word=word), locale=caller.locale
+    )
+    taken = await _update(temporal, run, flow.AMEND, wanted, flow.AmendmentTaken, word)
+    if taken.problems:
+        said = {name: text.within(caller.locale) for name, text in taken.problems.items()}
+        faults = [FieldProblem(f"slots.{name}", text) for name, text in said.items()]
+        raise InvalidInput("; ".join(said.values()), faults)
+    if taken.why is not None:
+        raise Conflict(taken.why)
+    return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
 async def operate(

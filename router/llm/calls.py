@@ -156,6 +156,8 @@ UNREADABLE = "can't be read"
 """In every problem that is a call of which nobody knows what it says."""
 UNOFFERED = "there is no function"
 """How the problem begins that names one which wasn't offered."""
+LEFT_OUT = " calls are taken at once; left out: "
+"""In the problem that an answer has more calls than are taken; what comes then names the others."""
 MAX_NAMED = 20
 """Calls that are left out by name; more are only counted."""
 
@@ -180,7 +182,7 @@ class CallReader:
                 named = (_name_of(one)[:MAX_NAME] for one in left[:MAX_NAMED])
                 names = ", ".join(name or "one without a name" for name in named)
                 more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
-                said = f"only {self._limit} calls are taken at once; left out: {names}{more}"
+                said = f"only {self._limit}{LEFT_OUT}{names}{more}"
                 self._problems.append(said)
                 break
             self._take(position, call, cut=self._cut and position == len(raw))

@@ -163,6 +163,10 @@ _WHY: dict[str, Localised] = {
         zh="{model} 把这句话看作对正在问的事的回答",
         en="{model} took it for an answer to what is being asked",
     ),
+    "amendment": Localised(
+        zh="{model} 认为这句话要改一件在等审批的事",
+        en="{model} took it for a change of what waits for approval",
+    ),
     "nothing": Localised(
         zh="{model} 这样决定，这里没有与这句话相近的",
         en="{model} decided so, and nothing here is near what was said",
@@ -185,6 +189,12 @@ class ChoiceExplanation:
     def of_answer(self) -> str:
         """Why it goes to the flow that asks."""
         said = _WHY["answer"].within(self.near.locale).format(model=self.model)
+        return f"{said}{_BY.within(self.near.locale).format(self.prompt)}"
+
+    @property
+    def of_amendment(self) -> str:
+        """Why it changes what waits for approval."""
+        said = _WHY["amendment"].within(self.near.locale).format(model=self.model)
         return f"{said}{_BY.within(self.near.locale).format(self.prompt)}"
 
     def of(self, name: str | None, *, doubted: bool = False) -> str:

@@ -7,11 +7,12 @@ the nearest capabilities are offered to choose from, or what there is.
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
-from typing import Literal, Self
+from typing import Literal, Self, TypeGuard
 
 from pydantic import JsonValue
 
 from router.domain.commands import (
+    Amend,
     CallTool,
     CancelFlow,
     Clarify,
@@ -292,6 +293,7 @@ def cost(answer: ChatAnswer) -> Usage:
 _KINDS: dict[type, RouteKind] = {
     StartFlow: "flow",
     FillSlots: "flow",
+    Amend: "flow",
     Misunderstood: "flow",
     CancelFlow: "cancel",
     CallTool: "tool",
@@ -311,6 +313,8 @@ def route_of(
             target = name
         case FillSlots() | CancelFlow() | Misunderstood():
             target = active
+        case Amend(flow=name):
+            target = name
     kind = _KINDS.get(type(command), "reply")
     return Route(kind=kind, target=target, by="llm", confidence=confidence, reason=reason)
 
@@ -332,6 +336,13 @@ async def find(
     return await index.select(text, among=among, always=always, budget=None, most=most)
 
 
+def answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
+    """Whether it is for the flow that asks: starting that one anew means answering it."""
+    if isinstance(command, StartFlow):
+        return command.flow == active and bool(command.slots)
+    return isinstance(command, FillSlots)
+
+
 def explained(
     command: Command, active: str | None, why: ChoiceExplanation, asked_about: Sequence[str]
 ) -> Route:
@@ -341,6 +352,8 @@ def explained(
         reason = why.of(asked_about[0], doubted=True)
     elif isinstance(command, FillSlots | CancelFlow | Misunderstood):
         reason = why.of_answer
+    elif isinstance(command, Amend):
+        reason = why.of_amendment
     else:
         name = chosen(command, active)
         reason, confidence = why.of(name), why.near.confidence(name)

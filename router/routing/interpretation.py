@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from router.domain.commands import (
+    Amend,
     CallTool,
     CancelFlow,
     Clarify,
@@ -140,6 +141,21 @@ def _to_active(call: FunctionCall, offer: Offer) -> Command:
     return FillSlots(slots=slots)
 
 
+def _amendment(call: FunctionCall, offer: Offer) -> Command:
+    waiting = {} if offer.active and offer.active.asking else {v.id: v for v in offer.handed_in}
+    named = call.arguments.get("request")
+    view = waiting.get(named) if isinstance(named, str) else None
+    only = next(iter(waiting.values())) if len(waiting) == 1 else None
+    if view is None and only is not None and named in (None, "", only.flow):
+        view = only
+    if view is None:
+        raise _Unusable(f"no such request waits; there are: {', '.join(waiting) or 'none'}")
+    slots = _slots(call, view.fillable)
+    if not slots:
+        raise _Unusable(f"name slots of these: {', '.join(view.fillable)}")
+    return Amend(run=view.id, flow=view.flow, slots=slots)
+
+
 def _slots(call: FunctionCall, slots: Iterable[str]) -> dict[str, JsonValue]:
     """The slots that the flow has, less what was left empty; others are dropped without a word."""
     given = call.arguments.get("slots") or {}
@@ -179,6 +195,7 @@ _READERS: dict[str, Callable[[FunctionCall, Offer], Command]] = {
     offered.SKILL: _skill,
     offered.FILL: _to_active,
     offered.CANCEL: _to_active,
+    offered.AMEND: _amendment,
     offered.RESPOND: lambda call, _: ReplyText(text=_text(call, "text")),
     offered.REMEMBER: _memory,
     offered.FORGET: _memory,

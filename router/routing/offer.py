@@ -17,7 +17,7 @@ TEXT: dict[str, Any] = {"type": "string"}
 
 RESPOND, CLARIFY, HAND_OFF = "respond_message", "ask_clarification", "hand_off"
 FLOW, SKILL, FIND = "dispatch_to_flow", "dispatch_to_skill", "find_capabilities"
-FILL, CANCEL = "fill_slots", "cancel_flow"
+FILL, CANCEL, AMEND = "fill_slots", "cancel_flow", "amend_request"
 REMEMBER, FORGET = "remember", "forget"
 _LONGEST = 80
 """Characters of an example."""
@@ -29,6 +29,7 @@ MOST_OPTIONS = 6
 class Offer:
     """What a model may choose among, and the flow that is asking, if any.
 
+    `handed_in` are the requests that wait for approval, which can be changed.
     `may_search` is False once the model has searched: then it has to do with what there is.
     `examples` has for some of them what was once said to mean them, by name; `askable` are the
     tools whose arguments a form can ask for. `said` is the message, where its own words ask for
@@ -39,6 +40,7 @@ class Offer:
     skills: Mapping[str, Skill] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
     active: FlowView | None = None
+    handed_in: Sequence[FlowView] = ()
     may_search: bool = True
     examples: Mapping[str, str] = field(default_factory=dict)
     askable: frozenset[str] = frozenset()
@@ -75,18 +77,33 @@ class Offer:
 
     def _active_functions(self) -> Sequence[Function]:
         if self.active is None or not self.active.asking:
-            return []
-        slots = {
-            name: slot.kind.quoted(slot)
-            for name, slot in self.active.fillable.items()
-            if (_is_asked(slot) or name in self.active.awaiting) and not slot.kind.is_file
-        }
+            return [amending(self.handed_in)] if self.handed_in else []
+        slots = _fillable(self.active)
         about = "Answer what the active flow asks, or correct what it knows."
         cancel = "Give up the active flow."
         return [
             function(FILL, about, slots=_object(slots)),
             Function(name=CANCEL, description=cancel, parameters=_object({})),
         ]
+
+
+def _fillable(view: FlowView) -> dict[str, Any]:
+    return {
+        name: slot.kind.quoted(slot)
+        for name, slot in view.fillable.items()
+        if (_is_asked(slot) or name in view.awaiting) and not slot.kind.is_file
+    }
+
+
+def amending(waiting: Sequence[FlowView]) -> Function:
+    """The function that changes one of the requests that wait for approval."""
+    parts = [{**_object(_fillable(one)), "description": f"of {one.flow}"} for one in waiting]
+    properties = {
+        "request": {"type": "string", "enum": [one.id for one in waiting]},
+        "slots": {"anyOf": parts} if len(parts) > 1 else parts[0],
+    }
+    about = "Change a request that was handed in and waits for approval; never for a new one."
+    return function(AMEND, about, **properties)
 
 
 def dispatch(

@@ -396,6 +396,12 @@ def state_of(
             f"Active flow: {active.flow}, asking for {asked}{f' ({question})' if question else ''}"
             f"; known: <known>{material(known or 'nothing yet')}</known>."
         )
+    for view in situation.handed_in:
+        known = ", ".join(f"{name}={value}" for name, value in view.slots.items())
+        lines.append(
+            f"Waits for approval: {view.flow} (request {view.id}), "
+            f"handed in with: <known>{material(known)}</known>."
+        )
     if situation.paused:
         lines.append(f"Paused, to be taken up after it: {', '.join(situation.paused)}.")
     if situation.answered:

@@ -1,5 +1,6 @@
 """What people are told: what tools found, by a model or plainly, and that a budget is spent."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from router.domain.file_types import mentions_in
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
 from router.flow.prompts.values import linked, told
+from router.llm.calls import LEFT_OUT
 from router.llm.types import ChatAnswer, ChatRequest, SystemMessage, UserMessage
 from router.routing.excerpt import excerpt
 from router.routing.faithfulness import Doubt, Evidence, unmarked
@@ -79,6 +81,36 @@ def request(
         max_tokens=MOST_TOKENS,
         prompt=prompt.fingerprint,
     )
+
+
+NOT_MADE = Localised(
+    zh="这次要做的太多，有的没有做：{names}。没做的请再说一遍。",
+    en="That was too much at once. Not done: {names}. Please ask for those again.",
+)
+
+
+def left_out(answer: ChatAnswer | None, locale: Locale) -> str:
+    """What the model called beyond what is done for one message, said to the person."""
+    problems = answer.problems if answer else ()
+    names = next((p.partition(LEFT_OUT)[2] for p in problems if LEFT_OUT in p), "")
+    return NOT_MADE.within(locale).format(names=names) if names else ""
+
+
+WHAT_TO_CHANGE = Localised(
+    zh="要改哪一项、改成什么？请说具体一点，比如“结束日期改成周五”。",
+    en="What should be changed, and to what? Please say, such as “change the end to Friday”.",
+)
+
+
+_HINT = re.compile(
+    r"(?:比如|例如|譬如|such as|for example|for instance|e\.g\.)[^。;；)）\n]*", re.IGNORECASE
+)
+"""What the desk gave as an example: nobody said it."""
+
+
+def said_before(lines: Sequence[SpokenLine]) -> list[str]:
+    """What a flow's values may come from besides the message: what was said, the latest last."""
+    return [line.told if line.role == "user" else _HINT.sub("", line.told) for line in lines]
 
 
 def told_of(result: JsonValue) -> str:

@@ -8,6 +8,9 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
+    Select,
+    and_,
     bindparam,
     exists,
     func,
@@ -23,7 +26,6 @@ from router.domain.principals import Directory
 from router.domain.records import (
     EVERY_RUN,
     EXPIRING,
-    Amendment,
     ApprovalRecord,
     LogEntry,
     Orphaned,
@@ -31,6 +33,7 @@ from router.domain.records import (
     RunHead,
     RunRecord,
     Waiting,
+    WithdrawalNote,
     is_held,
 )
 from router.store import tables
@@ -51,8 +54,11 @@ IS_WHOLE = or_(
 )
 """`not RunRecord.is_branch`, as the database tells it."""
 
+UNDECIDED = ("escalated", "changed")
+"""Verdicts that nobody gave: the clock passed it on, or its requester changed it."""
 _AT_ONCE = 200
 """Runs of one query."""
+
 
 _log = logging.getLogger(__name__)
 
@@ -189,10 +195,10 @@ class Runs:
         matching = select(_runs).filter_by(tenant=tenant, **given).where(*conditions)
         return await page(self._database, RunRecord, matching, _runs.c.created_at, before, limit)
 
-    async def amend(self, amendment: Amendment) -> None:
+    async def note_withdrawal(self, note: WithdrawalNote) -> None:
         """Note with a completed run what becomes of it; noting it again changes nothing."""
-        tenant, run, by = amendment.tenant, amendment.run, amendment.withdrawn_by
-        await self.revise(tenant, run, by, lambda before: amended(before, amendment))
+        tenant, run, by = note.tenant, note.run, note.withdrawn_by
+        await self.revise(tenant, run, by, lambda before: with_withdrawal_note(before, note))
 
     async def revise(
         self,
@@ -283,7 +289,7 @@ class Runs:
         at = _approvals.c.decided_at
         theirs = select(_approvals).filter_by(tenant=tenant, person=person)
         # What went on to somebody else was decided by the clock.
-        given = theirs.where(at.is_not(None), _approvals.c.verdict != "escalated")
+        given = theirs.where(at.is_not(None), _approvals.c.verdict.not_in(UNDECIDED))
         return await page(self._database, ApprovalRecord, given, at, before, limit)
 
     async def waiting(self) -> Waiting:
@@ -303,12 +309,27 @@ class Runs:
         query = theirs.where(*_AWAITED).order_by(_approvals.c.since, _approvals.c.id)
         return await records(self._database, ApprovalRecord, query)
 
-    async def returned(self, tenant: str, runs: Sequence[str]) -> dict[str, ApprovalRecord]:
-        """What was sent back last in these runs, by their public ids, where anything was."""
-        theirs = select(_approvals).filter_by(tenant=tenant, verdict="return")
-        query = theirs.where(_approvals.c.run.in_(runs)).order_by(_approvals.c.decided_at)
-        found = await records(self._database, ApprovalRecord, query)
-        return {one.run: one for one in found}
+    async def shown_before(self, tenant: str, runs: Sequence[str]) -> dict[str, ApprovalRecord]:
+        """What was sent back last, or changed by its requester, in these runs, by their public ids.
+
+        A branch was another run then: it is what any branch of the same run was.
+        """
+        parts = select(_runs.c.id, _runs.c.parent).filter_by(tenant=tenant)
+        branches = parts.where(_runs.c.id.in_(runs), _runs.c.parent.is_not(None))
+        whole = {row.id: row.parent for row in await self._rows(branches)}
+        inside = (_approvals.c.tenant == _runs.c.tenant, _approvals.c.run == _runs.c.id)
+        closed = select(_approvals, _runs.c.parent).join(_runs, and_(*inside))
+        theirs = or_(_approvals.c.run.in_(runs), _runs.c.parent.in_(set(whole.values())))
+        of_tenant = closed.where(_approvals.c.tenant == tenant, theirs)
+        query = of_tenant.where(_approvals.c.verdict.in_(("return", "changed")))
+        rows = await self._rows(query.order_by(_approvals.c.decided_at))
+        before = {row.parent: row for row in rows if row.parent is not None}
+        own = {row.run: row for row in rows}
+        last = {run: own.get(run, before.get(whole.get(run))) for run in runs}
+        return {run: from_row(ApprovalRecord, row) for run, row in last.items() if row is not None}
+
+    async def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        return await self._database.read(lambda connection: connection.execute(query).all())
 
     async def find_approval(self, tenant: str, approval: str) -> ApprovalRecord | None:
         """The approval, decided or not."""
@@ -333,17 +354,17 @@ def _stored(connection: Connection, tenant: str, run: str) -> RunRecord | None:
     return from_row(RunRecord, row) if row else None
 
 
-def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
+def with_withdrawal_note(run: RunRecord, note: WithdrawalNote) -> RunRecord:
     """The run with what is noted; as it was where that is noted already, by a crash told twice."""
     last = run.history[-1].event if run.history else None
-    again = run.withdrawn_by == amendment.withdrawn_by and last == amendment.line.event
-    noted = again or amendment.line in run.history
+    again = run.withdrawn_by == note.withdrawn_by and last == note.line.event
+    noted = again or note.line in run.history
     return run.model_copy(
         update={
-            "withdrawn_by": amendment.withdrawn_by,
-            "status": amendment.status or run.status,
-            "history": run.history if noted else [*run.history, amendment.line],
-            "updated_at": run.updated_at if noted else amendment.line.at,
+            "withdrawn_by": note.withdrawn_by,
+            "status": note.status or run.status,
+            "history": run.history if noted else [*run.history, note.line],
+            "updated_at": run.updated_at if noted else note.line.at,
         }
     )
 

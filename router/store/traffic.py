@@ -38,7 +38,7 @@ from router.domain.traffic import (
 )
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.flow_runs import IS_WHOLE
+from router.store.flow_runs import IS_WHOLE, UNDECIDED
 from router.store.tables import MomentType
 
 _log = tables.log
@@ -169,4 +169,4 @@ def _decided(period: Period) -> Any:
     """What somebody has decided then; what went on to somebody else was decided by the clock."""
     at = _approvals.c.decided_at
     within = and_(at >= _moment(period.since), at < _moment(period.until))
-    return and_(_approvals.c.verdict.is_not(None), within, _approvals.c.verdict != "escalated")
+    return and_(_approvals.c.verdict.is_not(None), within, _approvals.c.verdict.not_in(UNDECIDED))

@@ -35,8 +35,12 @@ LONGEST_TEXT = 8_000
 """Characters, as many as a message may have."""
 MOST_TIME = timedelta(days=3660)
 YEARS = range(2000, 2100)
+ASKED_THEN = ""
+"""The question that a yes or no answers in a story: the one that is asked then."""
 PRESSED = {"confirm": "value", "choose": "value", "form": "values", "start": "flow"}
 """What can be done instead of saying something, and what REST calls its content."""
+BESIDE = frozenset({"comment", "to"})
+"""Keys of a decision that stand beside who decides."""
 NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
 
 
@@ -178,6 +182,8 @@ def _message(said: Any) -> Message:
     action = dict(said)
     if len(said) == 1 and (kind := next(iter(said))) in PRESSED:
         action = {"type": kind, PRESSED[kind]: said[kind]}
+        if kind == "confirm":
+            action["question"] = ASKED_THEN
     try:
         return Message.model_validate({"action": action})
     except ValidationError:
@@ -369,6 +375,9 @@ class ApproverStep(Entry):
     @classmethod
     def _who_and_how(cls, data: Any) -> Any:
         person = data.get("approver")
+        if isinstance(person, dict) and (within := BESIDE & person.keys()):
+            remedy = "`comment:` and `to:` go beside `approver:`, as keys of the step"
+            raise misfit(f"{' and '.join(sorted(within))} stands within approver", remedy)
         if isinstance(person, dict) and len(person) == 1 and data.get("decides") is None:
             ((person, verdict),) = person.items()
             return {**data, "approver": person, "decides": verdict}

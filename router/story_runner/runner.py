@@ -32,7 +32,7 @@ from router.contracts.flow import VIEW
 from router.directory.sources import people_of
 from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
 from router.domain.locale import Locale
-from router.domain.messages import ENDED, Message, Turn
+from router.domain.messages import ENDED, ConfirmAction, Message, Turn
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
 from router.flow.catalog import Catalog
@@ -43,6 +43,7 @@ from router.runtime.definitions import load_catalog, load_registry
 from router.settings import Settings
 from router.story.coverage import Coverage, TakenTransitions, coverages, taken_in
 from router.story.entries import (
+    ASKED_THEN,
     Act,
     AfterStep,
     ApproverStep,
@@ -163,7 +164,22 @@ class Actor:
         ids = [run.id for run in await self.runs()]
         return await self.house.parts.store.runs.awaited(self.user.tenant, ids)
 
-    async def _send(self, message: Message) -> None:
+    async def _answering(self, message: Message) -> Message:
+        """The message, whose yes or no is to what is asked now: a story names no question."""
+        action = message.action
+        if not isinstance(action, ConfirmAction) or action.question != ASKED_THEN:
+            return message
+        id_ = conversation.workflow_id(self.user.tenant, self.conversation)
+        handle = self.house.client.get_workflow_handle(id_)
+        standing = await handle.query(
+            conversation.STATUS, result_type=conversation.ConversationStatus
+        )
+        asked = standing.asked.question if standing.asked else None
+        named = action.model_copy(update={"question": asked or ASKED_THEN})
+        return message.model_copy(update={"action": named})
+
+    async def _send(self, said: Message) -> None:
+        message = await self._answering(said)
         name, tenant = uuid4().hex, self.user.tenant
         await self.house.client.execute_update_with_start_workflow(
             conversation.SUBMIT,

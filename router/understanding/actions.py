@@ -11,7 +11,7 @@ from router.flow.paused import ALL, Situation, run_meant
 from router.flow.prompts.question import way_of
 from router.flow.slot_types.slot import coerced, form_values, slot_at
 from router.flow.view import FlowView
-from router.understanding import memory_wishes
+from router.understanding import amendments, memory_wishes
 from router.understanding import route_reasons as why
 from router.understanding.dialogue_acts import Act
 from router.understanding.slots.free_text import clauses_of
@@ -92,7 +92,7 @@ def _of_the_desk(action: messages.ChooseAction, situation: Situation) -> Outcome
         return resume_run(run, situation, "action")
     if (wish := memory_wishes.pressed(action.value)) is not None:
         return why.FORGOTTEN.route(situation.locale).model_copy(update={"by": "action"}), wish
-    return None
+    return amendments.chosen(action.value, situation, "action")
 
 
 def _started(action: messages.StartAction, situation: Situation, flows: Flows) -> Outcome:
@@ -172,6 +172,8 @@ def _way_out(action: messages.ChooseAction, situation: Situation) -> Outcome | N
         return _told(why.NONE_WANTED, why.NONE_OF_THEM, situation)
     if view is None or way is None:
         return None
+    if way == "cancel" and view.amends:
+        return why.BY_ACTION.of(view, situation.locale), commands.Confirm(value=False)
     if way == "cancel":
         return why.CANCELLED.of(view, situation.locale), commands.CancelFlow()
     route, command = outcome_of(way, view, situation.locale)
@@ -184,8 +186,7 @@ def _answered(
     route = why.BY_ACTION.of(view, situation.locale)
     if isinstance(action, messages.ConfirmAction):
         # Who names the question has seen it, whatever else they said before the answer came.
-        seen = view.question if action.question else None
-        return route, commands.Confirm(value=action.value, question=seen)
+        return route, commands.Confirm(value=action.value, question=view.question)
     path = view.awaiting[0] if view.awaiting else ""
     slot = view.fillable.get(path.split(".")[0])
     given = any(value not in (None, "") for value in action.values.values())

@@ -168,6 +168,21 @@ def _held(slots: Slots, shaped: Values, evidence: SpokenEvidence) -> Shaped:
     return held
 
 
+def bare(text: str) -> str:
+    """The text's letters and figures alone.
+
+    >>> bare("Two words.")
+    'twowords'
+    """
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def without_whole(values: Mapping[str, JsonValue], text: str) -> dict[str, JsonValue]:
+    """The values but such as repeat the whole message: that is no reason for what it asks for."""
+    whole = bare(text)
+    return {n: v for n, v in values.items() if not isinstance(v, str) or bare(v) != whole}
+
+
 def grounded_call(
     slots: Slots,
     given: Values,

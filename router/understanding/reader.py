@@ -23,7 +23,7 @@ from router.flow.engine.changes import CHANGE
 from router.flow.paused import PausedRun, Situation, run_meant
 from router.flow.slot_types.slot import Slot, coerced, read_as, slot_at
 from router.flow.view import FlowView
-from router.understanding import actions
+from router.understanding import actions, amendments
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
 from router.understanding.corrections.values import corrected_items, correction, put_right
@@ -365,6 +365,8 @@ def cancel(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """The run that asks is given up; not where the message only takes an item from its list."""
     if not heard.cancels(view):
         return None
+    if view.amends and not amendments.takes_back(heard.text, heard.known.names_of(view)):
+        return why.CONFIRMED.of(view, heard.locale), commands.Confirm(value=False)
     items = corrected_items(view, heard.utterance)
     only_items = items is not None and items.slots
     return None if only_items else (why.CANCELLED.of(view, heard.locale), commands.CancelFlow())
@@ -405,9 +407,9 @@ def go_on(heard: _Heard, view: FlowView) -> actions.Outcome | None:
 
 def other_request(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     """A request for another flow, or a tool, where it is more than the answer to what is asked."""
-    if view.flow in heard.starting:
+    if view.flow in heard.starting and not view.amends:
         return None
-    others = {name: m for name, m in heard.starting.items() if name != view.flow}
+    others = {n: m for n, m in heard.starting.items() if n != view.flow or view.amends}
     if others and not _is_plain_answer(heard, view, others):
         return request(heard)
     asks_itself = any(match.hit.flow == view.flow for match in heard.tools)
@@ -486,6 +488,8 @@ def offered(heard: _Heard) -> actions.Outcome | None:
     option = chosen_option(listed, heard.text)
     if option is not None and (run := run_meant(option.value)) is not None:
         return actions.resume_run(run, situation, "slot")
+    if option is not None and (change := amendments.chosen(option.value, situation, "slot")):
+        return change
     flow = heard.known.flows.get(str(option.value)) if option else None
     if flow is None or not actions.may_start(flow, situation):
         return None
@@ -523,9 +527,16 @@ def cancel_at_work(heard: _Heard) -> actions.Outcome | None:
     at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
     if at_work is not None and heard.cancels(at_work):
         return why.CANCELLED.of(at_work, heard.locale), commands.CancelFlow()
-    if handed_in is not None and acts.withdraws(heard.text):
-        return why.CANCELLED.of(handed_in, heard.locale), commands.Withdraw()
+    if handed_in and acts.withdraws(heard.text):
+        return why.CANCELLED.of(handed_in[-1], heard.locale), commands.Withdraw()
     return None
+
+
+def amendment(heard: _Heard) -> actions.Outcome | None:
+    """What was handed in, and waits for approval, is to be other."""
+    waiting = heard.situation.handed_in
+    named = [v.id for v in waiting if heard.known.names_of(v).in_text(heard.text)]
+    return amendments.read(heard.situation, heard.utterance, named)
 
 
 def tool_request(heard: _Heard) -> actions.Outcome | None:
@@ -582,8 +593,9 @@ def for_a_person(heard: _Heard) -> actions.Outcome | None:
 def about_the_desk(heard: _Heard) -> actions.Outcome | None:
     """What can be done here, or the last reply again, where no flow asks anything."""
     if acts.asks_what_is_here(heard.text):
-        said = why.overview(heard.known.capabilities, heard.situation)
-        return why.WHAT_IS_HERE.route(heard.locale), commands.ReplyText(text=said)
+        here = why.overview(heard.known.capabilities, heard.situation)
+        text = f"{amendments.waiting_in_words(heard.situation)}{here}"
+        return why.WHAT_IS_HERE.route(heard.locale), commands.ReplyText(text=text)
     if acts.asks_again(heard.text):
         return why.AGAIN.route(heard.locale), commands.Repeat()
     return None
@@ -597,7 +609,7 @@ ASKED: tuple[Callable[[_Heard, FlowView], actions.Outcome | None], ...] = (
 ADDRESSED: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (resume, offered, skill_answer)
 """Where a skill is spoken to."""
 OPEN: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
-    *(resume, offered, memory, request, cancel_at_work),
+    *(resume, offered, memory, request, cancel_at_work, amendment),
     *(tool_request, for_a_person, skill_answer, about_the_desk),
 )
 BESIDE: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (

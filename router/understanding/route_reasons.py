@@ -91,6 +91,15 @@ CONFIRMED = Reason(
 )
 ONLY_ITEM = Reason("clarify", "slot", "要删的是唯一的一项", "The only item was to be removed")
 WHICH_ITEM = Reason("clarify", "slot", "说的可能是好几项里的一项", "Several items could be meant")
+AMENDS = Reason(
+    "flow",
+    "slot",
+    "要改已经提交的“{title}”",
+    "It changes “{title}”, which was handed in",
+)
+SEVERAL_WAIT = Reason(
+    "clarify", "slot", "好几件在等审批的都可能要这样改", "Several that wait could be changed so"
+)
 CANCELLED = Reason("cancel", "slot", "不办“{title}”了", "The message calls off “{title}”")
 SKILL_ANSWERED = Reason(
     "skill", "slot", "接着 {skill} 问的说", "It goes on with what {skill} asked"
@@ -111,6 +120,14 @@ def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:
 MOST = 8
 """Titles of a kind that are named: as many as a person reads at a glance."""
 WHICH = Localised(zh="您想办哪一件？", en="Which of these do you mean?")
+WHICH_TO_AMEND = Localised(
+    zh="有几件都在等审批，要改哪一件？",
+    en="Several requests wait for approval. Which of them should be changed?",
+)
+WHAT_WAITS = Localised(
+    zh="正在等审批（说“把……改成……”可以修改，“撤回”可以收回最近的一件）：",
+    en="Waiting for approval (“change … to …” changes one, “withdraw” takes the latest back):",
+)
 GONE = Localised(zh="这件事现在办不了。", en="That can't be started right now.")
 NONE_OF_THEM = Localised(zh="好的，都不办。", en="All right, none of them.")
 OVER = Localised(

@@ -203,7 +203,7 @@ const TEXTS = {
   tickNone: { zh: "取消选择", en: "Choose none" },
   together: { zh: "一起审批", en: "Decide together" },
   decidedAll: { zh: "已处理 {} 项", en: "{} decided" },
-  changedSince: { zh: "退回之后改了", en: "Changed since it was sent back" },
+  changedSince: { zh: "和之前的不同", en: "What is different from before" },
   comment: { zh: "意见", en: "Comment" },
   approve: { zh: "同意", en: "Approve" },
   reject: { zh: "拒绝", en: "Reject" },

@@ -40,6 +40,7 @@ const EVENTS = {
   approve: { zh: "同意", en: "Approved" },
   reject: { zh: "拒绝", en: "Rejected" },
   return: { zh: "退回修改", en: "Sent back for changes" },
+  "walked anew": { zh: "按新内容重走", en: "Walked anew" },
   delegate: { zh: "转交他人", en: "Delegated" },
   add: { zh: "加签", en: "Added an approver" },
   "add before": { zh: "先加签", en: "Added an approver before" },

@@ -345,8 +345,9 @@ class Person:
 
     async def decides(self, run: str, decision: str = "approve") -> httpx.Response:
         """The answer to a decision of what waits for them in this run."""
-        (approval,) = [one["id"] for one in await self.inbox() if one["flow_run"] == run]
-        return await self.http.post(f"/approvals/{approval}/decision", json={"decision": decision})
+        (approval,) = [one for one in await self.inbox() if one["flow_run"] == run]
+        body = {"decision": decision, "digest": approval["digest"]}
+        return await self.http.post(f"/approvals/{approval['id']}/decision", json=body)
 
     async def sees(self, run: str, status: str) -> bool:
         """True once the run has this status."""

@@ -135,6 +135,7 @@ class Person:
 
     def __init__(self, house: House, user: str) -> None:
         self.user = user
+        self._digests: dict[str, str] = {}
         self.http = httpx.Client(
             base_url=house.url, headers={"Authorization": f"Bearer {user}"}, timeout=60
         )
@@ -153,9 +154,14 @@ class Person:
         return Chat(self, created.json()["id"])
 
     def approvals(self) -> list[dict[str, Any]]:
-        return list(self.get("/v1/approvals")["items"])
+        found = list(self.get("/v1/approvals")["items"])
+        self._digests.update({one["id"]: one["digest"] for one in found})
+        return found
 
     def decide(self, approval: str, decision: str, **more: str) -> httpx.Response:
+        """Decide on what was listed, or, where it wasn't, on something else."""
+        self.approvals()
+        more = {"digest": self._digests.get(approval, "unseen"), **more}
         return self.post(f"/v1/approvals/{approval}/decision", {"decision": decision, **more})
 
     def run(self, run: str) -> dict[str, Any]:
@@ -185,8 +191,13 @@ class Chat:
         return self._turn(self.send({"files": [id_]}))
 
     def act(self, type_: str, value: Any, **more: str) -> dict[str, Any]:
+        """Press a button; a yes or no is to what is asked."""
         key = "values" if type_ == "form" else "value"
-        return self._turn(self.send({"action": {"type": type_, key: value}, **more}))
+        action = {"type": type_, key: value}
+        if type_ == "confirm":
+            asked = self.person.get(f"/v1/conversations/{self.id}")["pending_confirmation"]
+            action["question"] = asked["question"] if asked else ""
+        return self._turn(self.send({"action": action, **more}))
 
     def act_start(self, flow: str, slots: dict[str, Any]) -> dict[str, Any]:
         """Start a flow, or a tool's form, by name."""

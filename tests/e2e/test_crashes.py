@@ -25,7 +25,7 @@ from router.contracts.activities import Account
 from router.contracts.flow import CallLimits, workflow_id
 from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain.locale import Localised
-from router.domain.messages import ChoicesReply, ChooseAction, ConfirmAction, Message
+from router.domain.messages import ChoicesReply, ChooseAction, Message
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.routing.skill_context import STEP_TOKENS
 from router.routing.skill_step import SkillTask
@@ -118,8 +118,7 @@ class Order:
         for point in deaths:
             (self.worker.plan.deaths / point).touch()
         async with asyncio.timeout(ENDS_WITHIN):
-            yes = Message(action=ConfirmAction(type="confirm", value=True))
-            turn = asyncio.create_task(self.talk.send(yes))
+            turn = asyncio.create_task(self.talk.press("confirm", value=True))
             for status in [*[KILLED] * len(deaths), *[BROKE] * breaks]:
                 await self.worker.reborn(status)
             await turn

@@ -297,8 +297,9 @@ async def asked_for_leave(client: httpx.AsyncClient) -> tuple[str, str]:
 
 async def approved(client: httpx.AsyncClient, run: str) -> None:
     waiting = (await client.get("/approvals")).raise_for_status().json()["items"]
-    (approval,) = (one["id"] for one in waiting if one["flow_run"] == run)
-    answer = await client.post(f"/approvals/{approval}/decision", json={"decision": "approve"})
+    (approval,) = (one for one in waiting if one["flow_run"] == run)
+    body = {"decision": "approve", "digest": approval["digest"]}
+    answer = await client.post(f"/approvals/{approval['id']}/decision", json=body)
     answer.raise_for_status()
 
 

@@ -43,6 +43,11 @@ async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return dict(result.structured_content)
 
 
+def question_of(turn: dict[str, Any]) -> dict[str, str]:
+    """What a confirmation names: the question that the turn ended with."""
+    return {"question": turn["replies"][-1]["question"]}
+
+
 def said(turn: dict[str, Any]) -> str:
     return "\n".join(reply["text"] for reply in turn["replies"])
 
@@ -52,7 +57,7 @@ async def test_an_agent_files_a_request_that_its_person_has_confirmed(house: Hou
     async with Client(gina_s) as gina, Client(carol_s) as carol:
         asked = await do(gina, "say", text=REQUEST)
         assert asked["flow"]["status"] == "confirming"
-        confirmed = await do(gina, "confirm", value=True)
+        confirmed = await do(gina, "confirm", value=True, **question_of(asked))
         run = confirmed["flow"]["id"]
         (mine,) = [each for each in (await do(gina, "flow_runs"))["items"] if each["id"] == run]
         assert mine["status"] == "waiting_approval"
@@ -70,7 +75,8 @@ async def test_a_flow_is_asked_for_by_its_name_in_words_and_slots_which_never_co
 ) -> None:
     async with agent_of(house.url) as gina:
         in_words = await do(gina, "leave_request", request=REQUEST)
-        assert (await do(gina, "confirm", value=False))["flow"]["status"] != "completed"
+        declined = await do(gina, "confirm", value=False, **question_of(in_words))
+        assert declined["flow"]["status"] != "completed"
         by_slots = await do(gina, "leave_request", **SLOTS)
         pressed = await do(gina, "leave_request", request="确认", **SLOTS)
     for turn in (in_words, by_slots, pressed):
@@ -106,7 +112,7 @@ async def test_a_refused_call_leaves_the_agent_where_it_was(house: House) -> Non
     async with agent_of(house.url) as gina:
         asked = await do(gina, "leave_request", request=REQUEST)
         refused = await gina.call_tool("calculate", {"expression": 4})
-        declined = await do(gina, "confirm", value=False)
+        declined = await do(gina, "confirm", value=False, **question_of(asked))
     assert refused.is_error
     assert "expression: 4 is not of type 'string'" in refused.content[0].text  # type: ignore[union-attr]
     assert declined["conversation"] == asked["conversation"]
@@ -135,6 +141,7 @@ async def test_what_is_there_and_what_it_does_is_said_honestly(house: House) -> 
         ("say", {"text": "  "}, "text"),
         ("say", {"text": "hi", "conversation": "../../healthz"}, "not found"),
         ("say", {"text": "hi", "user": "bob"}, "'user' isn't known here"),
+        ("confirm", {"value": True}, "'question' is a required property"),
         ("decide", {"approval": "a", "decision": "approve"}, "'digest' is a required property"),
         ("decide", {"approval": "a", "decision": "approve", "digest": "d"}, "no such approval"),
         ("drop_everything", {}, "there is no tool 'drop_everything' here"),
@@ -169,7 +176,8 @@ async def test_agents_use_the_desk_over_http(house: House) -> None:
             first = await do(client, "say", text=REQUEST)
             second = await do(client, "say", text=REQUEST)
             assert first["conversation"] != second["conversation"]
-            going_on = await do(client, "confirm", value=False, conversation=first["conversation"])
+            there = {"conversation": first["conversation"], **question_of(first)}
+            going_on = await do(client, "confirm", value=False, **there)
             assert going_on["conversation"] == first["conversation"]
             half_done = await do(client, "leave_request", leave_type="annual")
             sum_of = await do(client, "calculate", expression="2+2")

@@ -192,8 +192,9 @@ class Caller:
         async with self.http as http:
             conversation: str = (await http.post("/v1/conversations")).json()["id"]
             path = f"/v1/conversations/{conversation}/messages"
-            await http.post(path, json={"text": words})
-            done = await http.post(path, json={"action": {"type": "confirm", "value": True}})
+            asked = (await http.post(path, json={"text": words})).json()["replies"][-1]["question"]
+            yes = {"type": "confirm", "value": True, "question": asked}
+            done = await http.post(path, json={"action": yes})
         assert done.json()["flow"]["status"] == "waiting_approval", done.text
         return conversation
 

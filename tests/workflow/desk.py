@@ -142,7 +142,10 @@ class Talk:
         return turn
 
     async def press(self, kind: str, message_id: str = "", **about: Any) -> Turn:
-        """Press a button, or send a form: an action of this kind."""
+        """Press a button, or send a form: an action of this kind; a yes is to what is asked."""
+        if kind == "confirm" and "question" not in about:
+            asked = (await self.status()).asked
+            about["question"] = getattr(asked, "question", None) or ""
         message = Message.model_validate({"action": {"type": kind, **about}})
         return await self.send(message, message_id)
 

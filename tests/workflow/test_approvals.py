@@ -75,7 +75,9 @@ class Desk:
         return [item for item in items if item["flow_run"] == self.run]
 
     async def decide(self, user: str, decision: str, id_: str = "", **more: str) -> httpx.Response:
-        approval = id_ or (await self.waiting(user))[0]["id"]
+        shown = {one["id"]: one["digest"] for one in await self.waiting(user)}
+        approval = id_ or next(iter(shown))
+        more = {"digest": shown.get(approval, "unseen"), **more}
         return await self.http.post(
             f"/v1/approvals/{approval}/decision",
             json={"decision": decision, **more},

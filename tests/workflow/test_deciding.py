@@ -329,3 +329,29 @@ async def test_a_tool_of_flows_alone_can_not_be_started_by_its_name(talk: Talk) 
     assert (await talk.say("直接给我记上")).flow is None
     turn = await talk.press("choose", value="record_leave")
     assert turn.flow is None
+
+
+async def test_a_model_changes_what_waits_in_values_that_were_said_and_a_yes_makes_it(
+    talk: Talk,
+) -> None:
+    run = await talk.waiting_leave("我要请年假，2027年3月1日到2日，家里有事")
+    slots = {"end": "2027-03-03", "reason": "family trip to Chengdu"}
+    talk.model.then(calls(("amend_request", {"request": run, "slots": slots})))
+    turn = await talk.say("那边还没完事儿，得待到3月3日才回得来")
+    assert (turn.route.target, turn.route.by) == ("leave_request", "llm")
+    assert "改成 2027年3月3日" in texts(turn)[-1]
+    assert "Chengdu" not in texts(turn)[-1]
+    told = str(talk.model.chats[-1])
+    assert f"Waits for approval: leave_request (request {run})" in told
+    done = await talk.press("confirm", value=True)
+    assert flow_of(done).slots["end"] == "2027-03-03"
+    assert flow_of(done).status == "waiting_approval"
+    await talk.say("撤回")
+
+
+async def test_calls_beyond_eight_are_told_to_the_person_and_to_the_model(talk: Talk) -> None:
+    many = calls(*(("get_leave_balance", {"leave_type": "annual"}) for _ in range(10)))
+    talk.model.then(many, many, says("还剩 365 天。"))
+    turn = await talk.say("我的年假还有多少来着呗")
+    assert any("没有做：get_leave_balance, get_leave_balance" in text for text in texts(turn))
+    assert "only 8 calls are taken at once" in str(talk.model.chats[1])

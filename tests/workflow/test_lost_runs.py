@@ -101,10 +101,10 @@ async def listed(talk: Talk, run: RunRecord, status: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def decided(api: AsyncClient, approval: str) -> tuple[int, str]:
+async def decided(api: AsyncClient, approval: str, digest: str = "unseen") -> tuple[int, str]:
     answer = await api.post(
         f"/v1/approvals/{approval}/decision",
-        json={"decision": "approve"},
+        json={"decision": "approve", "digest": digest},
         headers={"Authorization": "Bearer bob"},
     )
     return answer.status_code, answer.json()["detail"]

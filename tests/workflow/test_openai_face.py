@@ -63,7 +63,7 @@ async def decided(api: AsyncClient, decision: str) -> None:
     bob = {"Authorization": "Bearer bob"}
     for waiting in (await api.get("/v1/approvals", headers=bob)).json()["items"]:
         path = f"/v1/approvals/{waiting['id']}/decision"
-        await api.post(path, json={"decision": decision}, headers=bob)
+        await api.post(path, json={"decision": decision, "digest": waiting["digest"]}, headers=bob)
 
 
 async def told(api: AsyncClient, text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from ag_ui import core
 from pydantic import BeforeValidator, Field, JsonValue, TypeAdapter, ValidationError
 
-from router.api.approvals import DecisionBody, own_approval
+from router.api.approvals import DecisionBody, own_approval, what_changed
 from router.api.dependencies import Services
 from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
@@ -313,6 +313,8 @@ async def _take_verdict(
         return
     key = derived_id("ag-ui decision", run.thread_id, run.run_id, record.id)
     if not await claimed(services, caller, key):
+        if record.verdict == "changed":
+            raise await what_changed(services, record)
         if record.verdict is not None:
             raise Conflict(f"It is decided already: {record.verdict}.")
         if record.due is not None and record.due <= datetime.now(UTC):

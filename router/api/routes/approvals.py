@@ -45,7 +45,7 @@ class ApprovalView(BaseModel):
     """Whose decisions are awaited for the same request, the reader's among them: it can't be
     passed on to them."""
     changes: list[ChangedField] = []
-    """How it differs from what was sent back before, where it was."""
+    """How it differs from what was sent back, or changed by its requester, where it was."""
     bulk: bool
     """Whether it may be decided together with others, by one comment."""
     decision: Verdict | None = None
@@ -120,14 +120,14 @@ async def _waiting(
     asked: dict[str, list[str]] = {}
     for one in await services.store.runs.awaited(caller.tenant, runs):
         asked.setdefault(one.run, []).append(one.person)
-    returned = await services.store.runs.returned(caller.tenant, runs)
+    before = await services.store.runs.shown_before(caller.tenant, runs)
     return [
         ApprovalView.of(
             each,
             services.offered,
             caller.locale,
             asked=asked.get(each.run, []),
-            changes=each.changes_since(returned.get(each.run, each), caller.locale),
+            changes=each.changes_since(before.get(each.run, each), caller.locale),
         )
         for each in found
     ]

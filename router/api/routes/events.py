@@ -51,10 +51,11 @@ _OF_THE_CALLER = _events(
     "`approval`, `flow`, `message` and `ping`, without an end; all but `ping` have an `id`. "
     "`approval` has `{at, reason, approval, flow_run, flow, title, requester}`: with the `reason` "
     "`asked`, `reminded`, `nudged`, `escalated`, `delegated` or `added` a decision of the caller's "
-    "is awaited; with `decided`, `withdrawn`, `expired`, `passed_on` or `lost` and an `approval` "
-    "it no longer is; `copied`, and `decided` where `approval` is null, only tell. `flow` has "
-    "`{at, flow_run, flow, title, status, state, conversation}` of a run of the caller's own that "
-    "now stands elsewhere. `message` has `{conversation, id, at, role, text, message_id}` of what "
+    "is awaited; with `decided`, `withdrawn`, `changed`, `expired`, `passed_on` or `lost` and an "
+    "`approval` it no longer is; `copied`, and `decided` where `approval` is null, only tell. "
+    "`flow` has `{at, flow_run, flow, title, status, state, conversation}` of a run of the "
+    "caller's own that now stands elsewhere. `message` has `{conversation, id, at, role, text, "
+    "message_id}` of what "
     "was said in a conversation of the caller's, at most 200 letters of it."
 )
 

@@ -22,6 +22,7 @@ from router.domain.records import RunFilter, RunRecord
 from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg_of
 from router.flow.engine.events import Arrived, Cancelled, Nudged, Reassigned, Retried
 from router.flow.engine.waiting import unfit
+from router.flow.slot_types.slot import form_values
 from router.gateway import run_updates
 from router.gateway.run_updates import WHY_NOT, RunStanding, listening, to_remind
 from router.gateway.withdrawals import Withdrawals
@@ -186,6 +187,40 @@ async def cancelled(
     if standing.status in ENDED - {"cancelled"}:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
     return standing
+
+
+class ChangedSlots(BaseModel):
+    """What is to be other, by slot name or path (`items.0.amount`), as in a form."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slots: PlainObject
+
+
+@router.post("/{run}/amendments", responses=problems(400, 403, 404, 409, 413, 415))
+async def amend(
+    services: Given, caller: Caller, record: OwnRun, key: IdempotencyKey, body: ChangedSlots
+) -> RunStanding:
+    """Change what was handed in and waits for approval; who asked for it is sure of that.
+
+    The approval is withdrawn, what must be undone is undone, and the run is walked anew with all
+    else kept: its approvers are asked with what is different.
+    """
+    kept = services.store.runs
+    whole = record
+    while whole.is_branch and (above := await kept.find(whole.tenant, _id_of(whole.parent))):
+        whole = above
+    await claim(services, caller, key, f"amend {record.id}", body.model_dump(mode="json"))
+    known = await run_updates.definition_of(services.temporal, whole)
+    now = datetime.now(ZoneInfo(caller.timezone))
+    slots = form_values(known.slots, body.slots, now) if known else body.slots
+    return await run_updates.amend(
+        services.temporal, whole, caller, slots, word_of("amend", caller, key)
+    )
+
+
+def _id_of(workflow: str | None) -> str:
+    return (workflow or "").rpartition("/")[2]
 
 
 @router.post("/{run}/nudge", responses=problems(403, 404, 409))

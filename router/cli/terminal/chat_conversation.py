@@ -52,7 +52,7 @@ def body_of(line: str, asked: Reply | None) -> Body:
     action: ChooseAction | ConfirmAction | None = None
     if isinstance(asked, ChoicesReply) and (chosen := numbered(word, asked.options)):
         action = ChooseAction(type="choose", value=chosen.value, question=asked.question)
-    elif isinstance(asked, ConfirmReply) and word in _YES | _NO:
+    elif isinstance(asked, ConfirmReply) and asked.question and word in _YES | _NO:
         action = ConfirmAction(type="confirm", value=word in _YES, question=asked.question)
     return {"text": line} if action is None else {"action": action.model_dump(exclude_none=True)}
 

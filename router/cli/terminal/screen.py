@@ -135,6 +135,9 @@ def approvals(items: Sequence[Item], locale: Locale) -> str:
         fields = (labelled(*field).split("\n    ") for field in item["summary"].items())
         # What another line of a value begins with, no entry and no field does.
         summary = [f"     {first}{''.join(map(_FURTHER, rest))}" for first, *rest in fields]
+        for change in item.get("changes") or ():
+            said = f"{change['before'] or '-'} → {change['now'] or '-'}"
+            summary.append(f"   * {one_line(labelled(change['label'], one_line(said)))}")
         lines.append("\n".join([f"{one_line(item['title'])} ({about})", *summary]))
     return _numbered(lines, locale)
 

@@ -26,6 +26,7 @@ from router.flow.engine.run import (
     Reviewing,
     ReviewReason,
 )
+from router.flow.engine.slots import captions, unshown
 from router.flow.language import templates
 
 REMARKS = "=remarks"
@@ -156,7 +157,7 @@ def open_approval(context: StepContext) -> None:
     ids: list[JsonValue] = [one.person for one in people]
     answer = context.look_up("names", ids)
     names = answer if isinstance(answer, list) else ids
-    run.approval, run.before, run.pending = approval, None, None
+    run.approval, run.before, run.pending, run.confirmed = approval, None, None, None
     for name, due in dues.items():
         context.set_timer(name, due)
     called = {one.person: str(name) for one, name in zip(people, names, strict=False)}
@@ -173,7 +174,10 @@ def _contents(context: StepContext) -> dict[str, JsonValue]:
     # Of values, never of words: a better wording mustn't void decisions, nor break a replay.
     run, definition = context.run, context.definition
     flow = f"{definition.flow} {definition.version}"
-    return {"run": run.id, "flow": flow, "slots": run.slots}
+    # Of what is shown: what serves to look up another slot is in that.
+    silent = unshown(definition)
+    slots = {name: value for name, value in run.slots.items() if name not in silent}
+    return {"run": run.id, "flow": flow, "slots": slots}
 
 
 def _digest(shown: Mapping[str, JsonValue]) -> str:
@@ -225,10 +229,10 @@ def _asked_for(context: StepContext) -> Approve:
 def _summary(context: StepContext) -> tuple[dict[str, Localised], dict[str, Localised]]:
     """What is known, as people read it: value and label by slot, both in both languages."""
     summary, labels = {}, {}
-    for name, slot in context.definition.slots.items():
-        value = context.run.slots.get(name)
-        if value is not None and slot.label is not None:
-            labels[name] = slot.label
+    for name, caption in captions(context.definition).items():
+        slot, value = context.definition.slots[name], context.run.slots.get(name)
+        if value is not None:
+            labels[name] = caption
             zh, en = (templates.shown(slot, value, loc, context.run.files) for loc in LOCALES)
             summary[name] = Localised(zh=zh, en=en)
     if said := documents.remarks(context.definition, context.run):

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
@@ -114,7 +115,13 @@ class StepContext:
         run.status, run.timers, run.tasks = status, {}, {}
         run.pending, run.asked, run.offered, run.batch = None, None, {}, None
         run.held = None
-        self.note(status)
+        if not self._is_noted(status):
+            self.note(status)
+
+    def _is_noted(self, status: FlowStatus) -> bool:
+        """True where the end was noted with its reason, before what was done was taken back."""
+        here = takewhile(lambda line: line.state == self.run.state, reversed(self.run.history))
+        return any(line.event == status for line in here)
 
     def give_up(self, say: Localised, reason: str) -> None:
         """End as failed, once what was done is taken back; `reason` is for the history."""

@@ -27,6 +27,7 @@ from router.flow.engine.run import (
     Rescheduling,
     Reviewing,
     ReviewReason,
+    Run,
     TimerName,
 )
 
@@ -256,6 +257,18 @@ MOST_ASKED = 50
 EXITS = {"approve": "approved", "reject": "rejected", "return": "returned"}
 
 
+CHANGED = Localised(
+    zh="申请人改了这份申请，这一次审批已经作废；请看新的。",
+    en="Its requester has changed this request, so this approval is void; see the new one.",
+)
+
+
+def _was_changed(run: Run, decided: Decided) -> bool:
+    closed = run.settled.assignees if run.settled else []
+    mine = next((one for one in closed if one.id == decided.approval), None)
+    return mine is not None and (mine.person, mine.verdict) == (decided.by, "changed")
+
+
 def refusal(context: StepContext, decided: Decided) -> RouterError | None:
     """Why this decision can't be taken; None where it can. Changes nothing.
 
@@ -265,6 +278,8 @@ def refusal(context: StepContext, decided: Decided) -> RouterError | None:
     approval = context.run.approval
     closed = "This approval was closed meanwhile; load the list anew to see what waits."
     gone = ApprovalClosed(closed)
+    if _was_changed(context.run, decided):
+        return Conflict(CHANGED)
     if approval is None or context.run.ending is not None:
         return gone
     mine = next((a for a in approval.assignees if a.id == decided.approval), None)

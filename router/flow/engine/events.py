@@ -9,10 +9,19 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from router.domain.errors import ArgumentOffer
+from router.domain.locale import Localised
 from router.domain.messages import FlowStatus
 from router.domain.visible_text import visible
 from router.flow.definition import SlotValues
-from router.flow.engine.run import Agreement, Done, FailureKind, Inquiry, Position, Verdict
+from router.flow.engine.run import (
+    Agreement,
+    Done,
+    FailureKind,
+    Inquiry,
+    Position,
+    Verdict,
+    Visit,
+)
 
 Remark = Annotated[str, AfterValidator(visible)]
 """What somebody said of it."""
@@ -85,7 +94,8 @@ class Cancelled(Event):
     """The requester takes it back, or an operator ends it.
 
     `leaving` are calls under way that only look something up: nothing waits for those.
-    `by_parent`: the run that started this one is cancelled, and says so for both.
+    `by_parent`: the run that started this one is cancelled, and says so for both; `changed` where
+    it begins this one anew, since the requester changes the request.
     `final`: an operator's word, by which what can't be undone is left as it is.
     """
 
@@ -93,6 +103,7 @@ class Cancelled(Event):
     comment: Remark | None = None
     leaving: tuple[str, ...] = ()
     by_parent: bool = False
+    changed: bool = False
     final: bool = False
 
 
@@ -154,6 +165,14 @@ class Decided(Event):
     digest: str | None = None
 
 
+class Amended(Event):
+    """The requester wants what was handed in to be other. With a `word` they are sure of it."""
+
+    type: Literal["amended"] = "amended"
+    slots: SlotValues
+    word: str = ""
+
+
 class Nudged(Event):
     """The requester asks the approver to hurry."""
 
@@ -178,6 +197,8 @@ class Finished(Event):
     slots: SlotValues = {}
     results: dict[str, JsonValue] = {}
     done: list[Done] = []
+    lasting: list[Visit] = []
+    """Where it did what can't be taken back."""
     agreements: list[Agreement] = []
 
 
@@ -216,7 +237,7 @@ Operated = Decided | Retried | Reassigned
 """What may be refused: a decision, and what operators do."""
 CameBack = LookedUp | Called | Failed | AskedBack | Finished
 AnyEvent = Annotated[
-    Word | Operated | CameBack | Cancelled | Nudged | Fired | Arrived | Agreed,
+    Word | Operated | CameBack | Amended | Cancelled | Nudged | Fired | Arrived | Agreed,
     Field(discriminator="type"),
 ]
 
@@ -238,4 +259,16 @@ class Remind(BaseModel):
     ]
 
 
-Effect = Annotated[Say | Remind, Field(discriminator="type")]
+class AmendmentJudged(BaseModel):
+    """Effect: tell whoever waits by this `word` what came of a change; it was made without a `why`.
+
+    `problems` are by slot or path.
+    """
+
+    type: Literal["judged"] = "judged"
+    word: str
+    why: Localised | None = None
+    problems: dict[str, Localised] = {}
+
+
+Effect = Annotated[Say | Remind | AmendmentJudged, Field(discriminator="type")]

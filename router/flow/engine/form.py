@@ -18,7 +18,6 @@ from router.flow.engine.context import StepContext, in_both_languages
 from router.flow.engine.events import Skipped
 from router.flow.engine.run import Run
 from router.flow.engine.slots import (
-    amended,
     at,
     attached,
     differing,
@@ -30,6 +29,7 @@ from router.flow.engine.slots import (
     placed,
     put,
     root,
+    said_back,
     without_stale,
 )
 from router.flow.language import expressions
@@ -189,8 +189,8 @@ def _needed(context: StepContext, asked: str) -> Localised:
     return Localised(zh=zh, en=en)
 
 
-def take_offered(context: StepContext) -> None:
-    """Take into the slots what was offered and holds; say of the rest why it doesn't.
+def take_offered(context: StepContext) -> dict[str, Localised]:
+    """Take into the slots what was offered and holds; say of the rest, which it gives, why not.
 
     Nothing is changed before every check has been evaluated: a check may need a lookup,
     and then this is done again from the start when its answer is there.
@@ -215,7 +215,7 @@ def take_offered(context: StepContext) -> None:
     run.changing = choosing or (run.changing and not offered and change is None)
     changes_of = (context.definition, run, before, paths)
     read = documents.told(context, before)
-    for say in [amended(*changes_of), read, attached(*changes_of), *refused.values()]:
+    for say in [said_back(*changes_of), read, attached(*changes_of), *refused.values()]:
         if say is not None:
             context.say(say)
     stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]
@@ -225,6 +225,7 @@ def take_offered(context: StepContext) -> None:
         run.no_match()
     elif not refused:
         run.no_matches = 0
+    return refused
 
 
 def _leave_out_failing(
@@ -371,7 +372,7 @@ def collect(context: StepContext) -> bool:
         run.asked, run.no_matches = asked, 0
     if asked != CHANGE:
         run.choosing = ""
-    run.status = "collecting"
+    run.status, run.confirmed = "collecting", None
     return False
 
 

@@ -13,6 +13,7 @@ from router.domain.errors import RouterError
 from router.domain.locale import Localised
 from router.flow.definition import FlowDefinition
 from router.flow.engine import (
+    amendment,
     approval,
     compensation,
     decisions,
@@ -37,6 +38,7 @@ from router.flow.engine.run import (
     Reviewing,
     Run,
     Task,
+    Visit,
 )
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.language.templates import TextError
@@ -63,6 +65,8 @@ def _called(context: StepContext, event: events.Called) -> None:
     if task.kind == "check":
         context.leave("next")
         return
+    if event.lasts and not state.undoes:
+        run.lasting.append(Visit(state=run.state, visit=run.visit))
     if state.undoes:
         run.done.append(
             Done(
@@ -116,6 +120,8 @@ def _call_failed(context: StepContext, task: Task, event: events.Failed) -> None
 
 def _lookup_failed(context: StepContext, task: Task, event: events.Failed) -> None:
     """Have it asked for where someone is there to ask; an approval waits for an operator."""
+    if amendment.lookup_failed(context, task.id, event.error):
+        return
     if task.slot:
         known = set(context.run.slots)
         slots.blame(context, task, event.error)
@@ -153,6 +159,10 @@ def _finished(context: StepContext, event: events.Finished) -> None:
     if task is None:
         return
     run.done += [done.model_copy(update={"visit": run.visit}) for done in event.done]
+    if event.lasting:
+        run.lasting.append(Visit(state=run.state, visit=run.visit))
+    if isinstance(run.pending, GoingBack):
+        return  # it is begun anew, once what it did is taken back
     if run.ending is None:
         parallel.finished(context, task, event)
     else:
@@ -177,11 +187,20 @@ def _is_stale(context: StepContext, event: AnyEvent) -> bool:
     """True, and said, where it answers a question that is no longer the one asked."""
     if not isinstance(event, events.ToQuestion):
         return False
-    if context.run.status in ("collecting", "confirming") and not context.run.tasks:
+    if _listens(context.run):
         if event.question in (None, context.run.question):
             return False
         context.say(STALE)
+    elif amendment.is_about(event.question):
+        context.say(amendment.TOO_LATE)
     return True
+
+
+def _listens(run: Run) -> bool:
+    """True while the run waits for an answer of its requester's."""
+    if run.asks_to_amend:
+        return True
+    return run.status in ("collecting", "confirming") and not run.tasks
 
 
 def _answered(context: StepContext, event: events.Answered) -> None:
@@ -202,7 +221,9 @@ def _unclear(context: StepContext, event: events.Unclear) -> None:
 
 
 def _puzzled(context: StepContext, _: events.Puzzled) -> None:
-    if context.run.status in ("collecting", "confirming") and not context.run.tasks:
+    if context.run.asks_to_amend:
+        context.say(amendment.EXPLAINED)
+    elif _listens(context.run):
         context.say(guidance.explanation(context))
 
 
@@ -223,6 +244,8 @@ def _cancelled(context: StepContext, event: events.Cancelled) -> None:
     parallel.stop(context)
     run.held = None
     run.pending = Ending(status="cancelled")
+    if event.changed:
+        run.void_approval(context.now)
     run.close_approval()
     run.timers, run.offered = {}, {}
     run.status = "running"
@@ -274,6 +297,7 @@ HANDLERS: dict[type, Callable[[StepContext, Any], None]] = {
     events.Skipped: form.skip,
     events.Puzzled: _puzzled,
     events.StartedOver: compensation.start_over,
+    events.Amended: amendment.propose,
     events.Cancelled: _cancelled,
     events.LookedUp: _looked_up,
     events.Called: _called,
@@ -306,8 +330,13 @@ def step(
     context.run.quiet = False
     try:
         if not _is_stale(context, event):
-            HANDLERS[type(event)](context, event)
+            if context.run.asks_to_amend and isinstance(event, events.ToQuestion):
+                amendment.answer(context, event)
+            else:
+                HANDLERS[type(event)](context, event)
+        amendment.overtaken(context)
         advance(context)
+        amendment.overtaken(context)
         guidance.say_what_stays(context)
         guidance.help_with(run, context, refused=not isinstance(event, events.Unclear))
     except (ExpressionError, TextError) as error:
@@ -321,7 +350,7 @@ def advance(context: StepContext) -> None:
     """Move until the run waits for something named, or has ended."""
     for _ in range(MOST_MOVES):
         try:
-            if not _move(context):
+            if not (amendment.weigh(context) or _move(context)):
                 # Find now that the question can't be worded, not when somebody wants to read it.
                 if not context.run.tasks:
                     question.question(context.definition, context.run)

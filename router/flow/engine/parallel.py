@@ -183,11 +183,12 @@ def _settle(context: StepContext, task: Task, **became: object) -> None:
         stop(context)
 
 
-def stop(context: StepContext) -> None:
-    """Have every run that this one started cancelled."""
+def stop(context: StepContext, *, changed: bool = False) -> None:
+    """Have every run that this one started cancelled; `changed`: to begin anew."""
     for id_, task in context.run.tasks.items():
         if task.kind == "flow":
-            context.run.tasks[id_] = task.model_copy(update={"stopping": True})
+            told = {"stopping": True, "changed": changed}
+            context.run.tasks[id_] = task.model_copy(update=told)
 
 
 def _conclude(context: StepContext, batch: Batch) -> None:

@@ -149,6 +149,8 @@ class Task(BaseModel, frozen=True):
     """For `flow`: it is over as soon as that run has begun."""
     stopping: bool = False
     """For `flow`: that run is to be cancelled."""
+    changed: bool = False
+    """For one that is: since the requester changes the request."""
     agreed: tuple[Agreement, ...] = ()
     """For a `branch`: what was agreed to in others since it began, of which it is to be told."""
 
@@ -190,7 +192,8 @@ class Assignee(BaseModel):
     """The approval's id: opaque, unique for run, visit and person."""
     person: str
     since: datetime
-    verdict: Verdict | Literal["escalated"] | None = None
+    verdict: Verdict | Literal["escalated", "changed"] | None = None
+    """`changed`: nobody decided, since the requester changed what was to be decided on."""
     comment: str | None = None
     at: datetime | None = None
     via: Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"] = "asked"
@@ -263,6 +266,22 @@ class Approval(BaseModel):
         for one in self.assignees:
             if one.behind == before.id and one is not after:
                 one.behind = after.id
+
+
+class Amendment(BaseModel, frozen=True):
+    """A change of what was handed in, from its wish until it is made or dropped."""
+
+    slots: SlotValues
+    """What is to be other, by slot name or path."""
+    number: int
+    """Names the question whether to make it."""
+    visit: int
+    word: str = ""
+    """By what a front end waits to hear what comes of it: nobody is asked again then."""
+    after: SlotValues | None = None
+    """What the slots would be; None while that is looked up."""
+    tasks: list[str] = []
+    """The lookups for it."""
 
 
 class Leaving(BaseModel, frozen=True):
@@ -440,6 +459,12 @@ class Run(BaseModel):
     tasks: dict[str, Task] = {}
     timers: dict[str, Timer] = {}
     approval: Approval | None = None
+    amendment: Amendment | None = None
+    confirmed: SlotValues | None = None
+    """The slots that a change was confirmed to: while they are these, and nothing is asked, what
+    was confirmed before isn't asked to be confirmed again."""
+    lasting: list[Visit] = []
+    """Where something was done that can't be taken back."""
     settled: Approval | None = None
     """The approval before that, as it ended."""
     agreements: list[Agreement] = []
@@ -509,9 +534,20 @@ class Run(BaseModel):
         """True where it is settled that the run goes elsewhere from its state, or ends."""
         return isinstance(self.pending, Leaving | GoingBack | Ending)
 
+    @property
+    def asks_to_amend(self) -> bool:
+        """True while the requester is asked whether a change of what waits is to be made."""
+        return self.amendment is not None and self.amendment.after is not None
+
     def close_approval(self) -> None:
         """Nobody is asked any more: what was decided until then is on record as it stands."""
         self.settled, self.approval = self.approval or self.settled, None
+
+    def void_approval(self, now: datetime) -> None:
+        """Nobody decides any more what is asked now: it is changed."""
+        for one in self.approval.assignees if self.approval else ():
+            if one.open:
+                one.verdict, one.at = "changed", now
 
     def no_match(self) -> None:
         """Count one more answer that didn't answer what is asked."""
@@ -520,5 +556,7 @@ class Run(BaseModel):
     @property
     def question(self) -> str:
         """Names what is being asked, so that a late answer to an earlier question is noticed."""
+        if self.asks_to_amend and self.amendment is not None:
+            return f"{self.state}:{self.visit}:amend.{self.amendment.number}"
         within = f":{self.choosing}" if self.choosing else ""
         return f"{self.state}:{self.visit}:{self.asked or ''}{within}"

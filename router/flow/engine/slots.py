@@ -4,17 +4,28 @@ Values stand at paths of item numbers and field names, such as `items.0.amount`.
 value after a correction is said back.
 """
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 
 from pydantic import JsonValue
 
-from router.domain.locale import Locale, Localised
+from router.domain.locale import LOCALES, Locale, Localised
 from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Run, Task
 from router.flow.language import expressions
 from router.flow.language.expressions import ExpressionError, LookupNeeded
-from router.flow.slot_types.slot import HALF_DAY, Slot, Unfit, both_halves, fitted, label_of, shown
+from router.flow.slot_types.slot import (
+    HALF_DAY,
+    Slot,
+    Unfit,
+    both_halves,
+    caption_of,
+    fitted,
+    label_of,
+    shown,
+)
 
 
 def root(path: str) -> str:
@@ -79,14 +90,43 @@ def emptied(value: JsonValue, path: list[str]) -> JsonValue:
 
 LONGEST = 80
 """Characters of a value that is said back."""
+_READ = re.compile(r"\bslots\.(\w+)")
 
 
-def amended(
+def unshown(definition: FlowDefinition) -> set[str]:
+    """What only serves to look up another slot, which is shown: how long, beside the last day.
+
+    Such a slot has neither label nor question, and no state reads it.
+    """
+    slots = definition.slots
+    silent = {name for name, slot in slots.items() if slot.label is None and slot.ask is None}
+    if not silent:
+        return silent
+    read = {name for slot in slots.values() for name in _sources(slot)}
+    states = _READ.findall(" ".join(s.model_dump_json() for s in definition.states.values()))
+    return {name for name in silent & read if slots[name].lookup is None} - set(states)
+
+
+def captions(definition: FlowDefinition) -> dict[str, Localised]:
+    """What stands before each value where people read them all; no two slots have the same.
+
+    Every slot has one but the `unshown`, so that nothing is decided that nobody was shown.
+    """
+    slots, silent = definition.slots, unshown(definition)
+    found = {name: caption_of(name, slot) for name, slot in slots.items() if name not in silent}
+    times = Counter((loc, words.within(loc)) for words in found.values() for loc in LOCALES)
+    for name, words in found.items():
+        if any(times[loc, words.within(loc)] > 1 for loc in LOCALES):
+            found[name] = Localised(zh=f"{words.zh}（{name}）", en=f"{words.en} ({name})")
+    return found
+
+
+def said_back(
     definition: FlowDefinition, run: Run, before: SlotValues, paths: Iterable[str]
 ) -> Localised | None:
     """Names each of these paths that had a value and has another; None where there is none.
 
-    >>> amended(definition, run, {"end": "2026-12-08"}, ["end"]).en  # doctest: +SKIP
+    >>> said_back(definition, run, {"end": "2026-12-08"}, ["end"]).en  # doctest: +SKIP
     'Until is Wed 9 Dec 2026 now.'
     """
     changed = []
@@ -240,7 +280,7 @@ def look_up_one(context: StepContext) -> bool:
         run.derived = sorted({*run.derived, name})
         # Say what a slot is now that was emptied to be looked up anew, where it is another value.
         had = run.replaced.pop(name, None)
-        say = amended(context.definition, run, {name: had}, [name])
+        say = said_back(context.definition, run, {name: had}, [name])
         if say is not None and slot.label is not None:
             context.say(say)
         return True

@@ -4,21 +4,21 @@ The ways on from a question are buttons that can be said as well (docs/flows.md)
 needs none of them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Literal, get_args
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from router.domain import messages
-from router.domain.locale import Locale, Localised
+from router.domain.locale import LOCALES, Locale, Localised
 from router.flow.definition import FlowDefinition
 from router.flow.engine import changes, documents, waiting
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import rendered
 from router.flow.engine.elicitation import extended
 from router.flow.engine.run import Run
-from router.flow.engine.slots import at, root
+from router.flow.engine.slots import LONGEST, at, captions, root
 from router.flow.language import templates
 from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, files_in, label_of
 from router.flow.view import FlowView
@@ -53,7 +53,7 @@ def way_of(value: object) -> Way | None:
 ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
 MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
 SEEN = Localised(zh="上面看起来是 {value}，对吗？", en=" It looks like {value}; is that right?")
-CHANGED = Localised(zh="退回后的改动：", en="Changed since it was sent back:")
+CHANGED = Localised(zh="和上次提交的不同：", en="Changed since it was handed in:")
 REMARKS = Localised(zh="请注意：", en="Please note:")
 NONE = "-"
 UNCLEAR = Localised(zh="没看明白。", en="Sorry, I didn't get that.")
@@ -69,9 +69,11 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         flow=definition.flow,
         title=definition.title,
         version=definition.version,
-        status=run.status,
+        status=_status(run),
         state=run.state,
         question=run.question,
+        amends=run.asks_to_amend,
+        whole=_whole(definition, run),
         awaiting=[run.asked] if run.status == "collecting" and run.asked else [],
         slots=run.slots,
         latest=run.latest,
@@ -85,6 +87,17 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
     )
 
 
+def _status(run: Run) -> messages.FlowStatus:
+    if run.amendment is None:
+        return run.status
+    return "confirming" if run.asks_to_amend else "running"
+
+
+def _whole(definition: FlowDefinition, run: Run) -> str | None:
+    above = run.parent or ""
+    return above.rpartition("/")[2] if above.startswith(f"{definition.flow}/") else None
+
+
 def reading(definition: FlowDefinition, run: Run) -> list[str]:
     """The files that were offered and that the run waits to be read, by id."""
     if not any(task.name == documents.LOOKUP for task in run.tasks.values()):
@@ -93,8 +106,11 @@ def reading(definition: FlowDefinition, run: Run) -> list[str]:
 
 
 def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
-    """The slots that a person may fill, while the run listens; what to change is one of them."""
-    if run.status not in ("collecting", "confirming"):
+    """The slots that a person may fill, while the run listens; what to change is one of them.
+
+    They may change them, too, while others decide.
+    """
+    if run.status not in ("collecting", "confirming", "waiting_approval"):
         return {}
     slots = {name: slot for name, slot in definition.slots.items() if slot.is_fillable}
     if run.asked == CHANGE:
@@ -104,6 +120,8 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
 
 def question(definition: FlowDefinition, run: Run) -> messages.Reply | None:
     """What the run asks its requester now; None where it asks nothing."""
+    if run.asks_to_amend:
+        return _named(run, _amending(definition, run))
     if run.status == "confirming":
         return _named(run, _confirmation(definition, run))
     if run.status == "collecting" and run.asked:
@@ -145,8 +163,8 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
         return None
     said = rendered(definition, run, text, run.locale)
     shown = templates.put_out(text.within(run.locale))
-    labelled = (n for n, slot in definition.slots.items() if slot.label is not None)
-    named = all(name in shown for name in labelled if run.slots.get(name) is not None)
+    known_slots = (n for n in captions(definition) if run.slots.get(n) is not None)
+    named = all(name in shown for name in known_slots)
     known = summary(definition, run, run.locale)
     return messages.ConfirmReply(
         text=said + _changes(definition, run) + _remarks(definition, run),
@@ -154,6 +172,94 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
         told=named and _says(said, known.values()),
         files=_files(definition, run) or None,
     )
+
+
+class ChangedValue(BaseModel, frozen=True):
+    """What one thing is, by its caption, and what it would be; empty for nothing."""
+
+    caption: Localised
+    before: Localised
+    now: Localised
+
+
+def changed_values(definition: FlowDefinition, run: Run) -> list[ChangedValue]:
+    """What would be different with the change that the requester is asked about."""
+    after = run.amendment.after if run.amendment else None
+    if after is None:
+        return []
+    found = []
+    for name, caption in captions(definition).items():
+        had, has = run.slots.get(name), after.get(name)
+        if had != has:
+            before, now = (_said(definition, run, name, value) for value in (had, has))
+            found.append(ChangedValue(caption=caption, before=before, now=now))
+    return found
+
+
+def _said(definition: FlowDefinition, run: Run, name: str, value: JsonValue) -> Localised:
+    slot = definition.slots[name]
+    zh, en = (
+        "; ".join(templates.shown(slot, value, loc, run.files).split("\n")) for loc in LOCALES
+    )
+    return Localised(zh=zh, en=en)
+
+
+def _worded(changed: Iterable[ChangedValue]) -> tuple[Localised, bool]:
+    """The question whether to make it, and whether that says in full all that is different."""
+    each, whole = [], True
+    for one in changed:
+        whole = whole and max(len(one.before.zh), len(one.now.zh)) <= LONGEST
+        each.append(Localised(zh=_in_zh(one), en=_in_en(one)))
+    zh = "，".join(one.zh for one in each)
+    en = "; ".join(one.en for one in each)
+    asked = Localised(
+        zh=f"{zh}，需要重新审批。确认吗？",
+        en=f"{en[:1].upper()}{en[1:]}. It then has to be approved anew. Shall I?",
+    )
+    return asked, whole
+
+
+def _in_zh(one: ChangedValue) -> str:
+    before, now = one.before.zh[:LONGEST], one.now.zh[:LONGEST]
+    if not before:
+        return f"补上{one.caption.zh}：{now}"
+    return (
+        f"把{one.caption.zh}从 {before} 改成 {now}" if now else f"去掉{one.caption.zh}（{before}）"
+    )
+
+
+def _in_en(one: ChangedValue) -> str:
+    before, now = one.before.en[:LONGEST], one.now.en[:LONGEST]
+    if not before:
+        return f"add “{one.caption.en}”: {now}"
+    if not now:
+        return f"drop “{one.caption.en}” ({before})"
+    return f"change “{one.caption.en}” from {before} to {now}"
+
+
+YES_CHANGE = Localised(zh="确认修改", en="Change it")
+NO_CHANGE = Localised(zh="不改了", en="Leave it")
+
+
+def _amending(definition: FlowDefinition, run: Run) -> messages.ConfirmReply:
+    """Whether a change of what was handed in is to be made."""
+    locale, changed = run.locale, changed_values(definition, run)
+    asked, told = _worded(changed)
+    return messages.ConfirmReply(
+        text=asked.within(locale),
+        summary={
+            one.caption.within(locale): CHANGE_OF.format(
+                before=one.before.within(locale) or NONE, now=one.now.within(locale) or NONE
+            )
+            for one in changed
+        },
+        told=told,
+        yes=YES_CHANGE.within(locale),
+        no=NO_CHANGE.within(locale),
+    )
+
+
+CHANGE_OF = "{before} → {now}"
 
 
 def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:
@@ -204,24 +310,25 @@ def _remarks(definition: FlowDefinition, run: Run) -> str:
 
 
 def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:
-    """What is known, as people read it: every slot that has a label and a value."""
-    return known_in(definition.slots, run.slots, locale, run.files)
+    """What is known, as people read it."""
+    return known_in(definition, run.slots, locale, run.files)
 
 
 def known_in(
-    slots: Mapping[str, Slot],
+    definition: FlowDefinition,
     values: Mapping[str, JsonValue],
     locale: Locale,
     files: Mapping[str, str],
 ) -> dict[str, str]:
-    """Every value whose slot has a label, by that, as people read it; `files` has names by id."""
+    """Every value by its caption, as people read it; `files` has their names by id."""
+    slots = definition.slots
     half, other = both_halves(slots, values) or ("", "")
     return {
-        (HALF_DAY if name == half else slot.label).within(locale): templates.shown(
-            slot, values[name], locale, files
+        (HALF_DAY if name == half else caption).within(locale): templates.shown(
+            slots[name], values[name], locale, files
         )
-        for name, slot in slots.items()
-        if slot.label is not None and values.get(name) is not None and name != other
+        for name, caption in captions(definition).items()
+        if values.get(name) is not None and name != other
     }
 
 

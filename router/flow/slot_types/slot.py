@@ -320,6 +320,23 @@ def label_of(name: str, slot: Slot) -> Localised:
     return slot.label or Localised(zh=name, en=name)
 
 
+_TEMPLATE = ("{{", "{%")
+_ENDS = "？?。.！!：: "
+
+
+def caption_of(name: str, slot: Slot) -> Localised:
+    """What stands before the slot's value: its label, else the question's words, else its name.
+
+    >>> caption_of("since", Slot(type="date", ask=Localised(zh="从哪天起？", en="Since when?"))).zh
+    '从哪天起'
+    """
+    asked = slot.ask
+    if slot.label is not None or asked is None or any(m in asked.zh + asked.en for m in _TEMPLATE):
+        return label_of(name, slot)
+    zh, en = (" ".join(words.split()).strip(_ENDS) for words in (asked.zh, asked.en))
+    return Localised(zh=zh or name, en=en or name)
+
+
 def range_slots(slots: Mapping[str, Slot]) -> dict[RangePart, str]:
     """The names of the slots that share a date range, by the part that each takes."""
     return {slot.part_of_range: name for name, slot in slots.items() if slot.part_of_range}

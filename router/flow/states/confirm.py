@@ -7,6 +7,7 @@ from router.flow.definition import Next, Outline, State, hexagon
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
+from router.flow.engine.run import Run
 from router.flow.engine.slots import root
 
 
@@ -43,5 +44,14 @@ class ConfirmState(State):
         put_right = {root(path) for path in offered if isinstance(path, str)}
         if run.offered and go_back(context, put_right):
             return True
-        run.status, run.offered = "confirming", {}
+        if run.confirmed == run.slots and _confirmed_before(run):
+            context.leave("confirmed", run.requester.id)
+            return True
+        run.status, run.offered, run.confirmed = "confirming", {}, None
         return False
+
+
+def _confirmed_before(run: Run) -> bool:
+    """True where the requester has confirmed in this state, before they changed what was said."""
+    lines = zip(run.history, run.history[1:], strict=False)
+    return any(there.state == run.state and then.event == "confirmed" for there, then in lines)

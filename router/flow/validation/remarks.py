@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 
 from router.domain.errors import nearest
 from router.domain.locale import LOCALES
+from router.flow.engine.slots import captions
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import texts_given
 from router.flow.slot_types.slot import Slot
@@ -20,6 +21,7 @@ def remarks(draft: Draft) -> Iterator[Complaint]:
     read = slots_read(draft)
     for name, slot in draft.definition.slots.items():
         yield from _slot(draft, name, slot, name in read)
+    yield from _uncaptioned(draft)
     yield from _unused_words(draft)
     for place, state in draft.each_state():
         ask = state.asks
@@ -27,6 +29,16 @@ def remarks(draft: Draft) -> Iterator[Complaint]:
             what = f"when nobody decides on {place[-1]} in time, the flow ends without a word"
             remedy = "add expired: <state>, with a say that tells the requester"
             yield complaint((*place, "approve", "expire_after"), what, remedy)
+
+
+def _uncaptioned(draft: Draft) -> Iterator[Complaint]:
+    """Slots that approvers are shown under a name that only the file has."""
+    if not any(state.asks for state in draft.definition.states.values()):
+        return
+    for name, caption in captions(draft.definition).items():
+        if draft.definition.slots[name].label is None and caption.en == name:
+            what = f"{name} has neither a label nor a plain question: approvers read “{name}”"
+            yield complaint(("slots", name), what, 'give it one: label: {zh: "…", en: "…"}')
 
 
 def _unused_words(draft: Draft) -> Iterator[Complaint]:

@@ -75,8 +75,8 @@ DAY = {"start": "2027-01-04", "end": "2027-01-04"}
 LEAVE = {"leave_type": "personal", **DAY, "reason": "a day off"}
 SAID = ("hello", "你好", "I want to take leave", "取消", "yes", "年假", "what is 𝟚 + 2?", "'); --")
 ACTS = (
-    {"type": "confirm", "value": True},
-    {"type": "confirm", "value": False},
+    {"type": "confirm", "value": True, "question": ""},
+    {"type": "confirm", "value": False, "question": ""},
     {"type": "choose", "value": "annual"},
     {"type": "form", "values": {"reason": "moving"}},
     {"type": "start", "flow": "leave_request", "slots": LEAVE},
@@ -105,6 +105,7 @@ class Requests(RuleBasedStateMachine):
         self.told: dict[str, dict[str, Any]] = {}
         self.log: dict[str, list[Event]] = {}
         self.closed: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.digests: dict[str, str] = {}
 
     def teardown(self) -> None:
         for person in self.people.values():
@@ -193,13 +194,18 @@ class Requests(RuleBasedStateMachine):
         assert turn["flow"]["status"] == "waiting_approval", turn
         run = turn["flow"]["id"]
         waiting = (a for a in self.people["bob"].approvals() if a["flow_run"] == run)
-        return owner, run, next(waiting)["id"]
+        one = next(waiting)
+        self.digests[one["id"]] = one["digest"]
+        return owner, run, one["id"]
 
     @rule(one=runs, verdict=VERDICTS)
     def decide(self, one: tuple[str, str, str], verdict: str) -> None:
         _, run, approval = one
         key = uuid4().hex
-        path, body = f"/v1/approvals/{approval}/decision", {"decision": verdict}
+        path, body = (
+            f"/v1/approvals/{approval}/decision",
+            {"decision": verdict, "digest": self.digests[approval]},
+        )
         answer = self.people["bob"].post(path, body, **{"Idempotency-Key": key})
         if run in self.closed:
             assert answer.status_code == 409, answer.text
@@ -208,7 +214,7 @@ class Requests(RuleBasedStateMachine):
         self.closed[run] = (verdict, answer.json())
         again = self.people["bob"].post(path, body, **{"Idempotency-Key": key})
         assert (again.status_code, again.json()["decision"]) == (200, verdict)
-        other = {"decision": "reject" if verdict == "approve" else "approve"}
+        other = {**body, "decision": "reject" if verdict == "approve" else "approve"}
         differs = self.people["bob"].post(path, other, **{"Idempotency-Key": key})
         assert differs.status_code == 422, differs.text
 

@@ -82,6 +82,12 @@ class Desk:
         turn: dict[str, Any] = answer.json()
         return turn
 
+    async def asked(self, user: str, conversation: str) -> str:
+        """The question that waits for a yes or no in the conversation; empty where none does."""
+        path = f"/v1/conversations/{conversation}"
+        asked = (await self.get(user, path))["pending_confirmation"]
+        return str(asked["question"]) if asked else ""
+
     async def approval(self, person: str, run: str, but: set[str]) -> dict[str, Any]:
         """What the person is asked to decide in this run, besides what they have decided."""
 
@@ -192,6 +198,7 @@ class Request:
     """Comments of the words that were accepted; each is said once."""
     refused: list[str] = field(default_factory=list)
     _decided: set[str] = field(default_factory=set)
+    _digests: dict[str, str] = field(default_factory=dict)
     _words: int = 0
 
     def __post_init__(self) -> None:
@@ -271,7 +278,8 @@ class Request:
     async def _send(self) -> None:
 
         async def confirm() -> bool | None:
-            yes = {"action": {"type": "confirm", "value": True}}
+            asked = await self.desk.asked(self.me, self.conversation)
+            yes = {"action": {"type": "confirm", "value": True, "question": asked}}
             self._done(await self.desk.say(self.me, self.conversation, yes))
             return (await self.shown())["status"] != "confirming" or None
 
@@ -421,12 +429,14 @@ class Request:
     async def _awaited(self, by: str) -> str:
         found = await self.desk.approval(by, self.run, self._decided)
         self._decided.add(found["id"])
+        self._digests[found["id"]] = found["digest"]
         return str(found["id"])
 
     async def _decision(
         self, by: str, approval: str, verdict: str, comment: str, **more: str
     ) -> httpx.Response:
-        body = {"decision": verdict, "comment": comment, **more}
+        digest = self._digests.get(approval, "unseen")
+        body = {"decision": verdict, "comment": comment, "digest": digest, **more}
         self.desk.decisions += 1
         return await self.desk.post(by, f"/v1/approvals/{approval}/decision", body)
 

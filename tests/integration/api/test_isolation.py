@@ -47,12 +47,15 @@ TABLE = {
     ("get", RUN): Row(),
     ("get", f"{RUN}/graph"): Row(),
     ("post", f"{RUN}/withdraw"): Row(body={}),
+    ("post", f"{RUN}/amendments"): Row(body={"slots": {"end": "2026-12-09"}}),
     ("post", f"{RUN}/nudge"): Row(body={}),
     ("post", f"{RUN}/events/{{name}}"): Row("dave", {"boxes": 1}),
     ("post", f"{RUN}/retry"): Row("olga"),
     ("post", f"{RUN}/terminate"): Row("olga", {}),
     ("post", f"{RUN}/reassign"): Row("olga", {"instead_of": "bob", "to": "carol"}),
-    ("post", "/v1/approvals/{approval}/decision"): Row("bob", {"decision": "approve"}),
+    ("post", "/v1/approvals/{approval}/decision"): Row(
+        "bob", {"decision": "approve", "digest": "d1"}
+    ),
     ("get", "/v1/files/{file}"): Row(),
     ("get", "/v1/files/{file}/document"): Row(),
     ("get", "/v1/files/{file}/preview"): Row(),
@@ -206,7 +209,7 @@ async def test_nobody_hands_in_anothers_file(caller: As, ids: dict[str, str]) ->
 @pytest.mark.parametrize(
     ("user", "path", "body"),
     [
-        ("bob", "approvals/{approval}/decision", {"decision": "delegate"}),
+        ("bob", "approvals/{approval}/decision", {"decision": "delegate", "digest": "d1"}),
         ("olga", "flow-runs/{run}/reassign", {"instead_of": "bob"}),
     ],
 )

@@ -48,7 +48,7 @@ async def test_a_message_is_answered_by_its_turn(alice: AsyncClient, messages: s
             for action in (
                 {"type": "choose", "value": "annual"},
                 {"type": "choose", "value": None},
-                {"type": "confirm", "value": False},
+                {"type": "confirm", "value": False, "question": "review:4::ab"},
                 {"type": "form", "values": {"start": "2026-12-01", "items": [{"amount": 1.5}]}},
                 {"type": "confirm", "value": True, "question": "review:4::ab"},
                 {"type": "start", "flow": "leave_request"},
@@ -105,12 +105,14 @@ async def test_a_result_that_its_tool_does_not_declare_is_refused_and_may_be_sen
     assert again.status_code == 200
 
 
+YES = {"type": "confirm", "value": True, "question": "review:4::ab"}
 BAD: dict[str, tuple[Any, str]] = {
     "nothing": ({}, "neither"),
     "null": (None, "body"),
     "list": ([], "body"),
     "string": ("hi", "body"),
-    "both": ({"text": "a", "action": {"type": "confirm", "value": True}}, "both"),
+    "both": ({"text": "a", "action": YES}, "both"),
+    "confirm what nobody named": ({"action": {"type": "confirm", "value": True}}, "question"),
     "nulls": ({"text": None, "action": None}, "neither"),
     "empty": ({"text": ""}, "empty"),
     "white": ({"text": " \n\t\u3000\u00a0"}, "empty"),
@@ -128,15 +130,15 @@ BAD: dict[str, tuple[Any, str]] = {
     "unknown field": ({"text": "a", "colour": "red"}, "colour"),
     "unknown action": ({"action": {"type": "dance"}}, "action"),
     "action without type": ({"action": {"value": 1}}, "action"),
-    "action with more": ({"action": {"type": "confirm", "value": True, "x": 1}}, "x"),
-    "confirm by text": ({"action": {"type": "confirm", "value": "perhaps"}}, "value"),
-    "confirm by a word for it": ({"action": {"type": "confirm", "value": "yes"}}, "value"),
-    "confirm by a number": ({"action": {"type": "confirm", "value": 1}}, "value"),
+    "action with more": ({"action": {**YES, "x": 1}}, "x"),
+    "confirm by text": ({"action": {**YES, "value": "perhaps"}}, "value"),
+    "confirm by a word for it": ({"action": {**YES, "value": "yes"}}, "value"),
+    "confirm by a number": ({"action": {**YES, "value": 1}}, "value"),
     "control in value": ({"action": {"type": "choose", "value": "\x00"}}, "U+0000"),
     "control in form": ({"action": {"type": "form", "values": {"a": ["\x1b"]}}}, "U+001B"),
     "control in key": ({"action": {"type": "form", "values": {"\x00": 1}}}, "U+0000"),
     "file and action": (
-        {"files": ["a"], "action": {"type": "confirm", "value": True}},
+        {"files": ["a"], "action": YES},
         "both files and action",
     ),
     "no file": ({"files": []}, "files"),

@@ -51,7 +51,8 @@ SENT: dict[str, tuple[str, str, dict[str, Any], int, tuple[str, ...]]] = {
     "A run that there isn't": ("GET", "/v1/flow-runs/nothing", {}, 404, ("run",)),
     "A status that there isn't": ("GET", "/v1/flow-runs?status=open", {}, 422, ("status",)),
     "A decision on nothing": (
-        *("POST", "/v1/approvals/nothing/decision", {"json": {"decision": "approve"}}),
+        *("POST", "/v1/approvals/nothing/decision"),
+        {"json": {"decision": "approve", "digest": "d1"}},
         *(404, ("approval",)),
     ),
 }

@@ -84,6 +84,8 @@ async def act(
 ) -> Response:
     """A verb said to a run, or to the approval that it waits for bob's with."""
     id_ = run if isinstance(run, str) else run.id
+    if verb == "decide":
+        body = {"digest": "d1", **body}
     path = f"/v1/approvals/a-{id_}-bob/decision" if verb == "decide" else f"{RUNS}/{id_}/{verb}"
     return await client.post(path, json=body, headers={"Idempotency-Key": key} if key else {})
 
@@ -377,6 +379,7 @@ class TestApprovals:
             ({"decision": "approve", "comment": "\x1b[2J"}, "comment"),
             ({"decision": "approve", "comment": "x" * 2001}, "comment"),
             ({"decision": "approve", "digest": "d 1"}, "digest"),
+            ({"decision": "approve", "digest": None}, "digest"),
             ({"decision": "approve", "by": "carol"}, "by"),
         ],
     )

@@ -158,6 +158,11 @@ class OneApprovalFlow:
         stands = {"status": status, "state": "manager", "question": f"manager:{len(self._told)}"}
         return flow.FlowAnswer(view=FlowView.model_validate(run | stands))
 
+    @workflow.update(name=flow.AMEND)
+    async def amend(self, wanted: flow.AmendmentRequest) -> flow.AmendmentTaken:
+        self._told.append(wanted.event.type)
+        return flow.AmendmentTaken(status="waiting_approval", state="manager")
+
     @workflow.update(name=flow.OPERATE)
     async def operate(self, operation: flow.OperatorAction) -> flow.DecisionTaken:
         self._told.append(operation.event.type)

@@ -18,7 +18,6 @@ from router.domain.errors import (
 from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.domain.records import (
-    Amendment,
     ApprovalRecord,
     AuditRecord,
     ConversationRecord,
@@ -26,12 +25,13 @@ from router.domain.records import (
     HistoryLine,
     LogEntry,
     RunRecord,
+    WithdrawalNote,
 )
 from router.runtime.upkeep import check_keys
 from router.settings import Settings
 from router.store.blobs import SkillFiles
 from router.store.database import Database
-from router.store.flow_runs import amended
+from router.store.flow_runs import with_withdrawal_note
 from router.store.store import Store
 
 NOW = datetime(2026, 11, 18, 10, 30, 15, 123456, tzinfo=ZoneInfo("Asia/Shanghai"))
@@ -163,7 +163,7 @@ class TestRuns:
         await store.runs.publish(run(status="completed"), [])
         noted = noting("withdrawn", 0, "r2").model_copy(update={"status": "cancelled"})
         for each in (noted, noted, noted.model_copy(update={"run": "nothing"})):
-            await store.runs.amend(each)
+            await store.runs.note_withdrawal(each)
         found = await kept(store)
         assert (found.status, found.withdrawn_by) == ("cancelled", "r2")
         assert found.history.count(noted.line) == 1
@@ -395,18 +395,20 @@ def usage(calls: int, tokens: int) -> Usage:
     return Usage(llm_calls=calls, prompt_tokens=tokens, completion_tokens=calls)
 
 
-def noting(event: str, minutes: int, withdrawal: str = "w1") -> Amendment:
+def noting(event: str, minutes: int, withdrawal: str = "w1") -> WithdrawalNote:
     line = HistoryLine(at=NOW + timedelta(minutes=minutes), state="", event=event, by="gina")
-    return Amendment(tenant="default", run="r1", withdrawn_by=withdrawal, status=None, line=line)
+    return WithdrawalNote(
+        tenant="default", run="r1", withdrawn_by=withdrawal, status=None, line=line
+    )
 
 
 def test_an_end_that_is_told_again_with_a_later_line_is_noted_once() -> None:
     asked, rejected = noting("withdrawal asked", 1), noting("withdrawal rejected", 2)
     again, second = noting("withdrawal rejected", 3), noting("withdrawal rejected", 3, "w2")
-    once = amended(amended(run(status="completed"), asked), rejected)
+    once = with_withdrawal_note(with_withdrawal_note(run(status="completed"), asked), rejected)
     assert [line.event for line in once.history] == ["began", asked.line.event, rejected.line.event]
-    assert amended(once, again) == once
-    assert amended(once, second).history == [*once.history, second.line]
+    assert with_withdrawal_note(once, again) == once
+    assert with_withdrawal_note(once, second).history == [*once.history, second.line]
 
 
 A, B = {"a" * 64: b"one"}, {"b" * 64: b"\x00\xff"}

@@ -204,8 +204,8 @@ def _settles(before: Run, event: AnyEvent) -> bool:
 def _given_up(
     definition: FlowDefinition, before: Run, after: Run, event: AnyEvent
 ) -> Iterator[str]:
-    offered = dict(before.offered)
-    if isinstance(event, events.Answered | events.Confirmed):
+    offered = dict(before.offered) | (before.amendment.slots if before.amendment else {})
+    if isinstance(event, events.Answered | events.Confirmed | events.Amended):
         offered |= event.slots
     yield from (path.split(".")[0] for path in offered)
     yield str(offered.get(CHANGE)).split(".")[0]

@@ -216,7 +216,7 @@ class TestReturning:
         driver.answer(end="2026-11-25")
         (reply,) = view(driver.definition, driver.run).replies
         assert isinstance(reply, ConfirmReply)
-        changes = reply.text.split("Changed since it was sent back:\n")[1]
+        changes = reply.text.split("Changed since it was handed in:\n")[1]
         assert changes.splitlines() == ["To: Tue 24 Nov 2026 → Wed 25 Nov 2026", "Days: 2 → 3"]
         assert driver.confirm().run.before is None
 

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from router.domain.locale import Locale
+from router.flow.definition import FlowDefinition
+from router.flow.engine.run import Approval
 from tests.unit.flow.world import World, sample
 
 SLOTS: dict[str, dict[str, Any]] = {
@@ -82,3 +84,58 @@ def test_it_says_everything_that_is_decided_by(flow: str, locale: Locale, facts:
 def test_nothing_on_it_is_in_the_other_language(flow: str) -> None:
     said = card(flow, "en")
     assert not any("\u4e00" <= character <= "\u9fff" for character in said), said
+
+
+BADGE: dict[str, Any] = {
+    "flow": "badge",
+    "title": {"zh": "工牌", "en": "Badge"},
+    "description": {"zh": "工牌", "en": "Badge"},
+    "slots": {
+        "why": {"type": "text", "ask": {"zh": "怎么了？", "en": "What happened?"}},
+        "floor": {"type": "text", "ask": {"zh": "{{ shown.why }}在几楼？", "en": "Which floor?"}},
+        "room": {"type": "text", "label": {"zh": "房间", "en": "Room"}, "required": False},
+        "desk": {"type": "text", "label": {"zh": "房间", "en": "Room"}, "required": False},
+        "length": {"type": "text", "required": False},
+        "end": {"type": "text", "label": {"zh": "到", "en": "Until"}, "lookup": "slots.length"},
+    },
+    "start": "details",
+    "states": {
+        "details": {"collect": ["why", "floor"], "next": "boss"},
+        "boss": {
+            "approve": {"by": "manager(requester)", "title": {"zh": "工牌", "en": "Badge"}},
+            "approved": "done",
+            "rejected": "done",
+        },
+        "done": {"end": "completed"},
+    },
+}
+FILLED = {"why": "lost", "floor": "4", "room": "a", "desk": "b", "length": "week"}
+
+
+def approval_of(**slots: Any) -> Approval:
+    world = World(FlowDefinition.model_validate(BADGE)).begin(**FILLED | slots)
+    assert world.run.approval is not None
+    return world.run.approval
+
+
+@pytest.mark.parametrize(
+    ("locale", "shown"),
+    [
+        ("en", "What happened: lost|floor: 4|Room (room): a|Room (desk): b|Until: week"),
+        ("zh", "怎么了: lost|floor: 4|房间（room）: a|房间（desk）: b|到: week"),
+    ],
+)
+def test_a_value_without_a_label_is_shown_by_its_question_and_none_hides_another(
+    locale: Locale, shown: str
+) -> None:
+    approval = approval_of()
+    lines = (
+        f"{approval.labels[n].within(locale)}: {approval.summary[n].within(locale)}"
+        for n in approval.summary
+    )
+    assert "|".join(lines) == shown
+
+
+@pytest.mark.parametrize("slot", ["why", "floor", "room", "desk", "length"])
+def test_its_digest_is_another_where_anything_on_it_is(slot: str) -> None:
+    assert approval_of(**{slot: "other"}).digest != approval_of().digest

@@ -90,7 +90,7 @@ def test_an_answer_that_its_slot_cannot_hold_ends_the_run() -> None:
     (task,) = driver.run.tasks.values()
     driver.take(LookedUp(task=task.id, value="bob"))
     assert driver.run.status == "failed"
-    assert "town can't hold" in str(driver.run.history[-2].comment)
+    assert "town can't hold" in str(driver.run.history[-1].comment)
 
 
 def test_what_was_given_at_the_opening_is_not_blamed_for_a_failed_lookup() -> None:

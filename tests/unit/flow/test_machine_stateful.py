@@ -80,6 +80,9 @@ WORDS: list[Callable[[Run, dict[str, Any]], AnyEvent]] = [
     lambda _, __: events.Puzzled(by="alice"),
     lambda run, __: events.Skipped(by="alice", question=run.question),
     lambda run, __: events.StartedOver(by="alice", question=run.question),
+    lambda _, slots: events.Amended(by="alice", slots=slots),
+    lambda _, slots: events.Amended(by="alice", slots=slots, word="w"),
+    lambda run, _: events.Confirmed(by="alice", value=True, question=run.question),
 ]
 """What the requester may say, by itself or at the wrong moment."""
 

@@ -158,7 +158,7 @@ def test_a_flow_that_takes_the_message_comes_before_a_tool() -> None:
 @pytest.mark.parametrize("said", ["撤回", "撤回吧", "take it back", "withdraw it"])
 def test_what_was_handed_in_is_taken_back(said: str) -> None:
     waiting = asking(LEAVE, None, status="waiting_approval")
-    assert command(said, handed_in=waiting) == commands.Withdraw()
+    assert command(said, handed_in=[waiting]) == commands.Withdraw()
     assert command(said, at_work=asking(LEAVE, None, status="running")) == commands.CancelFlow()
     assert command(said, asking(LEAVE, "start")) == commands.CancelFlow()
     assert command(said) is None
@@ -166,7 +166,7 @@ def test_what_was_handed_in_is_taken_back(said: str) -> None:
 
 def test_giving_up_alone_takes_nothing_back_that_waits_for_approval() -> None:
     waiting = asking(LEAVE, None, status="waiting_approval")
-    assert command("算了", handed_in=waiting) is None
+    assert command("算了", handed_in=[waiting]) is None
 
 
 def test_cancel_another_kind_is_no_cancellation_of_this_one() -> None:
