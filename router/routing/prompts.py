@@ -43,6 +43,7 @@ Job = Literal[
     "summarise",
     "suggest",
     "document",
+    "structure",
 ]
 JOBS: tuple[Job, ...] = get_args(Job)
 

@@ -31,6 +31,7 @@ from activities.notify import Notifier
 from activities.persistence import Records
 from activities.phrase import Phraser
 from activities.progress import ProgressPublisher, Recording
+from activities.structure import Structurer
 from activities.tell_flow import FlowTeller
 from activities.think import Condenser, Planner, Thinker
 from activities.understand import Understander
@@ -109,6 +110,7 @@ OF_MODELS = frozenset(
     for stub in (
         activities.DECIDE,
         activities.PHRASE,
+        activities.STRUCTURE,
         activities.THINK,
         activities.CONDENSE,
         activities.PLAN,
@@ -351,6 +353,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
         "models": [
             decider.decide,
             phraser.phrase,
+            Structurer(parts.chains.of("phrase"), parts.prompts, models.unheard).structure,
             planner.thinker.think,
             Condenser(usual, parts.prompts, models).condense,
             planner.plan,
