@@ -63,10 +63,14 @@ def _different(files: list[str]) -> list[str]:
 
 
 def _written_out(schema: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-    return None if schema is None else ResponseSchema.read(schema).schema
+    if schema is None:
+        return None
+    check_plain(schema)
+    return ResponseSchema.read(schema).schema
 
 
 _OBJECT: dict[str, JsonValue] = {
+    "required": ["type"],
     "properties": {"type": {"const": "object"}},
     "examples": [{"type": "object", "properties": {"days": {"type": "integer"}}}],
 }

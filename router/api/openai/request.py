@@ -27,6 +27,7 @@ from pydantic import (
 
 from router.api.dependencies import Services
 from router.api.files import Upload, check_kind
+from router.api.params import check_plain
 from router.domain.errors import FieldProblem, InvalidInput, NotFound
 from router.domain.file_types import MOST_BYTES, MOST_FILES
 from router.domain.messages import SpokenLine
@@ -150,6 +151,7 @@ class Completion(ClientModel):
                 return ANY_OBJECT
             case SchemaFormat(json_schema=named):
                 try:
+                    check_plain(named.schema_)
                     return ResponseSchema.read(named.schema_)
                 except ValueError as error:
                     place = "response_format.json_schema.schema"
