@@ -333,7 +333,6 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     phraser = Phraser(parts.chains.of("phrase"), parts.prompts, models)
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
     records = Records(store)
-    look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
     usual, reading = parts.chains.usual, DocumentReading(client, task_queue)
     documents = DocumentActivities(store, parts.papers.read, reading, usual)
     looker = DocumentModel(store, parts.directory, usual, parts.prompts, models)
@@ -347,7 +346,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             records.keep,
             records.write,
             records.publish,
-            look_ups.look_up,
+            LookUps(parts.directory, store.files, store.documents, parts.dependencies).look_up,
             documents.documents_of,
         ],
         "models": [

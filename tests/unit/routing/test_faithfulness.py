@@ -164,7 +164,8 @@ def test_marks_around_a_text_are_taken_off(said: str, clean: str) -> None:
     assert unmarked(said) == clean
 
 
-STANDS = Evidence([BALANCE, *REQUESTS["items"], CLAIM, ROOMS, MEETING], ["我的年假，给李雷"], NOW)
+FOUND: list[Any] = [BALANCE, *REQUESTS["items"], CLAIM, ROOMS, MEETING]
+STANDS = Evidence(FOUND, ["我的年假，给李雷"], NOW)
 
 
 @pytest.mark.parametrize(
