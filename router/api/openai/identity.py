@@ -168,9 +168,9 @@ def message_id(asked: Completion, headers: Mapping[str, str], key: str | None) -
     said = [part for line in asked.dialogue for part in (line.role, line.text)]
     # The same words with another picture are another message.
     said += [asked.said.mark] if asked.said.mark else []
-    if (schema := asked.response_schema) is not None:
+    if (form := asked.response_format) is not None and form.type != "text":
         # So they are in another form.
-        said.append(json.dumps(schema.schema, sort_keys=True))
+        said.append(form.model_dump_json())
     return derived_id(CHANNEL, asked.model, given(headers, MESSAGE_HEADERS), *said)
 
 
