@@ -260,13 +260,15 @@ class Note(BaseModel):
     enough: bool
 
 
-MESSAGES: Any = [{"role": "user", "content": ASKED}]
+def chat(text: str = ASKED) -> Any:
+    """A chat that no other test has begun: by its first words it is known."""
+    return [{"role": "user", "content": f"{text} {uuid4().int % 10**9}"}]
 
 
 async def test_openai_s_own_client_parses_the_answer(desk: Opened) -> None:
     house = await desk(COUNT, SAID, answer(**GOOD))
     made = await openai(house.api).chat.completions.parse(
-        model="intent-router", messages=MESSAGES, response_format=Note
+        model="intent-router", messages=chat(), response_format=Note
     )
     message = made.choices[0].message
     assert message.parsed == Note(**GOOD)
@@ -277,7 +279,7 @@ async def test_openai_s_own_client_parses_a_stream(desk: Opened) -> None:
     house = await desk(COUNT, SAID, answer(**GOOD))
     completions = openai(house.api).chat.completions
     async with completions.stream(
-        model="intent-router", messages=MESSAGES, response_format=Note
+        model="intent-router", messages=chat(), response_format=Note
     ) as events:
         kinds = [event.type async for event in events]
         made = await events.get_final_completion()
@@ -288,7 +290,7 @@ async def test_openai_s_own_client_parses_a_stream(desk: Opened) -> None:
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 async def test_a_refusal_is_openai_s_with_what_was_said(desk: Opened, streams: bool) -> None:
     house = await desk(COUNT, SAID, calls(("cannot_answer", {"missing": "until"})))
-    given: Any = {"model": "intent-router", "messages": MESSAGES, "response_format": Note}
+    given: Any = {"model": "intent-router", "messages": chat(), "response_format": Note}
     completions = openai(house.api).chat.completions
     if streams:
         async with completions.stream(**given) as events:
@@ -301,9 +303,8 @@ async def test_a_refusal_is_openai_s_with_what_was_said(desk: Opened, streams: b
 
 
 async def test_a_json_object_is_the_turn_also_where_it_asks(api: AsyncClient) -> None:
-    words: Any = [{"role": "user", "content": f"我要请假 {uuid4().hex}"}]
     made = await openai(api).chat.completions.create(
-        model="intent-router", messages=words, response_format={"type": "json_object"}
+        model="intent-router", messages=chat("我要请假"), response_format={"type": "json_object"}
     )
     given = json.loads(made.choices[0].message.content or "")
     assert given["asks"] is True
@@ -312,17 +313,17 @@ async def test_a_json_object_is_the_turn_also_where_it_asks(api: AsyncClient) ->
 
 
 async def test_a_chat_of_objects_goes_on_in_its_own_conversation(api: AsyncClient) -> None:
-    opening = f"我要请假 {uuid4().hex}"
+    opening = chat("我要请假")[0]["content"]
     completions = openai(api).chat.completions
     given: Any = {"model": "intent-router", "response_format": {"type": "json_object"}}
     chats: list[list[Any]] = []
     for kind in ("事假", "年假"):
-        chat: list[Any] = []
+        said: list[Any] = []
         for text in (opening, kind):
-            chat.append({"role": "user", "content": text})
-            made = await completions.create(messages=chat, **given)
-            chat.append({"role": "assistant", "content": made.choices[0].message.content})
-        chats.append(chat)
+            said.append({"role": "user", "content": text})
+            made = await completions.create(messages=said, **given)
+            said.append({"role": "assistant", "content": made.choices[0].message.content})
+        chats.append(said)
     first = await completions.create(
         messages=[*chats[0], {"role": "user", "content": "2026-12-21"}], **given
     )
@@ -348,7 +349,7 @@ async def test_a_format_of_no_use_is_a_400_in_openai_s_shape(
 ) -> None:
     with pytest.raises(BadRequestError) as refused:
         await openai(api).chat.completions.create(
-            model="intent-router", messages=MESSAGES, response_format=format_
+            model="intent-router", messages=chat(), response_format=format_
         )
     fault: Any = refused.value.body
     assert place in fault["param"]
