@@ -200,7 +200,7 @@ class Decider:
         worded = answer.model_copy(update={"text": said})
         judged = replies.judged(worded, self._evidence(given), of_facts=self._facts)
         if isinstance(judged, Doubt):
-            not_shown(answer.model, judged, findings)
+            not_shown(answer.model, judged.check, findings)
             await asking.take_back(replies.plain(findings, locale))
             return []
         return [ReplyText(text=replies.completed(judged, findings, locale))]

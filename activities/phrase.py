@@ -48,7 +48,7 @@ class Phraser:
             return plainly
         said = replies.judged(answer, found)
         if isinstance(said, Doubt):
-            not_shown(answer.model, said, findings)
+            not_shown(answer.model, said.check, findings)
             await asking.take_back(plainly.text)
             return plainly.changed(usage=asking.usage)
         whole = replies.completed(said, findings, given.locale)
@@ -60,12 +60,12 @@ class Phraser:
         return activities.Phrased(text=replies.plain(_found(given), given.locale))
 
 
-def not_shown(model: str, doubt: Doubt, findings: Sequence[replies.Finding]) -> None:
+def not_shown(model: str, check: str, findings: Sequence[replies.Finding]) -> None:
     """Note that what a model said of these isn't shown to anybody."""
     # Its words may be anybody's: they aren't for the log.
     about = ", ".join(tool for tool, _, _ in findings)
-    logger.warning("what %s said of %s isn't shown: %s", model, about, doubt.check)
-    UNFAITHFUL.labels(doubt.check).inc()
+    logger.warning("what %s said of %s isn't shown: %s", model, about, check)
+    UNFAITHFUL.labels(check).inc()
 
 
 def _found(given: activities.Phrase) -> list[replies.Finding]:

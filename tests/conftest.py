@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Generator, Iterator
 from functools import cache
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -23,6 +24,21 @@ settings.load_profile("house")
 
 # Every HTTP client reads the machine's certificates anew, 30 ms of CPU, to call loopback.
 vars(ssl)["create_default_context"] = cache(ssl.create_default_context)
+
+
+@cache
+def _context(trust_env: bool, *_of: str | None) -> ssl.SSLContext:
+    return _made_context(_trust_env=trust_env)
+
+
+def _default_context(_trust_env: bool = True) -> ssl.SSLContext:
+    """The one that there is by now; another where the environment names other certificates."""
+    return _context(_trust_env, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+# Those of models have a way of their own to them.
+_made_context = httpcore2.default_ssl_context
+vars(httpcore2)["default_ssl_context"] = _default_context
 
 # What flow files ask of the sample company, or of any: who evaluates one answers it.
 for _lookup in (

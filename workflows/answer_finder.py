@@ -5,6 +5,7 @@ most; each call is an activity. Nothing is written in any round: what writes is 
 """
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -42,8 +43,8 @@ class FoundAnswer:
     """What to say of it, the calls that were made for it, what it cost, and what is still out.
 
     `cards` are questions that are more than words; `made` are those calls with what they found, to
-    be remembered. `forms` are those tools that
-    asked something back: their forms ask for it, and call anew; `then` is what the model wants done
+    be remembered, and `findings` what was found, whole. `forms` are those tools that asked
+    something back: their forms ask for it, and call anew; `then` is what the model wants done
     besides. `skill` is a sub-agent that can be gone on with; it may have `left_for` a form, or
     `handed_back` the message, which wasn't for it.
     """
@@ -52,6 +53,7 @@ class FoundAnswer:
     cards: list[ConfirmReply] = field(default_factory=list)
     calls: list[ToolCallView] = field(default_factory=list)
     made: list[RecalledCall] = field(default_factory=list)
+    findings: list[ToolFinding] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     waiting: list[WaitingCall] = field(default_factory=list)
     forms: list[commands.StartFlow] = field(default_factory=list)
@@ -66,6 +68,7 @@ class FoundAnswer:
         self.cards += other.cards
         self.calls += other.calls
         self.made += other.made
+        self.findings += other.findings
         self.usage += other.usage
         self.waiting += other.waiting
         self.forms += other.forms
@@ -164,8 +167,10 @@ class AnswerFinder:
                 words = [c for c in done if isinstance(c, commands.ReplyText)]
                 whole.said += [command.text for command in words]
                 whole.then += [c for c in decided.not_begun(done) if c not in words]
+                whole.findings = activities.settled(rounds)
                 return whole
         found = activities.settled(rounds)
+        whole.findings = found
         if found:
             whole.beside(await self._told(found, decided, whole.usage))
         return whole
@@ -276,11 +281,21 @@ class AnswerFinder:
             cards=[outcome.card] if outcome.card else [],
             calls=outcome.calls,
             made=[memory.recalled(call, call.result_preview) for call in outcome.calls],
+            findings=[_found_by(call) for call in outcome.calls if call.status == "done"],
             usage=outcome.usage,
             skill=memory.open_skill(start, outcome),
             left_for=outcome.flow,
             handed_back=outcome.ending == "handed_back",
         )
+
+
+def _found_by(call: ToolCallView) -> ToolFinding:
+    """What a sub-agent's call came to, as far as that is shown: a long result is cut."""
+    try:
+        result = json.loads(call.result_preview)
+    except ValueError:
+        result = call.result_preview
+    return ToolFinding(tool=call.name, result=result)
 
 
 def _is_edited(skill: OpenSkill, decided: RoutingDecision) -> bool:

@@ -140,6 +140,7 @@ class CommandRunner:
         if all(waiting.heard for waiting in together):
             found = [activities.ToolFinding(tool=w.tool, result=w.result) for w in together]
             self._take_in(await self.finder.say(call.text, found, Usage()))
+            outcome.findings += found
             outcome.state = memory.without_waiting(outcome.state, call.message_id)
             await self._talk.ask_again()
         reason = notices.FRONT_END_ANSWERED.within(self._message.locale)
@@ -150,6 +151,7 @@ class CommandRunner:
         outcome.replies += [TextReply(text=said) for said in found.said]
         outcome.replies += found.cards
         outcome.tool_calls += found.calls
+        outcome.findings += found.findings
         outcome.usage += found.usage
         called = [*outcome.state.called, *found.made]
         outcome.state = memory.waiting_for(outcome.state.changed(called=called), found.waiting)

@@ -121,7 +121,7 @@ class ConversationWorkflow:
     async def submit(self, submission: contract.Submission) -> Turn:
         """Take a message and answer its turn; a message known already gets its first answer."""
         self._updates += 1
-        self._open[submission.message_id] = submission.message.digest
+        self._open[submission.message_id] = submission.digest
         seen = self._asked if self._recalled else None
         try:
             if submission.on_busy == "steer":
@@ -168,7 +168,7 @@ class ConversationWorkflow:
 
     @submit.validator
     def _may_submit(self, submission: contract.Submission) -> None:
-        id_, digest = submission.message_id, submission.message.digest
+        id_, digest = submission.message_id, submission.digest
         held = memory.held(self._state, id_)
         known = held.digest if held else self._open.get(id_)
         if known is not None and known != digest:
@@ -271,7 +271,7 @@ class ConversationWorkflow:
 
     async def _first_answer(self, submission: contract.Submission) -> Turn | None:
         await self._recall()
-        id_, digest = submission.message_id, submission.message.digest
+        id_, digest = submission.message_id, submission.digest
         held = memory.held(self._state, id_)
         if held is not None and held.digest != digest:
             raise _other_body(id_)
@@ -290,12 +290,12 @@ class ConversationWorkflow:
     async def _answer(self, submission: contract.Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
         before, message = self._state, self._context(submission, seen)
-        turn = await self._turn_of(message)
+        turn = turns.with_refusal(message, await self._turn_of(message))
         names = message.named(message.files)
         said, began = memory.as_text(submission.message, before, names), message.began
         rows = memory.rows_of_turn(message.conversation, submission, said, turn, began)
         await self._write(rows)
-        digest = submission.message.digest
+        digest = submission.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
         left = {file: message.named([file])[0] for file in turn.files_left or []}
         heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
@@ -348,8 +348,10 @@ class ConversationWorkflow:
                 self._unheard.remove(news)
         if message.files:
             outcome.documents = await turns.documents_of(message)
+        before = self._state.active
         self._state = outcome.state
-        return turns.of(message, self._number, decided, outcome)
+        turn = turns.of(message, self._number, decided, outcome)
+        return await turns.structured(message, turn, outcome, before)
 
     async def _decided(self, message: TurnContext) -> tuple[RoutingDecision, TurnOutcome]:
         state = self._state

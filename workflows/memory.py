@@ -407,6 +407,8 @@ def rows_of_turn(
 
     route = turn.route.model_dump(mode="json", exclude_none=True)
     answered = _spoken(turn.replies, route=route, message_id=id_)
+    if turn.structured is not None:
+        answered["structured"] = turn.structured
     return [
         *(
             ToolCallProgress(place, call.id, call.name).finished(now, call.status)
@@ -415,7 +417,7 @@ def rows_of_turn(
         ),
         row("user", began, person, role="user", text=said, message_id=id_, **_attached(submission)),
         row("assistant", now, person, **answered),
-        row("turn", now, None, digest=submission.message.digest, turn=turn.model_dump(mode="json")),
+        row("turn", now, None, digest=submission.digest, turn=turn.model_dump(mode="json")),
     ]
 
 

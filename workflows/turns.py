@@ -1,5 +1,6 @@
 """A turn: the message that it answers, what is decided about it, and what comes of that."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -9,7 +10,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.activities import Account, RoutingDecision
+from router.contracts.activities import Account, RoutingDecision, Structured, ToolFinding
 from router.contracts.conversation import ConversationState, News, Submission
 from router.contracts.failures import from_failure
 from router.domain import commands
@@ -19,6 +20,7 @@ from router.domain.errors import SetAside
 from router.domain.file_types import MOST_FILES
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
+    ASKING,
     FlowSummary,
     Reply,
     Route,
@@ -27,10 +29,12 @@ from router.domain.messages import (
     ToolCallView,
     Turn,
     Usage,
+    question_in,
 )
 from router.domain.principals import Principal
 from router.flow.paused import Situation, known_in_short
 from router.flow.view import FlowView
+from router.routing.structured import refused
 from workflows import memory, notices
 from workflows.activity import ends_turn, perform
 
@@ -101,6 +105,8 @@ class TurnOutcome:
     replies: list[Reply] = field(default_factory=list)
     flow: FlowSummary | None = None
     tool_calls: list[ToolCallView] = field(default_factory=list)
+    findings: list[ToolFinding] = field(default_factory=list)
+    """What the calls came to, whole."""
     usage: Usage = field(default_factory=Usage)
     routes: list[Route] = field(default_factory=list)
     """What came of it besides what was decided."""
@@ -135,6 +141,62 @@ def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: Tur
         documents=outcome.documents or None,
         usage=decided.usage + outcome.usage,
     )
+
+
+async def structured(
+    message: TurnContext, turn: Turn, outcome: TurnOutcome, before: FlowView | None
+) -> Turn:
+    """The turn with its answer in the schema that was asked for, if any; or with why it isn't.
+
+    `before` is the flow that was active before it. Whatever comes of this, the turn stands.
+    """
+    schema = message.submission.response_schema
+    if schema is None or turn.status != "done":
+        return turn
+    given = activities.Structure(
+        response_schema=schema,
+        text=message.text,
+        said=turn.replies,
+        asks=asks(turn, outcome, before),
+        route=turn.route,
+        findings=outcome.findings,
+        flow=turn.flow,
+        locale=message.locale,
+        account=message.account(turn.usage),
+        history=outcome.state.history,
+    )
+    try:
+        made = await perform(activities.STRUCTURE, given)
+    except (asyncio.CancelledError, ActivityError) as error:
+        stopped = is_cancelled_exception(error)
+        if not stopped:
+            workflow.logger.exception("the answer to %s isn't put into its schema", message.id)
+        made = Structured(refusal=refused("stopped" if stopped else "unfit", message.locale))
+    new = {"structured": made.value, "structured_refusal": made.refusal}
+    return turn.model_copy(update={**new, "usage": turn.usage + made.usage})
+
+
+def asks(turn: Turn, outcome: TurnOutcome, before: FlowView | None) -> bool:
+    """Whether the person has to answer first; a question asked again beside an answer waits."""
+    kinds = {route.kind for route in turn.routes or [turn.route]}
+    if any(call.status == "waiting" for call in turn.tool_calls) or "clarify" in kinds:
+        return True
+    skill, flow = outcome.state.skill, turn.flow
+    if "skill" in kinds and skill is not None and skill.asking:
+        return True
+    if flow is None:
+        return question_in(turn.replies) is not None
+    answered = kinds <= {"tool", "skill", "reply"} and before is not None and flow.id == before.id
+    return flow.status in ASKING and not answered
+
+
+def with_refusal(message: TurnContext, turn: Turn) -> Turn:
+    """The turn, which says so where a schema was asked for and nothing came of that."""
+    made = turn.structured is not None or turn.structured_refusal is not None
+    if message.submission.response_schema is None or made:
+        return turn
+    said = refused("unanswered", message.locale)
+    return turn.model_copy(update={"structured_refusal": said})
 
 
 def heard_at_work(message: TurnContext, number: int, skill: str) -> Turn:

@@ -15,7 +15,7 @@ from functools import partial
 from time import monotonic
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 from temporalio.client import (
     Client,
     WithStartWorkflowOperation,
@@ -43,6 +43,7 @@ from router.domain.locale import Localised
 from router.domain.messages import Action, Message, Turn
 from router.domain.records import ConversationRecord
 from router.gateway.retries import AT_HAND, TRANSIENT, persistently, watched
+from router.routing.response_schema import ResponseSchema
 from router.telemetry import tracing
 from router.telemetry.logs import about
 from router.telemetry.metrics import ROUTES, TURNS
@@ -60,6 +61,19 @@ def _different(files: list[str]) -> list[str]:
             raise ValueError(f"files.{place} is the same as files.{first}; name it once")
     return files
 
+
+def _written_out(schema: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+    if schema is None:
+        return None
+    check_plain(schema)
+    return ResponseSchema.read(schema).schema
+
+
+_OBJECT: dict[str, JsonValue] = {
+    "required": ["type"],
+    "properties": {"type": {"const": "object"}},
+    "examples": [{"type": "object", "properties": {"days": {"type": "integer"}}}],
+}
 
 FileIds = Annotated[
     list[Key],
@@ -109,6 +123,10 @@ class MessageBody(BaseModel):
     message_id: Key | None = None
     """Chosen by the client, so that a repeat is answered and nothing done twice."""
     on_busy: Literal["queue", "steer", "reject"] = "queue"
+    response_schema: Annotated[
+        dict[str, JsonValue] | None, AfterValidator(_written_out), Field(json_schema_extra=_OBJECT)
+    ] = None
+    """A JSON Schema of an object that the answer is put into besides: `structured` of the turn."""
 
     @model_validator(mode="after")
     def _said_or_done(self) -> Self:
@@ -326,7 +344,7 @@ class Turns:
 
 
 def _update_of(submission: Submission) -> str:
-    return update_id(submission.message_id, submission.message.digest)
+    return update_id(submission.message_id, submission.digest)
 
 
 def outcome(task: asyncio.Task[Turn]) -> Turn:

@@ -28,7 +28,16 @@ from router.domain.commands import (
 from router.domain.documents import Document
 from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
-from router.domain.messages import Message, Option, Route, SpokenLine, Usage
+from router.domain.messages import (
+    FlowSummary,
+    Message,
+    Option,
+    Reply,
+    Route,
+    SpokenLine,
+    StructuredRefusal,
+    Usage,
+)
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord, WithdrawalNote
 from router.flow.engine.run import Done
@@ -232,6 +241,33 @@ class Phrased(Payload):
     """What to say, and what saying it cost."""
 
     text: str
+    usage: Usage = Usage()
+
+
+class Structure(Payload):
+    """An answered turn that is to be put into a schema, for whoever said this `text`.
+
+    `findings` are what was called for it, `said` what it answered; it `asks` where that is a
+    question. `flow` is the run that it was about.
+    """
+
+    response_schema: dict[str, JsonValue]
+    text: str
+    said: list[Reply]
+    asks: bool
+    route: Route
+    findings: list[ToolFinding] = []
+    flow: FlowSummary | None = None
+    locale: Locale
+    account: Account
+    history: list[SpokenLine] = []
+
+
+class Structured(Payload):
+    """The object, or why there is none; and what that cost."""
+
+    value: dict[str, JsonValue] | None = None
+    refusal: StructuredRefusal | None = None
     usage: Usage = Usage()
 
 
@@ -483,7 +519,7 @@ SOON = timedelta(seconds=5)
 UNDERSTAND = ActivityStub("understand", Understand, Understood, SOON, local=True, attempts=TRIES)
 
 
-Asking = TypeVar("Asking", bound=Decide | Phrase | SkillQuestion | Condense)
+Asking = TypeVar("Asking", bound=Decide | Phrase | Structure | SkillQuestion | Condense)
 BEYOND = timedelta(seconds=20)
 """What an activity that asks a model has beyond the turn's time: to answer without one."""
 SILENT = (timedelta(seconds=2), timedelta(seconds=10))
@@ -510,6 +546,7 @@ DECIDE = _asking("decide", Decide, RoutingDecision)
 PHRASE = _asking("phrase", Phrase, Phrased)
 PHRASE_PLAINLY = ActivityStub("phrase_plainly", Phrase, Phrased, SOON, local=True, attempts=TRIES)
 """`PHRASE` where there is no model: what Temporal would write down of it costs more than it."""
+STRUCTURE = _asking("structure", Structure, Structured)
 THINK = _asking("think", Think, SkillThought)
 TOO_LONG = "ContextTooLong"
 """The type of a failure for which a shorter question may help."""

@@ -17,6 +17,7 @@ from router.domain.messages import (
     SpokenLine,
     Turn,
     Usage,
+    digest_of,
 )
 from router.domain.principals import Principal
 from router.flow.view import FlowView
@@ -183,6 +184,15 @@ class Submission(Payload):
     seconds: float = 60.0
     """How long models may be asked in this turn, all in all."""
     fresh: bool = False
+    response_schema: dict[str, JsonValue] | None = None
+    """What the answer is to be put into besides: as `router.routing.response_schema` reads it."""
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hex digits that differ where what was said does, or the schema of the answer."""
+        if self.response_schema is None:
+            return self.message.digest
+        return digest_of([self.message.digest, self.response_schema])
 
 
 class PausedFlow(Payload):

@@ -7,6 +7,7 @@ would be worse than one that refuses to start.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +31,7 @@ from router.domain.principals import (
     WorkShift,
 )
 from router.domain.visible_text import one_line
-from router.formats.yaml_document import opens_too_many
+from router.formats.yaml_document import REMEMBERED, opens_too_many
 
 SAMPLE = Path(str(resources.files("router.directory") / "sample.yaml"))
 
@@ -243,7 +244,8 @@ def _yaml(text: str, source: str) -> Any:
     if opens_too_many(text):
         raise DefinitionError([too_deep])
     try:
-        return YAML(typ="rt").load(text)
+        load = _loaded if len(text) <= REMEMBERED else _loaded.__wrapped__
+        return load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what, remedy = error.problem or "it is no YAML", "write YAML 1.2"
@@ -256,6 +258,12 @@ def _yaml(text: str, source: str) -> Any:
         raise DefinitionError([problem]) from error
     except RecursionError:
         raise DefinitionError([too_deep]) from None
+
+
+@lru_cache(maxsize=4)
+def _loaded(text: str) -> Any:
+    """The data with its lines, which whoever reads it leaves as it is."""
+    return YAML(typ="rt").load(text)
 
 
 _Entries = list[tuple[int, PersonEntry]]

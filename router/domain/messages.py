@@ -379,6 +379,31 @@ def _times(cost: Cost, sign: int) -> Cost:
     return Cost(amount=sign * cost.amount, currency=cost.currency)
 
 
+RefusalCode = Literal[
+    "asks",
+    "unanswered",
+    "no_model",
+    "budget",
+    "time",
+    "missing",
+    "unfit",
+    "unfaithful",
+    "too_long",
+    "stopped",
+]
+"""Why an answer isn't put into the schema that was asked for: `router.routing.structured`."""
+
+
+class StructuredRefusal(ValueObject):
+    """Why there is no object of the schema that was asked for, in the conversation's language.
+
+    Where the turn `asks` something, the question is the message.
+    """
+
+    code: RefusalCode
+    message: str
+
+
 class Turn(ValueObject):
     """The answer to one message. `routes` is there where a turn had several commands."""
 
@@ -394,6 +419,10 @@ class Turn(ValueObject):
     """Of the message's files those that nothing took: they can be sent again, with any message."""
     documents: list[FileDocument] | None = None
     """What was read of the message's files by the end of the turn."""
+    structured: dict[str, JsonValue] | None = None
+    """The answer as the `response_schema` of the message has it, where there was one."""
+    structured_refusal: StructuredRefusal | None = None
+    """Why it isn't there all the same."""
     usage: Usage = Usage()
 
     @property

@@ -8,6 +8,7 @@ been written by hand.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,8 @@ def read_yaml(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = Fal
     if opens_too_many(text):
         raise Unreadable(1, TOO_DEEP)
     try:
-        node = YAML(typ="safe", pure=True).compose(text)
-        return _Reading(most_nodes, as_written).read(node)
+        compose = _composed if len(text) <= REMEMBERED else _composed.__wrapped__
+        return _Reading(most_nodes, as_written).read(compose(text))
     except MarkedYAMLError as error:
         raise Unreadable(*_syntax_fault(error, text)) from None
     except ReaderError as error:
@@ -71,6 +72,17 @@ def read_yaml(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = Fal
         raise Unreadable(line, Fault(what, "remove it")) from None
     except RecursionError:
         raise Unreadable(1, TOO_DEEP) from None
+
+
+REMEMBERED = 64 * 1024
+"""Characters of a text whose nodes are kept: a folder is read anew where one file of it changes."""
+
+
+@lru_cache(maxsize=256)
+def _composed(text: str) -> Node | None:
+    """The nodes of the text, which whoever reads them leaves as they are."""
+    node: Node | None = YAML(typ="safe", pure=True).compose(text)
+    return node
 
 
 def opens_too_many(text: str) -> bool:

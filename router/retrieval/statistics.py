@@ -357,6 +357,8 @@ RIDGE = 1e-4
 """Of 1e-4 to 3e-2 the best on the development rows."""
 MOST_EXAMPLES = 2000
 _NEWTON_STEPS = 12
+_AT_REST = 1e-9
+"""A step this much smaller than the weights: the next would be the square of that."""
 
 
 _SUREST = 6.0
@@ -413,7 +415,10 @@ def fitted_gate(background: Background, examples: Floats) -> Gate:
         chance = 1 / (1 + np.exp(-np.clip(vectors @ weights, -30, 30)))
         slope = vectors.T @ (sides * (chance - needing)) + ridge @ weights
         curve = (vectors * (sides * np.maximum(chance * (1 - chance), 1e-6))[:, None]).T @ vectors
-        weights = weights - np.linalg.solve(curve + ridge, slope)
+        step = np.linalg.solve(curve + ridge, slope)
+        weights = weights - step
+        if np.abs(step).max() <= _AT_REST * np.abs(weights).max():
+            break
     return Gate(weights[:-1], float(weights[-1]))
 
 

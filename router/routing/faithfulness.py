@@ -111,6 +111,40 @@ class Evidence:
         let_be |= set() if of_facts else {"number", "day", "time", "code", "name"}
         return next((each for each in self._doubts(said) if each.check not in let_be), None)
 
+    def doubt_of_value(self, value: str | float | None, *, chosen: bool = False) -> Doubt | None:
+        """What speaks against one value by itself, out of an object; None where nothing does.
+
+        A short text is a value, and has to stand there, word for word or at least in half of its
+        words; what is `chosen` among given ones is a judgement, and only has to be no untrue deed.
+        True and false are judgements too.
+        """
+        if value is None or isinstance(value, bool):
+            return None
+        if not isinstance(value, str):
+            number = facts.exact(value) or Decimal(0)
+            has = chosen or self._has_figure(Figure(number))
+            return None if has else Doubt("number", str(value))
+        if (moment := facts.moment_of(value)) is not None:
+            return None if self._has_moment(moment) else Doubt("time", value)
+        doubt = self.doubt(value)
+        if chosen:
+            return doubt if doubt is not None and doubt.check in {"deed", "mark"} else None
+        return doubt or self._doubt_of_words(value)
+
+    def _has_moment(self, said: datetime) -> bool:
+        here = said.astimezone(self._now.tzinfo) if said.tzinfo else said
+        return here.date() in self._days and self._has_time(here.time().replace(second=0))
+
+    def _doubt_of_words(self, value: str) -> Doubt | None:
+        if len(value) > _SHORT or self._is_named(value):
+            return None
+        rest = value
+        for each in statements(value, self._now):
+            rest = rest.replace(each.words, " ")
+        words = [word for found in _WORDS.findall(rest) for word in _apart(found)]
+        standing = sum(self._is_named(word) for word in words)
+        return Doubt("name", value) if standing * 2 < len(words) else None
+
     def _doubts(self, said: str) -> Iterator[Doubt]:
         yield from (Doubt("mark", mark) for mark in MARKS if mark in said)
         for each in statements(said, self._now):
@@ -269,6 +303,20 @@ class Evidence:
 
 _NOW = compiled(r"^(?:today|tonight|this \w+|今[天日晚年]|本[周月年]|这周|这个?星期|当[天日])$")
 """It is known when it is."""
+_SHORT = 40
+"""Characters up to which a text by itself is a value, and no sentence."""
+_WORDS = re.compile(r"[^\W\d_\u4e00-\u9fff]{2,}|[\u4e00-\u9fff]+")
+
+
+def _apart(found: str) -> Iterator[str]:
+    """A word; of what is written without spaces every two characters."""
+    if found[0] < "\u4e00" or len(found) <= _PAIR:
+        yield found
+    else:
+        yield from (found[n : n + _PAIR] for n in range(len(found) - 1))
+
+
+_PAIR = 2
 _SMALL = 31
 _WEEK, _YEAR = 7, 300
 

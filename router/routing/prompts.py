@@ -48,6 +48,7 @@ Job = Literal[
     "suggest",
     "document",
     "judge",
+    "structure",
 ]
 JOBS: tuple[Job, ...] = get_args(Job)
 

@@ -33,6 +33,7 @@ from activities.notify import Notifier
 from activities.persistence import Records
 from activities.phrase import Phraser
 from activities.progress import ProgressPublisher, Recording
+from activities.structure import Structurer
 from activities.tell_flow import FlowTeller
 from activities.think import Condenser, Planner, Thinker
 from activities.understand import Understander
@@ -111,6 +112,7 @@ OF_MODELS = frozenset(
     for stub in (
         activities.DECIDE,
         activities.PHRASE,
+        activities.STRUCTURE,
         activities.THINK,
         activities.CONDENSE,
         activities.PLAN,
@@ -345,7 +347,6 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     phraser = Phraser(parts.chains, parts.prompts, models)
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
     records = Records(store)
-    look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
     usual, reading = parts.chains.usual, DocumentReading(client, task_queue)
     documents = DocumentActivities(store, parts.papers.read, reading, usual)
     looker = DocumentModel(store, parts.directory, usual, parts.prompts, models)
@@ -359,13 +360,14 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             records.keep,
             records.write,
             records.publish,
-            look_ups.look_up,
+            LookUps(parts.directory, store.files, store.documents, parts.dependencies).look_up,
             MemoryActivities(store.memories).remember,
             documents.documents_of,
         ],
         "models": [
             decider.decide,
             phraser.phrase,
+            Structurer(parts.chains.of("phrase"), parts.prompts, models.unheard).structure,
             planner.thinker.think,
             Condenser(usual, parts.prompts, models).condense,
             planner.plan,

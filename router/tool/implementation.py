@@ -131,7 +131,7 @@ class ArgumentSchema:
         if schema.get("type", "object") != "object":
             raise ValueError(f"it is of type {schema['type']!r}; write type: object")
         if not is_read:
-            _check(schema)
+            check_schema(schema)
         written: Any = schema
         declared = written.get("properties", {}).items()
         # Of any value is what is said to be just there, and what is needed and not described.
@@ -178,7 +178,7 @@ class ArgumentSchema:
 
     @cached_property
     def _validator(self) -> Validator:
-        checked: Validator = _LINEAR(
+        checked: Validator = LinearValidator(
             self.schema, format_checker=Draft202012Validator.FORMAT_CHECKER, registry=Registry()
         )
         return checked
@@ -194,7 +194,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _check(schema: Mapping[str, JsonValue]) -> None:
+def check_schema(schema: Mapping[str, JsonValue]) -> None:
     """Raise `ValueError` where it is no schema, or one that would be checked by backtracking."""
     try:
         Draft202012Validator.check_schema(schema)
@@ -220,7 +220,7 @@ def _fits(_: object, pattern: str, value: object, __: object) -> Iterator[Schema
         yield SchemaViolation(f"{value!r:.80} does not match {pattern!r:.80}")
 
 
-_LINEAR = extend(Draft202012Validator, {"pattern": _fits})  # type: ignore[no-untyped-call]
+LinearValidator = extend(Draft202012Validator, {"pattern": _fits})  # type: ignore[no-untyped-call]
 """Patterns are RE2: Python's own expressions can be made to run for ever."""
 
 

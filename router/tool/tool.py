@@ -33,7 +33,7 @@ RESERVED = frozenset(
         *("ask_user", "say_missing", "done", "note", "hand_back", "hand_over"),
         *("plan", "accept", "ask", "retry", "replan", "go_on"),
         *("understand", "decide", "phrase", "phrase_plainly", "think", "condense", "reflect"),
-        "note_step",
+        *("note_step", "structure", "answer", "cannot_answer"),
         *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
         *("remember", "forget"),
         *("read_document", "look_at_document", "wait_for_document", "documents_of"),

@@ -13,6 +13,7 @@ import httpx
 import psutil
 import pytest
 
+from router.routing.structured import REFUSALS
 from tests.docs.snippets import PLAYED, Snippet, all_snippets
 from tests.e2e.house import COMMAND, House, Person
 from tests.fakes.terminal import Terminal
@@ -247,7 +248,7 @@ def bash(play: Callable[..., str], text: str) -> str:
 
 
 def test_every_block_that_says_so_is_played_here() -> None:
-    played = {"ag-ui.md": 1, "files.md": 1, "front-ends.md": 1, "openai.md": 1, "streaming.md": 2}
+    played = {"ag-ui.md": 1, "files.md": 1, "front-ends.md": 1, "openai.md": 2, "streaming.md": 2}
     assert {name: len(blocks(name)) for name in played} == played
     assert len(BLOCKS) == sum(played.values())
 
@@ -281,5 +282,15 @@ def test_a_turn_is_streamed_and_a_conversation_followed(play: Callable[..., str]
 
 
 def test_an_openai_client_gets_an_answer(play: Callable[..., str]) -> None:
-    (block,) = blocks("openai.md")
+    block, _ = blocks("openai.md")
     assert play(sys.executable, "-c", text=block.text).strip()
+
+
+def test_an_openai_client_that_wants_fields_hears_why_it_gets_none(
+    play: Callable[..., str],
+) -> None:
+    _, block = blocks("openai.md")
+    said = play(sys.executable, "-c", text=block.text)
+    refusal, *answer = said.strip().splitlines()
+    assert refusal == REFUSALS["no_model"].zh
+    assert any("年假" in line for line in answer)

@@ -6,6 +6,7 @@ any, authorises nothing. Without one the chat is known by its first words and wh
 the newer of two that read alike, and the very first message from its own repeat by time.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from typing import Annotated
 import jwt
 from fastapi import Depends, Request
 from jwt.exceptions import InvalidTokenError
+from pydantic import JsonValue
 from starlette.exceptions import HTTPException
 
 from router.api.audit import sender_of
@@ -128,6 +130,11 @@ def _ids(names: list[str], settings: Settings) -> Iterator[str]:
             yield local
 
 
+def written(structured: JsonValue) -> str:
+    """An answer of a schema as a client gets it: JSON alone."""
+    return json.dumps(structured, ensure_ascii=False)
+
+
 CHANNEL = "openai"
 CHAT_HEADERS = ("x-openwebui-chat-id", "x-librechat-conversation-id", "x-conversation-id")
 MESSAGE_HEADERS = ("x-openwebui-message-id", "x-librechat-message-id", "x-message-id")
@@ -161,6 +168,9 @@ def message_id(asked: Completion, headers: Mapping[str, str], key: str | None) -
     said = [part for line in asked.dialogue for part in (line.role, line.text)]
     # The same words with another picture are another message.
     said += [asked.said.mark] if asked.said.mark else []
+    if (form := asked.response_format) is not None and form.type != "text":
+        # So they are in another form.
+        said.append(form.model_dump_json())
     return derived_id(CHANNEL, asked.model, given(headers, MESSAGE_HEADERS), *said)
 
 
@@ -246,6 +256,8 @@ def _numbered(words: str, number: int) -> str:
 def _line(row: LogEntry, locale: Locale) -> SpokenLine:
     if row.data["role"] == "user":
         return SpokenLine(role="user", text=str(row.data["text"]))
+    if (given := row.data.get("structured")) is not None:
+        return SpokenLine(role="assistant", text=written(given))
     text = markdown(as_plain_text(replies_of(row.data), locale))
     return SpokenLine(role="assistant", text=text)
 

@@ -8,7 +8,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from router.api.openai.request import Completion, plain_lines
+from router.api.openai.request import (
+    Completion,
+    ObjectFormat,
+    SchemaFormat,
+    plain_lines,
+)
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
 from router.formats.regex import compiled
@@ -101,7 +106,7 @@ def answer(asked: Completion, headers: Mapping[str, str], locale: Locale) -> str
         return None
     if job == "title":
         title = _shortened(_first_words(asked.dialogue, prompt)) or UNTITLED.within(locale)
-        as_json = (asked.response_format or {}).get("type") in {"json_object", "json_schema"}
+        as_json = isinstance(asked.response_format, ObjectFormat | SchemaFormat)
         in_json = as_json or _HAS_TITLE.search(prompt)
         return json.dumps({"title": title}, ensure_ascii=False) if in_json else title
     return _EMPTY.get(job) or NOT_DONE.within(locale)

@@ -1,7 +1,8 @@
 """What a chat client asks of a model, in the shape of OpenAI's Chat Completions.
 
-All that a client may set on a model (temperature, tools, seeds, formats) is let be: the router has
-no use for it, and whoever sends it to every model shouldn't have to know that.
+But for the format of the answer, all that a client may set on a model (temperature, tools, seeds)
+is let be: the router has no use for it, and whoever sends it to every model shouldn't have to know
+that.
 """
 
 import base64
@@ -26,10 +27,12 @@ from pydantic import (
 
 from router.api.dependencies import Services
 from router.api.files import Upload, check_kind
+from router.api.params import check_plain
 from router.domain.errors import FieldProblem, InvalidInput, NotFound
 from router.domain.file_types import MOST_BYTES, MOST_FILES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
+from router.routing.response_schema import ResponseSchema
 
 MOST_MESSAGES = 5_000
 MOST_PARTS = 1_000
@@ -52,11 +55,12 @@ class Spoken(ClientModel):
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content = None
+    refusal: str | None = None
 
     @property
     def words(self) -> str:
-        """The text of it; of several parts, each on lines of its own."""
-        return words_of(self.content)
+        """The text of it; of several parts, each on lines of its own; of a refusal, its words."""
+        return words_of(self.content or self.refusal)
 
     @property
     def mark(self) -> str:
@@ -74,6 +78,37 @@ class StreamOptions(ClientModel):
     include_usage: StrictBool | None = None
 
 
+class TextFormat(ClientModel):
+    """The answer as text, which it is anyway."""
+
+    type: Literal["text"]
+
+
+class ObjectFormat(ClientModel):
+    """The answer as JSON of whatever form: that is the turn itself (docs/openai.md)."""
+
+    type: Literal["json_object"]
+
+
+class NamedSchema(ClientModel):
+    """A JSON Schema; it is kept to whether `strict` or not."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    schema_: Annotated[dict[str, JsonValue], Field(alias="schema")]
+    strict: StrictBool | None = None
+    description: str | None = None
+
+
+class SchemaFormat(ClientModel):
+    """The answer as JSON of this schema."""
+
+    type: Literal["json_schema"]
+    json_schema: NamedSchema
+
+
+ResponseFormat = Annotated[TextFormat | ObjectFormat | SchemaFormat, Field(discriminator="type")]
+
+
 class Completion(ClientModel):
     """The body of `POST /v1/chat/completions`."""
 
@@ -84,7 +119,7 @@ class Completion(ClientModel):
     n: Annotated[StrictInt | None, WithJsonSchema({"enum": [1, None]})] = None
     user: str | None = None
     metadata: dict[str, JsonValue] | None = None
-    response_format: dict[str, JsonValue] | None = None
+    response_format: ResponseFormat | None = None
 
     @classmethod
     def of(cls, body: JsonValue) -> Self:
@@ -104,6 +139,24 @@ class Completion(ClientModel):
         if asked.n not in {None, 1}:
             raise InvalidInput.at("n", "there is one answer to a message; leave it out")
         return asked
+
+    @property
+    def response_schema(self) -> ResponseSchema | None:
+        """What the answer is to be put into; None where it is to be text.
+
+        Raises `InvalidInput` where it is a schema that can't be used.
+        """
+        match self.response_format:
+            case ObjectFormat():
+                return ANY_OBJECT
+            case SchemaFormat(json_schema=named):
+                try:
+                    check_plain(named.schema_)
+                    return ResponseSchema.read(named.schema_)
+                except ValueError as error:
+                    place = "response_format.json_schema.schema"
+                    raise InvalidInput.at(place, str(error)) from None
+        return None
 
     @property
     def said(self) -> Spoken:
@@ -156,6 +209,7 @@ def check_said(asked: Completion) -> None:
         raise InvalidInput.at(where, what)
 
 
+ANY_OBJECT = ResponseSchema({"type": "object"})
 ROUTER = "intent-router"
 
 

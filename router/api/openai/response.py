@@ -23,7 +23,7 @@ from router.api.dependencies import Services
 from router.api.files import FILES, Upload, files_named, keep_attached
 from router.api.markdown import MarkdownText, markdown
 from router.api.openai import jobs
-from router.api.openai.identity import Chats, message_id
+from router.api.openai.identity import Chats, message_id, written
 from router.api.openai.request import Completion, FileById, attached, skill_meant
 from router.api.params import EVENTS, said_text
 from router.api.streams import UNBUFFERED, EventStream, Happening, MessageInProgress, TurnFailed
@@ -135,8 +135,12 @@ class Envelope:
         self, text: str, spent: Usage, given: Sequence[Annotation] = ()
     ) -> dict[str, Any]:
         """The whole answer at once, with the files that are given in it."""
-        message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
-        message |= {"annotations": [*given]} if given else {}
+        more = {"annotations": [*given]} if given else {}
+        return self.message({"content": text, **more}, spent)
+
+    def message(self, answer: dict[str, Any], spent: Usage) -> dict[str, Any]:
+        """The whole answer at once, of this content or refusal."""
+        message = {"role": "assistant", "content": None, "refusal": None, **answer}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(spent)}
 
@@ -187,6 +191,19 @@ class Exchange:
         told = [as_plain_text(replies_of(row.data), record.locale) for row in rows]
         return "\n\n".join([SINCE.within(record.locale), *told]) if told else ""
 
+    async def structured(self, turn: Turn) -> dict[str, Any]:
+        """The answer where a format was asked for: JSON alone, or why it can't be, with the text.
+
+        Content that is JSON has no room for news: they stand beside it.
+        """
+        news, refusal = await self.news(), turn.structured_refusal
+        beside = {"news": news} if news else {}
+        if refusal is None:
+            return {"content": written(turn.structured), **beside}
+        said = as_plain_text(turn.replies, self.record.locale)
+        words = [news, refusal.message, "" if refusal.code == "asks" else said]
+        return {"refusal": "\n\n".join(filter(None, words))}
+
     async def given(self, text: str, request: Request) -> list[Annotation]:
         """The files that the text names, which its speaker may fetch, and where in it."""
         found: list[Annotation] = []
@@ -212,7 +229,7 @@ async def exchange(
 
     Raises `InvalidInput` where it says nothing, too much, or has a file of no use.
     """
-    skill = skill_meant(asked.model, services, speaker)
+    skill, schema = skill_meant(asked.model, services, speaker), asked.response_schema
     files = attached(asked)
     words = jobs.spoken(asked.said.words.strip())
     text = said_text(words, asked.where) if words or not files else None
@@ -225,6 +242,7 @@ async def exchange(
         brings_left=True,
         caller=speaker,
         seconds=services.settings.llm_turn_seconds,
+        response_schema=schema.schema if schema else None,
     )
     return Exchange(services, record, submission)
 
@@ -274,6 +292,8 @@ async def answered(
     turn = await turns.submit(record, exchange.submission, WAIT)
     if turn is None:
         raise Unavailable(STILL_AT_WORK)
+    if exchange.submission.response_schema is not None:
+        return JSONResponse(about.message(await exchange.structured(turn), turn.usage))
     said = as_plain_text(turn.replies, record.locale)
     text = markdown("\n\n".join(filter(None, [await exchange.news(), said])))
     return JSONResponse(about.completion(text, turn.usage, await exchange.given(text, request)))
@@ -289,13 +309,19 @@ class _Stream:
     told: str = ""
     shown: MarkdownText = field(default_factory=MarkdownText)
 
+    @property
+    def structured(self) -> bool:
+        """Whether it is JSON, which comes as a whole when it is made."""
+        return self.exchange.submission.response_schema is not None
+
     async def pieces(self) -> AsyncGenerator[bytes]:
         """The role, the text piece by piece, the end, and `[DONE]`; or last an error."""
         text = Text(self.exchange.record.locale)
         async with aclosing(self.under_way.happenings()) as happenings:
             await anext(happenings)
-            yield self.about.delta(role="assistant", content="")
-            self.told = await self.exchange.news()
+            begins = None if self.structured else ""
+            yield self.about.delta(role="assistant", content=begins)
+            self.told = "" if self.structured else await self.exchange.news()
             if self.told:
                 yield self.about.delta(content=self.shown.add(f"{self.told}\n\n"))
             async for happening in happenings:
@@ -304,6 +330,9 @@ class _Stream:
 
     async def _piece_of(self, happening: Happening, text: "Text") -> bytes:
         match happening:
+            case Turn() if self.structured:
+                answer = await self.exchange.structured(happening)
+                return self.about.delta(**answer) + self.about.end(self.asked, happening.usage)
             case Turn():
                 rest = self.shown.add(text.rest(happening.replies) + await self._below())
                 last = self.about.delta(content=rest + self.shown.end())
@@ -314,9 +343,9 @@ class _Stream:
             case TurnFailed(error):
                 fault = await failed(self.request, error)
                 return b"data: " + bytes(fault.body) + b"\n\n"
-            case Progress(type="text_delta"):
-                written = self.shown.add(text.written(happening))
-                return self.about.delta(content=written) if written else b""
+            case Progress(type="text_delta") if not self.structured:
+                new = self.shown.add(text.written(happening))
+                return self.about.delta(content=new) if new else b""
         return STILL_THERE
 
     async def _below(self) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from router.api.conversations import live_standing, standing
 from router.api.dependencies import (
@@ -127,6 +127,7 @@ class TranscriptItem(BaseModel):
     text: str
     files: list[AttachedFile] | None = None
     replies: list[Reply] | None = None
+    structured: dict[str, JsonValue] | None = None
     route: Route | None = None
     message_id: str | None = None
 
@@ -157,6 +158,7 @@ async def _submission(
         caller=caller,
         on_busy=body.on_busy,
         seconds=services.settings.llm_turn_seconds,
+        response_schema=body.response_schema,
     )
 
 

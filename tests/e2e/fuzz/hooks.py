@@ -35,6 +35,7 @@ UNSAYABLE = re.compile(
     r"|the last message has to be the user's"
     r"|messages(\.\d+\.content)?: it (is empty|has)"  # what is said, in a protocol of others
     r"|messages: part \d+ was left out"  # and what is handed in there
+    r"|response_(schema|format\.json_schema\.schema): it"  # which schemas an answer can be put into
     r"|there is no such file of yours"
     r"|nobody has this id"  # who is in the directory
 )

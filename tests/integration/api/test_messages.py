@@ -150,6 +150,17 @@ BAD: dict[str, tuple[Any, str]] = {
     "a file by path": ({"files": ["../a b"]}, "files.0"),
     "one file": ({"files": "a"}, "files"),
     "on_busy": ({"text": "a", "on_busy": "shout"}, "on_busy"),
+    "schema by name": ({"text": "a", "response_schema": "Answer"}, "response_schema"),
+    "no schema": ({"text": "a", "response_schema": {"type": 5}}, "it is no JSON Schema"),
+    "schema of a list": ({"text": "a", "response_schema": {"type": "array"}}, "type: object"),
+    "schema from elsewhere": (
+        {"text": "a", "response_schema": {"type": "object", "$ref": "https://example.com/a"}},
+        "write a path within it",
+    ),
+    "control in schema": (
+        {"text": "a", "response_schema": {"type": "object", "title": "\x00"}},
+        "U+0000",
+    ),
 } | {
     f"id {id_!r}": ({"text": "a", "message_id": id_}, "message_id")
     for id_ in ("", "x" * 65, "a b", "é", "a\n", 7)

@@ -57,7 +57,7 @@ class EchoConversation:
         text = submission.message.text or ",".join(submission.message.files) or "action"
         if submission.message_id in self._turns:
             return self._turns[submission.message_id]
-        self._digests[submission.message_id] = submission.message.digest
+        self._digests[submission.message_id] = submission.digest
         self._running.append(submission.message_id)
         if text in {"slow", "break"}:
             await workflow.wait_condition(lambda: self._cancelled)
@@ -81,8 +81,8 @@ class EchoConversation:
 
     @submit.validator
     def _may_submit(self, submission: conversation.Submission) -> None:
-        digest = self._digests.get(submission.message_id, submission.message.digest)
-        if digest != submission.message.digest:
+        digest = self._digests.get(submission.message_id, submission.digest)
+        if digest != submission.digest:
             raise to_failure(errors.DuplicateKey("the message id was used for another message"))
         refusal = REFUSALS.get(submission.message.text or "")
         if refusal is not None:

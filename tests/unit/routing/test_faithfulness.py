@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.routing.faithfulness import held, unmarked
+from router.routing.faithfulness import Evidence, held, unmarked
 
 NOW = datetime(2026, 11, 24, 10, 0, tzinfo=timezone(timedelta(hours=8)))
 BALANCE = {"leave_type": "annual", "days": 15, "used": 2.5}
@@ -162,3 +162,62 @@ def test_what_a_model_made_up_does_not(said: str, result: Any, asked: str, check
 )
 def test_marks_around_a_text_are_taken_off(said: str, clean: str) -> None:
     assert unmarked(said) == clean
+
+
+FOUND: list[Any] = [BALANCE, *REQUESTS["items"], CLAIM, ROOMS, MEETING]
+STANDS = Evidence(FOUND, ["我的年假，给李雷"], NOW)
+
+
+@pytest.mark.parametrize(
+    ("value", "chosen"),
+    [
+        (None, False),
+        (True, False),
+        (15, False),
+        (2.5, False),
+        (1580.0, False),
+        ("15", False),
+        ("annual", False),
+        ("Bob", False),
+        ("bob", False),
+        ("李雷", False),
+        ("年假15天", False),
+        ("EXP-2026-0012", False),
+        ("2026-11-23", False),
+        ("14:00", False),
+        ("2026-11-30T10:00:00+08:00", False),
+        ("Carol has completed the reimbursement in the amount of 1580 yuan.", False),
+        ("urgent", True),
+        (3, True),
+        (99, True),
+    ],
+    ids=str,
+)
+def test_a_value_that_stands_there_or_is_chosen_holds(value: Any, chosen: bool) -> None:
+    assert STANDS.doubt_of_value(value, chosen=chosen) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "chosen", "check"),
+    [
+        (16, False, "number"),
+        (-99, False, "number"),
+        (1580.5, False, "number"),
+        ("16", False, "number"),
+        ("dave", False, "name"),
+        ("韩梅梅", False, "name"),
+        ("sunny", False, "name"),
+        ("EXP-2026-0013", False, "code"),
+        ("2027-03-01", False, "day"),
+        ("17:20", False, "time"),
+        ("2027-03-01T10:00:00+08:00", False, "time"),
+        ("It is 99 days.", False, "number"),
+        ("<result>15</result>", False, "mark"),
+        ("已付款", True, "deed"),
+    ],
+    ids=str,
+)
+def test_a_value_that_stands_nowhere_does_not(value: Any, chosen: bool, check: str) -> None:
+    doubt = STANDS.doubt_of_value(value, chosen=chosen)
+    assert doubt is not None
+    assert doubt.check == check

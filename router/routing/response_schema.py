@@ -1,0 +1,219 @@
+"""The JSON Schema that a caller wants an answer put into: a stranger's, bounded before it is used.
+
+What is kept of one has no references: each is written out where it stands, so that it says
+everything by itself and checking a value costs no more than the schema is long. What can't be
+written out (a schema that refers to itself, or elsewhere) is refused, and so is what would be
+checked by backtracking. Nothing that it says is left out: what fits here fits at its author's.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Any, Self
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+from pydantic import JsonValue
+from referencing import Registry
+
+from router.formats.references import Dangling, References
+from router.tool.implementation import LinearValidator, check_schema
+
+MAX_LENGTH = 16 * 1024
+"""Characters of a schema as JSON, as it is sent and as it is written out."""
+MAX_DEPTH = 24
+"""Of the JSON that it is: about ten objects, one within the other."""
+MAX_NODES = 1_000
+"""Schemas within one, written out: references to references grow faster than any file shows."""
+MOST_SHOWN = 5
+"""Problems of a value that are told at once."""
+LONGEST_PROBLEM = 200
+
+_SINGLE = (
+    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NAMED = ("properties", "dependentSchemas")
+"""Where schemas stand within a schema: as they are, in a list, or by names of the author's own."""
+_ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated"})
+"""What says nothing against any value."""
+_GONE = frozenset({"$schema", "$comment", "$defs", "definitions"})
+_REFUSED = {
+    "$id": "leave it out: references are looked up in the schema itself",
+    "$anchor": "refer to it by its path, as in #/$defs/it",
+    "$dynamicRef": "write $ref",
+    "$dynamicAnchor": "refer to it by its path, as in #/$defs/it",
+    "$recursiveRef": "write $ref",
+    "patternProperties": "name the properties, or allow any others",
+}
+
+
+class ResponseSchema:
+    """A schema of an object, without references; of what the caller gave, or of what `read` kept.
+
+    >>> ResponseSchema.read({"type": "object", "properties": {"days": {"type": "integer"}}}).names
+    ['days']
+    """
+
+    def __init__(self, schema: Mapping[str, JsonValue]) -> None:
+        self.schema = dict(schema)
+
+    @classmethod
+    def read(cls, value: Any) -> Self:
+        """The schema, if an answer can be held to it.
+
+        Raises `ValueError` with what is wrong with it, and what would be right.
+        """
+        if not isinstance(value, dict):
+            # Like all that is wrong with it: pydantic tells it as the field's fault.
+            raise ValueError("it is no object; send a JSON Schema of an object")  # noqa: TRY004
+        if _is_deeper(value, MAX_DEPTH):
+            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep; make it flatter")
+        _check_length(value)
+        check_schema({key: each for key, each in value.items() if key != "$schema"})
+        written = _Writer(value).written_out(value, ())
+        if written.get("type") != "object":
+            shown = f"{written.get('type')!r:.60}"
+            raise ValueError(f"its type is {shown}; write type: object, with properties")
+        _check_length(written)
+        return cls(written)
+
+    @property
+    def names(self) -> list[str]:
+        """The properties that it names."""
+        named = self.schema.get("properties")
+        return list(named) if isinstance(named, dict) else []
+
+    @property
+    def is_open(self) -> bool:
+        """True where any object will do, as far as names go: it names no property of its own."""
+        alternatives = any(key in self.schema for key in ("anyOf", "oneOf", "allOf"))
+        closed = self.schema.get("additionalProperties", True) is False
+        return not self.names and not alternatives and not closed
+
+    @cached_property
+    def choices(self) -> frozenset[str]:
+        """Every value that the schema itself gives to choose from, as text."""
+        return frozenset(str(value) for value in _choices(self.schema))
+
+    @cached_property
+    def all_names(self) -> frozenset[str]:
+        """The properties that it names at any level."""
+        return frozenset(_names(self.schema))
+
+    def problems(self, value: Mapping[str, JsonValue]) -> list[str]:
+        """What is wrong with the value, as `place: what`; empty where nothing is."""
+        try:
+            first = islice(self._validator.iter_errors(dict(value)), MOST_SHOWN)
+            return [_said(error) for error in sorted(first, key=lambda each: each.json_path)]
+        except RecursionError:
+            return ["it is nested too deep"]
+
+    @cached_property
+    def _validator(self) -> Validator:
+        formats = Draft202012Validator.FORMAT_CHECKER
+        made: Validator = LinearValidator(self.schema, format_checker=formats, registry=Registry())
+        return made
+
+
+class _Writer:
+    """Writes a schema out, within bounds."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._references = References(document)
+        self._nodes = 0
+
+    def written_out(self, value: Any, above: tuple[str, ...]) -> Any:
+        """The schema with what it refers to in place; `above` are the references that led here."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise ValueError(f"it has more than {MAX_NODES} schemas, written out; ask for less")
+        if not isinstance(value, dict):
+            return value
+        for key, remedy in _REFUSED.items():
+            if key in value:
+                raise ValueError(f"it has {key}; {remedy}")
+        plain = {key: inner for key, inner in value.items() if key not in {*_GONE, "$ref"}}
+        own = {key: self._inner(key, inner, above) for key, inner in plain.items()}
+        if "$ref" not in value:
+            return own
+        there = self._there(value["$ref"], above)
+        if not isinstance(there, dict):
+            return own if there is True else there
+        if own.keys() <= _ANNOTATIONS:
+            return {**there, **own}
+        return {**own, "allOf": [there, *own.get("allOf", [])]}
+
+    def _inner(self, key: str, value: Any, above: tuple[str, ...]) -> Any:
+        if key in _SINGLE:
+            return self.written_out(value, above)
+        if key in _LISTED and isinstance(value, list):
+            return [self.written_out(each, above) for each in value]
+        if key in _NAMED and isinstance(value, dict):
+            return {name: self.written_out(each, above) for name, each in value.items()}
+        return value
+
+    def _there(self, reference: str, above: tuple[str, ...]) -> Any:
+        shown = f"{reference!r:.80}"
+        if reference in above or reference == "#":
+            raise ValueError(f"it refers to itself by {shown}; write out the levels that you want")
+        if not reference.startswith("#/"):
+            raise ValueError(f"it refers to {shown}; write a path within it, as in #/$defs/it")
+        try:
+            target = self._references.target(reference)
+        except Dangling:
+            raise ValueError(f"there is no {shown} in it; add it") from None
+        return self.written_out(target, (*above, reference))
+
+
+def _check_length(value: Any) -> None:
+    length = len(json.dumps(value, ensure_ascii=False))
+    if length > MAX_LENGTH:
+        raise ValueError(f"it has {length} characters; at most {MAX_LENGTH} are allowed")
+
+
+def _is_deeper(value: Any, deepest: int) -> bool:
+    level = [value]
+    for _ in range(deepest):
+        level = [inner for each in level for inner in _within(each)]
+        if not level:
+            return False
+    return True
+
+
+def _within(value: Any) -> Iterator[Any]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    yield from (each for each in inner if isinstance(each, dict | list))
+
+
+def _schemas(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """A schema that is written out, and all within it."""
+    if isinstance(schema, dict):
+        yield schema
+        for key in _SINGLE:
+            yield from _schemas(schema.get(key))
+        for key in _LISTED:
+            yield from (one for each in schema.get(key, ()) for one in _schemas(each))
+        for key in _NAMED:
+            yield from (one for each in schema.get(key, {}).values() for one in _schemas(each))
+
+
+def _choices(schema: Any) -> Iterator[JsonValue]:
+    for each in _schemas(schema):
+        yield from each.get("enum", ())
+        if "const" in each:
+            yield each["const"]
+
+
+def _names(schema: Any) -> Iterator[str]:
+    for each in _schemas(schema):
+        yield from each.get("properties", ())
+
+
+def _said(error: ValidationError) -> str:
+    what = error.message
+    cut = what if len(what) <= LONGEST_PROBLEM else f"{what[:LONGEST_PROBLEM]}…"
+    return f"{error.json_path.removeprefix('$').removeprefix('.') or 'the object'}: {cut}"
