@@ -1,47 +1,39 @@
 """Deciding what no rule could: by a model or its fallbacks, or without where none answers."""
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
-from pydantic import JsonValue
 from temporalio import activity
 
 from activities import understand
 from activities.answer_cache import SharedAnswers
 from activities.capabilities import Capabilities
+from activities.grounded import GroundedCommands
 from activities.memories import MemoryRecall
 from activities.models import ModelQuestions, Models, OnFailure, again_soon
 from activities.phrase import not_shown
 from activities.writer import within_means
 from router.contracts import activities
 from router.domain.commands import (
-    Amend,
     CallTool,
     Clarify,
     Command,
-    FillSlots,
     HandOff,
-    Misunderstood,
     ReplyText,
     RunSkill,
-    StartFlow,
 )
 from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
 from router.domain.principals import ANYBODY
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import Slot, slot_at
-from router.flow.view import FlowView
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import BudgetSpent, ChatAnswer, ChatRequest, ModelRefused, ModelUnavailable
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
-from router.routing import addresses, decider, replies
-from router.routing.addresses import ungiven
+from router.routing import decider, replies
 from router.routing.choice import ChoiceExplanation, Nearness, chosen
 from router.routing.decider import DecisionPolicy, RoutingQuestion
 from router.routing.faithfulness import Doubt, Evidence
@@ -52,14 +44,6 @@ from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
 from router.telemetry.metrics import ESCALATIONS
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
-from router.understanding.grounding import (
-    bare,
-    changed,
-    grounded_call,
-    is_figure,
-    stated,
-    without_whole,
-)
 from router.understanding.memory_wishes import memory_signs
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.classifier import Blocker, objection
@@ -418,8 +402,11 @@ class Decider:
         near = self._nearness(given, found, len(wished))
         kinds = Counter(map(type, decision.commands))
         # What nobody said goes first: a call that lacks it becomes a form, and a form is doubted.
+        grounded = GroundedCommands(
+            given, self.capabilities, self.policy, self.files, self.remembered
+        )
         decision.commands = [
-            self._shaped(each, given, kinds[type(each)] == 1) for each in decision.commands
+            grounded.shaped(each, alone=kinds[type(each)] == 1) for each in decision.commands
         ]
         commands, usable = decision.commands, self._usable(given)
         if self.policy.checked:
@@ -504,117 +491,12 @@ class Decider:
         """Whether facts are held against what is known: a model may see more than was read."""
         return not self.files.is_unread
 
-    def _changed(
-        self, view: FlowView, slots: Mapping[str, JsonValue], given: activities.Decide
-    ) -> dict[str, JsonValue]:
-        text, now = decider.words_of(given.message), given.situation.now
-        return self._as_said(
-            view.fillable, given, lambda known: changed(view, slots, text, now, known or ())
-        )
-
-    def _shaped(self, command: Command, given: activities.Decide, alone: bool) -> Command:
-        now, active = given.situation.now, given.situation.active
-        text = decider.words_of(given.message)
-        before = replies.said_before(given.history) if self.policy.grounded else None
-        if active is not None and active.asking and decider.answers(command, active.flow):
-            values = self._changed(active, command.slots, given)
-            return FillSlots(slots=values) if values else Misunderstood()
-        if isinstance(command, Amend):
-            waiting = next(one for one in given.situation.handed_in if one.id == command.run)
-            values = self._changed(waiting, command.slots, given)
-            which = replies.WHAT_TO_CHANGE.within(given.situation.locale)
-            made = command.model_copy(update={"slots": values})
-            return made if values else ReplyText(text=which)
-        if isinstance(command, StartFlow):
-            slots = self.capabilities.slots(command.flow)
-            # Of several flows rules can't tell which of them is to have what they read.
-            own = without_whole(command.slots, text) if before is not None else command.slots
-            said = text if alone else ""
-            values = self._as_said(slots, given, lambda known: stated(slots, own, said, now, known))
-            return command.model_copy(update={"slots": values})
-        if isinstance(command, CallTool) and before is not None:
-            known = [*before, *_found_before(given), *self.files.words, *self._own_facts(command)]
-            return self._grounded(command, given, known, alone)
-        if isinstance(command, RunSkill):
-            request = self._unparroted({"request": command.request}, given, text)["request"]
-            return command.model_copy(update={"request": request})
-        return command
-
-    def _own_facts(self, call: CallTool) -> Sequence[str]:
-        """What a tool of the house may be asked about besides; a flow's slots are never filled so.
-
-        What is remembered leaves the house no more than what it found.
-        """
-        return () if self.capabilities.limits(call.tool).outward else self.remembered
-
-    def _as_said(
-        self,
-        slots: Mapping[str, Slot],
-        given: activities.Decide,
-        read: Callable[[Sequence[str] | None], dict[str, JsonValue]],
-    ) -> dict[str, JsonValue]:
-        """What a form is given: figures that a person said; of words and days also the desk's.
-
-        Neither has anything of a stranger's page or server, which the person hasn't read, nor an
-        address that no person gave: the form asks for those.
-        """
-        if not self.policy.grounded:
-            return read(None)
-        at_home = _found_before(given, lambda tool: not self.capabilities.limits(tool).outward)
-        people, known = _people_said(given), read([*replies.said_before(given.history), *at_home])
-        figures = read(people)
-        held = {n: figures.get(n) if is_figure(slot_at(slots, n)) else v for n, v in known.items()}
-        return {n: v for n, v in held.items() if v is not None and not ungiven({n: v}, people)}
-
-    def _unparroted(
-        self, arguments: Mapping[str, JsonValue], given: activities.Decide, text: str
-    ) -> dict[str, JsonValue]:
-        """The arguments, with the person's words where the model gave those of an example."""
-        usable = self.capabilities.visible_to(given.account.caller)
-        examples = {bare(said) for one in usable for said in one.examples}
-        return {
-            name: text if isinstance(value, str) and bare(value) in examples else value
-            for name, value in arguments.items()
-        }
-
-    def _grounded(
-        self, command: CallTool, given: activities.Decide, before: Sequence[str], alone: bool
-    ) -> Command:
-        """The call with what was said alone; its form, where that isn't enough to call it with.
-
-        An address that no person gave is asked about.
-        """
-        text, now = decider.words_of(given.message), given.situation.now
-        if foreign := ungiven(command.arguments, _people_said(given)):
-            return addresses.question(foreign, given.situation.locale)
-        form = self.capabilities.definition(command.tool)
-        if form is None:
-            return command
-        arguments = self._unparroted(command.arguments, given, text)
-        kept, dropped = grounded_call(form.slots, arguments, text, now, before, alone=alone)
-        if any(form.slots[name].required for name in dropped):
-            return StartFlow(flow=command.tool, slots=kept)
-        return command.model_copy(update={"arguments": kept})
-
 
 _WANTS_NONE = (Blocker("change"), Blocker("negation"))
 """Something is taken back, or isn't wanted: no flow is to begin."""
 _HOW_OR_WHAT = Blocker("how-or-what")
 _BEFORE = 400
 """Characters of what was said before that a message which refers to it is searched with."""
-
-
-def _found_before(
-    given: activities.Decide, by: Callable[[str], bool] = lambda _: True
-) -> list[str]:
-    """What values may come from besides: what was found in earlier rounds, by these tools."""
-    findings = (f for one in given.rounds for f in one.findings if f.error is None and by(f.tool))
-    return [json.dumps(each.result, ensure_ascii=False) for each in findings]
-
-
-def _people_said(given: activities.Decide) -> list[str]:
-    own = [line.text for line in given.history if line.role == "user"]
-    return [*own, given.situation.offered_for, decider.words_of(given.message)]
 
 
 def _recalled(made: activities.ToolRound) -> list[RecalledCall]:

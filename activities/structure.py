@@ -10,7 +10,7 @@ from activities.models import ModelQuestions, Models
 from activities.phrase import not_shown
 from router.contracts import activities
 from router.domain.messages import RefusalCode
-from router.llm.fallback import FallbackChain
+from router.llm.fallback import FallbackChains
 from router.llm.request import compact
 from router.llm.types import BudgetSpent, ModelRefused, ModelUnavailable, TurnTimeOver
 from router.routing import structured
@@ -24,9 +24,9 @@ TRIES = 2
 
 @dataclass(frozen=True)
 class Structurer:
-    """Puts answers into schemas; by rules alone where `chain` is None."""
+    """Puts answers into schemas; by rules alone where nobody words what was found."""
 
-    chain: FallbackChain | None
+    chains: FallbackChains
     prompts: Prompts
     models: Models
 
@@ -41,9 +41,10 @@ class Structurer:
             return _refused(given, "too_long")
         if turn.asks:
             return _refused(given, "asks")
-        if self.chain is None:
+        chain = self.chains.of("phrase", tenant=given.account.caller.tenant)
+        if chain is None:
             return _refused(given, "no_model")
-        asking = self.models.asking(self.chain, given.account)
+        asking = self.models.asking(chain, given.account)
         made = await self._asked(asking, given, schema, turn)
         if isinstance(made, str):
             return _refused(given, made).changed(usage=asking.usage)
@@ -57,10 +58,12 @@ class Structurer:
         turn: AnsweredTurn,
     ) -> dict[str, JsonValue] | RefusalCode:
         """What a model makes of it, or the code of why that is nothing."""
-        prompt = self.prompts.of("structure", given.account.conversation, given.locale)
+        account = given.account
+        tenant = account.caller.tenant
+        prompt = self.prompts.of("structure", account.conversation, given.locale, tenant)
         question = structured.request(prompt, schema, turn)
         # A tenth of a second where a result is long: that holds up nobody else.
-        evidence = await asyncio.to_thread(turn.evidence, given.account.now)
+        evidence = await asyncio.to_thread(turn.evidence, account.now)
         code: RefusalCode = "unfit"
         for _ in range(TRIES):
             try:

@@ -218,15 +218,21 @@ class CommandRunner:
                 outcome.change(offered=options, offered_for=words)
             case commands.Remember() | commands.Forget() | commands.ListMemories():
                 await self._remember(command)
-            case commands.CancelFlow() if outcome.state.active is None:
-                await self._talk.call_off(outcome.state.at_work)
-            case commands.Withdraw():
-                last = next(reversed(outcome.state.handed_in), None)
-                await self._talk.call_off(outcome.state.at_work or last)
-            case commands.Amend(run=run, slots=slots):
-                await self._talk.amend(run, slots)
             case commands.Repeat() if outcome.state.active is None:
                 self._say_again()
+            case _:
+                await self._of_a_run(command)
+
+    async def _of_a_run(self, command: commands.Command) -> None:
+        state = self._outcome.state
+        match command:
+            case commands.CancelFlow() if state.active is None:
+                await self._talk.call_off(state.at_work)
+            case commands.Withdraw():
+                last = next(reversed(state.handed_in), None)
+                await self._talk.call_off(state.at_work or last)
+            case commands.Amend(run=run, slots=slots):
+                await self._talk.amend(run, slots)
             case commands.Resume(run=run):
                 await self._talk.resume(run)
             case _:

@@ -56,8 +56,8 @@ class DecisionBody(BaseModel):
     comment: Comment | None = None
     to: PersonId | None = None
     position: Position | None = None
-    digest: Key
-    """What stands for what was shown: nothing else is decided."""
+    digest: Key | None = None
+    """What stands for what was shown: nothing else is decided. None: what stands now is."""
 
     @model_validator(mode="after")
     def _someone_where_one_is_needed(self) -> Self:
@@ -108,7 +108,7 @@ async def decide(
         comment=body.comment,
         to=body.to,
         position=(body.position or "after") if body.decision == "add" else None,
-        digest=body.digest,
+        digest=body.digest or record.digest,
     )
     return await settle(services, record, event, word_of("decide", caller, key))
 

@@ -22,7 +22,7 @@ from router.documents.renditions import PDF, PictureReader
 from router.domain.commands import CancelFlow, Clarify, FillSlots, HandOff, ReplyText
 from router.domain.documents import OTHER, Document
 from router.domain.errors import InvalidInput, PermanentToolError
-from router.domain.messages import Message, TextReply
+from router.domain.messages import Message, Route, TextReply
 from router.evaluation.assertions import Observed
 from router.examples import question
 from router.examples.nearness import Neighbourhood
@@ -32,8 +32,10 @@ from router.formats.validation import Entry
 from router.llm.types import (
     ShownPicture,
 )
-from router.routing import judgement, paper_question, replies
+from router.routing import judgement, paper_question, replies, structured
 from router.routing.faithfulness import Doubt
+from router.routing.response_schema import ResponseSchema
+from router.routing.structured import AnsweredTurn
 from router.tool.context import ToolContext, ToolLogger
 
 _log = logging.getLogger("router.prompts")
@@ -163,6 +165,41 @@ class PhraseGiven(Given):
         if isinstance(held, Doubt):
             return Observed(f"not_shown: {held.check}", answer.text)
         return Observed(SAID, replies.completed(held, findings, bench.locale))
+
+
+class StructureGiven(Given):
+    """An answered turn, and the schema that its caller wants it in.
+
+    The route is `fits`, or the code of why what came isn't taken; the value is the object.
+    """
+
+    job = "structure"
+
+    message: str
+    answer: str
+    findings: list[Finding] = []
+    response_schema: dict[str, JsonValue]
+
+    async def observed(self, bench: Bench) -> Observed:
+        """What a model makes of it at its first try."""
+        schema = ResponseSchema(self.response_schema)
+        turn = AnsweredTurn(
+            text=self.message,
+            said=[TextReply(text=self.answer)],
+            asks=False,
+            route=Route(kind="tool", by="llm", reason=self.message),
+            findings=[(one.tool, one.result, one.error) for one in self.findings],
+            flow=None,
+            history=[],
+            locale=bench.locale,
+        )
+        prompt = bench.prompts.of("structure", "", bench.locale)
+        asking = bench.asking("phrase", bench.account(self.user, self.moment))
+        answer = await asking(structured.request(prompt, schema, turn))
+        made = structured.judged(answer, schema, turn.evidence(self.moment))
+        if isinstance(made, structured.Rejection):
+            return Observed(made.code, made.words)
+        return Observed("fits", "", made)
 
 
 class TextGiven(Given):
@@ -302,6 +339,7 @@ class JudgeGiven(Given):
 _JOBS: tuple[type[Given], ...] = (
     RouterGiven,
     PhraseGiven,
+    StructureGiven,
     *SKILL_JOBS,
     TranslateGiven,
     SummariseGiven,

@@ -12,7 +12,7 @@ from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
 from router.cli.rest import asked
 from router.domain.errors import InvalidInput, RouterError
 
-app = typer.Typer(no_args_is_help=True, help="Versions of prompts: compare, share, roll back.")
+app = typer.Typer(no_args_is_help=True, help="Compare versions of prompts, and share traffic.")
 
 Json = Annotated[bool, typer.Option("--json", help="As REST answers.")]
 Days = Annotated[int, typer.Option(min=1, max=92, help="Of how many days.")]

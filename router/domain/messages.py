@@ -55,9 +55,8 @@ class ChooseAction(Answering):
 
 
 class ConfirmAction(Answering):
-    """A `confirm` reply was answered: that one, by its `question`, and no other."""
+    """A `confirm` reply was answered: that one, where its `question` is named, and no other."""
 
-    question: Question
     type: Literal["confirm"]
     value: StrictBool
 

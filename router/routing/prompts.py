@@ -218,9 +218,7 @@ class Prompts:
         """The versions that get a share of the traffic, by the settings."""
         return [version for shares in self._usual.values() for version in shares]
 
-    def written(
-        self, version: str, locale: Locale, persona: DeskPersona | None = None
-    ) -> Prompt:
+    def written(self, version: str, locale: Locale, persona: DeskPersona | None = None) -> Prompt:
         """This version in this language, by who the desk is; `KeyError` where there is none."""
         who = persona.within(locale) if persona is not None else ""
         return Prompt(version, self._texts[version].within(locale), who)

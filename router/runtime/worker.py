@@ -367,7 +367,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
         "models": [
             decider.decide,
             phraser.phrase,
-            Structurer(parts.chains.of("phrase"), parts.prompts, models.unheard).structure,
+            Structurer(parts.chains, parts.prompts, models.unheard).structure,
             planner.thinker.think,
             Condenser(usual, parts.prompts, models).condense,
             planner.plan,

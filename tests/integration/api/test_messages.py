@@ -112,7 +112,6 @@ BAD: dict[str, tuple[Any, str]] = {
     "list": ([], "body"),
     "string": ("hi", "body"),
     "both": ({"text": "a", "action": YES}, "both"),
-    "confirm what nobody named": ({"action": {"type": "confirm", "value": True}}, "question"),
     "nulls": ({"text": None, "action": None}, "neither"),
     "empty": ({"text": ""}, "empty"),
     "white": ({"text": " \n\t\u3000\u00a0"}, "empty"),
