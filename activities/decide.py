@@ -1,7 +1,6 @@
 """Deciding what no rule could: by a model or its fallbacks, or without where none answers."""
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -400,14 +399,9 @@ class Decider:
         active = situation.active.flow if situation.active else None
         wished = [name for c in decision.commands if (name := chosen(c, active))]
         near = self._nearness(given, found, len(wished))
-        kinds = Counter(map(type, decision.commands))
         # What nobody said goes first: a call that lacks it becomes a form, and a form is doubted.
-        grounded = GroundedCommands(
-            given, self.capabilities, self.policy, self.files, self.remembered
-        )
-        decision.commands = [
-            grounded.shaped(each, alone=kinds[type(each)] == 1) for each in decision.commands
-        ]
+        means = (self.capabilities, self.policy, self.files, self.remembered)
+        decision.commands = GroundedCommands(given, *means).held(decision.commands)
         commands, usable = decision.commands, self._usable(given)
         if self.policy.checked:
             commands = decider.checked(decision, near, active, usable, self._holds(given))

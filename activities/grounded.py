@@ -5,6 +5,7 @@ own tools found; figures in what a person said; an address in what a person gave
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,11 @@ class GroundedCommands:
     policy: DecisionPolicy
     files: MessageFiles
     remembered: Sequence[str] = ()
+
+    def held(self, commands: Sequence[Command]) -> list[Command]:
+        """The commands, each with what holds of it."""
+        kinds = Counter(map(type, commands))
+        return [self.shaped(each, alone=kinds[type(each)] == 1) for each in commands]
 
     def shaped(self, command: Command, *, alone: bool) -> Command:
         """The command with what holds of its values; a form, a question or nothing instead of it.

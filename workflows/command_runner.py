@@ -27,7 +27,6 @@ from workflows.flow_client import FlowClient, before_question
 from workflows.skill import NOWHERE, SkillRuns, became, is_open
 from workflows.turns import TurnContext, TurnOutcome
 
-_OfMemory = commands.Remember | commands.Forget | commands.ListMemories
 _OF_MEMORY = (commands.Remember, commands.Forget, commands.ListMemories)
 MOST_FORMS = 3
 """Forms that a sub-agent may send the employee to in one turn, one after the other."""
@@ -238,7 +237,7 @@ class CommandRunner:
             case _:
                 await self._talk.tell(command)
 
-    async def _remember(self, command: "_OfMemory") -> None:
+    async def _remember(self, command: commands.MemoryCommand) -> None:
         """Have it done for whoever speaks, and say what came of it, with what can be undone."""
         message, outcome = self._message, self._outcome
         asked = activities.MemoryRequest(

@@ -17,10 +17,8 @@ from router.domain.commands import (
     CallTool,
     Clarify,
     Command,
-    Forget,
-    ListMemories,
+    MemoryCommand,
     Misunderstood,
-    Remember,
     RunSkill,
     StartFlow,
     in_order,
@@ -395,7 +393,7 @@ class Write(Payload):
 class MemoryRequest(Payload):
     """What the caller wants remembered or forgotten, or listed, at this moment."""
 
-    command: Remember | Forget | ListMemories
+    command: MemoryCommand
     caller: Principal
     locale: Locale
     now: datetime
@@ -515,9 +513,7 @@ class Notify(Payload):
 TRIES = 5
 """Tries of an activity that a turn waits for, before the turn says that it failed."""
 SOON = timedelta(seconds=5)
-
 UNDERSTAND = ActivityStub("understand", Understand, Understood, SOON, local=True, attempts=TRIES)
-
 
 Asking = TypeVar("Asking", bound=Decide | Phrase | Structure | SkillQuestion | Condense)
 BEYOND = timedelta(seconds=20)

@@ -171,6 +171,10 @@ class ListMemories(ValueObject):
     type: Literal["list_memories"] = "list_memories"
 
 
+MemoryCommand = Remember | Forget | ListMemories
+"""What is about what the person asked to have remembered."""
+
+
 class HandOff(ValueObject):
     """Give up on this message, for the reason given, and point to a person."""
 

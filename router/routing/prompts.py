@@ -272,9 +272,12 @@ def _newest(texts: Iterable[str], job: str) -> dict[str, int]:
 class WatchedPrompts:
     """The prompts that ship, and those of a folder that is followed while the program runs."""
 
-    def __init__(self, folder: Path | None, shares: Shares) -> None:
+    def __init__(
+        self, folder: Path | None, shares: Shares, personas: Personas | None = None
+    ) -> None:
         """Read everything; raises `MisconfiguredError` for what is of no use."""
         self.prompts = Prompts.load(folder, shares)
+        self.prompts.personas = personas
         self._watcher = Watcher[Mapping[str, Localised]](
             lambda: [folder] if folder else [],
             _read,

@@ -238,9 +238,14 @@ async def chains_of(
 
 
 def _provided(
-    settings: Settings, store: Store, offered: Capabilities, directory: LiveDirectory
+    settings: Settings,
+    database: Database,
+    store: Store,
+    offered: Capabilities,
+    directory: LiveDirectory,
 ) -> Dependencies:
     dependencies = Dependencies()
+    dependencies.provide(provided.database, database)
     dependencies.provide(provided.settings, settings)
     dependencies.provide(provided.directory, directory)
     dependencies.provide(provided.runs, store.runs)
@@ -282,6 +287,11 @@ def _reader(offered: Capabilities, *, has_model: bool) -> Reader:
     return Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
 
 
+def _tool_caller(registry: Registry, dependencies: Dependencies, store: Store) -> ToolCaller:
+    books = (store.ledger, store.audit, store.results)
+    return ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live))
+
+
 @asynccontextmanager
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving."""
@@ -292,24 +302,21 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     tenants = tenants_of(settings, offered)
-    prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares)
-    prompt_files.prompts.personas = tenants
+    prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares, tenants)
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     prices = _prices_of(settings, loaded.catalog)
     async with (
         _stored(settings) as (database, store),
         chains_of(settings, tenants, prices) as chains,
         index_of(settings) as index,
-        _provided(settings, store, offered, directory) as dependencies,
+        _provided(settings, database, store, offered, directory) as dependencies,
         DocumentReader() as papers,
     ):
         await store.skill_files.keep(loaded.contents)
         models = Models(settings.llm_budgets, store.spending)
-        dependencies.provide(provided.database, database)
         dependencies.provide(provided.encoder, index.messages)
         dependencies.provide(sandbox, await _sandbox_of(settings, registry))
         dependencies.provide(writer, Writer(models, chains.usual, prompt_files.prompts))
-        books = (store.ledger, store.audit, store.results)
         yield Parts(
             settings=settings,
             directory=directory,
@@ -321,7 +328,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             reader=_reader(offered, has_model=chains.usual is not None),
             store=store,
             dependencies=dependencies,
-            caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),
+            caller=_tool_caller(registry, dependencies, store),
             index=index,
             chains=chains,
             prompt_files=prompt_files,

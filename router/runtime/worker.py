@@ -349,7 +349,6 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     records = Records(store)
     usual, reading = parts.chains.usual, DocumentReading(client, task_queue)
     documents = DocumentActivities(store, parts.papers.read, reading, usual)
-    looker = DocumentModel(store, parts.directory, usual, parts.prompts, models)
     return {
         "turns": [
             _understander(parts).understand,
@@ -373,7 +372,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             planner.plan,
             planner.reflect,
             planner.note_step,
-            looker.look_at_document,
+            DocumentModel(store, parts.directory, usual, parts.prompts, models).look_at_document,
         ],
         "tools": [
             ToolActivity(parts.caller, telling).call_tool,

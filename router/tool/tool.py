@@ -275,7 +275,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         ['one', 'other']
     """
     options = ToolOptions(
-        cache=timedelta(seconds=seconds_of(cache)),
+        **_spans(cache=cache, shared=shared),
         ephemeral=ephemeral,
         return_direct=return_direct,
         client=client,
@@ -285,7 +285,6 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         suggested=suggested,
         request=request,
         undoes=undoes,
-        shared=timedelta(seconds=seconds_of(shared)),
     )
 
     def decorate(function: ToolFunction) -> Tool:
@@ -322,6 +321,10 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         )
 
     return decorate
+
+
+def _spans(**written: str) -> dict[str, Any]:
+    return {name: timedelta(seconds=seconds_of(each)) for name, each in written.items()}
 
 
 _Faults = Iterator[tuple[str, str]]

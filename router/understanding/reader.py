@@ -5,12 +5,11 @@ and its name stands in the route. Where none does there is no route, and a model
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from router.domain import commands
 from router.domain.commands import in_order
-from router.domain.locale import Locale
 from router.domain.messages import Message, Option
 from router.domain.principals import Capability
 from router.entities.booleans import consent, opening_answer
@@ -20,13 +19,14 @@ from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.engine.changes import CHANGE
-from router.flow.paused import PausedRun, Situation, run_meant
-from router.flow.slot_types.slot import Slot, coerced, read_as, slot_at
+from router.flow.paused import Situation, run_meant
+from router.flow.slot_types.slot import coerced, read_as
 from router.flow.view import FlowView
 from router.understanding import actions, amendments
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
 from router.understanding.corrections.values import corrected_items, correction, put_right
+from router.understanding.heard import HeardMessage, Known
 from router.understanding.memory_wishes import forgotten_by_button, pressed, remembering
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
@@ -35,101 +35,11 @@ from router.understanding.slots.attachments import begun_with_files, files_alone
 from router.understanding.slots.free_text import documents_of
 from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
-from router.understanding.triggers.patterns import Match, PatternIndex, PhraseIndex, ToolPhrases
+from router.understanding.triggers.patterns import Match, PhraseIndex, ToolPhrases
 from router.understanding.wishes import Clause, asks_the_desk, clauses
 
 _CALL = "asked_for"
 """The id of a call that a message plainly asks for: it asks for one."""
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What messages are read against."""
-
-    flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
-    names: Mapping[str, FlowNames] = field(default_factory=dict)
-    index: PatternIndex = field(default_factory=lambda: PatternIndex(()))
-    phrases: PhraseIndex = field(default_factory=PhraseIndex)
-    capabilities: Sequence[Capability] = ()
-
-    def names_of(self, run: FlowView | PausedRun) -> FlowNames:
-        """What a run's flow is called: by its title alone where the flow is gone, or a form."""
-        return self.names.get(run.flow) or FlowNames(run.flow, run.title)
-
-
-@dataclass(frozen=True)
-class _Heard:
-    """A message with everything that was found in it before anybody judged it."""
-
-    known: _Known
-    utterance: Utterance
-    situation: Situation
-    matches: Sequence[Match]
-    tools: Sequence[Match] = ()
-    """Sentences that ask for a tool."""
-    skill: str = ""
-    """The skill that it is addressed to, if to one."""
-
-    @property
-    def text(self) -> str:
-        return self.utterance.text
-
-    @property
-    def locale(self) -> Locale:
-        return self.situation.locale
-
-    @property
-    def asking(self) -> FlowView | None:
-        """The run that asks something, if one does."""
-        return actions.asking(self.situation)
-
-    @property
-    def slot(self) -> Slot | None:
-        """What it asks for."""
-        view = self.asking
-        return slot_at(view.fillable, view.awaiting[0]) if view and view.awaiting else None
-
-    @cached_property
-    def starting(self) -> dict[str, list[Match]]:
-        """The patterns that no blocker overrules, by flow."""
-        by_flow: dict[str, list[Match]] = {}
-        for match in self.matches:
-            if match.hit.blocked_by is None:
-                by_flow.setdefault(match.hit.flow, []).append(match)
-        return by_flow
-
-    def cancels(self, view: FlowView) -> bool:
-        """True where it gives up this run."""
-        return acts.cancels(self.text, self.known.names_of(view)) or acts.withdraws(self.text)
-
-    def as_typed(self, start: int, end: int) -> str:
-        return self.utterance.normalised.as_typed(start, end)
-
-    @classmethod
-    def of(
-        cls, known: _Known, utterance: Utterance, situation: Situation, skill: str = ""
-    ) -> "_Heard":
-        """The utterance, with all that is found in it."""
-        who = (situation.roles, situation.entitlement)
-        matches = known.index.find(utterance.normalised, *who)
-        tools = known.phrases.find(utterance.normalised, *who)
-        return cls(known, utterance, situation, matches, tools, skill)
-
-    @property
-    def names_its_starts(self) -> bool:
-        """True where the run that asks is of a flow that words start, and no tool's form."""
-        flow = self.known.flows.get(self.asking.flow) if self.asking else None
-        return flow is not None and bool(flow.triggers.patterns or flow.triggers.topics)
-
-    @property
-    def may_be_answer(self) -> bool:
-        """True where something is asked, or it is about what a skill has just answered."""
-        known = self.situation
-        return bool(self.asking or known.skill or (known.answered and acts.refers(self.text)))
-
-    def part(self, start: int, end: int) -> "_Heard":
-        """A part of the message, as if it were the whole."""
-        return _Heard.of(self.known, self.utterance.part(start, end), self.situation)
 
 
 class Reader:
@@ -141,7 +51,7 @@ class Reader:
         phrases: Iterable[ToolPhrases] = (),
         offered: Iterable[Capability] = (),
     ) -> None:
-        self._known = _Known()
+        self._known = Known()
         self.replace(flows, phrases, offered)
 
     def replace(
@@ -156,7 +66,7 @@ class Reader:
         started = (name for name, flow in known.items() if flow.triggers.patterns or flow.names)
         sentences = PhraseIndex(phrases, [names[name] for name in started])
         index = self._known.index.following(known.values())
-        self._known = _Known(known, names, index, sentences, tuple(offered))
+        self._known = Known(known, names, index, sentences, tuple(offered))
 
     def read(
         self, message: Message, situation: Situation, papers: Mapping[str, str] | None = None
@@ -175,7 +85,7 @@ class Reader:
                 "", files_alone(situation, known.flows, message.files, kinds), "files_alone"
             )
         utterance = Utterance.of(message.text or "", situation.now)
-        heard = _Heard.of(known, utterance, situation, message.skill or "")
+        heard = HeardMessage.of(known, utterance, situation, message.skill or "")
         found = {
             "patterns": [match.hit for match in heard.matches],
             "entities": entities_of(utterance.normalised, utterance.things),
@@ -191,7 +101,7 @@ def _is_for_skill(message: Message, situation: Situation) -> bool:
     return message.skill is not None and actions.asking(situation) is None
 
 
-def _decided(heard: _Heard, *, beside: bool = False) -> Reading:
+def _decided(heard: HeardMessage, *, beside: bool = False) -> Reading:
     """What rules make of it; of what is said `beside` something else, what it asks for itself."""
     tried: Iterator[tuple[str, actions.Outcome | None]]
     if (view := heard.asking) is not None:
@@ -216,12 +126,12 @@ def _reading(normalised: str, outcome: actions.Outcome | None, policy: str) -> R
 class _Wish:
     """A part of a message that may be a wish of its own; the `first` may be an answer as well."""
 
-    whole: _Heard
+    whole: HeardMessage
     clause: Clause
     first: bool
 
     @cached_property
-    def heard(self) -> _Heard:
+    def heard(self) -> HeardMessage:
         return self.whole.part(self.clause.start, self.clause.end)
 
     @property
@@ -277,7 +187,7 @@ class _Wish:
         return self.heard.asking is not None or self.with_next(other).aim == self.aim
 
 
-def _wishes(heard: _Heard) -> list[_Wish]:
+def _wishes(heard: HeardMessage) -> list[_Wish]:
     """The wishes of a message that has several, of which rules take some; else none."""
     slot = heard.slot
     if slot is not None and slot.kind.is_text and not heard.names_its_starts:
@@ -293,14 +203,16 @@ def _wishes(heard: _Heard) -> list[_Wish]:
     return found if taken else []
 
 
-def _of_several(heard: _Heard, wishes: Sequence[_Wish]) -> Reading:
+def _of_several(heard: HeardMessage, wishes: Sequence[_Wish]) -> Reading:
     """What rules make of each; what they take none of is left, or is for the skill that asks."""
     mine = [(wish.words, wish.reading) for wish in wishes if wish.aim]
     rest = " ".join(
         wish.words for wish in wishes if not wish.aim and not acts.says_nothing(wish.heard.text)
     )
     if rest and heard.situation.skill:
-        said = _Heard.of(heard.known, Utterance.of(rest, heard.situation.now), heard.situation)
+        said = HeardMessage.of(
+            heard.known, Utterance.of(rest, heard.situation.now), heard.situation
+        )
         for_skill = _reading(said.text, skill_answer(said), skill_answer.__name__)
         mine, rest = [(rest, for_skill), *mine], ""
     first, *others = [reading.route for _, reading in mine if reading.route is not None]
@@ -318,7 +230,7 @@ def _of_its_own(command: commands.Command, words: str) -> commands.Command:
     return command.model_copy(update={"about": words}) if about else command
 
 
-def resume(heard: _Heard, active: FlowView | None = None) -> actions.Outcome | None:
+def resume(heard: HeardMessage, active: FlowView | None = None) -> actions.Outcome | None:
     """A flow that was put aside is named, or it is said that none of them is wanted."""
     situation = heard.situation
     paused = [(run, heard.known.names_of(run)) for run in situation.resumable]
@@ -333,7 +245,7 @@ def resume(heard: _Heard, active: FlowView | None = None) -> actions.Outcome | N
     return None if run is None else actions.resume_run(run, situation, "slot")
 
 
-def _answers_by_name(heard: _Heard, active: FlowView) -> bool:
+def _answers_by_name(heard: HeardMessage, active: FlowView) -> bool:
     """True where what does no more than name a flow may answer what is asked."""
     if heard.slot is None or heard.known.names_of(active).is_only(heard.text):
         return True
@@ -342,13 +254,13 @@ def _answers_by_name(heard: _Heard, active: FlowView) -> bool:
     return chosen or _asks_why(active)
 
 
-def dialogue_act(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+def dialogue_act(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     """It is about the dialogue with the flow: `skip`, `help`, `say that again`."""
     act = _act(heard, view)
     return actions.outcome_of(act, view, heard.locale) if act else None
 
 
-def _act(heard: _Heard, view: FlowView) -> acts.Act | None:
+def _act(heard: HeardMessage, view: FlowView) -> acts.Act | None:
     slot, path = heard.slot, view.awaiting[0] if view.awaiting else ""
     if slot is not None and slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return None
@@ -361,7 +273,7 @@ def _act(heard: _Heard, view: FlowView) -> acts.Act | None:
     return acts.act_of(heard.text, optional=empty and not yes_or_no, listed=listed)
 
 
-def cancel(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+def cancel(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     """The run that asks is given up; not where the message only takes an item from its list."""
     if not heard.cancels(view):
         return None
@@ -372,7 +284,7 @@ def cancel(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     return None if only_items else (why.CANCELLED.of(view, heard.locale), commands.CancelFlow())
 
 
-def which_item(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+def which_item(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     """Several items of a list could be meant, or the only one is to go."""
     items = corrected_items(view, heard.utterance)
     if items is None or items.slots:
@@ -382,7 +294,7 @@ def which_item(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     return reason.of(view, heard.locale), commands.ReplyText(text=text.within(heard.locale))
 
 
-def confirmation(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+def confirmation(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     """The answer to a confirmation, with what is to be put right before."""
     locale = heard.locale
     if view.status != "confirming":
@@ -399,13 +311,13 @@ def confirmation(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     return None
 
 
-def go_on(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+def go_on(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     """It wants to go on with what is being talked about: the question is asked again."""
     goes_on = acts.resumes(heard.text, heard.known.names_of(view))
     return actions.outcome_of("repeat", view, heard.locale) if goes_on else None
 
 
-def other_request(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+def other_request(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     """A request for another flow, or a tool, where it is more than the answer to what is asked."""
     if view.flow in heard.starting and not view.amends:
         return None
@@ -416,7 +328,9 @@ def other_request(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     return None if asks_itself else tool_request(heard)
 
 
-def _is_plain_answer(heard: _Heard, view: FlowView, others: Mapping[str, Sequence[Match]]) -> bool:
+def _is_plain_answer(
+    heard: HeardMessage, view: FlowView, others: Mapping[str, Sequence[Match]]
+) -> bool:
     """True where free text is asked for, and the message asks for nothing itself.
 
     Only what another flow is called may well be a reason: `出差`.
@@ -437,7 +351,7 @@ def _asks_why(view: FlowView) -> bool:
     return view.awaiting == [reason_slot(view.fillable)]
 
 
-def slot_answer(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+def slot_answer(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     """It answers what is asked, or puts right what was said before."""
     slots = _slots_given(heard, view) if view.status != "confirming" else None
     if slots is None:
@@ -445,7 +359,7 @@ def slot_answer(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     return why.filled(view, slots, heard.locale), commands.FillSlots(slots=slots)
 
 
-def _slots_given(heard: _Heard, view: FlowView) -> Values | None:
+def _slots_given(heard: HeardMessage, view: FlowView) -> Values | None:
     changes = view.awaiting == [CHANGE]
     corrected = (put_right if changes else correction)(view, heard.utterance)
     again = heard.starting.get(view.flow)
@@ -467,7 +381,7 @@ def _holds(value: str, words: Iterable[str]) -> bool:
     return any(each in normalise(value).text for each in words)
 
 
-def offered_beside(heard: _Heard, view: FlowView) -> actions.Outcome | None:
+def offered_beside(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     """One of those that were offered beside the question, by its name and nothing else."""
     named = any(
         heard.text in (normalise(option.label).text, option.value)
@@ -479,7 +393,7 @@ def offered_beside(heard: _Heard, view: FlowView) -> actions.Outcome | None:
     return offered(heard) if named and not chosen else None
 
 
-def offered(heard: _Heard) -> actions.Outcome | None:
+def offered(heard: HeardMessage) -> actions.Outcome | None:
     """One of the flows that were offered, in words."""
     situation = heard.situation
     if (forgotten := forgotten_by_button(situation.offered, heard.text, heard.locale)) is not None:
@@ -497,12 +411,12 @@ def offered(heard: _Heard) -> actions.Outcome | None:
     return why.CHOSEN.of(flow, heard.locale), start
 
 
-def memory(heard: _Heard, _: FlowView | None = None) -> actions.Outcome | None:
+def memory(heard: HeardMessage, _: FlowView | None = None) -> actions.Outcome | None:
     """Something is to be remembered or forgotten, or it is asked what is remembered."""
     return remembering(heard.utterance, heard.locale)
 
 
-def request(heard: _Heard) -> actions.Outcome | None:
+def request(heard: HeardMessage) -> actions.Outcome | None:
     """A request for a flow; for one of several that match, the question which."""
     if len(heard.starting) > 1:
         flows = [heard.known.flows[name] for name in heard.starting]
@@ -513,7 +427,7 @@ def request(heard: _Heard) -> actions.Outcome | None:
     return next((_begun(heard, name, m) for name, m in heard.starting.items()), None)
 
 
-def _begun(heard: _Heard, name: str, matches: Sequence[Match]) -> actions.Outcome:
+def _begun(heard: HeardMessage, name: str, matches: Sequence[Match]) -> actions.Outcome:
     flow = heard.known.flows[name]
     slots = prefill(flow.slots, heard.utterance, matches)
     words = heard.as_typed(matches[0].start, matches[0].end)
@@ -522,7 +436,7 @@ def _begun(heard: _Heard, name: str, matches: Sequence[Match]) -> actions.Outcom
     )
 
 
-def cancel_at_work(heard: _Heard) -> actions.Outcome | None:
+def cancel_at_work(heard: HeardMessage) -> actions.Outcome | None:
     """A run that asks nothing is called off while it is at work, or waits for approval."""
     at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
     if at_work is not None and heard.cancels(at_work):
@@ -532,14 +446,14 @@ def cancel_at_work(heard: _Heard) -> actions.Outcome | None:
     return None
 
 
-def amendment(heard: _Heard) -> actions.Outcome | None:
+def amendment(heard: HeardMessage) -> actions.Outcome | None:
     """What was handed in, and waits for approval, is to be other."""
     waiting = heard.situation.handed_in
     named = [v.id for v in waiting if heard.known.names_of(v).in_text(heard.text)]
     return amendments.read(heard.situation, heard.utterance, named)
 
 
-def tool_request(heard: _Heard) -> actions.Outcome | None:
+def tool_request(heard: HeardMessage) -> actions.Outcome | None:
     """A tool that the message asks for in one of its sentences; the first of several."""
     for match in heard.tools:
         tool = heard.known.phrases.tools[match.hit.flow]
@@ -555,7 +469,7 @@ def tool_request(heard: _Heard) -> actions.Outcome | None:
     return None
 
 
-def _arguments(heard: _Heard, tool: str, match: Match) -> Values:
+def _arguments(heard: HeardMessage, tool: str, match: Match) -> Values:
     """What the groups of the sentence hold, as the tool takes it; a choice that is none is left."""
     form = heard.known.flows.get(tool)
     named: Values = {}
@@ -568,7 +482,7 @@ def _arguments(heard: _Heard, tool: str, match: Match) -> Values:
     return named
 
 
-def skill_answer(heard: _Heard) -> actions.Outcome | None:
+def skill_answer(heard: HeardMessage) -> actions.Outcome | None:
     """What a skill asked is answered by whatever no flow takes; the skill can hand it back."""
     skill = heard.situation.skill
     if not skill or heard.skill not in ("", skill):
@@ -582,7 +496,7 @@ def skill_answer(heard: _Heard) -> actions.Outcome | None:
     return why.SKILL_ANSWERED.route(heard.locale, skill, skill=skill), command
 
 
-def for_a_person(heard: _Heard) -> actions.Outcome | None:
+def for_a_person(heard: HeardMessage) -> actions.Outcome | None:
     """A person is wanted, not the desk."""
     if not acts.asks_for_a_person(heard.text):
         return None
@@ -590,7 +504,7 @@ def for_a_person(heard: _Heard) -> actions.Outcome | None:
     return route, commands.HandOff(reason=route.reason)
 
 
-def about_the_desk(heard: _Heard) -> actions.Outcome | None:
+def about_the_desk(heard: HeardMessage) -> actions.Outcome | None:
     """What can be done here, or the last reply again, where no flow asks anything."""
     if acts.asks_what_is_here(heard.text):
         here = why.overview(heard.known.capabilities, heard.situation)
@@ -601,18 +515,22 @@ def about_the_desk(heard: _Heard) -> actions.Outcome | None:
     return None
 
 
-ASKED: tuple[Callable[[_Heard, FlowView], actions.Outcome | None], ...] = (
+ASKED: tuple[Callable[[HeardMessage, FlowView], actions.Outcome | None], ...] = (
     *(resume, dialogue_act, memory, cancel, which_item),
     *(confirmation, go_on, offered_beside, other_request, slot_answer),
 )
 """In their order, where a flow asks something."""
-ADDRESSED: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (resume, offered, skill_answer)
+ADDRESSED: tuple[Callable[[HeardMessage], actions.Outcome | None], ...] = (
+    resume,
+    offered,
+    skill_answer,
+)
 """Where a skill is spoken to."""
-OPEN: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
+OPEN: tuple[Callable[[HeardMessage], actions.Outcome | None], ...] = (
     *(resume, offered, memory, request, cancel_at_work, amendment),
     *(tool_request, for_a_person, skill_answer, about_the_desk),
 )
-BESIDE: tuple[Callable[[_Heard], actions.Outcome | None], ...] = (
+BESIDE: tuple[Callable[[HeardMessage], actions.Outcome | None], ...] = (
     *(resume, memory, request, tool_request, skill_answer),
 )
 """Of what is said beside another wish."""
