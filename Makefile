@@ -57,7 +57,7 @@ shell:
 	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
 
 chart: .venv/.chart ## install what renders the Helm chart, and check it
-	$(bin)/pytest -q tests/unit/deploy/test_kubernetes.py $(ARGS)
+	$(bin)/pytest -q tests/integration/deploy/test_kubernetes.py $(ARGS)
 
 bench: .venv/.everything ## run every benchmark and print one page of their tables
 	@$(bin)/python bench $(ARGS)

@@ -31,9 +31,9 @@ RATE = 250
 ROUNDS = 3
 STAGES: Mapping[str, str] = {
     "pydantic": r"/pydantic(_core)?/",
-    "database": r"/sqlalchemy/|/alembic/|/aiosqlite/|/sqlite3/|/psycopg/|router/store/|bare_house\.py keep",
+    "database": r"/(sqlalchemy|alembic|aiosqlite|sqlite3|psycopg|store)/|bare_house\.py keep",
     "codec": r"router/secrecy/",
-    "metrics, spans, log": r"/opentelemetry/|/prometheus_client/|/logging/|/structlog/|router/telemetry/",
+    "metrics, spans, log": r"/(opentelemetry|prometheus_client|logging|structlog|telemetry)/",
     "HTTP": r"/uvicorn/|/starlette/|/fastapi/|/h11/|/httptools/|/anyio/",
     "events (SSE)": r"/sse_starlette/|router/api/streams|router/store/live",
     "API": r"router/api/|router/gateway/|router/directory/|bare_house\.py",

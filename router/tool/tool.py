@@ -35,7 +35,7 @@ RESERVED = frozenset(
         *("understand", "decide", "phrase", "phrase_plainly", "think", "condense", "reflect"),
         *("note_step", "structure", "answer", "cannot_answer"),
         *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
-        *("remember", "forget"),
+        *("remember", "forget", "verdict"),
         *("read_document", "look_at_document", "wait_for_document", "documents_of"),
     )
 )

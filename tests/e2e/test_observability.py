@@ -143,9 +143,9 @@ async def test_metrics_count_the_turn_its_tokens_and_its_tool(watched: Watched) 
     assert watched.value("router_turn_duration_seconds_count", **route, status="done") >= 1
     assert watched.value("router_routes_total", **route) >= 1
     used = "gen_ai_client_token_usage_sum"
-    assert watched.value(used, gen_ai_request_model=MODEL, gen_ai_token_type="input") == 200
-    took = "gen_ai_client_operation_duration_seconds_count"
     asked = {"gen_ai_operation_name": "chat", "gen_ai_request_model": MODEL}
+    assert watched.value(used, **asked, gen_ai_token_type="input") == 200
+    took = "gen_ai_client_operation_duration_seconds_count"
     assert watched.value(took, **asked, error_type="") == 2
     tool = "gen_ai_execute_tool_duration_seconds_count"
     assert watched.value(tool, gen_ai_tool_name="get_leave_balance", error_type="") == 1

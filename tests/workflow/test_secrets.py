@@ -20,6 +20,7 @@ from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Section, Settings
 from router.settings.environment import is_secret
+from tests.fakes.certificates import Authority
 from tests.fakes.model_server import ModelServer, fails
 from tests.fakes.oidc_provider import Served, serving
 from tests.temporal import dev_server, register_attributes
@@ -81,6 +82,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, people: Served) -> 
         "SLACK_URL": "http://127.0.0.1:9",
         "LLM_MODEL": "qwen",
         "TASK_QUEUE": QUEUE,
+        "TEMPORAL_TLS_CERT": str(Authority("Temporal", tmp_path).signed("router").certificate),
     }
     for name, value in given.items():
         monkeypatch.setenv(f"ROUTER_{name}", value)

@@ -7,6 +7,7 @@ import pytest
 from httpx import AsyncClient, Response
 
 from router.contracts.conversation import ConversationState
+from router.domain.messages import Usage
 from router.domain.records import LogEntry
 from router.store.store import Store
 from tests.integration.api.conftest import As, problem, until
@@ -111,7 +112,7 @@ async def test_a_new_conversation_stands_at_nothing(alice: AsyncClient, conversa
         "paused_flows": [],
         "pending_confirmation": None,
         "active_skill": None,
-        "usage": {"llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0},
+        "usage": Usage().model_dump(mode="json"),
     }
 
 

@@ -5,7 +5,7 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
-lowest = "0001"
+lowest = "0005"
 
 _ASKED = sa.text("prompt IS NOT NULL")
 _COUNTED = ["tenant", "at", "prompt", "conversation", "route_kind", "missed"]

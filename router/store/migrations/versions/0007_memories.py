@@ -5,7 +5,7 @@ from alembic import op
 
 revision = "0007"
 down_revision = "0006"
-lowest = "0001"
+lowest = "0005"
 
 
 def upgrade() -> None:
