@@ -44,10 +44,12 @@ STAGES: Mapping[str, str] = {
     "payloads": r"/temporalio/(converter|contrib/pydantic)",
     "sandbox": r"/temporalio/worker/workflow_sandbox/",
     "Temporal's SDK": r"/temporalio/",
+    "event loop": r"/asyncio/|/selectors\.py|/concurrent/|/threading\.py",
+    "uvloop": r"router/(runtime|cli)/|/__main__",
     "contracts, values": r"router/",
-    "event loop": r"router/runtime/dev|/asyncio/|/selectors\.py|/concurrent/|/threading\.py",
 }
-"""Stages by the files of their frames, the first that fits; what fits none is `other`."""
+"""Stages by the files of their frames, the first that fits; what fits none is `other`. What the
+program's own main runs is its event loop, which is no Python."""
 _STAGES = [(stage, re.compile(pattern)) for stage, pattern in STAGES.items()]
 
 
