@@ -118,7 +118,7 @@ class SharedAnswers:
         if given.rounds or not scope:
             return None
         try:
-            known = await self._find(given, scope)
+            known = await self._find(given.account, _words(given), scope)
         except Unavailable as error:
             _log.warning("no answers are given again just now: %s", error)
             return None
@@ -130,10 +130,45 @@ class SharedAnswers:
             commands=[ReplyText(text=known.text)],
         )
 
-    async def _find(self, given: activities.Decide, scope: str) -> KeptAnswer | None:
+    def wording_scope(self, given: activities.Phrase, asked_with: Iterable[str]) -> str:
+        """Digest of all that words for findings depend on; empty where they are somebody's.
+
+        That is the language, what models are `asked_with`, and the findings themselves: what a
+        tool says by now is looked up each time, and only its wording is given again.
+        """
+        tools = {tool.name for tool in self._shared(given.account.caller)}
+        found = {f.tool for f in given.findings if f.error is None}
+        whole = len(given.findings) > 0 and all(f.error is None for f in given.findings)
+        said = Utterance.of(given.text, given.account.now)
+        if not (whole and found <= tools and is_for_everyone(said)):
+            return ""
+        findings = [[f.tool, f.result] for f in given.findings]
+        parts = json.dumps([given.locale, *asked_with, findings], sort_keys=True)
+        return hashlib.sha256(parts.encode()).hexdigest()[:32]
+
+    async def worded_before(self, given: activities.Phrase, scope: str) -> str | None:
+        """What a model said of the same findings to the same question; none is asked."""
+        if not scope:
+            return None
+        try:
+            known = await self._find(given.account, bare_words(given.text, given.account), scope)
+        except Unavailable as error:
+            _log.warning("no answers are given again just now: %s", error)
+            return None
+        return known.text if known else None
+
+    async def keep_wording(self, given: activities.Phrase, scope: str, text: str) -> None:
+        """Keep what a model said of findings, unless something said before may be in it."""
+        if scope and not given.history:
+            tools = sorted({f.tool for f in given.findings})
+            await self._keep(
+                given.account, bare_words(given.text, given.account), scope, text, tools
+            )
+
+    async def _find(self, account: activities.Account, words: str, scope: str) -> KeptAnswer | None:
         """What was answered to the very question, for whoever may use all that it was made of."""
-        caller, words = given.account.caller, _words(given)
-        for answer in await self.kept.of(caller.tenant, scope, given.account.now):
+        caller = account.caller
+        for answer in await self.kept.of(caller.tenant, scope, account.now):
             usable = all(name in self.registry for name in answer.tools) and all(
                 allows(self.registry[name], caller) for name in answer.tools
             )
@@ -159,17 +194,21 @@ class SharedAnswers:
         tools = {tool.name: tool for tool in self._shared(given.account.caller)}
         if not called or not called <= tools.keys() or failed or given.history:
             return
-        caller, now, words = given.account.caller, given.account.now, _words(given)
-        until = now + min(tools[name].options.shared for name in called)
-        id_ = hashlib.sha256(f"{scope}\n{words}".encode()).hexdigest()[:32]
+        await self._keep(given.account, _words(given), scope, texts[0], sorted(called))
+
+    async def _keep(
+        self, account: activities.Account, words: str, scope: str, text: str, tools: list[str]
+    ) -> None:
+        caller, now = account.caller, account.now
+        spans = (self.registry[name].options.shared for name in tools)
         answer = KeptAnswer(
-            id=id_,
+            id=hashlib.sha256(f"{scope}\n{words}".encode()).hexdigest()[:32],
             scope=scope,
             question=words,
-            text=texts[0],
-            tools=sorted(called),
+            text=text,
+            tools=tools,
             kept_at=now,
-            until=until,
+            until=now + min(spans),
         )
         try:
             await self.kept.keep(caller.tenant, answer)
@@ -190,3 +229,8 @@ class SharedAnswers:
 
 def _words(given: activities.Decide) -> str:
     return bare(Utterance.of(given.message.text or "", given.situation.now).text)
+
+
+def bare_words(text: str, account: activities.Account) -> str:
+    """A question as somebody typed it, `bare`."""
+    return bare(Utterance.of(text, account.now).text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
+from activities.answer_cache import SharedAnswers
 from activities.models import Models
 from router.contracts import activities
 from router.llm.fallback import FallbackChains
@@ -26,6 +27,8 @@ class Phraser:
     chains: FallbackChains
     prompts: Prompts
     models: Models
+    answers: SharedAnswers | None = None
+    """Wordings that are the same for everyone; None: every finding is worded anew."""
 
     @activity.defn(name=activities.PHRASE.name)
     async def phrase(self, given: activities.Phrase) -> activities.Phrased:
@@ -37,6 +40,11 @@ class Phraser:
             return plainly
         account = given.account
         prompt = self.prompts.of("phrase", account.conversation, given.locale, tenant)
+        scope = ""
+        if self.answers is not None:
+            scope = self.answers.wording_scope(given, [prompt.fingerprint, *chain.states])
+            if known := await self.answers.worded_before(given, scope):
+                return activities.Phrased(text=known)
         asking = self.models.asking(chain, account)
         given_for = (given.text, findings, given.history, account.now)
         # A tenth of a second where a result is long: that holds up nobody else.
@@ -52,6 +60,8 @@ class Phraser:
             await asking.take_back(plainly.text)
             return plainly.changed(usage=asking.usage)
         whole = replies.completed(said, findings, given.locale)
+        if self.answers is not None:
+            await self.answers.keep_wording(given, scope, whole)
         return activities.Phrased(text=whole, usage=asking.usage)
 
     @activity.defn(name=activities.PHRASE_PLAINLY.name)

@@ -319,13 +319,15 @@ def _decider(parts: Parts, models: Models) -> Decider:
         policy,
         stronger=chains.stronger,
         chains=chains,
-        answers=(
-            SharedAnswers(parts.store.answers, parts.offered.registry, parts.dependencies)
-            if settings.llm_answer_cache
-            else None
-        ),
+        answers=_shared_answers(parts),
         memories=MemoryRecall(parts.store.memories, parts.index.messages),
     )
+
+
+def _shared_answers(parts: Parts) -> SharedAnswers | None:
+    if not parts.settings.llm_answer_cache:
+        return None
+    return SharedAnswers(parts.store.answers, parts.offered.registry, parts.dependencies)
 
 
 def _understander(parts: Parts) -> Understander:
@@ -344,7 +346,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     telling = ProgressPublisher(store.live, Recording(store.log))
     models = _models(parts, telling)
     decider = _decider(parts, models)
-    phraser = Phraser(parts.chains, parts.prompts, models)
+    phraser = Phraser(parts.chains, parts.prompts, models, _shared_answers(parts))
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
     records = Records(store)
     usual, reading = parts.chains.usual, DocumentReading(client, task_queue)

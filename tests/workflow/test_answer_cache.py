@@ -50,6 +50,12 @@ async def search_hr_rules(question: str) -> Found:
     return Found(summary="3 rounds")
 
 
+@tool(permission="read", shared="10m", phrases=["^(?:请问)?班车几点(?:发车|开)[？?]?$"])
+async def bus_times(rules: Annotated[Rules, Depends(rules_of)]) -> Found:
+    """When the shuttle bus leaves."""
+    return Found(summary=f"every {rules.days} minutes")
+
+
 QUESTION = "探亲的规定给几天"
 SEARCH = calls(("search_rules", {"question": "探亲"}))
 SAID = says("规定是 15 days。")
@@ -67,7 +73,7 @@ def house(tooled: Tooled, model: ModelServer, rules: Rules) -> House:
 
     @asynccontextmanager
     async def opened(**settings: object) -> AsyncIterator[Talk]:
-        tools: list[Tool] = [search_rules, my_balance, search_hr_rules]
+        tools: list[Tool] = [search_rules, my_balance, search_hr_rules, bus_times]
         async with tooled((), model, **settings) as bare:
             bare.parts.dependencies.provide(rules_of, rules)
         async with tooled(tools, model, **settings) as talk:
@@ -89,6 +95,18 @@ async def test_the_same_question_of_a_colleague_is_answered_without_a_model(hous
     )
     assert "没有再问模型" in again.route.reason
     assert len(talk.model.chats) == 2
+
+
+async def test_what_a_rule_looks_up_is_worded_once_for_everyone(house: House, rules: Rules) -> None:
+    async with house() as talk:
+        first = await talk.scripted("班车几点发车", says("每 15 分钟一班。"))
+        assert (texts(first), first.usage.llm_calls) == (["每 15 分钟一班。"], 1)
+        bob = await talk.another("bob")
+        again = await bob.say("请问班车几点发车？")
+        assert (texts(again), again.usage.llm_calls) == (texts(first), 0)
+        rules.days = 20
+        other = await bob.scripted("班车几点发车", says("每 20 分钟一班。"))
+        assert (texts(other), other.usage.llm_calls) == (["每 20 分钟一班。"], 1)
 
 
 NEAR_MISSES = ["探亲的规定给几周", "陪产的规定给几天", "探亲的规定给几天工资", "探亲的规定不给几天"]
