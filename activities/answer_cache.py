@@ -53,7 +53,7 @@ class Versioned(Protocol):
         """Another one as soon as a result may be another."""
 
 
-def bare(text: str) -> str:
+def _asked(text: str) -> str:
     """A normalised question without what stands around it: what has to be the same."""
     return str(_AROUND.sub("", text))
 
@@ -68,7 +68,7 @@ def is_for_everyone(said: Utterance) -> bool:
     [True, False, False, False]
     """
     text = said.text
-    if not len(bare(text)) > 1 or len(text) > LONGEST or _PERSONAL.search(text):
+    if not len(_asked(text)) > 1 or len(text) > LONGEST or _PERSONAL.search(text):
         return False
     of_a_day = any(only(Days, [*said.things, *said.spent, *said.meant]))
     return not (of_a_day or refers(text) or memory_signs(text))
@@ -108,8 +108,7 @@ class SharedAnswers:
             return ""
         tools = sorted(self._shared(given.account.caller), key=lambda tool: tool.name)
         versions = [[tool.name, *await self._versions(tool)] for tool in tools]
-        whole = json.dumps([given.situation.locale, *asked_with, versions])
-        return hashlib.sha256(whole.encode()).hexdigest()[:32]
+        return _digest([given.situation.locale, *asked_with, versions])
 
     async def given_again(
         self, given: activities.Decide, scope: str
@@ -117,11 +116,7 @@ class SharedAnswers:
         """What a model answered to the same question, maybe somebody else's; none is asked."""
         if given.rounds or not scope:
             return None
-        try:
-            known = await self._find(given.account, _words(given), scope)
-        except Unavailable as error:
-            _log.warning("no answers are given again just now: %s", error)
-            return None
+        known = await self._find(given.account, given.message.text, scope)
         if known is None:
             return None
         reason = ANSWERED_BEFORE.within(given.situation.locale)
@@ -136,39 +131,38 @@ class SharedAnswers:
         That is the language, what models are `asked_with`, and the findings themselves: what a
         tool says by now is looked up each time, and only its wording is given again.
         """
-        tools = {tool.name for tool in self._shared(given.account.caller)}
-        found = {f.tool for f in given.findings if f.error is None}
-        whole = len(given.findings) > 0 and all(f.error is None for f in given.findings)
-        said = Utterance.of(given.text, given.account.now)
-        if not (whole and found <= tools and is_for_everyone(said)):
+        shared = {tool.name for tool in self._shared(given.account.caller)}
+        if not given.findings or any(
+            f.error is not None or f.tool not in shared for f in given.findings
+        ):
+            return ""
+        if not is_for_everyone(Utterance.of(given.text, given.account.now)):
             return ""
         findings = [[f.tool, f.result] for f in given.findings]
-        parts = json.dumps([given.locale, *asked_with, findings], sort_keys=True)
-        return hashlib.sha256(parts.encode()).hexdigest()[:32]
+        return _digest([given.locale, *asked_with, findings])
 
     async def worded_before(self, given: activities.Phrase, scope: str) -> str | None:
         """What a model said of the same findings to the same question; none is asked."""
-        if not scope:
-            return None
-        try:
-            known = await self._find(given.account, bare_words(given.text, given.account), scope)
-        except Unavailable as error:
-            _log.warning("no answers are given again just now: %s", error)
-            return None
+        known = await self._find(given.account, given.text, scope) if scope else None
         return known.text if known else None
 
     async def keep_wording(self, given: activities.Phrase, scope: str, text: str) -> None:
         """Keep what a model said of findings, unless something said before may be in it."""
         if scope and not given.history:
             tools = sorted({f.tool for f in given.findings})
-            await self._keep(
-                given.account, bare_words(given.text, given.account), scope, text, tools
-            )
+            await self._keep(given.account, given.text, scope, text, tools)
 
-    async def _find(self, account: activities.Account, words: str, scope: str) -> KeptAnswer | None:
+    async def _find(
+        self, account: activities.Account, text: str | None, scope: str
+    ) -> KeptAnswer | None:
         """What was answered to the very question, for whoever may use all that it was made of."""
-        caller = account.caller
-        for answer in await self.kept.of(caller.tenant, scope, account.now):
+        caller, words = account.caller, _words(text, account)
+        try:
+            answers = await self.kept.of(caller.tenant, scope, account.now)
+        except Unavailable as error:
+            _log.warning("no answers are given again just now: %s", error)
+            return None
+        for answer in answers:
             usable = all(name in self.registry for name in answer.tools) and all(
                 allows(self.registry[name], caller) for name in answer.tools
             )
@@ -194,24 +188,28 @@ class SharedAnswers:
         tools = {tool.name: tool for tool in self._shared(given.account.caller)}
         if not called or not called <= tools.keys() or failed or given.history:
             return
-        await self._keep(given.account, _words(given), scope, texts[0], sorted(called))
+        await self._keep(given.account, given.message.text, scope, texts[0], sorted(called))
 
     async def _keep(
-        self, account: activities.Account, words: str, scope: str, text: str, tools: list[str]
+        self,
+        account: activities.Account,
+        question: str | None,
+        scope: str,
+        text: str,
+        tools: list[str],
     ) -> None:
-        caller, now = account.caller, account.now
-        spans = (self.registry[name].options.shared for name in tools)
+        words, now = _words(question, account), account.now
         answer = KeptAnswer(
-            id=hashlib.sha256(f"{scope}\n{words}".encode()).hexdigest()[:32],
+            id=_digest([scope, words]),
             scope=scope,
             question=words,
             text=text,
             tools=tools,
             kept_at=now,
-            until=now + min(spans),
+            until=now + min(self.registry[name].options.shared for name in tools),
         )
         try:
-            await self.kept.keep(caller.tenant, answer)
+            await self.kept.keep(account.caller.tenant, answer)
         except Unavailable as error:
             _log.warning("an answer isn't kept for others: %s", error)
         else:
@@ -227,10 +225,10 @@ class SharedAnswers:
         return sorted(each.version for each in given if isinstance(each, Versioned))
 
 
-def _words(given: activities.Decide) -> str:
-    return bare(Utterance.of(given.message.text or "", given.situation.now).text)
+def _words(text: str | None, account: activities.Account) -> str:
+    """A typed question, without what stands around it."""
+    return _asked(Utterance.of(text or "", account.now).text)
 
 
-def bare_words(text: str, account: activities.Account) -> str:
-    """A question as somebody typed it, `bare`."""
-    return bare(Utterance.of(text, account.now).text)
+def _digest(parts: Sequence[object]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]

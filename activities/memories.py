@@ -18,6 +18,7 @@ from router.domain.records import MemoryRecord
 from router.retrieval.encoders import Encoder
 from router.retrieval.lexical import LexicalIndex, terms
 from router.store.memories import Memories
+from router.understanding.grounding import bare
 from router.understanding.memory_wishes import FORGET_ALL, KEEP_ALL, forgetting, to_remember
 
 _log = logging.getLogger("router.memories")
@@ -136,17 +137,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LABEL else f"{text[:_LABEL]}…"
 
 
-def _bare(text: str) -> str:
-    return "".join(each for each in text.casefold() if each.isalnum())
-
-
 def _meant(words: str, memories: list[MemoryRecord]) -> list[MemoryRecord]:
     """Those that the words are about: all of them stand there, or there is no other as near."""
-    said = _bare(words)
-    same = [m for m in memories if said == _bare(m.text)]
+    said = bare(words)
+    same = [m for m in memories if said == bare(m.text)]
     if same or not said:
         return same
-    held = [m for m in memories if said in _bare(m.text) or _bare(m.text) in said]
+    held = [m for m in memories if said in bare(m.text) or bare(m.text) in said]
     if held:
         return held
     found = _by_words(words, memories)
