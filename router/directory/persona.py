@@ -18,11 +18,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
-from router.domain.errors import DefinitionError, Problem
+from router.domain.errors import DefinitionError
 from router.domain.locale import Locale, Localised
 from router.domain.visible_text import inline, legible
-from router.formats.validation import Entry, FileWording, problems_in, validated
-from router.formats.yaml_document import Unreadable, read_text, read_yaml
+from router.formats.validation import Entry, FileWording, problems_in, validated, yaml_file
 
 LARGEST = 64 * 1024
 NAME, SENTENCE, PARAGRAPH = 40, 200, 600
@@ -142,11 +141,7 @@ class Persona(Entry):
 
 def load_persona(path: Path) -> Persona:
     """The persona of a file; raises `DefinitionError` with every problem, each with its line."""
-    try:
-        text = read_text(path, LARGEST, "say less: a model reads all of it at every message")
-        document = read_yaml(text)
-    except Unreadable as bad:
-        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
+    document = yaml_file(path, LARGEST, "say less: a model reads all of it at every message")
     data = {} if document.data is None else document.data
     reading = validated(Persona, data, wording=YAML_WORDING)
     problems = problems_in(str(path), document, reading.complaints)

@@ -27,8 +27,9 @@ from router.formats.validation import (
     problems_in,
     said,
     validated,
+    yaml_file,
 )
-from router.formats.yaml_document import Unreadable, YamlDocument, read_text, read_yaml
+from router.formats.yaml_document import YamlDocument
 
 SHIPPED = Path(__file__).parent / "cases"
 LARGEST = 256 * 1024
@@ -66,10 +67,7 @@ def read_cases(path: Path, jobs: Mapping[str, type[Entry]]) -> list[PromptCase]:
 
     Raises `DefinitionError` with every problem of the file.
     """
-    try:
-        document = read_yaml(read_text(path, LARGEST, "split it into several"))
-    except Unreadable as error:
-        raise DefinitionError([Problem(str(path), error.line, *error.fault)]) from None
+    document = yaml_file(path, LARGEST, "split it into several")
     job, complaints = _job(document, jobs)
     cases: list[PromptCase] = []
     if job is not None:

@@ -8,8 +8,15 @@ from pathlib import Path
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.principals import Capability, CapabilityKind
 from router.examples.objection import Refusal, SaidBefore, objection_to_form
-from router.formats.validation import Complaint, Entry, FileWording, problems_in, validated
-from router.formats.yaml_document import Unreadable, YamlDocument, read_text, read_yaml
+from router.formats.validation import (
+    Complaint,
+    Entry,
+    FileWording,
+    problems_in,
+    validated,
+    yaml_file,
+)
+from router.formats.yaml_document import YamlDocument
 
 LARGEST = 1024 * 1024
 _HEAD = """\
@@ -71,10 +78,7 @@ def read_proposals(path: Path, declared: Mapping[tuple[str, str], Proposal]) -> 
     Raises `DefinitionError` with every problem: an unknown name, another file, a sentence that
     the rules refuse. Whether a sentence is near to others is for the person to judge.
     """
-    try:
-        document = read_yaml(read_text(path, LARGEST, "apply fewer at a time"))
-    except Unreadable as bad:
-        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
+    document = yaml_file(path, LARGEST, "apply fewer at a time")
     if not isinstance(document.data, list):
         remedy = "begin with what `--suggest --out` writes"
         raise DefinitionError([Problem(str(path), 1, "it is no list", remedy)])

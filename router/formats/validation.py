@@ -12,14 +12,21 @@ A validator of one's own raises `ValueError("what is wrong; what would be right"
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import UnionType
 from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from router.domain.errors import Fault, Problem, nearest
-from router.formats.yaml_document import Place, YamlDocument
+from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.formats.yaml_document import (
+    Place,
+    Unreadable,
+    YamlDocument,
+    read_text,
+    read_yaml,
+)
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -120,6 +127,17 @@ def validated(
         if sum(_taken_out(sound, each) for each in errors) < len(errors):
             break
     return ModelReading(None, [Complaint(*each) for each in found.items()])
+
+
+def yaml_file(path: Path, largest: int, remedy: str, *, as_written: bool = False) -> YamlDocument:
+    """The document of a file of `largest` bytes at most; raises `DefinitionError` where it is none.
+
+    `remedy` is what to do about one that is larger; `as_written` is that of `read_yaml`.
+    """
+    try:
+        return read_yaml(read_text(path, largest, remedy), as_written=as_written)
+    except Unreadable as bad:
+        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
 
 
 def problems_in(

@@ -26,10 +26,18 @@ from typing import Annotated, Self
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, ConfigDict
 
-from router.domain.errors import DefinitionError, Fault, Problem
+from router.domain.errors import DefinitionError, Fault
 from router.domain.messages import Cost
-from router.formats.validation import Complaint, Entry, FileWording, problems_in, said, validated
-from router.formats.yaml_document import Unreadable, YamlDocument, read_text, read_yaml
+from router.formats.validation import (
+    Complaint,
+    Entry,
+    FileWording,
+    problems_in,
+    said,
+    validated,
+    yaml_file,
+)
+from router.formats.yaml_document import YamlDocument
 from router.llm.types import TokenUsage
 
 SHIPPED = Path(str(resources.files("router.llm") / "prices.yaml"))
@@ -177,12 +185,8 @@ _WORDING = FileWording(
 
 def read(path: Path) -> PriceFile:
     """The file; raises `DefinitionError` with every problem."""
-    try:
-        text = read_text(path, LARGEST, "leave out what nobody asks")
-        # As it is written: 0.1 is a tenth, and not what a computer makes of it.
-        document = read_yaml(text, as_written=True)
-    except Unreadable as bad:
-        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
+    # As it is written: 0.1 is a tenth, and not what a computer makes of it.
+    document = yaml_file(path, LARGEST, "leave out what nobody asks", as_written=True)
     reading = validated(PriceFile, document.data, (), _WORDING)
     complaints = [*reading.complaints, *_twice(document)]
     if problems := problems_in(str(path), document, complaints):
