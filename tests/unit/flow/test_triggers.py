@@ -40,6 +40,7 @@ could I get Thursday off?
 Request a personal day on Friday
 request leave from Monday to Wednesday
 年底想把年假休了
+我记得还有年假，帮我请两天
 half a day off tomorrow
 half a day of annual leave next Monday
 """
@@ -94,6 +95,8 @@ I want to know my PTO balance
 要报多少税
 报告一下进展
 我要开发票
+我记得年假有10天
+我以为打车能报销100块
 what's the expense policy
 the hotel was expensive
 部门今天几个人请假
