@@ -248,7 +248,14 @@ def bash(play: Callable[..., str], text: str) -> str:
 
 
 def test_every_block_that_says_so_is_played_here() -> None:
-    played = {"ag-ui.md": 1, "files.md": 1, "front-ends.md": 1, "openai.md": 2, "streaming.md": 2}
+    played = {
+        "ag-ui.md": 1,
+        "files.md": 1,
+        "front-ends.md": 1,
+        "openai.md": 2,
+        "python-client.md": 2,
+        "streaming.md": 2,
+    }
     assert {name: len(blocks(name)) for name in played} == played
     assert len(BLOCKS) == sum(played.values())
 
@@ -279,6 +286,14 @@ def test_a_turn_is_streamed_and_a_conversation_followed(play: Callable[..., str]
     patience = f"timeout {LISTENS} {follow.text.rstrip()} || test $? = 124"
     followed = bash(play, f"{turn.text}\n{patience}").partition("event: turn")[2]
     assert "event: " in followed
+
+
+def test_the_python_client_asks_decides_and_follows(play: Callable[..., str]) -> None:
+    in_turn, as_it_happens = blocks("python-client.md")
+    waiting, decided = play(sys.executable, "-c", text=in_turn.text).splitlines()
+    assert (waiting.split()[0], decided) == ("waiting_approval", "completed")
+    told = play(sys.executable, "-c", text=as_it_happens.text).split()
+    assert told[-1] == "turn"
 
 
 def test_an_openai_client_gets_an_answer(play: Callable[..., str]) -> None:
