@@ -104,11 +104,7 @@ class DocumentHistory(BaseModel):
 def _storable(text: str) -> str:
     if "\0" in text:
         raise ValueError("it has the character U+0000, which no database keeps")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise ValueError("it has half a character (a lone surrogate)") from None
-    if size > LARGEST:
+    if (size := len(text.encode())) > LARGEST:
         raise ValueError(f"it has {size} bytes; {LARGEST} are the most")
     return text
 
@@ -154,17 +150,11 @@ IfMatch = Annotated[
 _NOT_THERE = Localised(zh="没有这份配置。", en="There is no such document.")
 
 
-def _kind(written: str) -> DocumentKind:
-    if (kind := kind_of(written)) is None:
-        raise NotFound(Localised(zh="没有这一类配置。", en="There is no such kind of document."))
-    return kind
-
-
-async def _named(kind: str, name: str) -> tuple[DocumentKind, str]:
-    known = _kind(kind)
-    if not is_name(known, name):
+async def _named(kind: str, document: str) -> tuple[DocumentKind, str]:
+    known = kind_of(kind)
+    if known is None or not is_name(known, document):
         raise NotFound(_NOT_THERE)
-    return known, name
+    return known, document
 
 
 Named = Annotated[tuple[DocumentKind, str], Depends(_named)]
@@ -172,14 +162,13 @@ Named = Annotated[tuple[DocumentKind, str], Depends(_named)]
 
 
 @router.get("", responses=problems(404))
-async def index(services: Given, author: Author, kind: str | None = None) -> DocumentPage:
+async def index(services: Given, author: Author, kind: DocumentKind | None = None) -> DocumentPage:
     """List the tenant's documents, those of one kind or all, with which version of each holds."""
-    known = _kind(kind) if kind is not None else None
-    found = await services.store.configuration.heads(author.tenant, known)
+    found = await services.store.configuration.heads(author.tenant, kind)
     return DocumentPage(items=found, unfit=services.configuration.unfit.get(author.tenant))
 
 
-@router.get("/{kind}/{name}", responses=problems(404))
+@router.get("/{kind}/{document}", responses=problems(404))
 async def show(
     services: Given,
     author: Author,
@@ -193,7 +182,7 @@ async def show(
     return _answer(response, head, found)
 
 
-@router.get("/{kind}/{name}/versions", responses=problems(404))
+@router.get("/{kind}/{document}/versions", responses=problems(404))
 async def history(services: Given, author: Author, named: Named) -> DocumentHistory:
     """List who wrote which versions of a document, and which of them held since when."""
     await _head(services, author, *named)
@@ -206,7 +195,7 @@ async def history(services: Given, author: Author, named: Named) -> DocumentHist
     )
 
 
-@router.put("/{kind}/{name}", responses=problems(400, 403, 404, 409, 412, 413, 415))
+@router.put("/{kind}/{document}", responses=problems(400, 403, 404, 409, 412, 413, 415))
 async def put(
     services: Given,
     author: Author,
@@ -252,7 +241,7 @@ async def put(
     return _answer(response, after, made, list(map(str, examined.remarks)))
 
 
-@router.post("/{kind}/{name}/activate", responses=problems(400, 404, 409, 412, 413, 415))
+@router.post("/{kind}/{document}/activate", responses=problems(400, 404, 409, 412, 413, 415))
 async def activate(
     services: Given,
     operator: Operator,
@@ -266,7 +255,7 @@ async def activate(
     return await _activated(services, operator, audit, response, head, body.version)
 
 
-@router.delete("/{kind}/{name}", responses=problems(404, 409, 412))
+@router.delete("/{kind}/{document}", responses=problems(404, 409, 412))
 async def retire(services: Given, operator: Operator, named: Named, audit: Audited) -> DocumentHead:
     """Take a document out of use; its versions stay, and a file of its name counts again."""
     head = await _head(services, operator, *named)

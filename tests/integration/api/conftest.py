@@ -33,6 +33,7 @@ from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
+from router.understanding.reader import Reader
 from router.understanding.reading import PatternHit, Reading
 from tests.fakes.clock import Clock
 from tests.fakes.encoder import PairsEncoder
