@@ -157,14 +157,15 @@ class SharedAnswers:
     ) -> KeptAnswer | None:
         """What was answered to the very question, for whoever may use all that it was made of."""
         caller, words = account.caller, _words(text, account)
+        registry = self.registry.of(caller.tenant)
         try:
             answers = await self.kept.of(caller.tenant, scope, account.now)
         except Unavailable as error:
             _log.warning("no answers are given again just now: %s", error)
             return None
         for answer in answers:
-            usable = all(name in self.registry for name in answer.tools) and all(
-                allows(self.registry[name], caller) for name in answer.tools
+            usable = all(name in registry for name in answer.tools) and all(
+                allows(registry[name], caller) for name in answer.tools
             )
             if answer.question == words and usable:
                 ANSWER_CACHE.labels("hit").inc()
@@ -199,6 +200,7 @@ class SharedAnswers:
         tools: list[str],
     ) -> None:
         words, now = _words(question, account), account.now
+        registry = self.registry.of(account.caller.tenant)
         answer = KeptAnswer(
             id=_digest([scope, words]),
             scope=scope,
@@ -206,7 +208,7 @@ class SharedAnswers:
             text=text,
             tools=tools,
             kept_at=now,
-            until=now + min(self.registry[name].options.shared for name in tools),
+            until=now + min(registry[name].options.shared for name in tools),
         )
         try:
             await self.kept.keep(account.caller.tenant, answer)
@@ -216,7 +218,7 @@ class SharedAnswers:
             ANSWER_CACHE.labels("kept").inc()
 
     def _shared(self, caller: Principal) -> list[Tool]:
-        usable = self.registry.visible_to(caller)
+        usable = self.registry.of(caller.tenant).visible_to(caller)
         return [tool for tool in usable if tool.options.shared > timedelta()]
 
     async def _versions(self, tool: Tool) -> list[str]:

@@ -9,7 +9,13 @@ from pydantic import JsonValue
 
 from router.contracts.flow import CallLimits
 from router.domain.locale import Localised
-from router.domain.principals import FLOW_ROLE, Capability, Entitlement, Principal
+from router.domain.principals import (
+    FLOW_ROLE,
+    Capability,
+    Entitlement,
+    Principal,
+    TenantScoped,
+)
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot
@@ -32,7 +38,7 @@ SOONEST = timedelta(seconds=1.5)
 its heartbeats are a second apart, and a busy one misses some."""
 
 
-class Capabilities:
+class Capabilities(TenantScoped):
     """The flows, skills and tools of this house, and who may use which."""
 
     def __init__(self, catalog: Catalog, skills: SkillCatalog, registry: Registry) -> None:

@@ -92,15 +92,21 @@ class Decider:
         self, given: activities.Decide, on_failure: OnFailure = lambda _: None
     ) -> activities.RoutingDecision:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
-        own = self.chains.of("router", tenant=given.account.caller.tenant)
+        tenant = given.account.caller.tenant
+        own = self.chains.of("router", tenant=tenant)
         chain = (own or self.chain) if self.chain else None
         asking = self.models.asking(chain, given.account)
-        offered = await within_means(self.capabilities, asking)
+        offered = await within_means(self.capabilities.of(tenant), asking)
         words, near = decider.words_of(given.message), list[str]()
         if chain is not None and self.memories is not None:
             near = await self.memories.told(given.account.caller, words)
         these = replace(
-            self, capabilities=offered, chain=chain, files=await asking.files(), remembered=near
+            self,
+            capabilities=offered,
+            index=self.index.of(tenant),
+            chain=chain,
+            files=await asking.files(),
+            remembered=near,
         )
         scope = await these.scope(given)
         if self.answers and (known := await self.answers.given_again(given, scope)):

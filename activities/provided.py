@@ -29,6 +29,9 @@ encoder: Provider[Encoder | None] = Provider("encoder")
 class RequestKinds(Protocol):
     """The flows, as far as requests of one's own are spoken of."""
 
+    def of(self, tenant: str) -> "RequestKinds":
+        """Those of a tenant."""
+
     def look_ups(self) -> frozenset[str]:
         """Those that only look something up, forms of tools that read: they are no requests."""
 

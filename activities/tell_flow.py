@@ -49,7 +49,8 @@ class FlowTeller:
         """The run's answer; None where it is over, or the flow is not (any longer) there."""
         definition = None
         if given.first:
-            definition = self._capabilities.startable(given.flow, given.caller)
+            capabilities = self._capabilities.of(given.caller.tenant)
+            definition = capabilities.startable(given.flow, given.caller)
         if given.first and definition is None:
             return activities.TellAnswer(answer=None)
         tell = partial(self._begin, definition) if definition else self._tell
@@ -88,7 +89,8 @@ class FlowTeller:
         return answer
 
     def _start(self, definition: FlowDefinition, given: activities.TellFlow) -> FlowStart:
-        flows = self._capabilities.started_by(definition, given.caller.entitlement)
+        capabilities = self._capabilities.of(given.caller.tenant)
+        flows = capabilities.started_by(definition, given.caller.entitlement)
         states = [state for each in (definition, *flows.values()) for state in each.states.values()]
         tools = sorted({name for state in states for name in state.tools.values()})
         return FlowStart(
@@ -97,8 +99,8 @@ class FlowTeller:
             requester=given.caller,
             conversation=given.conversation,
             locale=given.locale,
-            tools={name: self._capabilities.limits(name) for name in tools},
-            form=self._capabilities.is_form(definition.flow),
+            tools={name: capabilities.limits(name) for name in tools},
+            form=capabilities.is_form(definition.flow),
         )
 
 

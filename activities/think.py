@@ -1,7 +1,7 @@
 """The work of a skill: a step, a plan, and its dialogue told in short, each by a model."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -58,6 +58,14 @@ class Thinker:
     @activity.defn(name=activities.THINK.name)
     async def think(self, given: activities.Think) -> activities.SkillThought:
         """The next step; raises `ApplicationError` where no model answers."""
+        return await self.of(given.account.caller.tenant).thought(given)
+
+    def of(self, tenant: str) -> "Thinker":
+        """The same, over what the tenant has."""
+        return replace(self, capabilities=self.capabilities.of(tenant), index=self.index.of(tenant))
+
+    async def thought(self, given: activities.Think) -> activities.SkillThought:
+        """The same, over the tools that this one has."""
         skill, account = given.task.skill, given.account
         job: Job = "step" if given.task.part else "skill"
         prompt = _prompt(self.prompts, job, given)
@@ -228,7 +236,8 @@ class Planner:
     @activity.defn(name=activities.PLAN.name)
     async def plan(self, given: activities.Draw) -> Planned:
         """The steps, or what is wrong with them; raises as `Thinker.think`."""
-        thinker, account = self.thinker, given.account
+        account = given.account
+        thinker = self.thinker.of(account.caller.tenant)
         prompt = _prompt(thinker.prompts, "plan", given)
         asking = self._asking(given)
         offered = await within_means(thinker.capabilities, asking)

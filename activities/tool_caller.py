@@ -228,7 +228,9 @@ class ToolCaller:
         admitted: Tool | None = None
         try:
             await self._check_rate(call)
-            admitted = await let_through(self.registry, call, confirmed, self._dependencies)
+            admitted = await let_through(
+                self._registry_of(call), call, confirmed, self._dependencies
+            )
             result, outcome = await self._answered(admitted, call)
         except RouterError as error:
             await self._note_failure(call, error, admitted=admitted is not None)
@@ -242,7 +244,8 @@ class ToolCaller:
         except Exception as error:
             # Around the tool, not in it: what becomes of the call is told and audited all the same.
             name = call.tool
-            title = self.registry[name].title.zh if name in self.registry else name
+            registry = self._registry_of(call)
+            title = registry[name].title.zh if name in registry else name
             failure = unforeseen(error, name, title, _log)
             failure.__cause__ = error
             await self._note_failure(call, failure, admitted=admitted is not None)
@@ -256,7 +259,7 @@ class ToolCaller:
         No rate counts it, no ledger notes it; the audit does. Raises as `screen`, `check_rules`.
         """
         try:
-            tool = screen(self.registry, attempt_of(call, confirmed=False))
+            tool = screen(self._registry_of(call), attempt_of(call, confirmed=False))
             about = await check_rules(tool, call, self._dependencies)
         except RouterError as error:
             await self._note_failure(call, error, admitted=False)
@@ -277,9 +280,10 @@ class ToolCaller:
         return result, "done"
 
     async def _check_rate(self, call: ToolCall) -> None:
-        if call.flow_run is not None or call.tool not in self.registry:
+        registry = self._registry_of(call)
+        if call.flow_run is not None or call.tool not in registry:
             return
-        tool = self.registry[call.tool]
+        tool = registry[call.tool]
         most = tool.options.per_minute
         if most is None:
             return
@@ -289,6 +293,9 @@ class ToolCaller:
             zh = f"“{tool.title.zh}”在过去一分钟里用了 {made} 次，最多 {most} 次，请过一分钟再试"
             en = f"{call.tool} was called {made} times in the last minute, {most} are allowed"
             raise TooManyRequests(Localised(zh=zh, en=f"{en}; wait a minute"), retry_after=60)
+
+    def _registry_of(self, call: ToolCall) -> Registry:
+        return self.registry.of(call.caller.tenant)
 
     async def _note_failure(self, call: ToolCall, error: RouterError, *, admitted: bool) -> None:
         bottom: BaseException = error

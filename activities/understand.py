@@ -81,16 +81,17 @@ class Understander:
     @activity.defn(name=activities.UNDERSTAND.name)
     async def understand(self, given: activities.Understand) -> activities.Understood:
         """What the message means as far as rules can tell."""
-        reading = self._reader.read(given.message, given.situation, given.papers)
+        caller = given.caller
+        reading = self._reader.of(caller.tenant).read(given.message, given.situation, given.papers)
+        capabilities = self._capabilities.of(caller.tenant)
         called = [command.tool for command in reading.commands if isinstance(command, CallTool)]
         understood = activities.Understood(
             **dict(reading),
-            tools={name: self._capabilities.limits(name) for name in called},
+            tools={name: capabilities.limits(name) for name in called},
             plainly=self._alone,
         )
-        if understood.route is None and self._alone and given.caller is not None:
-            caller = given.caller
-            usable = without_skills(self._capabilities.visible_to(caller))
+        if understood.route is None and self._alone:
+            usable = without_skills(capabilities.visible_to(caller))
             persona = self._persona_of(caller.tenant)
             answer = greeting(given.message.text or "", given.situation, usable, persona)
             if answer is None:

@@ -158,8 +158,11 @@ class ConversationWorkflow:
         text = submission.message.text
         if not text or not self._skills.at_work:
             return
-        situation = turns.situation(self._context(submission, ""), self._state)
-        heard = activities.Understand(message=submission.message, situation=situation)
+        context = self._context(submission, "")
+        situation = turns.situation(context, self._state)
+        heard = activities.Understand(
+            message=submission.message, situation=situation, caller=context.caller
+        )
         reading = await perform(activities.UNDERSTAND, heard)
         for_router = StartFlow | Clarify | Resume
         if not any(isinstance(command, for_router) for command in reading.commands):

@@ -19,6 +19,7 @@ from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
+from router.domain.configuration import DocumentKind, Examined
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
@@ -61,12 +62,17 @@ class Ownership:
 
 
 OPERATOR = "operator"
+AUTHOR = "author"
+"""The role that writes versions of its tenant's configuration, which an operator lets hold."""
 AUDITOR = "auditor"
 """The role that reads the audit trail, and may do nothing else by it."""
 
 
 class Offers(Protocol):
     """What can be done here."""
+
+    def of(self, tenant: str) -> "Offers":
+        """What the tenant has."""
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:
         """What this person may use, and nothing else: flows, then skills, then tools."""
@@ -87,6 +93,22 @@ class Offers(Protocol):
         """The flows whose runs are nobody's requests: they look something up, or remind of one."""
 
 
+class DocumentChecks(Protocol):
+    """What knows whether a document fits, and has it taken up here."""
+
+    @property
+    def unfit(self) -> Mapping[str, str]:
+        """By tenant, what keeps its documents from being taken up."""
+
+    async def examine(
+        self, tenant: str, kind: DocumentKind, name: str, text: str | None
+    ) -> Examined:
+        """Whether it may be this, None: taken out of use; `DefinitionError` with every problem."""
+
+    async def refresh(self) -> bool:
+        """Take up what was activated; True where something was."""
+
+
 @dataclass(frozen=True)
 class Services:
     """Everything that the API is made of; the composition root fills it in."""
@@ -99,6 +121,8 @@ class Services:
     reader: Reads
     index: CapabilityIndex
     prompts: Prompts
+    configuration: DocumentChecks
+    """What holds documents of configuration to what there is."""
     page_token: str | None = None
     """What a browser has to show once, under `dev`; None: nothing."""
     currency: str = "USD"
@@ -277,6 +301,8 @@ def _whoever_is(*roles: str) -> Callable[[Principal], Awaitable[Principal]]:
 
 Operator = Annotated[Principal, Depends(_whoever_is(OPERATOR))]
 """The caller, who is an operator; 404 where they aren't."""
+Author = Annotated[Principal, Depends(_whoever_is(OPERATOR, AUTHOR))]
+"""The caller, who may write versions of documents; 404 where they may not."""
 Auditor = Annotated[Principal, Depends(_whoever_is(OPERATOR, AUDITOR))]
 """The caller, who may read the audit trail; 404 where they may not."""
 

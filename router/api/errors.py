@@ -28,6 +28,7 @@ STATUS: dict[type[errors.RouterError], int] = {
     errors.Forbidden: 403,
     errors.NotFound: 404,
     errors.DuplicateKey: 422,
+    errors.Outdated: 412,
     errors.Conflict: 409,
     errors.TooManyRequests: 429,
     errors.Unavailable: 503,

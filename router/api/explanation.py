@@ -18,6 +18,9 @@ Decide = Callable[[Message, Situation], Awaitable[tuple[Route, list[Command]]]]
 class Reads(Protocol):
     """What understands messages by rules."""
 
+    def of(self, tenant: str) -> "Reads":
+        """What does so for people of the tenant."""
+
     def read(self, message: Message, situation: Situation) -> Reading:
         """What the message means as far as rules can tell."""
 

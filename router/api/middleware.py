@@ -48,8 +48,9 @@ class BodyLimit:
     """ASGI middleware: takes in at most `MAX_BODY` bytes of a body, counted as they arrive.
 
     The body is complete before anything behind this runs, so that what is refused was never
-    half processed, and one under `PERSONAL` isn't read before `admit` has let its sender in. POSTs
-    to some paths have `others`; None: passed on as it comes, whose it is and how long seen there.
+    half processed, and one under `PERSONAL` isn't read before `admit` has let its sender in. Some
+    paths have `others`, and so has what is below one that ends in `/`; None: passed on as it comes,
+    whose it is and how long seen there.
     """
 
     def __init__(
@@ -68,8 +69,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        others = self._others if scope["method"] == "POST" else {}
-        limit = others.get(scope["path"], MAX_BODY)
+        limit = self._limit(scope["path"]) if scope["method"] in {"POST", "PUT"} else MAX_BODY
         body, request = _Body(self, receive, limit), Request(scope)
         try:
             await self._look_at(request, limit)
@@ -81,6 +81,12 @@ class BodyLimit:
             await self._app(scope, body.next, send)
         finally:
             self.held -= body.size
+
+    def _limit(self, path: str) -> int | None:
+        if path in self._others:
+            return self._others[path]
+        below = (most for at, most in self._others.items() if at[-1] == "/" and path.startswith(at))
+        return next(below, MAX_BODY)
 
     async def _look_at(self, request: Request, limit: int | None) -> None:
         """Refuse by its head alone what isn't worth reading."""

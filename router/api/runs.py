@@ -137,11 +137,12 @@ class FlowRun(BaseModel):
     ) -> "FlowRun":
         """The row as this reader sees it."""
         shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
-        known, locale = todays_definition(record, services.offered), reader.locale
+        offered, locale = services.offered.of(record.tenant), reader.locale
+        known = todays_definition(record, offered)
         summary = known_in(known, record.slots, locale, record.files) if known else {}
         operates = OPERATOR in reader.roles
         is_told = operates or record.requester == reader.id
-        why = held_because(record, reader, services.offered.title_of, operates=operates)
+        why = held_because(record, reader, offered.title_of, operates=operates)
         done_for_good = record.remedy is None or record.withdrawn_by is not None
         return cls(
             title=record.title.within(locale),

@@ -42,6 +42,7 @@ COMMANDS = {
     "read": ("read:read", "Read FILE as papers are read that people hand in."),
     "flows": ("flows:app", "Look after flow files."),
     "skills": ("skills:app", "Look after skill folders."),
+    "config": ("config:app", "Move documents of configuration between a folder and a server."),
     "tools": ("tools:app", "List tools, check their files, and call one."),
     "new": ("new:app", "Begin a flow, a skill or a tool with files that work at once."),
     "schema": ("schema:schema", "Print the JSON Schema of a kind of file, or copy all."),

@@ -38,6 +38,7 @@ CHECKS: Mapping[str, Check] = {
     "api port": configuration.api_port,
     "temporal ui": configuration.ui_port,
     "database": services.database,
+    "documents": services.documents,
     "clock": services.clock,
     "payload keys": services.payload_keys,
     "retention": services.retention,

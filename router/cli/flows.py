@@ -32,7 +32,7 @@ from router.store.store import Store
 from router.store.tables import ROUTER
 from router.story import coverage, expectations
 from router.story_runner.runner import chosen, run
-from router.understanding.triggers.patterns import Rivalry, rivalries
+from router.understanding.triggers.patterns import rivalries
 
 Format = Literal["mermaid", "svg"]
 _WRITERS = {"mermaid": mermaid_of, "svg": svg_of}
@@ -122,7 +122,8 @@ def validated(settings: Settings, paths: list[Path] | None) -> Validated:
     between = []
     for rivalry in rivalries(file.definition for file in by_name.values()):
         if asked.keys() & {rivalry.flow, rivalry.by}:
-            problem = _problem(by_name[rivalry.flow], rivalry)
+            file = by_name[rivalry.flow]
+            problem = file.problem(*rivalry.told(file.definition))
             (errors if rivalry.kind == "taken" else warnings).append(problem)
             between.append(problem)
     return Validated(sound, errors, warnings, between)
@@ -135,24 +136,6 @@ def _neighbours(
     in_use, problems = examine_all([flow_folder(settings)], known)
     sound = [file for file in in_use if not file.problems and file.path.stem not in names]
     return sound, [problem for problem in problems if Path(problem.file).stem not in names]
-
-
-def _problem(file: FlowFile, rivalry: Rivalry) -> Problem:
-    place = ("triggers", "examples", rivalry.example)
-    example = file.definition.triggers.examples[rivalry.example]
-    if rivalry.kind == "blocked":
-        return file.problem(
-            place,
-            f"the example {example!r} doesn't start {rivalry.flow}: {rivalry.by!r} speaks against "
-            f"its pattern {rivalry.pattern!r}",
-            "say it otherwise, narrow unless, or switch the guard off with without",
-        )
-    does = "starts" if rivalry.kind == "taken" else "also starts"
-    return file.problem(
-        place,
-        f"the example {example!r} {does} {rivalry.by}, by its pattern {rivalry.pattern!r}",
-        f"narrow that pattern, add an unless to {rivalry.by}, or take the example out",
-    )
 
 
 app = typer.Typer(help="Look after flow files.")

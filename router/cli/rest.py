@@ -1,6 +1,13 @@
 """The REST API as its clients on the command line call it, each on behalf of one person."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+)
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -80,9 +87,16 @@ class Rest:
         """What came of it."""
         return await self._answer(self._http.build_request("POST", path, json=body, params=query))
 
-    async def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    async def put(
+        self, path: str, body: dict[str, Any], headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         """What is there by now."""
-        return await self._answer(self._http.build_request("PUT", path, json=body))
+        made = self._http.build_request("PUT", path, json=body, headers=dict(headers or {}))
+        return await self._answer(made)
+
+    async def delete(self, path: str) -> dict[str, Any]:
+        """What is left of it."""
+        return await self._answer(self._http.build_request("DELETE", path))
 
     async def upload(self, path: str, name: str, content: bytes) -> dict[str, Any]:
         """What a file was taken in as."""

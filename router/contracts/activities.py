@@ -51,14 +51,14 @@ from router.understanding.reading import Reading
 
 
 class Understand(Payload):
-    """A message and where it was said; `caller` where rules alone may answer it.
+    """A message, where it was said and by whom.
 
     `papers` are the types of the documents that its files are, as far as they were read.
     """
 
     message: Message
     situation: Situation
-    caller: Principal | None = None
+    caller: Principal
     papers: dict[str, str] = {}
 
 

@@ -18,10 +18,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
-from router.domain.errors import DefinitionError
+from router.domain.errors import DefinitionError, Problem
 from router.domain.locale import Locale, Localised
 from router.domain.visible_text import inline, legible
 from router.formats.validation import Entry, FileWording, problems_in, validated, yaml_file
+from router.formats.yaml_document import Unreadable, YamlDocument, read_yaml
 
 LARGEST = 64 * 1024
 NAME, SENTENCE, PARAGRAPH = 40, 200, 600
@@ -141,7 +142,24 @@ class Persona(Entry):
 
 def load_persona(path: Path) -> Persona:
     """The persona of a file; raises `DefinitionError` with every problem, each with its line."""
-    document = yaml_file(path, LARGEST, "say less: a model reads all of it at every message")
+    return _persona_of(path, yaml_file(path, LARGEST, _LESS))
+
+
+def persona_in_text(path: Path, text: str) -> Persona:
+    """That of a text in no file: `path` is what its problems are said of. Raises the same."""
+    if len(text.encode()) > LARGEST:
+        raise DefinitionError([Problem(str(path), 1, f"it is over {LARGEST // 1024} KiB", _LESS)])
+    try:
+        document = read_yaml(text)
+    except Unreadable as bad:
+        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
+    return _persona_of(path, document)
+
+
+_LESS = "say less: a model reads all of it at every message"
+
+
+def _persona_of(path: Path, document: YamlDocument) -> Persona:
     data = {} if document.data is None else document.data
     reading = validated(Persona, data, wording=YAML_WORDING)
     problems = problems_in(str(path), document, reading.complaints)

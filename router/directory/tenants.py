@@ -273,6 +273,7 @@ class LiveTenants:
         self.now = load()
         self._seen: Stamp = stamp_of(self.now.files)
         self._known: Callable[[], KnownNames] = KnownNames
+        self._personas: Mapping[str, Persona] = {}
 
     def check(self, known: Callable[[], KnownNames]) -> None:
         """Hold them to what there is, now (raises `DefinitionError`) and whenever they change."""
@@ -311,12 +312,18 @@ class LiveTenants:
 
     def persona_of(self, tenant: str) -> Persona | None:
         """Who the desk is to people of this tenant; None where nobody has said."""
-        return self.now.persona_of(tenant)
+        return self._personas.get(tenant) or self.now.persona_of(tenant)
+
+    def give(self, personas: Mapping[str, Persona]) -> None:
+        """Let the desk be these to the people of these tenants, whatever the files say."""
+        self._personas = personas
 
     @property
     def all_personas(self) -> list[Persona | None]:
         """Everyone that it is to somebody, each once."""
-        return self.now.all_personas
+        found = self.now.all_personas
+        own = [one for one in self._personas.values() if one not in found]
+        return [*found, *own]
 
     def entitled(self, person: Principal) -> Principal:
         """The person, with what there is for their tenant."""

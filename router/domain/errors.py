@@ -96,6 +96,10 @@ class Conflict(RouterError):
     """What the caller acts on is no longer in the state that the action needs."""
 
 
+class Outdated(Conflict):
+    """It was made over something that has changed since: read that, and make it anew."""
+
+
 class ApprovalClosed(Conflict):
     """The run doesn't ask for this approval, or after a crash not yet again: it may pass."""
 

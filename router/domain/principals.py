@@ -1,8 +1,9 @@
 """Who is acting, and what they may do; what can be done here, as people and models see it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import Literal, Protocol, Self
 from zoneinfo import ZoneInfo
 
@@ -26,6 +27,24 @@ SERVICE_ROLE = "service"
 
 RESERVED_ROLES = frozenset({EVERYONE, FLOW_ROLE, SERVICE_ROLE})
 """Roles that no token may give: whoever could, could be everybody, or do what approvals guard."""
+
+
+class TenantScoped:
+    """What the whole house has, beside which single tenants may have theirs."""
+
+    _own: Mapping[str, Self] = MappingProxyType({})
+
+    def of(self, tenant: str) -> Self:
+        """What the tenant has: its own where it has any, else the house's."""
+        return self._own.get(tenant, self)
+
+    def every(self) -> list[Self]:
+        """The house's, and that of each tenant that has any of its own."""
+        return [self, *self._own.values()]
+
+    def give(self, own: Mapping[str, Self]) -> None:
+        """Let exactly these tenants have these of their own."""
+        self._own = own
 
 
 class Absence(BaseModel, frozen=True, extra="forbid", populate_by_name=True):

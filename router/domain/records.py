@@ -416,6 +416,9 @@ Act = Literal[
     "prompts.read",
     "prompts.share",
     "prompts.rollback",
+    "configuration.write",
+    "configuration.activate",
+    "configuration.retire",
     "file.read",
     "payloads.decode",
     "payloads.encode",
@@ -450,6 +453,11 @@ TITLES: dict[Act, Localised] = {
     "prompts.share": Localised(zh="调整提示词份额", en="set the shares of a prompt"),
     "prompts.rollback": Localised(zh="撤回提示词的份额", en="took back the shares of a prompt"),
     "traffic.read": Localised(zh="查看业务统计", en="looked at the traffic of some days"),
+    "configuration.write": Localised(zh="写下配置的新版本", en="wrote a version of a document"),
+    "configuration.activate": Localised(
+        zh="启用配置的一个版本", en="let a version of a document hold"
+    ),
+    "configuration.retire": Localised(zh="停用一份配置", en="took a document out of use"),
     "file.read": Localised(zh="打开他人的文件", en="opened somebody else's file"),
     "payloads.decode": Localised(zh="解密 Temporal 内容", en="had Temporal's payloads decrypted"),
     "payloads.encode": Localised(zh="加密 Temporal 内容", en="had payloads for Temporal encrypted"),

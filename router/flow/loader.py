@@ -148,6 +148,17 @@ def examine(path: Path, known: Vocabulary | None = None) -> FlowFile:
     return _examined(path, text, known or Vocabulary())
 
 
+def examine_text(path: Path, text: str, known: Vocabulary | None = None) -> FlowFile:
+    """The same of a flow that stands in no file: `path` is what its problems are said of.
+
+    Its name without the suffix is the flow's.
+    """
+    if len(text.encode()) > LARGEST:
+        fault = Fault(f"it is over {LARGEST // 1024} KiB", "split the flow in two")
+        raise DefinitionError([_problem(path, 1, fault)])
+    return _examined(path, text, known or Vocabulary())
+
+
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _examined(path: Path, text: str, known: Vocabulary) -> FlowFile:
     """What is to be said of this text: it takes a tenth of a second, and is asked several times."""

@@ -29,7 +29,7 @@ from pydantic import JsonValue
 
 from router.domain.errors import RouterError
 from router.domain.locale import LOCALES
-from router.domain.principals import Capability, CapabilityKind
+from router.domain.principals import Capability, CapabilityKind, TenantScoped
 from router.retrieval.dense import Dense, DenseIndex
 from router.retrieval.encoders import Encoder, Floats, Vectors
 from router.retrieval.lexical import Lexical, LexicalIndex, terms
@@ -306,7 +306,7 @@ class Changes:
     removed: int
 
 
-class CapabilityIndex:
+class CapabilityIndex(TenantScoped):
     """Flows, skills and tools, searchable. One instance serves one event loop.
 
     The failure of an `encoder` costs the vectors, never the search; without one words alone are
@@ -319,8 +319,12 @@ class CapabilityIndex:
         encoder: Encoder | None,
         memory: VectorMemory | None = None,
         thresholds: Thresholds | None = None,
+        messages: RememberedEncoder | None = None,
     ) -> None:
-        self._messages = RememberedEncoder(encoder, RecentVectors()) if encoder else None
+        """`messages` is what remembers the latest, where another index has that already."""
+        self._encoder = encoder
+        remembered = RememberedEncoder(encoder, RecentVectors()) if encoder else None
+        self._messages = messages or remembered
         self._cards = remembering(encoder, memory) if encoder else None
         self._memory = memory
         self._thresholds = thresholds or Thresholds()
@@ -330,6 +334,10 @@ class CapabilityIndex:
         self._unencoded: set[int] = set()
         self._updating = asyncio.Lock()
         self._trouble: str | None = None
+
+    def beside(self) -> "CapabilityIndex":
+        """Another that knows nothing yet, and encodes as this one does."""
+        return CapabilityIndex(self._encoder, self._memory, self._thresholds, self._messages)
 
     @property
     def messages(self) -> Encoder | None:

@@ -31,10 +31,12 @@ from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import read_thresholds
 from router.retrieval.vector_cache import VectorFile
 from router.routing.prompts import Prompts, WatchedPrompts
+from router.runtime.configuration import Configuration, House
 from router.runtime.definitions import (
     flow_folder,
     load_capabilities,
     load_tools,
+    names_in,
     skill_folders,
     tenants_of,
     vocabulary,
@@ -96,6 +98,8 @@ class Parts:
     """What reads files that people hand in, once there is one."""
     prices: Prices
     """What models cost."""
+    configuration: Configuration
+    """What tenants have of their own, which follows the database."""
 
     @property
     def prompts(self) -> Prompts:
@@ -301,7 +305,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     loaded = folders.load()
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
-    tenants = tenants_of(settings, offered)
+    tenants = tenants_of(settings)
     prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares, tenants)
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     prices = _prices_of(settings, loaded.catalog)
@@ -313,10 +317,16 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         DocumentReader() as papers,
     ):
         await store.skill_files.keep(loaded.contents)
+        has_model = chains.usual is not None
+        reader = _reader(offered, has_model=has_model)
         models = Models(settings.llm_budgets, store.spending)
         dependencies.provide(provided.encoder, index.messages)
         dependencies.provide(sandbox, await _sandbox_of(settings, registry))
         dependencies.provide(writer, Writer(models, chains.usual, prompt_files.prompts))
+        house = House(settings, offered, reader, index, tenants, has_model)
+        configuration = Configuration(house, store)
+        await configuration.refresh()
+        tenants.check(lambda: names_in(offered))
         yield Parts(
             settings=settings,
             directory=directory,
@@ -325,7 +335,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             tools=tools,
             folders=folders,
             flow_files=flow_files,
-            reader=_reader(offered, has_model=chains.usual is not None),
+            reader=reader,
             store=store,
             dependencies=dependencies,
             caller=_tool_caller(registry, dependencies, store),
@@ -334,4 +344,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             prompt_files=prompt_files,
             papers=papers,
             prices=prices,
+            configuration=configuration,
         )

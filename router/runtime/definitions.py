@@ -55,23 +55,19 @@ def sample_persona() -> Path | None:
     return next((file for file in beside if file.is_file()), None)
 
 
-def tenants_of(settings: Settings, offered: Capabilities) -> LiveTenants:
-    """What each tenant has, held to what there is here; `DefinitionError` with every problem."""
-
-    def read() -> Tenants:
-        return Tenants.load(settings.tenants, settings.persona)
-
-    tenants = LiveTenants(read)
-    tenants.check(lambda: _names_in(offered))
-    return tenants
+def tenants_of(settings: Settings) -> LiveTenants:
+    """What each tenant has, as the files say it; `DefinitionError` with every problem."""
+    return LiveTenants(lambda: Tenants.load(settings.tenants, settings.persona))
 
 
-def _names_in(offered: Capabilities) -> KnownNames:
+def names_in(offered: Capabilities) -> KnownNames:
+    """What the file of tenants may name: all that there is, in documents of any tenant too."""
     to_come = [f"{prefix}*" for prefix in offered.registry.prefixes]
+    every = offered.every()
     names: dict[CapabilityKind, Iterable[str]] = {
-        "flow": offered.catalog.flows,
-        "skill": [skill.name for skill in offered.skills],
-        "tool": [*offered.registry.names, *to_come],
+        "flow": [name for one in every for name in one.catalog.flows],
+        "skill": [skill.name for one in every for skill in one.skills],
+        "tool": [*(name for one in every for name in one.registry.names), *to_come],
     }
     needs = {flow.flow: flow.needs for flow in offered.catalog}
     return KnownNames({kind: frozenset(each) for kind, each in names.items()}, needs)

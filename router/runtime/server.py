@@ -384,6 +384,7 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         reader=parts.reader,
         index=parts.index,
         prompts=parts.prompts,
+        configuration=parts.configuration,
         page_token=page_token(parts.settings.data) if parts.settings.auth == "dev" else None,
         currency=parts.prices.currency,
         models=lambda: parts.chains.states,

@@ -68,6 +68,7 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
             _skills_kept_up(parts),
             _flows_kept_up(parts, editing=editing),
             _prompts_kept_up(parts),
+            parts.configuration.kept_up(),
             _skill_files_tidied(parts),
             _expired(parts),
             _forgotten(parts),
@@ -250,3 +251,4 @@ async def _relearnt(parts: Parts) -> None:
     listed = offered.listed(skills=parts.chains.usual is not None)
     parts.reader.replace(offered.flows(), offered.phrases(), listed)
     await parts.index.update(offered.everything())
+    await parts.configuration.renew()

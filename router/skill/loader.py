@@ -222,13 +222,31 @@ def read_skill(folder: Path) -> FoundSkill:
     path = instructions_in(folder)
     try:
         text = read_text(path, LARGEST, "move what is long into references/")
-        written, instructions, begins = _parts(text)
-        document = _document(written)
     except Unreadable as bad:
         raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
     # The folder's own name, not that of where a link leads; of `.` the one that it stands for.
     name = folder.name if folder.name not in {"", ".."} else folder.resolve().name
-    head, beside = read_head(document.data, name), read_folder(folder)
+    return _skill_of(path, text, name, read_folder(folder))
+
+
+def skill_in_text(path: Path, text: str) -> FoundSkill:
+    """The skill of instructions that stand in no folder, and have no files beside them.
+
+    `path` is what its problems are said of: `…/<the skill's name>/SKILL.md`.
+    """
+    if len(text.encode()) > LARGEST:
+        what = f"it is over {LARGEST // 1024} KiB"
+        raise DefinitionError([Problem(str(path), 1, what, "say it in fewer words")])
+    return _skill_of(path, text, path.parent.name, SkillFolder())
+
+
+def _skill_of(path: Path, text: str, name: str, beside: SkillFolder) -> FoundSkill:
+    try:
+        written, instructions, begins = _parts(text)
+        document = _document(written)
+    except Unreadable as bad:
+        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
+    head = read_head(document.data, name)
     faults = [*document.faults, *((document.line(p), fault) for p, fault in head.complaints)]
     flaws = [(document.line(p) + _ABOVE_HEAD, fault) for p, fault in head.flaws]
     if not instructions:
@@ -268,13 +286,13 @@ def load_all(places: Iterable[Path]) -> LoadedSkills:
             problems.append(Problem(str(one.file), 1, what, "rename one"))
         found.append(one)
     loaded = LoadedSkills(found)
-    problems += _in_circles(found)
+    problems += circle_problems(found)
     if problems:
         raise DefinitionError([*problems, *loaded.flaws])
     return loaded
 
 
-def _in_circles(found: Sequence[FoundSkill]) -> Iterator[Problem]:
+def circle_problems(found: Sequence[FoundSkill]) -> Iterator[Problem]:
     """Skills that hand a part of their work to one that may hand it back to them."""
     hands_to = {one.skill.name: one.skill.hands_to for one in found}
     try:
@@ -338,9 +356,16 @@ _OURS = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def remarks(
-    loaded: LoadedSkills, names: Collection[str], coming: tuple[str, ...] = ()
+    loaded: LoadedSkills,
+    names: Collection[str],
+    coming: tuple[str, ...] = (),
+    others: Collection[str] = (),
 ) -> Iterator[Problem]:
-    """Remarks on skills, where tools and flows have these names, and more are `coming`."""
+    """Remarks on skills, where tools and flows have these names, and more are `coming`.
+
+    `others` are skills that there are beside these.
+    """
+    skills = {*others, *(one.skill.name for one in loaded.found)}
     for found in loaded.found:
         file, count = str(found.file), len(found.skill.instructions.splitlines())
         if count > MOST_LINES:
@@ -351,7 +376,7 @@ def remarks(
                 what = f"there is no tool or flow {name}"
                 remedy = nearest(name, names) or "see `intent-router tools list`, or take it out"
                 yield Problem(file, found.lines["allowed-tools"], what, remedy)
-        yield from _of_hand_overs(found, {one.skill.name for one in loaded.found})
+        yield from _of_hand_overs(found, skills)
 
 
 def _of_hand_overs(found: FoundSkill, skills: Collection[str]) -> Iterator[Problem]:

@@ -408,6 +408,11 @@ class FlowVersions(Aggregate):
 
         return await self._database.write(work)
 
+    async def known(self, flow: str, version: int) -> str | None:
+        """What is known of the version; None where no process has run it."""
+        query = select(_versions.c.behaviour).filter_by(flow=flow, version=version)
+        return await self._database.read(lambda connection: connection.execute(query).scalar())
+
     async def replace(self, flow: str, version: int, behaviour: str) -> None:
         """Have the version be this from now on."""
         statement = update(_versions).filter_by(flow=flow, version=version)

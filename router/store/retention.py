@@ -395,6 +395,11 @@ class PersonErasure:
         for column in ("set_by", "rolled_back_by"):
             set_ = update(shares).where(*self._theirs(shares, column))
             connection.execute(set_.values({column: pseudonym}))
+        written, held = tables.configuration_versions, tables.configuration_activations
+        authored = update(written).where(*self._theirs(written, "author"))
+        connection.execute(authored.values(author=pseudonym, note=""))
+        activated = update(held).where(*self._theirs(held, "activated_by"))
+        connection.execute(activated.values(activated_by=pseudonym))
         mentions = update(trail).where(trail.c.tenant == self._tenant, named)
         connection.execute(mentions.values(detail=""))
 

@@ -5,6 +5,7 @@ Every method is scoped to a tenant, idempotent under retry, and may raise `Unava
 
 from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
+from router.store.configuration import ConfigurationStore
 from router.store.conversations import Conversations, Mailboxes
 from router.store.database import Database
 from router.store.documents import Documents
@@ -41,6 +42,7 @@ class Store:
         self.trail = AuditTrail(database)
         self.traffic = TrafficCounts(database)
         self.prompt_shares = PromptShares(database)
+        self.configuration = ConfigurationStore(database)
         self.prompt_outcomes = PromptOutcomes(database)
         self.results = Results(database)
         self.files = Files(database)

@@ -440,6 +440,33 @@ prompt_shares = Table(
     optional("rolled_back_at", MomentType),
 )
 _index("prompt_shares_of_job", prompt_shares, "tenant", "job", "sequence")
+# What somebody wrote of a tenant's configuration; rows are added, and never changed.
+configuration_versions = Table(
+    "configuration_versions",
+    metadata,
+    *texts("tenant", "kind", "name"),
+    required("version", Integer),
+    *texts("digest", "text", "note", "author"),
+    required("written_at", MomentType),
+    optional("flow_version", Integer),
+    optional("behaviour"),
+    PrimaryKeyConstraint("tenant", "kind", "name", "version"),
+)
+# Which version holds from when on; the newest row of a document counts, none where its version is
+# null.
+configuration_activations = Table(
+    "configuration_activations",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    *texts("tenant", "kind", "name"),
+    optional("version", Integer),
+    required("activated_by"),
+    required("activated_at", MomentType),
+)
+_index(
+    *("configuration_activations_of_document", configuration_activations),
+    *("tenant", "kind", "name", "sequence"),
+)
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)

@@ -63,6 +63,10 @@ APART = Gauge(
     "router_halves_apart",
     "1 while the database and Temporal aren't of one moment, or house.",
 )
+CONFIGURATION_UNFIT = Gauge(
+    "router_configuration_unfit",
+    "Tenants whose documents of configuration can't be taken up as they are by now.",
+)
 UNPOSTED = Gauge(
     "router_unposted_age_seconds",
     "How long the oldest of what is to be posted on a chat platform has waited; 0 for none.",

@@ -4,32 +4,45 @@ import importlib
 import importlib.util
 import pkgutil
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
 from router.domain.errors import DefinitionError, NotFound, Problem, Unavailable, nearest
 from router.domain.locale import Localised
-from router.domain.principals import FLOW_ROLE, Capability, Principal
+from router.domain.principals import FLOW_ROLE, Capability, Principal, TenantScoped
 from router.tool.context import Provider
 from router.tool.tool import Tool
 
 CODE = "code"
 
 
-class Registry:
+class Registry(TenantScoped):
     """Tools by name, each of one group: those of the code, of a folder, of a server."""
 
-    def __init__(self) -> None:
-        self._groups: dict[str, dict[str, Tool]] = {CODE: {}}
-        self._tools: dict[str, Tool] = {}
-        self._expected: dict[str, str] = {}
-        self._withheld: set[Provider[Any]] = set()
+    def __init__(
+        self,
+        groups: Mapping[str, dict[str, Tool]] = MappingProxyType({CODE: {}}),
+        expected: Mapping[str, str] = MappingProxyType({}),
+        withheld: Iterable[Provider[Any]] = (),
+    ) -> None:
+        """One that begins with these; usually with nothing."""
+        self._groups = {group: {**tools} for group, tools in groups.items()}
+        self._tools = {name: tool for each in self._groups.values() for name, tool in each.items()}
+        self._expected = {**expected}
+        self._withheld = {*withheld}
 
     def expect(self, group: str, prefix: str) -> None:
         """Know that a group will come whose names begin so; until then they are `Unavailable`."""
-        self._expected[group] = prefix
+        self._expected = {**self._expected, group: prefix}
+
+    def forget(self, group: str) -> None:
+        """Let there be no tools of a group, and none to come."""
+        if group in self._groups:
+            self.replace(group, [])
+            self._groups = {name: held for name, held in self._groups.items() if name != group}
+        self._expected = {name: each for name, each in self._expected.items() if name != group}
 
     def add(self, tool: Tool) -> None:
         """Take in a tool of the code; raises `DefinitionError` where another has its name."""
@@ -127,6 +140,22 @@ class Registry:
     def withhold(self, provider: Provider[Any]) -> None:
         """Offer nobody the tools that need this. A flow may name them: they say so if called."""
         self._withheld = {*self._withheld, provider}
+
+    def overlaid(self, tools: Iterable[Tool], group: str, over: Collection[str] = ()) -> Self:
+        """These tools as they are now with more as `group`, which stand in for those of `over`.
+
+        A tool may have the name of one of the groups `over`, and then is it. Raises
+        `DefinitionError` where its name is another's.
+        """
+        more = list(tools)
+        names = {tool.name for tool in more}
+        under = {
+            each: {n: t for n, t in held.items() if each not in over or n not in names}
+            for each, held in self._groups.items()
+        }
+        made = type(self)(under, self._expected, self._withheld)
+        made.replace(group, more)
+        return made
 
     def without(self, provider: Provider[Any]) -> Self:
         """These tools as they are now, those withheld too that need this."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from router.domain import commands
 from router.domain.commands import in_order
 from router.domain.messages import Message, Option
-from router.domain.principals import Capability
+from router.domain.principals import Capability, TenantScoped
 from router.entities.booleans import consent, opening_answer
 from router.entities.choices import chosen_option
 from router.entities.extraction import entities_of
@@ -42,7 +42,7 @@ _CALL = "asked_for"
 """The id of a call that a message plainly asks for: it asks for one."""
 
 
-class Reader:
+class Reader(TenantScoped):
     """Reads messages against flows, and sentences for tools; `offered` is named to who asks."""
 
     def __init__(

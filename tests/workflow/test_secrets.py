@@ -144,6 +144,7 @@ async def test_no_secret_is_in_answers_logs_databases_or_temporal(
             reader=parts.reader,
             index=parts.index,
             prompts=parts.prompts,
+            configuration=parts.configuration,
         )
         transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
         headers = {"Authorization": f"Bearer {mint(settings, 'alice', 600)}"}

@@ -1,7 +1,8 @@
 """The routes, a module a noun: one that is added here, or as a protocol's `routes`, is found.
 
 What a module names `router`, or something that ends so, is part of the API. Its `BODIES` say, by
-path, how many bytes a POST may have there, where that isn't the usual; None: it reads for itself.
+path, how many bytes a body may have there, or below a path that ends in `/`, where that isn't the
+usual; None: it reads for itself.
 """
 
 import importlib
@@ -29,7 +30,7 @@ def routers() -> list[APIRouter]:
 
 
 def bodies() -> Mapping[str, int | None]:
-    """How many bytes a POST may have, by path, where that isn't the usual; None: any."""
+    """How many bytes a body may have, by path, where that isn't the usual; None: any."""
     return {
         path: most for module in modules() for path, most in getattr(module, "BODIES", {}).items()
     }

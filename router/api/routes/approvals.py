@@ -124,7 +124,7 @@ async def _waiting(
     return [
         ApprovalView.of(
             each,
-            services.offered,
+            services.offered.of(caller.tenant),
             caller.locale,
             asked=asked.get(each.run, []),
             changes=each.changes_since(before.get(each.run, each), caller.locale),
@@ -141,7 +141,7 @@ async def _decided(
     return [
         ApprovalView.of(
             each,
-            services.offered,
+            services.offered.of(caller.tenant),
             caller.locale,
             decision=each.verdict,
             comment=each.comment,

@@ -74,7 +74,7 @@ async def index(
     services: Given, caller: Caller, kind: CapabilityKind | None = None
 ) -> CapabilityPage:
     """List what the caller may use; what they may not use isn't there."""
-    offered = services.offered
+    offered = services.offered.of(caller.tenant)
     wanted = (c for c in offered.visible_to(caller) if kind in {None, c.kind})
     return CapabilityPage(items=[CapabilityView.of(c, offered, caller) for c in wanted])
 
@@ -99,12 +99,15 @@ async def route(
     """Explain how the text would be routed if the caller said it now; nothing is executed."""
 
     async def nearest(message: Message, situation: Situation) -> tuple[Route, list[Command]]:
-        usable, words = services.offered.visible_to(caller), decider.words_of(message)
-        found = await decider.find(services.index, usable, words, situation)
+        usable, words = (
+            services.offered.of(caller.tenant).visible_to(caller),
+            decider.words_of(message),
+        )
+        found = await decider.find(services.index.of(caller.tenant), usable, words, situation)
         return decider.decide_by_nearness(situation, found)
 
     now = datetime.now(ZoneInfo(caller.timezone))
     situation = Situation(
         now=now, locale=caller.locale, roles=caller.roles, entitlement=caller.entitlement
     )
-    return await explain(services.reader, body.text, situation, nearest)
+    return await explain(services.reader.of(caller.tenant), body.text, situation, nearest)

@@ -96,7 +96,7 @@ async def follow_caller(services: Given, hub: EventHub, caller: Caller, after: A
     Approvals, their own runs, and what is said in their conversations. `Last-Event-ID: 0` begins
     with the first of it.
     """
-    store, besides = services.store, services.offered.look_ups()
+    store, besides = services.store, services.offered.of(caller.tenant).look_ups()
     feed = person_feed(store.live, store.log, caller, besides)
     reader = caller.tenant, caller.id
     return await EventStream.begun(hub.counted(reader, Following(hub, feed, after).events()))

@@ -83,7 +83,9 @@ async def index(
     if everyone:
         asked = {"status": status, "flow": flow} | narrowed.model_dump(mode="json")
         await audit.note("runs.list", detail=in_words(asked))
-    requester, besides = (None, ()) if everyone else (caller.id, services.offered.look_ups())
+    requester, besides = (
+        (None, ()) if everyone else (caller.id, services.offered.of(caller.tenant).look_ups())
+    )
     found, following = await services.store.runs.listed(
         *(caller.tenant, requester, status, flow, page.after, page.limit),
         () if flow else besides,
@@ -134,7 +136,7 @@ async def graph(
 ) -> Response:
     """Draw the run's flow, as it was when the run began, with the way that the run took."""
     own = await run_updates.definition_of(services.temporal, record)
-    definition = own or todays_definition(record, services.offered)
+    definition = own or todays_definition(record, services.offered.of(record.tenant))
     if definition is None:
         raise NotFound(
             f"Version {record.version} of {record.flow} isn't known any more: Temporal has "

@@ -79,8 +79,8 @@ async def show(
     since = datetime.now(UTC) - timedelta(days=days)
     async for entry in services.store.log.every_exchange(operator.tenant, since):
         kept.take(entry)
-    topics = await unserved_topics(kept.unserved, services.index, MOST_UNSERVED)
-    there = {one.name: one for one in services.offered.visible_to(operator)}
+    topics = await unserved_topics(kept.unserved, services.index.of(operator.tenant), MOST_UNSERVED)
+    there = {one.name: one for one in services.offered.of(operator.tenant).visible_to(operator)}
     titles = {name: one.title.within(operator.locale) for name, one in there.items()}
     words = services.settings.operators_read_words
     known = {name: one.examples for name, one in there.items()}

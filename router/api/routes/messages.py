@@ -77,7 +77,8 @@ async def check_result(services: Services, message: Message, record: Conversatio
         return
     stands = await standing(services, record.tenant, record.id)
     tool = stands.waiting_calls.get(action.tool_call_id)
-    if tool and (problems := services.offered.result_problems(tool, action.result)[:10]):
+    offered = services.offered.of(record.tenant)
+    if tool and (problems := offered.result_problems(tool, action.result)[:10]):
         raise InvalidInput(
             f"The result isn't what {tool} declares that it gives: {'; '.join(problems)}.",
             [FieldProblem("action.result", problem) for problem in problems],
@@ -146,7 +147,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 async def _submission(
     services: Given, body: MessageBody, caller: Person, record: OwnConversation, key: IdempotencyKey
 ) -> Submission:
-    check_start(body.message, services.offered, caller)
+    check_start(body.message, services.offered.of(caller.tenant), caller)
     await check_result(services, body.message, record)
     names = await names_of_files(services, caller, body.message.files)
     chosen = body.id_with(key)

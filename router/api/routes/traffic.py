@@ -82,7 +82,7 @@ async def _abandoned(
     found = Counter[str]()
     async for run in counts.unfinished(tenant, period, datetime.now(UTC)):
         if run.flow not in doing:
-            definition = services.offered.definition(run.flow)
+            definition = services.offered.of(tenant).definition(run.flow)
             doing[run.flow] = handing_in(definition) if definition else frozenset()
         found[run.flow] += is_abandoned(run, doing[run.flow])
     return found

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 
 from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
@@ -13,6 +14,7 @@ from router.cli.options import absent_database
 from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.directory.sources import people_of
+from router.directory.tenants import Tenants
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.records import Orphaned
 from router.gateway.builds import is_polled, stranded
@@ -23,6 +25,8 @@ from router.llm.protocols import DEFAULT
 from router.llm.servers import ServerMemory
 from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused, UserMessage
 from router.runtime.composition import SERVERS
+from router.runtime.definitions import load_capabilities
+from router.runtime.editions import drafted
 from router.runtime.temporal import (
     certificate_of,
     check_namespace,
@@ -32,6 +36,7 @@ from router.runtime.temporal import (
 )
 from router.runtime.upkeep import check_keys
 from router.settings import ROLES, ModelAccess, Settings
+from router.store.configuration import ConfigurationStore
 from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
 from router.store.flow_runs import orphaned
@@ -111,6 +116,28 @@ async def retention(settings: Settings) -> str:
     async with _opened(settings) as database:
         await Retention(database).check(days)
     return f"after {days} days"
+
+
+async def documents(settings: Settings) -> str:
+    """What tenants have of their own in the database fits what there is in files here."""
+    if absent_database(settings):
+        return "none"
+    async with _opened(settings) as database:
+        if not await database.read(lambda connection: is_usable(connection, ROUTER)):
+            return "not looked at: the tables aren't those of this version"
+        held = await ConfigurationStore(database).active()
+    offered = load_capabilities(settings)
+    tenants = Tenants.load(settings.tenants, settings.persona)
+    told, unfit = list[str](), list[str]()
+    for tenant, own in groupby(held, key=lambda each: each.tenant):
+        mine = [*own]
+        draft = drafted(settings, offered, mine, tenant, tenants.entitlement(tenant))
+        told.append(f"{len(mine)} of {tenant}")
+        unfit += (f"{tenant}: {problem}" for problem in draft.problems)
+    if unfit:
+        remedy = "until then what they were last is used; see `intent-router config list`"
+        raise MisconfiguredError("\n".join([*unfit, remedy]))
+    return ", ".join(told) or "none"
 
 
 async def chat_platforms(settings: Settings) -> str:

@@ -4,7 +4,7 @@ They follow their files: what is edited counts within seconds.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -118,39 +118,74 @@ def load_http_tools(place: Path, variables: Mapping[str, str], sender: Sender) -
     loaded, problems = LoadedTools(), list[Problem]()
     for path in sorted(place.glob("*.json")) if place.is_dir() else [place]:
         try:
-            _File(path, variables, sender).load(loaded)
+            text = read_text(path, LARGEST, _FEWER)
+            _File(path, variables, sender).load(text, loaded)
+        except Unreadable as bad:
+            problems.append(Problem(str(path), bad.line, *bad.fault))
         except DefinitionError as error:
             problems += error.problems
-    known: dict[str, Tool] = {}
-    for tool in loaded.tools:
-        other = known.setdefault(tool.name, tool)
-        if other is not tool:
-            what = f"the tool {tool.name} is in {other.source.file}:{other.source.line} already"
-            problems.append(Problem(*tool.source, what, "rename one of the two"))
+    problems += _named_twice(loaded.tools)
     if problems:
         raise DefinitionError(problems)
     return loaded
 
 
+def tools_in_text(
+    path: Path, text: str, variables: Mapping[str, str], sender: Sender
+) -> LoadedTools:
+    """The tools that a text declares which stands in no file; `path` is what is said of it.
+
+    There is no OpenAPI document beside it to select from. Raises `DefinitionError`, also for a
+    variable that isn't set.
+    """
+    if len(text.encode()) > LARGEST:
+        raise DefinitionError([Problem(str(path), 1, f"it is over {LARGEST // 1024} KiB", _FEWER)])
+    loaded = LoadedTools()
+    _File(path, variables, sender, alone=True).load(text, loaded)
+    problems = [*_named_twice(loaded.tools)]
+    for variable in loaded.absent.values():
+        known = ", ".join(sorted(variables)) or "none"
+        remedy = f"set it where the router runs, or name another; there are: {known}"
+        problems.append(Problem(str(path), 1, f"{variable} isn't set for it", remedy))
+    if problems:
+        raise DefinitionError(problems)
+    return loaded
+
+
+_FEWER = "declare fewer tools in one file"
+
+
+def _named_twice(tools: Iterable[Tool]) -> Iterator[Problem]:
+    known: dict[str, Tool] = {}
+    for tool in tools:
+        other = known.setdefault(tool.name, tool)
+        if other is not tool:
+            what = f"the tool {tool.name} is in {other.source.file}:{other.source.line} already"
+            yield Problem(*tool.source, what, "rename one of the two")
+
+
 class _File:
     """One reading of one file."""
 
-    def __init__(self, path: Path, variables: Mapping[str, str], sender: Sender) -> None:
+    def __init__(
+        self, path: Path, variables: Mapping[str, str], sender: Sender, *, alone: bool = False
+    ) -> None:
+        """`alone` is one that has no documents beside it."""
         self.path = path
+        self.alone = alone
         self.variables = variables
         self.environment = Variables(variables)
         self.sender = sender
         self.complaints: list[Complaint] = []
         self.dialect = DialectReading()
 
-    def load(self, into: LoadedTools) -> None:
-        """Add what the file declares; raises `DefinitionError`."""
+    def load(self, text: str, into: LoadedTools) -> None:
+        """Add what the file's text declares; raises `DefinitionError`."""
         try:
-            text = read_text(self.path, LARGEST, "declare fewer tools in one file")
             document = json_document(text)
         except Unreadable as bad:
             raise DefinitionError([Problem(str(self.path), bad.line, *bad.fault)]) from None
-        if isinstance(document.data, dict) and "paths" in document.data:
+        if isinstance(document.data, dict) and "paths" in document.data and not self.alone:
             return  # an OpenAPI document, which another file here selects from
         into.files.append(self.path)
         found: list[tuple[Place, Declared]] = []
@@ -175,6 +210,10 @@ class _File:
         if isinstance(data, dict):
             data = {key: value for key, value in data.items() if key != SCHEMA}
         selects = isinstance(data, dict) and is_selection(data)
+        if selects and self.alone:
+            fault = Fault("there is no OpenAPI document beside it", "declare each tool by itself")
+            self.complaints.append(Complaint((*place, "openapi"), fault))
+            return []
         data = data if selects else self.dialect.read(data, place)
         model: type[SelectionEntry | HttpToolEntry] = SelectionEntry if selects else HttpToolEntry
         reading = validated(model, data, place)

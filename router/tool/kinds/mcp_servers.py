@@ -6,13 +6,15 @@ comes, and until then the registry expects them.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 
-from router.domain.errors import DefinitionError, MisconfiguredError
+from router.domain.errors import DefinitionError, MisconfiguredError, RouterError
 from router.domain.locale import Localised
+from router.formats.watcher import Stamp, changes, stamp_of
 from router.settings import Settings
 from router.tool.kinds import ToolSource
 from router.tool.mcp.connection import Away, McpConnection
@@ -43,10 +45,44 @@ class Servers:
         self._titles: dict[str, list[Localised]] = {}
         self._source = SourceLine(str(file), 1)
         self._offering = asyncio.Lock()
+        self._inherited = inherited
+        self._sessions: dict[str, asyncio.Task[None]] = {}
+        self.connections = {name: self._connection(name, entry) for name, entry in entries.items()}
+
+    def _connection(self, name: str, entry: ServerEntry) -> McpConnection:
+        return McpConnection(name, entry, self._inherited, partial(self._changed, name))
+
+    def begin(self) -> None:
+        """Keep a session with each that has none yet."""
+        for name, connection in self.connections.items():
+            if name not in self._sessions:
+                session = connection.run()
+                self._sessions[name] = asyncio.create_task(session, name=f"MCP server {name}")
+
+    async def end(self, names: Iterable[str] | None = None) -> None:
+        """Close the sessions with these, or with all, and know them no more."""
+        gone = [*(self._sessions if names is None else names)]
+        sessions = [self._sessions.pop(name) for name in gone if name in self._sessions]
+        for session in sessions:
+            session.cancel()
+        await asyncio.gather(*sessions, return_exceptions=True)
+        for name in gone:
+            self.connections.pop(name, None)
+            self._tools.pop(name, None)
+            self._titles.pop(name, None)
+
+    async def follow(self, entries: Mapping[str, ServerEntry]) -> None:
+        """Keep a session with exactly these; one with a server that is as it was goes on."""
+        known = {name: connection.entry for name, connection in self.connections.items()}
+        await self.end([name for name, entry in known.items() if entries.get(name) != entry])
         self.connections = {
-            name: McpConnection(name, entry, inherited, partial(self._changed, name))
+            name: self.connections.get(name) or self._connection(name, entry)
             for name, entry in entries.items()
         }
+        self.begin()
+        for name in self.connections:
+            # Who stands in for whom may be another.
+            await self._offer(name)
 
     async def settled(self, within: float) -> None:
         """Wait until each is there, or has failed to be; not longer than `within` seconds."""
@@ -114,16 +150,11 @@ async def connected(
 ) -> AsyncIterator[Servers]:
     """Keep a session with each server; programs get a little of the `inherited` environment."""
     servers = Servers(entries, inherited, publish, file)
-    tasks = [
-        asyncio.create_task(connection.run(), name=f"MCP server {name}")
-        for name, connection in servers.connections.items()
-    ]
+    servers.begin()
     try:
         yield servers
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await servers.end()
 
 
 SETTLED_WITHIN = 5.0
@@ -142,11 +173,10 @@ def servers_of(settings: Settings) -> dict[str, ServerEntry]:
 
 
 class McpSource(ToolSource):
-    """The servers of the settings' file."""
+    """The servers of the settings' file, which are followed while that is edited."""
 
-    @cached_property
-    def _entries(self) -> dict[str, ServerEntry]:
-        return servers_of(self.settings)
+    _entries: Mapping[str, ServerEntry] = MappingProxyType({})
+    _seen: Stamp = ()
 
     @cached_property
     def _news(self) -> asyncio.Event:
@@ -154,8 +184,14 @@ class McpSource(ToolSource):
 
     def load(self) -> None:
         """Have the registry expect their tools; raises `DefinitionError`."""
+        self._seen = self._stamp
+        self._entries = servers_of(self.settings)
         for name in self._entries:
             self.registry.expect(group_of(name), prefix_of(name))
+
+    @property
+    def _stamp(self) -> Stamp:
+        return stamp_of([self.settings.mcp_servers] if self.settings.mcp_servers else [])
 
     async def look(self, within: float) -> Mapping[str, str]:
         """Have each server's tools, asked once and all at the same time."""
@@ -164,12 +200,46 @@ class McpSource(ToolSource):
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep a session with each while within."""
-        if not self._entries:
+        if self.settings.mcp_servers is None:
             yield
             return
         async with connected(self._entries, *self._circumstances) as servers:
             await servers.settled(SETTLED_WITHIN)
-            yield
+            following = asyncio.create_task(self._file_followed(servers))
+            try:
+                yield
+            finally:
+                following.cancel()
+                await asyncio.gather(following, return_exceptions=True)
+
+    async def _file_followed(self, servers: Servers) -> None:
+        async for entries in changes(self._read_again):
+            await self.follow(servers, entries)
+
+    def _read_again(self) -> Mapping[str, ServerEntry] | None:
+        """The servers of a file that has changed; None where it hasn't, or can't be used."""
+        seen = self._stamp
+        if seen == self._seen:
+            return None
+        self._seen = seen
+        try:
+            return servers_of(self.settings)
+        except RouterError as error:
+            _log.error("the MCP servers stay as they were: %s", error)
+            return None
+
+    async def follow(self, servers: Servers, entries: Mapping[str, ServerEntry]) -> None:
+        """Let these be the servers from now on: what has gone takes its tools with it."""
+        before, self._entries = self._entries, entries
+        gone = [name for name, entry in before.items() if entries.get(name) != entry]
+        await servers.end(gone)
+        for name in gone:
+            self.registry.forget(group_of(name))
+        for name in entries:
+            self.registry.expect(group_of(name), prefix_of(name))
+        await servers.follow(entries)
+        _log.info("there are %d MCP servers in the file now", len(entries))
+        self._news.set()
 
     async def changes(self, *, editing: bool = False) -> AsyncIterator[object]:  # noqa: ARG002
         """Each time that tools were published since the last time; it never ends."""

@@ -197,7 +197,20 @@ def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEn
     Raises `DefinitionError` with every problem.
     """
     try:
-        text = read_text(path, LARGEST, "split it, or offer fewer servers")
+        text = read_text(path, LARGEST, _FEWER)
+    except Unreadable as bad:
+        raise DefinitionError([Problem(str(path), bad.line, *bad.fault)]) from None
+    return servers_in_text(path, text, variables)
+
+
+_FEWER = "split it, or offer fewer servers"
+
+
+def servers_in_text(path: Path, text: str, variables: Mapping[str, str]) -> dict[str, ServerEntry]:
+    """Those of a text, of which `path` is what is said; raises the same."""
+    if len(text.encode()) > LARGEST:
+        raise DefinitionError([Problem(str(path), 1, f"it is over {LARGEST // 1024} KiB", _FEWER)])
+    try:
         document = json_document(text)
         data = _servers_in(document.data)
     except Unreadable as bad:

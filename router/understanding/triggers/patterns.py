@@ -19,6 +19,7 @@ from router.domain.principals import EVERYTHING, CapabilityKind, Entitlement
 from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import BlockerName, FlowDefinition
+from router.formats.yaml_document import Place
 from router.lexicon import Words
 from router.understanding.dialogue_acts import AROUND
 from router.understanding.names import FlowNames
@@ -280,6 +281,25 @@ class Rivalry:
     by: str
     """The other flow, or what blocks it."""
     pattern: str
+
+    def told(self, flow: FlowDefinition) -> tuple[Place, str, str]:
+        """Where in the file of `flow`, whose example it is, what is wrong, and what would help."""
+        place: Place = ("triggers", "examples", self.example)
+        example = flow.triggers.examples[self.example]
+        if self.kind == "blocked":
+            what = (
+                f"the example {example!r} doesn't start {self.flow}: {self.by!r} speaks against "
+                f"its pattern {self.pattern!r}"
+            )
+            return (
+                place,
+                what,
+                "say it otherwise, narrow unless, or switch the guard off with without",
+            )
+        does = "starts" if self.kind == "taken" else "also starts"
+        what = f"the example {example!r} {does} {self.by}, by its pattern {self.pattern!r}"
+        remedy = f"narrow that pattern, add an unless to {self.by}, or take the example out"
+        return place, what, remedy
 
 
 def rivalries(flows: Iterable[FlowDefinition]) -> Iterator[Rivalry]:

@@ -26,11 +26,14 @@ from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
+from router.runtime.configuration import Configuration, House
+from router.runtime.definitions import load_capabilities, tenants_of
 from router.runtime.server import GRACE, ApiServer, create_app
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
+from router.understanding.reader import Reader
 from router.understanding.reading import PatternHit, Reading
 from tests.fakes.clock import Clock
 from tests.fakes.encoder import PairsEncoder
@@ -48,6 +51,9 @@ class Offering:
 
     def __init__(self, *capabilities: Capability) -> None:
         self.offered = capabilities
+
+    def of(self, _: str) -> "Offering":
+        return self
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:
         return [c for c in self.offered if person.may(c.roles)]
@@ -72,6 +78,9 @@ class Offering:
 
 class LeaveReader:
     """Takes what mentions leave for the beginning of a leave request."""
+
+    def of(self, _: str) -> "LeaveReader":
+        return self
 
     def read(self, message: Message, situation: Situation) -> Reading:
         text = message.text or ""
@@ -124,8 +133,9 @@ async def services(temporal: Client, store: Store) -> Services:
     )
     index = CapabilityIndex(PairsEncoder())
     await index.update(offering.offered)
+    settings = Settings(task_queue=QUEUE, user_requests_per_minute=100_000, _env_file=None)
     return Services(
-        settings=Settings(task_queue=QUEUE, user_requests_per_minute=100_000, _env_file=None),
+        settings=settings,
         temporal=temporal,
         store=store,
         directory=FileDirectory.load(),
@@ -133,7 +143,15 @@ async def services(temporal: Client, store: Store) -> Services:
         reader=LeaveReader(),
         index=index,
         prompts=Prompts.load(),
+        configuration=Configuration(house_of(settings), store),
     )
+
+
+def house_of(settings: Settings) -> House:
+    """What the shipped files come to, for documents to be laid over it."""
+    offered = load_capabilities(settings)
+    tenants = tenants_of(settings)
+    return House(settings, offered, Reader([]), CapabilityIndex(None), tenants, has_model=True)
 
 
 @pytest.fixture(scope="session")

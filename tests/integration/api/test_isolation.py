@@ -13,6 +13,7 @@ from temporalio.client import Client
 from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
+from router.domain.configuration import DocumentVersion
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
 from router.store.store import Store
@@ -20,6 +21,7 @@ from tests.integration.api.conftest import QUEUE, As, client_of, problem, served
 from tests.integration.api.test_events import AT, reading
 from tests.integration.api.test_files import send
 from tests.integration.api.test_runs import approval_record, run_record
+from tests.unit.runtime.documents import SKILL
 
 OTHER = "acme"
 """A tenant in which there is another person by each id."""
@@ -37,6 +39,7 @@ class Row:
 
 CONVERSATION = "/v1/conversations/{conversation}"
 RUN = "/v1/flow-runs/{run}"
+DOCUMENT = "/v1/configuration/{kind}/{document}"
 TABLE = {
     ("get", CONVERSATION): Row(),
     ("post", f"{CONVERSATION}/cancel"): Row(),
@@ -61,11 +64,16 @@ TABLE = {
     ("get", "/v1/files/{file}/preview"): Row(),
     ("get", "/v1/turns/{conversation}/{message_id}"): Row("olga"),
     ("delete", "/v1/memory/{memory}"): Row(),
+    ("get", DOCUMENT): Row("olga"),
+    ("get", f"{DOCUMENT}/versions"): Row("olga"),
+    ("post", f"{DOCUMENT}/activate"): Row("olga", {"version": 1}),
+    ("delete", DOCUMENT): Row("olga"),
 }
 NOBODYS = {
     ("get", "/v1/models/{model}"),
     ("put", "/v1/prompts/{job}/shares"),
     ("post", "/v1/prompts/{job}/rollback"),
+    ("put", DOCUMENT),
 }
 """Calls whose path has a name that is nobody's in particular."""
 
@@ -108,7 +116,20 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     approval = approval_record(record)
     await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
     await store.runs.publish(record, [approval])
+    kept = DocumentVersion(
+        tenant="default",
+        kind="skills",
+        name=f"s{unique}",
+        version=1,
+        digest="d",
+        text=SKILL.replace("travel-tips", f"s{unique}"),
+        author="olga",
+        written_at=AT,
+    )
+    await store.configuration.write(kept, await store.configuration.mark("default"))
     return {
+        "kind": kept.kind,
+        "document": kept.name,
         "conversation": conversation,
         "message_id": unique,
         "run": record.id,

@@ -17,14 +17,12 @@ ALICE = Principal(id="alice", name="Alice")
 NOW = datetime(2026, 11, 18, 10, tzinfo=UTC)
 
 
-async def understood(
-    text: str, *, alone: bool = True, caller: Principal | None = ALICE
-) -> Understood:
+async def understood(text: str, *, alone: bool = True) -> Understood:
     offered = Capabilities(Catalog([]), SkillCatalog([]), Registry())
     understander = Understander(Reader([]), offered, alone=alone)
     message, situation = Message(text=text), Situation(now=NOW, locale="zh", roles=ALICE.roles)
     return await understander.understand(
-        Understand(message=message, situation=situation, caller=caller)
+        Understand(message=message, situation=situation, caller=ALICE)
     )
 
 
@@ -41,7 +39,3 @@ async def test_what_is_no_greeting_is_left_to_the_deciding() -> None:
 
 async def test_a_model_returns_greetings_itself() -> None:
     assert (await understood("你好", alone=False)).route is None
-
-
-async def test_a_run_that_began_before_callers_were_told_is_decided_as_it_was() -> None:
-    assert (await understood("你好", caller=None)).route is None

@@ -1,0 +1,373 @@
+"""`intent-router config`: documents of configuration between a folder and a server's database.
+
+A folder of documents looks as the project's own files do, and what is pushed and pulled again is
+the same to the byte. `.versions.json` in it says which version each file was last the same as: what
+somebody else has written since is never written over unseen.
+"""
+
+import asyncio
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.rest import Rest, RestRefused, asked
+from router.domain.configuration import (
+    KINDS,
+    LARGEST,
+    DocumentKind,
+    digest_of,
+    is_name,
+    kind_of,
+    path_of,
+    placed,
+)
+from router.domain.errors import InvalidInput, NotFound, RouterError
+
+VERSIONS = ".versions.json"
+ORDER: tuple[DocumentKind, ...] = ("tools", "skills", "flows", "personas")
+"""In which they are pushed: flows call tools."""
+REFUSED = 422
+API = "/v1/configuration"
+
+
+class DocumentId(NamedTuple):
+    """A document by kind and name, written as `flows/overtime`."""
+
+    kind: DocumentKind
+    name: str
+
+    @classmethod
+    def read(cls, written: str) -> "DocumentId":
+        """The document that is meant; its file's path will do. Raises `InvalidInput`."""
+        found = placed(PurePosixPath(written))
+        kind, _, name = written.partition("/")
+        known = kind_of(kind)
+        if found is not None:
+            return cls(*found)
+        if known is None or not is_name(known, name):
+            kinds = ", ".join(KINDS)
+            raise InvalidInput(
+                f"{written!r} is no document: write KIND/NAME, with a kind of {kinds}"
+            )
+        return cls(known, name)
+
+    @property
+    def path(self) -> str:
+        """Where its file stands in a folder of documents."""
+        return path_of(self.kind, self.name)
+
+    @property
+    def api(self) -> str:
+        """Where it is on the server."""
+        return f"{API}/{self.kind}/{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class Standing(NamedTuple):
+    """What a file was last the same as."""
+
+    version: int
+    digest: str
+
+
+@dataclass
+class DocumentFolder:
+    """Documents in a folder, and what each was last the same as on the server."""
+
+    root: Path
+    standings: dict[str, Standing] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, root: Path) -> "DocumentFolder":
+        """The folder, which may still be to come; raises `InvalidInput` for a broken note."""
+        note = root / VERSIONS
+        if not note.is_file():
+            return cls(root)
+        try:
+            read = json.loads(note.read_text("utf-8"))
+            known = {str(path): Standing(int(v), str(d)) for path, (v, d) in read.items()}
+        except (ValueError, TypeError, AttributeError):
+            raise InvalidInput(
+                f"{note} can't be read: delete it, and say with --force that what is on the server "
+                "may be written over"
+            ) from None
+        return cls(root, known)
+
+    def documents(self, wanted: Iterable[DocumentId] = ()) -> dict[DocumentId, str]:
+        """Their texts, of those that are wanted or of all; raises `InvalidInput`, `NotFound`."""
+        chosen = [*wanted] or [*self._found()]
+        return {each: self.text(each) for each in chosen}
+
+    def _found(self) -> Iterable[DocumentId]:
+        for kind in ORDER:
+            for path in sorted((self.root / kind).glob("*/SKILL.md" if kind == "skills" else "*")):
+                found = placed(PurePosixPath(path.relative_to(self.root).as_posix()))
+                if found is not None:
+                    yield DocumentId(*found)
+
+    def text(self, document: DocumentId) -> str:
+        """What its file says, to the byte."""
+        path = self.root / document.path
+        if not path.is_file():
+            raise NotFound(f"{path} isn't there: name another document, or another folder")
+        if document.kind == "skills" and (more := self._beside(path)):
+            raise InvalidInput(
+                f"{path} has files beside it, such as {more}, and a document has none: leave the "
+                "skill in the house's folder of skills, or say in the instructions what they say"
+            )
+        raw = path.read_bytes()
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            raise InvalidInput(f"{path} is no text in UTF-8: save it as such") from None
+        if len(raw) > LARGEST:
+            raise InvalidInput(f"{path} has {len(raw)} bytes; {LARGEST} are the most")
+        return text
+
+    def _beside(self, path: Path) -> str:
+        others = (each for each in sorted(path.parent.rglob("*")) if each.is_file())
+        return next((each.name for each in others if each != path), "")
+
+    def changed(self, document: DocumentId) -> bool:
+        """Whether the file says something that it didn't when it was last the server's."""
+        path, known = self.root / document.path, self.standings.get(document.path)
+        return path.is_file() and (known is None or digest_of(self.text(document)) != known.digest)
+
+    def write(self, document: DocumentId, text: str) -> None:
+        """Let the file say this."""
+        path = self.root / document.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+    def note(self, document: DocumentId, version: int, text: str) -> None:
+        """Remember which version the file is the same as."""
+        self.standings[document.path] = Standing(version, digest_of(text))
+        self.root.mkdir(parents=True, exist_ok=True)
+        told = {path: [*each] for path, each in sorted(self.standings.items())}
+        (self.root / VERSIONS).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+
+
+async def pushed(
+    rest: Rest, folder: DocumentFolder, wanted: Iterable[DocumentId], put: "PushOptions"
+) -> list[str]:
+    """A line for each document that was sent. Raises the first refusal once nothing more fits.
+
+    A flow may start one that comes after it: whatever is refused is tried again behind the others.
+    """
+    lines, waiting = list[str](), folder.documents(wanted)
+    heads = {(e["kind"], e["name"]): e for e in (await rest.get(API))["items"]}
+    while waiting:
+        refused: dict[DocumentId, RestRefused] = {}
+        for document, text in waiting.items():
+            try:
+                lines.append(await _pushed(rest, folder, document, text, heads.get(document), put))
+            except RestRefused as error:
+                if error.status != REFUSED:
+                    raise
+                refused[document] = error
+        if len(refused) == len(waiting):
+            told = "\n".join(f"{document}: {error}" for document, error in refused.items())
+            raise InvalidInput("\n".join([*lines, told]))
+        waiting = {document: waiting[document] for document in refused}
+    return lines
+
+
+class PushOptions(NamedTuple):
+    """How documents are sent."""
+
+    note: str = ""
+    activate: bool = True
+    force: bool = False
+
+
+async def _pushed(
+    rest: Rest,
+    folder: DocumentFolder,
+    document: DocumentId,
+    text: str,
+    head: Mapping[str, Any] | None,
+    put: PushOptions,
+) -> str:
+    known = folder.standings.get(document.path)
+    over = (head["latest"] if head else None) if put.force else (known.version if known else None)
+    body = {"text": text, "note": put.note, "activate": put.activate}
+    headers = {"If-Match": f'"{over}"'} if over is not None else {}
+    done = await rest.put(document.api, body, headers)
+    folder.note(document, done["version"], text)
+    before = head["latest"] if head else 0
+    state = "holds" if done["active"] == done["version"] else "is kept, and doesn't hold yet"
+    said = f"version {done['version']} {state}" if done["version"] > before else "nothing new"
+    return "\n".join([f"{document}: {said}", *(f"  remark: {each}" for each in done["remarks"])])
+
+
+async def pulled(
+    rest: Rest, folder: DocumentFolder, wanted: Iterable[DocumentId], *, force: bool
+) -> list[str]:
+    """A line for each document whose version that holds was written into the folder.
+
+    Raises `InvalidInput` before anything is written where a file has changes of its own.
+    """
+    there = {each: await _held(rest, each) for each in await _wanted(rest, wanted)}
+    lost = [
+        folder.root / document.path
+        for document, held in there.items()
+        if folder.changed(document) and folder.text(document) != held["text"]
+    ]
+    if lost and not force:
+        names = ", ".join(map(str, lost))
+        raise InvalidInput(f"{names} has changes that aren't on the server: push them, or --force")
+    for document, held in there.items():
+        folder.write(document, held["text"])
+        folder.note(document, held["latest"], held["text"])
+    return [f"{document}: version {held['version']}" for document, held in there.items()]
+
+
+async def differences(
+    rest: Rest, folder: DocumentFolder, wanted: Iterable[DocumentId]
+) -> list[str]:
+    """What the folder would change of what holds on the server, as unified differences."""
+    named = [*wanted]
+    here = folder.documents(e for e in named if (folder.root / e.path).is_file() or not named)
+    held = {each: (await _held(rest, each))["text"] for each in await _wanted(rest, named)}
+    lines = list[str]()
+    for document in sorted({*here, *held}):
+        before, after = held.get(document, ""), here.get(document, "")
+        lines += difflib.unified_diff(
+            before.splitlines(),
+            after.splitlines(),
+            f"server/{document.path}" if document in held else "/dev/null",
+            f"{folder.root}/{document.path}" if document in here else "/dev/null",
+            lineterm="",
+        )
+        if before != after and before.splitlines() == after.splitlines():
+            lines.append(f"{document.path}: only line ends differ")
+    return lines
+
+
+async def _wanted(rest: Rest, named: Iterable[DocumentId]) -> list[DocumentId]:
+    """Those that are named, and otherwise all; of both the ones that hold."""
+    chosen, found = {*named}, (await rest.get(API))["items"]
+    holding = [DocumentId(e["kind"], e["name"]) for e in found if e["active"] is not None]
+    return [each for each in holding if not chosen or each in chosen]
+
+
+async def _held(rest: Rest, document: DocumentId) -> dict[str, Any]:
+    return await rest.get(document.api)
+
+
+app = typer.Typer(no_args_is_help=True, help="Move documents between a folder and a server.")
+
+Folder = Annotated[Path, typer.Argument(help="With flows/, skills/, tools/ and personas/ in it.")]
+Documents = Annotated[
+    list[str] | None, typer.Argument(metavar="[KIND/NAME]...", help="Such as flows/overtime.")
+]
+
+
+def _ids(written: list[str] | None) -> list[DocumentId]:
+    return [DocumentId.read(each) for each in written or []]
+
+
+@app.command()
+def push(  # noqa: PLR0913, PLR0917 - each is an option
+    folder: Folder,
+    documents: Documents = None,
+    note: Annotated[str, typer.Option(help="Why, for whoever reads the history.")] = "",
+    draft: Annotated[bool, typer.Option("--draft", help="Let no new version hold yet.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Over what others wrote, too.")] = False,
+    user: User = OPERATOR,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Send documents of a folder; each that fits holds at once, within seconds everywhere."""
+    put = PushOptions(note, not draft, force)
+    there, wanted = DocumentFolder.at(folder), _ids(documents)
+    lines = asyncio.run(asked(url, token or user, lambda rest: pushed(rest, there, wanted, put)))
+    _echo(lines or [f"there are no documents in {folder}"])
+
+
+@app.command()
+def pull(
+    folder: Folder,
+    documents: Documents = None,
+    force: Annotated[bool, typer.Option("--force", help="Over changes in the files, too.")] = False,
+    user: User = OPERATOR,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Write the documents that hold into a folder, to the byte as they were pushed."""
+    there, wanted = DocumentFolder.at(folder), _ids(documents)
+    found = asyncio.run(
+        asked(url, token or user, lambda rest: pulled(rest, there, wanted, force=force))
+    )
+    _echo(found or ["the server has no documents that hold"])
+
+
+@app.command()
+def diff(
+    folder: Folder,
+    documents: Documents = None,
+    user: User = OPERATOR,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Say what a push of the folder would change; exit status 1 where that is anything."""
+    there, wanted = DocumentFolder.at(folder), _ids(documents)
+    found = asyncio.run(asked(url, token or user, lambda rest: differences(rest, there, wanted)))
+    _echo(found)
+    if found:
+        raise typer.Exit(1)
+
+
+@app.command("list")
+def listing(user: User = OPERATOR, url: Url = None, token: Token = None) -> None:
+    """List the server's documents: which version of each holds, and who wrote it."""
+    found = asyncio.run(asked(url, token or user, lambda rest: rest.get(API)))
+    rows = [("document", "holds", "newest", "by", "written")]
+    for each in found["items"]:
+        holds = "none" if each["active"] is None else str(each["active"])
+        about = (each["author"], each["written_at"][:16])
+        rows.append((f"{each['kind']}/{each['name']}", holds, str(each["latest"]), *about))
+    echo_aligned(rows)
+    if found["unfit"]:
+        raise RouterError(f"these can't be taken up as they are: {found['unfit']}")
+
+
+@app.command()
+def rollback(
+    document: Annotated[str, typer.Argument(metavar="KIND/NAME", help="Such as flows/overtime.")],
+    version: Annotated[int, typer.Argument(min=1, help="The version that is to hold.")],
+    user: User = OPERATOR,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Let an earlier version hold again, or a newer one that was only written."""
+    path = f"{DocumentId.read(document).api}/activate"
+    body = {"version": version}
+    done = asyncio.run(asked(url, token or user, lambda rest: rest.post(path, body)))
+    _echo([f"{document}: version {done['active']} holds"])
+
+
+@app.command()
+def retire(
+    document: Annotated[str, typer.Argument(metavar="KIND/NAME", help="Such as flows/overtime.")],
+    user: User = OPERATOR,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Take a document out of use; its versions stay, and a file of its name counts again."""
+    path = DocumentId.read(document).api
+    asyncio.run(asked(url, token or user, lambda rest: rest.delete(path)))
+    _echo([f"{document}: no version holds"])
+
+
+def _echo(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)

@@ -1,0 +1,187 @@
+"""Documents of configuration that are kept in the database: their kinds, names and versions.
+
+A document is a tenant's, of one kind, under one name. Its versions are only ever added to; which
+one holds is said by activations, of which the newest counts. A folder of documents looks as the
+project's own files do: `flows/overtime.yaml`, `skills/policy-advisor/SKILL.md`.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from router.domain.errors import Problem
+from router.domain.records import Record
+
+DocumentKind = Literal["flows", "skills", "tools", "personas"]
+"""What a document may define, as it is called in paths."""
+KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
+
+PERSONA = "desk"
+"""The name of the only persona that a tenant has."""
+LARGEST = 256 * 1024
+"""Bytes of a document; a kind may allow fewer."""
+LONGEST_NOTE = 300
+MOST_DOCUMENTS = 500
+"""Of one tenant, those that were taken out of use too."""
+
+_NAME = r"[a-z][a-z0-9]*(?:{}[a-z0-9]+)*"
+
+
+@dataclass(frozen=True)
+class KindRules:
+    """How documents of a kind are named, and where they stand in a folder of documents."""
+
+    pattern: re.Pattern[str]
+    shape: str
+    """The same in words."""
+    file: str
+    """The path in a folder of documents, with the name for `{name}`."""
+
+    def path(self, name: str) -> str:
+        """Where the document of this name stands."""
+        return self.file.format(name=name)
+
+
+_UNDERSCORED = (re.compile(_NAME.format("_+")), "small letters, digits and _")
+_HYPHENED = (re.compile(_NAME.format("[_-]")), "small letters, digits, and single - or _")
+
+RULES: Mapping[DocumentKind, KindRules] = MappingProxyType(
+    {
+        "flows": KindRules(*_UNDERSCORED, "flows/{name}.yaml"),
+        "skills": KindRules(*_HYPHENED, "skills/{name}/SKILL.md"),
+        "tools": KindRules(*_HYPHENED, "tools/{name}.json"),
+        "personas": KindRules(
+            re.compile(PERSONA), f"{PERSONA}, the only one", "personas/{name}.yaml"
+        ),
+    }
+)
+LONGEST_NAME = 64
+
+
+def kind_of(written: str) -> DocumentKind | None:
+    """The kind that is called so; None where there is none."""
+    return next((kind for kind in KINDS if kind == written), None)
+
+
+def is_name(kind: DocumentKind, name: str) -> bool:
+    """True where a document of the kind may have this name.
+
+    >>> is_name("flows", "overtime"), is_name("flows", "../etc"), is_name("personas", "other")
+    (True, False, False)
+    """
+    return len(name) <= LONGEST_NAME and RULES[kind].pattern.fullmatch(name) is not None
+
+
+def path_of(kind: DocumentKind, name: str) -> str:
+    """Where the document stands in a folder of documents, which problems name too.
+
+    >>> path_of("skills", "policy-advisor")
+    'skills/policy-advisor/SKILL.md'
+    """
+    return RULES[kind].path(name)
+
+
+def placed(path: PurePosixPath) -> tuple[DocumentKind, str] | None:
+    """The kind and the name of the document at a path in such a folder; None where it is none.
+
+    >>> placed(PurePosixPath("skills/policy-advisor/SKILL.md"))
+    ('skills', 'policy-advisor')
+    >>> placed(PurePosixPath("flows/tests/overtime.yaml")) is None
+    True
+    """
+    kind = kind_of(path.parts[0]) if len(path.parts) > 1 else None
+    if kind is None:
+        return None
+    name = PurePosixPath(path.parts[1]).stem if kind != "skills" else path.parts[1]
+    fits = is_name(kind, name) and path_of(kind, name) == path.as_posix()
+    return (kind, name) if fits else None
+
+
+def digest_of(text: str) -> str:
+    """SHA-256 of the text, in hex: the same wherever the same text stands."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Document(Record):
+    """What a document says, whoever's it is."""
+
+    kind: DocumentKind
+    name: str
+    text: str
+
+    @property
+    def path(self) -> str:
+        """Where it stands in a folder of documents."""
+        return path_of(self.kind, self.name)
+
+
+class DocumentVersion(Document):
+    """One version of a document, as somebody wrote it; it never changes."""
+
+    tenant: str
+    version: int
+    """1 and up, without a gap."""
+    digest: str
+    note: str = ""
+    """Why, in the author's words."""
+    author: str
+    written_at: datetime
+    flow_version: int | None = None
+    """Of a flow: the number that its runs go by."""
+    behaviour: str | None = None
+    """Of a flow: what its runs do (`router.flow.catalog.behaviour`)."""
+
+
+class Activation(Record):
+    """That a version holds from a moment on, or with None that no version does."""
+
+    sequence: int | None = None
+    """Assigned by the table: the order of all tenants' activations."""
+    tenant: str
+    kind: DocumentKind
+    name: str
+    version: int | None
+    activated_by: str
+    activated_at: datetime
+
+
+class DocumentHead(Record):
+    """A document without its text: its newest version, and which one holds."""
+
+    kind: DocumentKind
+    name: str
+    latest: int
+    active: int | None
+    """None where no version holds: files do, where there is one of that name."""
+    digest: str
+    """Of the version that holds, else of the newest."""
+    author: str
+    written_at: datetime
+    activated_by: str | None = None
+    activated_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What was found of a document that may hold, as far as can be told without trying."""
+
+    mark: int
+    """How many activations its tenant had when it was looked at."""
+    remarks: Sequence[Problem] = ()
+    """What might be better about it."""
+    flow_version: int | None = None
+    behaviour: str | None = None
+
+
+def behaviours(versions: Iterable[DocumentVersion]) -> dict[int, str]:
+    """By the number of a flow's version, what its runs do, as the versions first had it."""
+    found: dict[int, str] = {}
+    for each in versions:
+        if each.flow_version is not None and each.behaviour is not None:
+            found.setdefault(each.flow_version, each.behaviour)
+    return found

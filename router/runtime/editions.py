@@ -1,0 +1,234 @@
+"""What a tenant has that has documents of its own: the house's files with those laid over them.
+
+A document takes the place of the file of its name, for its tenant alone. It is held to all that a
+file is held to, and to a little more, as its author isn't the house's operator: it runs no code,
+reaches addresses that the house's settings let tools reach, and no variable but its tenant's own.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from activities.capabilities import Capabilities
+from router.directory.persona import Persona, persona_in_text
+from router.domain.configuration import Document, DocumentKind, path_of
+from router.domain.errors import DefinitionError, Fault, Problem
+from router.domain.principals import CapabilityKind, Entitlement
+from router.flow.catalog import Catalog
+from router.flow.definition import FlowDefinition
+from router.flow.loader import FlowFile, examine_all, examine_text, sub_flow_faults
+from router.formats.yaml_document import Place
+from router.runtime.definitions import flow_folder, vocabulary
+from router.settings import Settings
+from router.settings.environment import TOOL_PREFIX
+from router.skill.loader import FoundSkill, LoadedSkills, circle_problems, skill_in_text
+from router.skill.loader import remarks as skill_remarks
+from router.skill.skill import Skill, SkillCatalog
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.kinds.declarations import GROUP as DECLARED
+from router.tool.kinds.declarations import tools_in_text
+from router.tool.registry import Registry
+from router.understanding.reader import Reader
+from router.understanding.triggers.patterns import rivalries
+
+DOCUMENTED = "documents"
+"""The registry's group of tools that documents declare."""
+
+_TENANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Edition:
+    """What one tenant has, where it has documents of its own."""
+
+    capabilities: Capabilities
+    reader: Reader
+    persona: Persona | None = None
+    """Its own, where a document says who the desk is."""
+
+
+@dataclass(frozen=True)
+class DraftEdition:
+    """What could be made of a tenant's documents, and all that is wrong with them."""
+
+    capabilities: Capabilities
+    persona: Persona | None
+    flows: Mapping[str, FlowDefinition]
+    """By name, those of documents."""
+    problems: list[Problem] = field(default_factory=list)
+    """Each in a document, or in a file that the documents would break."""
+    remarks: list[Problem] = field(default_factory=list)
+    """What might be better; it keeps nothing from being used."""
+
+    def edition(self, *, has_model: bool) -> Edition:
+        """What people get of it. Raises `DefinitionError` where anything is wrong."""
+        if self.problems:
+            raise DefinitionError(self.problems)
+        offered = self.capabilities
+        listed = offered.listed(skills=has_model)
+        reader = Reader(offered.flows(), offered.phrases(), listed)
+        return Edition(offered, reader, self.persona)
+
+
+def variables_of(settings: Settings, tenant: str) -> dict[str, str]:
+    """What a tenant's documents may name: `ROUTER_TOOL_<TENANT>__…`, and no other's secrets."""
+    if not _TENANT.fullmatch(tenant):
+        return {}
+    begins = f"{TOOL_PREFIX}{tenant.upper().replace('-', '_')}__"
+    return {n: v for n, v in settings.tool_variables.items() if n.startswith(begins)}
+
+
+def drafted(
+    settings: Settings,
+    house: Capabilities,
+    documents: Iterable[Document],
+    tenant: str,
+    entitlement: Entitlement,
+) -> DraftEdition:
+    """The tenant's documents laid over what the house has. It takes a while: call it in a thread.
+
+    `entitlement` is what the house lets the tenant have; a document of another name is refused.
+    """
+    return _Drafting(settings, house, list(documents), tenant, entitlement).draft()
+
+
+class _Drafting:
+    """One tenant's documents being read."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        house: Capabilities,
+        documents: Sequence[Document],
+        tenant: str,
+        entitlement: Entitlement,
+    ) -> None:
+        self.settings = settings
+        self.house = house
+        self.documents = documents
+        self.entitlement = entitlement
+        self.variables = variables_of(settings, tenant)
+        self.problems: list[Problem] = []
+        self.remarks: list[Problem] = []
+
+    def draft(self) -> DraftEdition:
+        registry = self._registry()
+        skills = self._skills(registry)
+        catalog, files = self._catalog(registry)
+        persona = next(iter(self._each("personas", persona_in_text)), None)
+        return DraftEdition(
+            Capabilities(catalog, skills, registry),
+            persona,
+            {name: file.definition for name, file in files.items()},
+            list(dict.fromkeys(self.problems)),
+            list(dict.fromkeys(self.remarks)),
+        )
+
+    def _each(self, kind: DocumentKind, read: Callable[[Path, str], T]) -> list[T]:
+        """What can be made of each document of the kind; of the others, what is wrong."""
+        found = []
+        for each in self.documents:
+            if each.kind != kind:
+                continue
+            try:
+                found.append(read(Path(each.path), each.text))
+            except DefinitionError as error:
+                self.problems += error.problems
+        return found
+
+    def _covered(self, kind: CapabilityKind, name: str, file: str, line: int = 1) -> bool:
+        if self.entitlement.covers(kind, name):
+            return True
+        what = f"the house gives this tenant no {kind} {name}"
+        remedy = "choose a name that the file of tenants allows it, or have that name it"
+        self.problems.append(Problem(file, line, what, remedy))
+        return False
+
+    def _registry(self) -> Registry:
+        sender = Sender(OutboundGuard(self.settings.http_allow))
+        loaded = self._each(
+            "tools", lambda path, text: tools_in_text(path, text, self.variables, sender)
+        )
+        declared = (tool for each in loaded for tool in each.tools)
+        tools = [tool for tool in declared if self._covered("tool", tool.name, *tool.source)]
+        try:
+            return self.house.registry.overlaid(tools, DOCUMENTED, over={DECLARED})
+        except DefinitionError as error:
+            self.problems += error.problems
+            return self.house.registry.overlaid([], DOCUMENTED)
+
+    def _skills(self, registry: Registry) -> SkillCatalog:
+        found = self._each("skills", skill_in_text)
+        own = {one.skill.name: one for one in found}
+        for one in found:
+            self._covered("skill", one.skill.name, str(one.file), one.lines.get("name", 1))
+        files = [_of_file(skill) for skill in self.house.skills if skill.name not in own]
+        self.problems += circle_problems([*files, *found])
+        loaded = LoadedSkills(found)
+        names = registry.names | set(self.house.catalog.flows)
+        names |= {each.name for each in self.documents if each.kind == "flows"}
+        others = {one.skill.name for one in files}
+        self.remarks += loaded.flaws
+        self.remarks += skill_remarks(loaded, names, registry.prefixes, others)
+        return SkillCatalog(one.skill for one in [*files, *found])
+
+    def _catalog(self, registry: Registry) -> tuple[Catalog, dict[str, FlowFile]]:
+        known = vocabulary(registry)
+        files: dict[str, FlowFile] = {}
+        for file in self._each("flows", lambda path, text: examine_text(path, text, known)):
+            name = file.definition.flow
+            self.problems += file.problems
+            self.remarks += file.remarks()
+            if not file.problems and self._covered("flow", name, str(file.path)):
+                files[name] = file
+        own = {name: file.definition for name, file in files.items()}
+        merged = {**self.house.catalog.flows, **own}
+        faulty = {each.name for each in self.documents if each.kind == "flows"} - own.keys()
+        for flow in merged.values():
+            for place, fault in sub_flow_faults(flow, merged, faulty):
+                own_file = files.get(flow.flow)
+                self.problems.append(_said_of(flow, own_file, place, fault))
+        self.problems += self._broken_by_tools(registry, own)
+        self._note_rivalries(merged, files)
+        return Catalog(merged.values()), files
+
+    def _broken_by_tools(
+        self, registry: Registry, own: Mapping[str, FlowDefinition]
+    ) -> Iterator[Problem]:
+        """Flows in files that call a tool which a document declares otherwise."""
+        before = self.house.registry.parameters()
+        if all(before.get(n, p) == p for n, p in registry.parameters().items()):
+            return
+        folder = [flow_folder(self.settings)]
+        _, anyway = examine_all(folder, vocabulary(self.house.registry))
+        _, now = examine_all(folder, vocabulary(registry))
+        for problem in now:
+            if problem not in anyway and Path(problem.file).stem not in own:
+                name = path_of("flows", Path(problem.file).stem)
+                yield Problem(name, problem.line, problem.what, problem.remedy)
+
+    def _note_rivalries(
+        self, merged: Mapping[str, FlowDefinition], files: Mapping[str, FlowFile]
+    ) -> None:
+        """Sentences that a document's flow takes from another, or loses to one."""
+        for rivalry in rivalries(merged.values()) if files else ():
+            if files.keys() & {rivalry.flow, rivalry.by}:
+                told = self.problems if rivalry.kind == "taken" else self.remarks
+                flow = merged[rivalry.flow]
+                place, *fault = rivalry.told(flow)
+                told.append(_said_of(flow, files.get(flow.flow), place, Fault(*fault)))
+
+
+def _said_of(flow: FlowDefinition, file: FlowFile | None, place: Place, fault: Fault) -> Problem:
+    """What is wrong with the flow; its line is known where it stands in a document."""
+    if file is not None:
+        return file.problem(place, *fault)
+    return Problem(path_of("flows", flow.flow), 1, *fault)
+
+
+def _of_file(skill: Skill) -> FoundSkill:
+    return FoundSkill(skill, {}, [], Path(path_of("skills", skill.name)), 1, {})

@@ -1,0 +1,97 @@
+"""The file of MCP servers is followed while it is edited: servers come, change and go."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.domain.errors import NotFound, Unavailable
+from router.settings import Settings
+from router.tool.kinds.mcp_servers import McpSource
+from router.tool.registry import Registry
+from tests.fakes.mcp_program import PROGRAM
+from tests.integration.tool.mcp.conftest import PATIENCE
+
+
+class Desk:
+    """A process that follows a file of servers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "servers.json"
+        self.registry = Registry()
+        self.write()
+        settings = Settings(mcp_servers=self.file, _env_file=None)
+        self.source = McpSource(settings, self.registry, [])
+
+    def write(self, **servers: Any) -> None:
+        about = {"command": sys.executable, "only": ["echo"]}
+        made = {name: {**about, "args": [PROGRAM], **more} for name, more in servers.items()}
+        fresh = self.file.with_suffix(".new")
+        fresh.write_text(json.dumps(made))
+        fresh.rename(self.file)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            news = self.source.changes()
+            while not holds():
+                await anext(news)
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    desk = Desk(tmp_path)
+    desk.source.load()
+    async with desk.source.running():
+        yield desk
+
+
+async def test_a_server_that_is_written_into_the_file_brings_its_tools(desk: Desk) -> None:
+    assert desk.registry.names == frozenset()
+    desk.write(files={})
+    await desk.until(lambda: "files__echo" in desk.registry)
+
+
+async def test_a_server_that_is_taken_out_takes_its_tools_with_it(desk: Desk) -> None:
+    desk.write(files={}, mail={})
+    await desk.until(lambda: {"files__echo", "mail__echo"} <= desk.registry.names)
+    kept = desk.registry["mail__echo"]
+    desk.write(mail={})
+    await desk.until(lambda: "files__echo" not in desk.registry)
+    with pytest.raises(NotFound):
+        desk.registry["files__echo"]
+    assert desk.registry["mail__echo"].name == kept.name
+    assert desk.registry.prefixes == ("mail__",)
+
+
+async def test_what_is_said_of_a_server_counts_once_it_is_said_otherwise(desk: Desk) -> None:
+    desk.write(files={})
+    await desk.until(lambda: "files__echo" in desk.registry)
+    assert desk.registry["files__echo"].permission == "write"
+    desk.write(files={"tools": {"echo": {"permission": "read"}}})
+
+    def reads() -> bool:
+        try:
+            return desk.registry["files__echo"].permission == "read"
+        except Unavailable:
+            return False
+
+    await desk.until(reads)
+
+
+async def test_a_file_that_can_not_be_used_leaves_the_servers_as_they_were(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.write(files={})
+    await desk.until(lambda: "files__echo" in desk.registry)
+    desk.file.write_text("{")
+    async with asyncio.timeout(PATIENCE):
+        while "the MCP servers stay as they were" not in caplog.text:  # noqa: ASYNC110 - a look
+            await asyncio.sleep(0.1)
+    assert "files__echo" in desk.registry
+    desk.write(mail={})
+    await desk.until(lambda: "mail__echo" in desk.registry)
+    assert "files__echo" not in desk.registry

@@ -1,0 +1,175 @@
+"""Documents laid over what the house has: what they may say, and what becomes of it."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from activities.capabilities import Capabilities
+from router.domain.configuration import Document, DocumentKind
+from router.domain.errors import DefinitionError
+from router.domain.principals import EVERYTHING, Entitlement, NameSelection
+from router.runtime.definitions import load_capabilities
+from router.runtime.editions import DraftEdition, drafted, variables_of
+from router.settings import Settings
+from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, overtime, weather
+
+
+@pytest.fixture(scope="module")
+def settings() -> Settings:
+    return Settings(_env_file=None)
+
+
+@pytest.fixture(scope="module")
+def house(settings: Settings) -> Capabilities:
+    return load_capabilities(settings)
+
+
+BOMB = [(0, "x, x"), *((n, f"*a{n - 1}, *a{n - 1}") for n in range(1, 40))]
+
+
+def calling(tool: str) -> str:
+    """The flow, which looks outside once overtime is agreed to."""
+    look = f"{{call: {tool}, with: {{city: \"'x'\"}}, save: sky, next: noted, on_error: noted}}"
+    states = f"approved: look\n    rejected: turned_down\n  look: {look}\n"
+    return overtime().replace("approved: noted\n    rejected: turned_down\n", states)
+
+
+class Desk:
+    """Lays documents of the tenant acme over the shipped files."""
+
+    def __init__(self, settings: Settings, house: Capabilities) -> None:
+        self.settings = settings
+        self.house = house
+
+    def __call__(
+        self,
+        *documents: tuple[DocumentKind, str, str],
+        entitlement: Entitlement = EVERYTHING,
+        tenant: str = "acme",
+    ) -> DraftEdition:
+        made = [Document(kind=k, name=n, text=t) for k, n, t in documents]
+        return drafted(self.settings, self.house, made, tenant, entitlement)
+
+
+@pytest.fixture
+def desk(settings: Settings, house: Capabilities) -> Desk:
+    return Desk(settings, house)
+
+
+def said(problems: Iterable[object]) -> str:
+    return "\n".join(map(str, problems))
+
+
+def test_documents_of_every_kind_stand_beside_the_files(desk: Desk) -> None:
+    draft = desk(*((kind, name, text) for kind, (name, text) in SOUND.items()))
+    assert said(draft.problems) == ""
+    edition = draft.edition(has_model=True)
+    there = {(each.kind, each.name) for each in edition.capabilities.everything()}
+    assert {("flow", "overtime"), ("flow", "leave_request"), ("skill", "travel-tips")} <= there
+    assert edition.persona is not None
+    assert edition.persona.name.en == "Bridge"
+    assert "overtime" not in desk.house.catalog.flows
+
+
+def test_a_document_takes_the_place_of_the_file_of_its_name(desk: Desk) -> None:
+    draft = desk(("tools", "weather", weather()), ("flows", "leave_request", _leave()))
+    assert said(draft.problems) == ""
+    registry = draft.capabilities.registry
+    assert registry["get_weather"].description == "Get the weather of a city."
+    assert desk.house.registry["get_weather"].description != "Get the weather of a city."
+    flow = draft.capabilities.catalog.get("leave_request")
+    assert flow is not None
+    assert flow.title.en == "Leave"
+
+
+def _leave() -> str:
+    text = overtime(9, patterns="['^leave of absence$']").replace(
+        "flow: overtime", "flow: leave_request"
+    )
+    return text.replace('en: "Overtime"}', 'en: "Leave"}').replace(
+        'examples: ["log overtime", "我要报加班"]', 'examples: ["leave of absence"]'
+    )
+
+
+REFUSED: dict[str, tuple[list[tuple[DocumentKind, str, str]], str]] = {
+    "another-name": ([("flows", "extra", overtime())], "flows/extra.yaml:2"),
+    "unknown-tool": (
+        [("flows", "overtime", calling("no_tool"))],
+        "no_tool",
+    ),
+    "no-yaml": ([("flows", "overtime", "flow: [")], "flows/overtime.yaml"),
+    "empty": ([("flows", "overtime", "")], "flows/overtime.yaml:1"),
+    "yaml-bomb": (
+        [("flows", "overtime", "".join(f"a{n}: &a{n} [{ref}]\n" for n, ref in BOMB))],
+        "flows/overtime.yaml",
+    ),
+    "a-sentence-taken-from-another-flow": (
+        [("flows", "overtime", overtime().replace("我要报加班", "我要请年假"))],
+        "starts leave_request",
+    ),
+    "code-s-name": (
+        [("tools", "t", weather(name="get_leave_balance"))],
+        "has a name that is taken",
+    ),
+    "openapi": (
+        [("tools", "t", '{"openapi": "x.yaml", "operations": {}}')],
+        "there is no OpenAPI document beside it",
+    ),
+    "private-address": ([("tools", "t", weather("https://10.0.0.1/{city}"))], "isn't public"),
+    "plain-http": ([("tools", "t", weather("http://example.com/{city}"))], "isn't https"),
+    "the-house-s-secret": (
+        [("tools", "t", weather("https://example.com/{env.ROUTER_TOOL_SECRET}/{city}"))],
+        "ROUTER_TOOL_SECRET isn't set",
+    ),
+    "no-json": ([("tools", "t", "{")], "tools/t.json"),
+    "skill-of-another-name": ([("skills", "other", SKILL)], "skills/other/SKILL.md"),
+    "skill-that-links-to-a-file": (
+        [("skills", "travel-tips", SKILL.replace("description:", "descripton:"))],
+        "skills/travel-tips/SKILL.md",
+    ),
+    "persona-with-another-key": ([("personas", "desk", PERSONA + "code: x\n")], "personas/desk"),
+    "two-of-one-tool": ([("tools", "a", weather()), ("tools", "b", weather())], "get_weather"),
+}
+
+
+@pytest.mark.parametrize(("documents", "why"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_is_refused_at_its_place(
+    desk: Desk, documents: list[tuple[DocumentKind, str, str]], why: str
+) -> None:
+    draft = desk(*documents)
+    assert why in said(draft.problems)
+    with pytest.raises(DefinitionError):
+        draft.edition(has_model=False)
+
+
+def test_a_flow_may_call_the_tool_of_a_document_for_as_long_as_that_is_there(desk: Desk) -> None:
+    flow, tool = calling("look_outside"), weather(name="look_outside")
+    assert said(desk(("flows", "overtime", flow), ("tools", "w", tool)).problems) == ""
+    assert "look_outside" in said(desk(("flows", "overtime", flow)).problems)
+
+
+def test_the_house_says_which_names_a_tenant_may_have(desk: Desk) -> None:
+    only_leave = Entitlement(flows=NameSelection(only=("leave_*",)))
+    draft = desk(("flows", "overtime", overtime()), entitlement=only_leave)
+    assert "the house gives this tenant no flow overtime" in said(draft.problems)
+
+
+def test_skills_of_documents_have_no_files_and_so_no_scripts(desk: Desk) -> None:
+    skill = desk(("skills", "travel-tips", SKILL)).capabilities.skills.get("travel-tips")
+    assert skill is not None
+    assert skill.files == ()
+    assert not skill.works_on_folder_by("run_skill_script")
+
+
+def test_a_tenant_s_documents_name_its_own_variables_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ROUTER_TOOL_ACME__KEY", "ROUTER_TOOL_ACME_X__KEY", "ROUTER_TOOL_KEY"):
+        monkeypatch.setenv(name, "secret")
+    settings = Settings(_env_file=None)
+    assert variables_of(settings, "acme") == {"ROUTER_TOOL_ACME__KEY": "secret"}
+    assert variables_of(settings, "acme-x") == {"ROUTER_TOOL_ACME_X__KEY": "secret"}
+    assert variables_of(settings, "ACME") == variables_of(settings, "acme_x") == {}
+
+
+def test_another_persona_or_skill_of_a_document_is_nobody_else_s(desk: Desk) -> None:
+    assert desk(("personas", "desk", PERSONA)).persona is not None
+    assert desk().persona is None
