@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, get_args
 
 from sqlalchemy import (
@@ -15,7 +17,6 @@ from sqlalchemy import (
     not_,
     or_,
     select,
-    tuple_,
     update,
 )
 
@@ -237,6 +238,8 @@ class Runs:
                 return False, []
             noted = [*entries, *self._change(connection, before, after, (), key)]
             row = to_row(after, held=is_held(after.status, after.history))
+            # Not its key: whatever refers to that would be looked for.
+            del row["tenant"], row["id"]
             connection.execute(update(_runs).where(*here).values(**row))
             self._name_people(connection, before, after)
             closed = {"of_tenant": tenant, "of_run": run, "but": []}
@@ -254,10 +257,13 @@ class Runs:
         if runs is None:
             going_on = select(*chosen).where(_runs.c.status.in_(GOING_ON))
             return await records(self._database, RunHead, going_on)
-        found, ordered = [], sorted(runs)
-        for start in range(0, len(ordered), _AT_ONCE):
-            these = tuple_(_runs.c.tenant, _runs.c.id).in_(ordered[start : start + _AT_ONCE])
-            found += await records(self._database, RunHead, select(*chosen).where(these))
+        found, by_tenant = [], groupby(sorted(runs), key=itemgetter(0))
+        # By tenant: of pairs SQLite would look at every row.
+        for tenant, ids in ((tenant, [run for _, run in pairs]) for tenant, pairs in by_tenant):
+            of_tenant = select(*chosen).where(_runs.c.tenant == tenant)
+            for start in range(0, len(ids), _AT_ONCE):
+                these = of_tenant.where(_runs.c.id.in_(ids[start : start + _AT_ONCE]))
+                found += await records(self._database, RunHead, these)
         return found
 
     async def keep_definition(self, fingerprint: str, definition: str) -> None:
@@ -337,7 +343,7 @@ class Runs:
         closed = select(_approvals).filter_by(tenant=tenant)
         theirs = closed.where(_approvals.c.run.in_(sorted({*runs, *parent})))
         query = theirs.where(_approvals.c.verdict.in_(("return", "changed")))
-        rows = await self._rows(query.order_by(_approvals.c.decided_at))
+        rows = sorted(await self._rows(query), key=lambda row: row.decided_at)
         before = {parent[row.run]: row for row in rows if row.run in parent}
         own = {row.run: row for row in rows}
         last = {run: own.get(run, before.get(whole.get(run))) for run in runs}

@@ -4,6 +4,7 @@ Conversations, files and news of who is erased are deleted. Runs and approvals s
 pseudonym for the person and without anything that anybody wrote in them.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -98,10 +99,15 @@ def _of_held_conversation(table: Table, column: str) -> ColumnElement[bool]:
     runs, talks = tables.runs.alias(), _conversations.alias()
     here, there = table.c.tenant, table.c[column]
     begun = exists().where(
-        runs.c.tenant == here, runs.c.conversation == there, _of_held_run(here, runs.c.id)
+        # Their own tenants, not `here`: two levels below, the row itself is out of sight.
+        runs.c.tenant == here,
+        runs.c.conversation == there,
+        _of_held_run(runs.c.tenant, runs.c.id),
     )
     own = exists().where(
-        talks.c.tenant == here, talks.c.id == there, _of_held_person(here, talks.c.owner)
+        talks.c.tenant == here,
+        talks.c.id == there,
+        _of_held_person(talks.c.tenant, talks.c.owner),
     )
     return or_(begun, own)
 
@@ -122,25 +128,24 @@ class _Aged(NamedTuple):
     person: str | None = None
 
     def due(self, before: datetime) -> Select[Any]:
-        """The keys and moments of what is older than that, the oldest first."""
+        """The moments of what is older than that, the oldest first."""
         at = self.table.c[self.moment]
-        keyed = select(*self.table.primary_key, at.label("aged_at"))
-        return keyed.where(at < before).order_by(at)
+        return select(at).where(at < before).order_by(at)
 
     def delete(self, connection: Connection, after: datetime | None, before: datetime) -> _Batch:
-        """Delete the oldest rows, of those from `after` on that are older than `before`."""
-        due, key = self.due(before), list(self.table.primary_key)
+        """Delete the oldest rows, of those behind `after` that are older than `before`."""
+        at, due = self.table.c[self.moment], self.due(before)
         if after is not None:
-            due = due.where(self.table.c[self.moment] >= after)
+            due = due.where(at > after)
+        last = connection.scalar(due.offset(_AT_ONCE - 1).limit(1))
+        gone = delete(self.table).where(at < before if last is None else at <= last)
+        if after is not None:
+            gone = gone.where(at > after)
         if self.person is not None:
-            due = due.where(~_of_held_person(self.table.c.tenant, self.table.c[self.person]))
+            gone = gone.where(~_of_held_person(self.table.c.tenant, self.table.c[self.person]))
         if self.table is _log:
-            due = due.where(~_of_held_conversation(_log, "conversation"))
-        found = connection.execute(due.limit(_AT_ONCE)).all()
-        if found:
-            rows = tuple_(*key).in_([tuple(row[:-1]) for row in found])
-            connection.execute(delete(self.table).where(rows))
-        return _Batch(len(found), found[-1].aged_at if len(found) == _AT_ONCE else None)
+            gone = gone.where(~_of_held_conversation(_log, "conversation"))
+        return _Batch(connection.execute(gone).rowcount, last)
 
 
 _AGED = (
@@ -282,12 +287,22 @@ def _silent_ones(connection: Connection, before: datetime, after: Any) -> _Batch
     looked_at = connection.execute(_behind(old, place, after)).all()
     if not looked_at:
         return _Batch(0, None)
-    these = tuple_(*place[1:]).in_([tuple(row[1:]) for row in looked_at])
-    silent = select(*place[1:]).where(these, _silent(before))
-    found = connection.execute(silent).all()
-    for tenant in {row.tenant for row in found}:
-        _delete_conversations(connection, tenant, [r.id for r in found if r.tenant == tenant])
-    return _Batch(len(found), looked_at[-1])
+    gone = 0
+    for tenant, ids in _by_tenant((row.tenant, row.id) for row in looked_at):
+        these = (_conversations.c.tenant == tenant, _conversations.c.id.in_(ids))
+        silent = select(_conversations.c.id).where(*these, _silent(before))
+        found = connection.scalars(silent).all()
+        _delete_conversations(connection, tenant, found)
+        gone += len(found)
+    return _Batch(gone, looked_at[-1])
+
+
+def _by_tenant(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+    """Ids by tenant: of pairs SQLite would look at every row."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for tenant, id_ in pairs:
+        found[tenant].append(id_)
+    return found.items()
 
 
 def _behind(query: Select[Any], place: Sequence[Column[Any]], after: Any) -> Select[Any]:
@@ -330,10 +345,11 @@ def _old_files(
     place = [files.c[name] for name in ("at", "tenant", "id")]
     old = select(*place).where(files.c.at < before, ~_of_held_person(files.c.tenant, files.c.owner))
     looked_at = connection.execute(_behind(old, place, after)).all()
-    gone = [tuple(row[1:]) for row in looked_at if tuple(row[1:]) not in in_use]
-    if gone:
-        connection.execute(delete(shown).where(tuple_(shown.c.tenant, shown.c.file).in_(gone)))
-        connection.execute(delete(files).where(tuple_(files.c.tenant, files.c.id).in_(gone)))
+    gone = [(row.tenant, row.id) for row in looked_at if (row.tenant, row.id) not in in_use]
+    for tenant, ids in _by_tenant(gone):
+        for column in (shown.c.file, files.c.id):
+            table = column.table
+            connection.execute(delete(table).where(table.c.tenant == tenant, column.in_(ids)))
     return _Batch(len(gone), looked_at[-1] if looked_at else None)
 
 
@@ -453,7 +469,8 @@ class PersonErasure:
 
     def _clean_runs(self, connection: Connection, pseudonym: str) -> None:
         runs = tables.runs
-        query = select(runs).where(runs.c.tenant == self._tenant, runs.c.id.in_(self._known_to()))
+        known = connection.scalars(self._known_to()).all()
+        query = select(runs).where(runs.c.tenant == self._tenant, runs.c.id.in_(known))
         for row in connection.execute(query).mappings().all():
             clean = _cleaned(row, self._person, pseudonym)
             here = (runs.c.tenant == self._tenant, runs.c.id == row["id"])
@@ -465,7 +482,8 @@ class PersonErasure:
         asked = tables.approvals
         by_them = update(asked).where(*self._theirs(asked, "person"))
         # Requests are found by their requester, and approvals by what they are asked for.
-        own = select(tables.runs.c.id).where(*self._theirs(tables.runs, "requester"))
+        requested = select(tables.runs.c.id).where(*self._theirs(tables.runs, "requester"))
+        own = connection.scalars(requested).all()
         of_theirs = (asked.c.tenant == self._tenant, asked.c.run.in_(own))
         for_them = update(asked).where(*of_theirs)
         connection.execute(by_them.values(person=pseudonym, comment=None))

@@ -385,6 +385,9 @@ file_marks = Table(
     ForeignKeyConstraint(["tenant", "file"], ["files.tenant", "files.id"], ondelete="CASCADE"),
 )
 
+# What goes with a file is looked up by it.
+_index("file_marks_of_file", file_marks, "tenant", "file")
+
 # Without a tenant too: skills are the installation's, and a digest names nobody.
 skill_files = Table(
     "skill_files",

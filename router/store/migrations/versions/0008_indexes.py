@@ -35,6 +35,7 @@ _INDEXES: tuple[tuple[str, str, list[str], str], ...] = (
     ("results_of_owner", "results", ["tenant", "owner"], ""),
     ("results_by_age", "results", ["kept_at"], ""),
     ("files_by_age", "files", ["at"], ""),
+    ("file_marks_of_file", "file_marks", ["tenant", "file"], ""),
     ("mailboxes_of_subject", "mailboxes", ["tenant", "kind", "subject"], ""),
     ("mailboxes_waiting", "mailboxes", ["platform", "due"], "news > position"),
     ("memories_by_age", "memories", ["created_at"], ""),
