@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, select, update
 
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
@@ -116,16 +116,14 @@ class Mailboxes(Aggregate):
 
     async def oldest(self, platforms: Collection[str]) -> dict[str, datetime]:
         """When what has waited longest was said, by platform; none where all is posted."""
-
-        def of_kind(condition: ColumnElement[bool]) -> Select[tuple[str, datetime]]:
-            new = select(_boxes.c.platform, func.min(_log.c.at).label("at"))
-            new = new.join_from(_boxes, _log, and_(_NEW, condition))
-            mine = (_boxes.c.platform.in_(sorted(platforms)), _WAITING)
-            return new.where(*mine).group_by(_boxes.c.platform)
-
-        waiting = union_all(of_kind(IN_CONVERSATION), of_kind(FOR_PERSON)).subquery()
-        query = select(waiting.c.platform, func.min(waiting.c.at).label("at")).group_by(
-            waiting.c.platform
+        # For each that waits by itself: a join PostgreSQL would begin with the whole log.
+        first = func.coalesce(*(_first_new(kind) for kind in (IN_CONVERSATION, FOR_PERSON)))
+        mine = (_boxes.c.platform.in_(sorted(platforms)), _WAITING)
+        waiting = select(_boxes.c.platform, first.label("at")).where(*mine).subquery()
+        query = (
+            select(waiting.c.platform, func.min(waiting.c.at).label("at"))
+            .where(waiting.c.at.is_not(None))
+            .group_by(waiting.c.platform)
         )
         rows = await self._database.read(lambda c: c.execute(query).all())
         return {row.platform: row.at for row in rows}
@@ -134,6 +132,12 @@ class Mailboxes(Aggregate):
         """Everything up to `position` is posted; it may be claimed again from `due` on."""
         change = update(_boxes).where(_this(mailbox)).values(position=position, due=due)
         await self._database.write(lambda c: c.execute(change))
+
+
+def _first_new(condition: ColumnElement[bool]) -> ScalarSelect[datetime]:
+    """When the first was said that a mailbox hasn't got yet."""
+    new = select(_log.c.at).where(_NEW, condition)
+    return new.order_by(_log.c.sequence).limit(1).scalar_subquery()
 
 
 def _this(mailbox: Mailbox) -> ColumnElement[bool]:
