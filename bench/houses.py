@@ -37,6 +37,8 @@ class House:
     port: int
     processes: list[psutil.Process]
     temporal: psutil.Process
+    address: str
+    """Of the Temporal server."""
 
     def used(self) -> tuple[float, float]:
         """Seconds of processor time of our processes, and of the Temporal server."""
@@ -49,11 +51,12 @@ class House:
 
 
 @asynccontextmanager
-async def on_sqlite(folder: Path, cached: int) -> AsyncIterator[tuple[House, House]]:
-    """The product and the floor, over a file each."""
+async def on_sqlite(folder: Path, cached: int, **given: str) -> AsyncIterator[tuple[House, House]]:
+    """The product, which is also given these variables, and the floor, over a file each."""
     ports = _free_ports(4)
     api, temporal, ui, floor = ports
-    mine = {"ROUTER_CACHED_WORKFLOWS": str(cached)}
+    mine = {"ROUTER_CACHED_WORKFLOWS": str(cached), **given}
+    address = f"127.0.0.1:{temporal}"
     args = ("--port", api, "--temporal-port", temporal, "--ui-port", ui, "--data", folder)
     async with AsyncExitStack() as stack:
         ours = await stack.enter_async_context(_running("-m", "router", "dev", *args, **mine))
@@ -63,7 +66,7 @@ async def on_sqlite(folder: Path, cached: int) -> AsyncIterator[tuple[House, Hou
             _floor("both", floor, temporal, f"{folder}/bare.db", cached)
         )
         await _ready(floor)
-        yield House(api, [ours], server), House(floor, [bare], server)
+        yield House(api, [ours], server, address), House(floor, [bare], server, address)
 
 
 @asynccontextmanager
@@ -100,7 +103,36 @@ async def on_postgres(
         ]
         await _ready(api)
         await _ready(floor)
-        yield House(api, mine, server), House(floor, theirs, server)
+        yield House(api, mine, server, address), House(floor, theirs, server, address)
+
+
+@asynccontextmanager
+async def products_on_postgres(
+    folder: Path, cached: int, number: int
+) -> AsyncIterator[Sequence[House]]:
+    """So many APIs and as many workers over one database: a house for each API, of all of them."""
+    from turns import temporal as dev_server
+
+    sys.path.insert(0, str(ROOT))
+    from tests.postgres import make_database, postgres_server
+
+    ports, name = _free_ports(number), uuid4().hex[:8]
+    async with AsyncExitStack() as stack:
+        (state := folder / name).mkdir()
+        client = await stack.enter_async_context(dev_server(str(state)))
+        address = client.service_client.config.target_host
+        (server,) = [p for p in psutil.Process().children() if p.name() == "temporal"]
+        urls = stack.enter_context(postgres_server())
+        given = {"ROUTER_TEMPORAL_ADDRESS": address, "ROUTER_CACHED_WORKFLOWS": str(cached)}
+        given["ROUTER_DATABASE_URL"] = await make_database(urls, f"machines_{name}")
+        commands = [*(("serve", "--port", port) for port in ports), *[("worker",)] * number]
+        processes = []
+        for command in commands:
+            running = _running("-m", "router", *command, **given)
+            processes.append(await stack.enter_async_context(running))
+        for port in ports:
+            await _ready(port)
+        yield [House(port, processes, server, address) for port in ports]
 
 
 def _floor(part: str, port: int, temporal: object, database: str, cached: int):

@@ -245,10 +245,14 @@ class Outbox:
         at, due = mailbox.position, datetime.now(UTC)
         boxes = self._services.store.mailboxes
         try:
-            for row in await boxes.unread(mailbox, AT_ONCE):
+            rows = await boxes.unread(mailbox, AT_ONCE)
+            for row in rows:
                 await self._post(mailbox, row)
                 at = row.sequence or at
                 await boxes.advance(mailbox, at, datetime.now(UTC) + LEASE)
+            if len(rows) < AT_ONCE:
+                # What it was told of may have expired since, or been erased.
+                at = max(at, mailbox.news)
             due = datetime.now(UTC)
         except TooManyRequests as error:
             due = datetime.now(UTC) + timedelta(seconds=error.retry_after)

@@ -362,7 +362,8 @@ class AuditRecord(Record):
 class Mailbox(Record):
     """Where a chat platform (`platform`) gets what is said in a conversation, or to a person.
 
-    `place` is the platform's own; what comes after `position` may be posted from `due` on.
+    `place` is the platform's own; what comes after `position` may be posted from `due` on. `news`
+    is the number of the last that there was to post when the mailbox was read.
     """
 
     tenant: str
@@ -372,6 +373,7 @@ class Mailbox(Record):
     place: dict[str, str]
     position: int = 0
     due: datetime
+    news: int = 0
 
 
 READ_ON = "read_more"

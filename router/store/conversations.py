@@ -3,22 +3,12 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    exists,
-    func,
-    or_,
-    select,
-    union_all,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, select, update
 
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
 from router.store.database import Aggregate
+from router.store.event_log import FOR_PERSON, IN_CONVERSATION, announce
 from router.store.tables import page, record, records, to_row, upsert
 
 _conversations = tables.conversations
@@ -64,15 +54,8 @@ class Conversations(Aggregate):
 _boxes = tables.mailboxes
 _log = tables.log
 
-_IN_CONVERSATION = and_(
-    _boxes.c.kind == "conversation",
-    _log.c.conversation == _boxes.c.subject,
-    _log.c.kind.in_(["message", "turn"]),
-)
-_FOR_PERSON = and_(
-    _boxes.c.kind == "person", _log.c.recipient == _boxes.c.subject, _log.c.kind == "approval"
-)
 _NEW = and_(_log.c.tenant == _boxes.c.tenant, _log.c.sequence > _boxes.c.position)
+_WAITING = _boxes.c.news > _boxes.c.position
 
 
 class Mailboxes(Aggregate):
@@ -87,11 +70,19 @@ class Mailboxes(Aggregate):
             _log.c.tenant == mailbox.tenant, _log.c.recipient == mailbox.subject
         )
 
+        stream = "conversation" if mailbox.kind == "conversation" else "recipient"
+
         def work(connection: Connection) -> None:
+            # As an append does: what comes meanwhile would tell a mailbox that isn't there yet.
+            named = f"log/{mailbox.tenant}/{stream}/{mailbox.subject}"
+            self._database.serialise(connection, named)
             row = to_row(mailbox)
             if mailbox.kind == "person":
                 row["position"] = connection.execute(newest).scalar_one()
             connection.execute(kept, row)
+            said = "message" if mailbox.kind == "conversation" else "approval"
+            subject = {"conversation": mailbox.subject, "recipient": mailbox.subject}
+            announce(connection, mailbox.tenant, [{"kind": said, **subject}])
 
         await self._database.write(work)
 
@@ -101,9 +92,7 @@ class Mailboxes(Aggregate):
         """Those with something new that nobody else is at; they are the caller's until then."""
         waiting = (
             select(_boxes)
-            .where(_boxes.c.platform.in_(sorted(platforms)), _boxes.c.due <= now)
-            # Two subqueries, so that each is looked up in the index of its own.
-            .where(or_(exists().where(_NEW, _IN_CONVERSATION), exists().where(_NEW, _FOR_PERSON)))
+            .where(_boxes.c.platform.in_(sorted(platforms)), _boxes.c.due <= now, _WAITING)
             .limit(limit)
         )
         found = await records(self._database, Mailbox, waiting)
@@ -120,22 +109,21 @@ class Mailboxes(Aggregate):
 
     async def unread(self, mailbox: Mailbox, limit: int) -> list[LogEntry]:
         """What the mailbox hasn't got yet, oldest first."""
-        of_kind = _IN_CONVERSATION if mailbox.kind == "conversation" else _FOR_PERSON
+        of_kind = IN_CONVERSATION if mailbox.kind == "conversation" else FOR_PERSON
         new = select(_log).join(_boxes, and_(_NEW, of_kind)).where(_this(mailbox))
         query = new.order_by(_log.c.sequence).limit(limit)
         return await records(self._database, LogEntry, query)
 
     async def oldest(self, platforms: Collection[str]) -> dict[str, datetime]:
         """When what has waited longest was said, by platform; none where all is posted."""
-
-        def of_kind(condition: ColumnElement[bool]) -> Select[tuple[str, datetime]]:
-            new = select(_boxes.c.platform, func.min(_log.c.at).label("at"))
-            new = new.join_from(_boxes, _log, and_(_NEW, condition))
-            return new.where(_boxes.c.platform.in_(sorted(platforms))).group_by(_boxes.c.platform)
-
-        waiting = union_all(of_kind(_IN_CONVERSATION), of_kind(_FOR_PERSON)).subquery()
-        query = select(waiting.c.platform, func.min(waiting.c.at).label("at")).group_by(
-            waiting.c.platform
+        # For each that waits by itself: a join PostgreSQL would begin with the whole log.
+        first = func.coalesce(*(_first_new(kind) for kind in (IN_CONVERSATION, FOR_PERSON)))
+        mine = (_boxes.c.platform.in_(sorted(platforms)), _WAITING)
+        waiting = select(_boxes.c.platform, first.label("at")).where(*mine).subquery()
+        query = (
+            select(waiting.c.platform, func.min(waiting.c.at).label("at"))
+            .where(waiting.c.at.is_not(None))
+            .group_by(waiting.c.platform)
         )
         rows = await self._database.read(lambda c: c.execute(query).all())
         return {row.platform: row.at for row in rows}
@@ -144,6 +132,12 @@ class Mailboxes(Aggregate):
         """Everything up to `position` is posted; it may be claimed again from `due` on."""
         change = update(_boxes).where(_this(mailbox)).values(position=position, due=due)
         await self._database.write(lambda c: c.execute(change))
+
+
+def _first_new(condition: ColumnElement[bool]) -> ScalarSelect[datetime]:
+    """When the first was said that a mailbox hasn't got yet."""
+    new = select(_log.c.at).where(_NEW, condition)
+    return new.order_by(_log.c.sequence).limit(1).scalar_subquery()
 
 
 def _this(mailbox: Mailbox) -> ColumnElement[bool]:

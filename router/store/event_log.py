@@ -14,10 +14,12 @@ from sqlalchemy import (
     Connection,
     Row,
     ScalarSelect,
+    and_,
     func,
     literal_column,
     select,
     tuple_,
+    update,
 )
 
 from router.domain.messages import Turn
@@ -35,6 +37,7 @@ from router.store.live import Live
 from router.store.tables import from_row, records, to_row
 
 _log = tables.log
+_boxes = tables.mailboxes
 _conversations = tables.conversations
 _IS_TURN = _log.c.kind == literal_column("'turn'")
 """Spelled out, not a parameter: only so is the index on turns alone of use."""
@@ -55,7 +58,7 @@ class LogAppender:
         """Append, in order, the entries whose keys aren't there yet."""
         if not entries:
             return
-        rows = [to_row(entry, tenant=tenant, **_where_it_went(entry)) for entry in entries]
+        rows = [to_row(entry, tenant=tenant, **_found_by(entry)) for entry in entries]
         for row in rows:
             del row["sequence"]
         streams = {f"conversation/{e.conversation}" for e in entries if e.conversation is not None}
@@ -63,6 +66,7 @@ class LogAppender:
         self._database.serialise(connection, *(f"log/{tenant}/{stream}" for stream in streams))
         if kept := _without_unbegun(connection, rows):
             connection.execute(self._append, kept)
+            announce(connection, tenant, kept)
 
     async def tell(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Have everyone look who listens to their conversations and people; never raises."""
@@ -73,8 +77,42 @@ class LogAppender:
             await self._live.tell(Progress(conversation="", person=person, **about))
 
 
+IN_CONVERSATION = and_(
+    _boxes.c.kind == "conversation",
+    _log.c.conversation == _boxes.c.subject,
+    _log.c.kind.in_(["message", "turn"]),
+)
+FOR_PERSON = and_(
+    _boxes.c.kind == "person", _log.c.recipient == _boxes.c.subject, _log.c.kind == "approval"
+)
+
+
+def announce(connection: Connection, tenant: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Note with the mailboxes that these rows are for, if any, how far the log goes by now.
+
+    Only ever further: whoever posts sets another column, so neither undoes what the other said.
+    """
+    said = {row["conversation"] for row in rows if row["kind"] in {"message", "turn"}} - {None}
+    told = {row["recipient"] for row in rows if row["kind"] == "approval"} - {None}
+    here = _boxes.c.tenant == tenant
+    for subjects, kind, which in (
+        (said, "conversation", IN_CONVERSATION),
+        (told, "person", FOR_PERSON),
+    ):
+        if subjects:
+            theirs = (here, _boxes.c.kind == kind, _boxes.c.subject.in_(sorted(subjects)))
+            newest = select(_log.c.sequence).where(_log.c.tenant == _boxes.c.tenant, which)
+            last = newest.order_by(_log.c.sequence.desc()).limit(1).scalar_subquery()
+            connection.execute(update(_boxes).where(*theirs).values(news=func.coalesce(last, 0)))
+
+
+def _found_by(entry: LogEntry) -> dict[str, Any]:
+    """Whom news is about, and what traffic counts of a turn; of anything else that is nothing."""
+    about = entry.data.get("requester") if entry.recipient is not None else None
+    return {"about": about, **_where_it_went(entry)}
+
+
 def _where_it_went(entry: LogEntry) -> dict[str, Any]:
-    """What traffic counts of a turn; of anything else there is nothing to count."""
     recorded = entry.data.get("turn") if entry.kind == "turn" else None
     if recorded is None:
         return dict.fromkeys(("route_kind", "route_by", "missed", "prompt"))
@@ -96,9 +134,6 @@ def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list
     return [row for row in rows if begun.get(row["key"]) not in wanted]
 
 
-_ROUTE = ("kind", "by", "target")
-
-
 class RoutedTurns(Aggregate):
     """Where everybody's messages went, for operators."""
 
@@ -111,7 +146,7 @@ class RoutedTurns(Aggregate):
         query = (
             select(_log, _conversations.c.owner, _conversations.c.locale)
             .join(_conversations, owned)
-            .where(_log.c.tenant == tenant, _IS_TURN, *_narrowing(wanted))
+            .where(_log.c.tenant == tenant, _IS_TURN, *_narrowing(tenant, wanted))
             .where(_log.c.sequence < (LAST_SEQUENCE if before is None else before))
             .order_by(_log.c.sequence.desc())
             .limit(limit)
@@ -129,16 +164,25 @@ class RoutedTurns(Aggregate):
         return await self._database.read(lambda connection: connection.execute(query).scalar())
 
 
-def _narrowing(wanted: TurnFilter) -> list[ColumnElement[bool]]:
+def _narrowing(tenant: str, wanted: TurnFilter) -> list[ColumnElement[bool]]:
     columns: dict[str, ColumnElement[Any]] = {
-        "person": _conversations.c.owner,
         "conversation": _log.c.conversation,
         "message_id": _log.c.message_id,
-        **{name: _log.c.data[("turn", "route", name)].as_string() for name in _ROUTE},
+        "kind": _log.c.route_kind,
+        "by": _log.c.route_by,
+        "target": _log.c.data[("turn", "route", "target")].as_string(),
     }
-    given = wanted.model_dump(exclude={"since"}, exclude_none=True)
+    given = wanted.model_dump(exclude={"since", "person"}, exclude_none=True)
     conditions = [columns[name] == value for name, value in given.items()]
-    return [*conditions, *([_log.c.at >= wanted.since] if wanted.since else [])]
+    if wanted.since is not None:
+        conditions.append(_log.c.at >= wanted.since)
+    if wanted.person is not None:
+        # Their conversations first: of a person there are few, of everybody's turns all.
+        theirs = select(_conversations.c.id).where(
+            _conversations.c.tenant == tenant, _conversations.c.owner == wanted.person
+        )
+        conditions.append(_log.c.conversation.in_(theirs))
+    return conditions
 
 
 def _turn(row: Row[Any]) -> RoutedTurn:

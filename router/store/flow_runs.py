@@ -3,20 +3,20 @@
 import logging
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, get_args
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
     Select,
-    and_,
     bindparam,
-    exists,
     func,
+    not_,
     or_,
     select,
-    tuple_,
     update,
 )
 
@@ -45,6 +45,7 @@ from router.store.tables import from_row, page, record, records, to_row, upsert
 _runs = tables.runs
 _approvals = tables.approvals
 _files = tables.run_files
+_people = tables.run_people
 _definitions = tables.flow_definitions
 _AWAITED = (_approvals.c.active, _approvals.c.verdict.is_(None))
 
@@ -53,6 +54,9 @@ IS_WHOLE = or_(
     func.substr(_runs.c.parent, 1, func.length(_runs.c.flow) + 1) != _runs.c.flow.concat("/"),
 )
 """`not RunRecord.is_branch`, as the database tells it."""
+
+GOING_ON = sorted(set(get_args(FlowStatus)) - ENDED)
+"""Statuses of runs that haven't ended: named, for an index finds what is, not what isn't."""
 
 UNDECIDED = ("escalated", "changed")
 """Verdicts that nobody gave: the clock passed it on, or its requester changed it."""
@@ -112,6 +116,8 @@ class Runs:
                 return []
             change = self._change(connection, before, run, approvals)
             kept = self._keep(connection, run, approvals, anew=anew)
+            if kept:
+                self._name_people(connection, before, run)
             noted = [*entries, *change] if kept else [*entries]
             self._appending.within(connection, run.tenant, noted)
             return noted
@@ -140,6 +146,15 @@ class Runs:
         still = {"of_tenant": run.tenant, "of_run": run.id, "but": [a.id for a in approvals]}
         connection.execute(self._close_others, still)
         return True
+
+    def _name_people(
+        self, connection: Connection, before: RunRecord | None, run: RunRecord
+    ) -> None:
+        """Have the run found by whom it names besides its requester, where that is new."""
+        known = _named(before) if before else set()
+        if new := sorted(_named(run) - known):
+            rows = [{"tenant": run.tenant, "person": person, "run": run.id} for person in new]
+            connection.execute(self._database.insert_new(_people), rows)
 
     @staticmethod
     def _change(
@@ -187,7 +202,7 @@ class Runs:
         """
         wanted: dict[str, Any] = {"requester": requester, "status": status, "flow": flow}
         given = {name: value for name, value in wanted.items() if value is not None}
-        conditions = _narrowing(narrowed)
+        conditions = _narrowing(tenant, narrowed)
         if besides:
             conditions.append(_runs.c.flow.not_in(besides))
         if not branches:
@@ -223,7 +238,10 @@ class Runs:
                 return False, []
             noted = [*entries, *self._change(connection, before, after, (), key)]
             row = to_row(after, held=is_held(after.status, after.history))
+            # Not its key: whatever refers to that would be looked for.
+            del row["tenant"], row["id"]
             connection.execute(update(_runs).where(*here).values(**row))
+            self._name_people(connection, before, after)
             closed = {"of_tenant": tenant, "of_run": run, "but": []}
             connection.execute(self._close_others, closed)
             self._appending.within(connection, tenant, noted)
@@ -237,12 +255,15 @@ class Runs:
         """Where these runs stand, by tenant and public id; without any named, all that go on."""
         chosen = [_runs.c[name] for name in RunHead.model_fields]
         if runs is None:
-            going_on = _runs.c.status.not_in(sorted(ENDED))
-            return await records(self._database, RunHead, select(*chosen).where(going_on))
-        found, ordered = [], sorted(runs)
-        for start in range(0, len(ordered), _AT_ONCE):
-            these = tuple_(_runs.c.tenant, _runs.c.id).in_(ordered[start : start + _AT_ONCE])
-            found += await records(self._database, RunHead, select(*chosen).where(these))
+            going_on = select(*chosen).where(_runs.c.status.in_(GOING_ON))
+            return await records(self._database, RunHead, going_on)
+        found, by_tenant = [], groupby(sorted(runs), key=itemgetter(0))
+        # By tenant: of pairs SQLite would look at every row.
+        for tenant, ids in ((tenant, [run for _, run in pairs]) for tenant, pairs in by_tenant):
+            of_tenant = select(*chosen).where(_runs.c.tenant == tenant)
+            for start in range(0, len(ids), _AT_ONCE):
+                these = of_tenant.where(_runs.c.id.in_(ids[start : start + _AT_ONCE]))
+                found += await records(self._database, RunHead, these)
         return found
 
     async def keep_definition(self, fingerprint: str, definition: str) -> None:
@@ -317,13 +338,13 @@ class Runs:
         parts = select(_runs.c.id, _runs.c.parent).filter_by(tenant=tenant)
         branches = parts.where(_runs.c.id.in_(runs), _runs.c.parent.is_not(None))
         whole = {row.id: row.parent for row in await self._rows(branches)}
-        inside = (_approvals.c.tenant == _runs.c.tenant, _approvals.c.run == _runs.c.id)
-        closed = select(_approvals, _runs.c.parent).join(_runs, and_(*inside))
-        theirs = or_(_approvals.c.run.in_(runs), _runs.c.parent.in_(set(whole.values())))
-        of_tenant = closed.where(_approvals.c.tenant == tenant, theirs)
-        query = of_tenant.where(_approvals.c.verdict.in_(("return", "changed")))
-        rows = await self._rows(query.order_by(_approvals.c.decided_at))
-        before = {row.parent: row for row in rows if row.parent is not None}
+        siblings = parts.where(_runs.c.parent.in_(sorted(set(whole.values()))))
+        parent = {row.id: row.parent for row in await self._rows(siblings)} if whole else {}
+        closed = select(_approvals).filter_by(tenant=tenant)
+        theirs = closed.where(_approvals.c.run.in_(sorted({*runs, *parent})))
+        query = theirs.where(_approvals.c.verdict.in_(("return", "changed")))
+        rows = sorted(await self._rows(query), key=lambda row: row.decided_at)
+        before = {parent[row.run]: row for row in rows if row.run in parent}
         own = {row.run: row for row in rows}
         last = {run: own.get(run, before.get(whole.get(run))) for run in runs}
         return {run: from_row(ApprovalRecord, row) for run, row in last.items() if row is not None}
@@ -343,6 +364,10 @@ async def orphaned(database: Database, directory: Directory) -> list[Orphaned]:
     query = select(*whose, func.count().label("count")).where(*_AWAITED)
     waited_for = await records(database, Orphaned, query.group_by(*whose).order_by(*whose))
     return [one for one in waited_for if await directory.find(one.tenant, one.person) is None]
+
+
+def _named(run: RunRecord) -> set[str]:
+    return {*run.readers, *(line.by for line in run.history if line.by)} - {run.requester}
 
 
 def _lock(tenant: str, run: str) -> str:
@@ -369,19 +394,20 @@ def with_withdrawal_note(run: RunRecord, note: WithdrawalNote) -> RunRecord:
     )
 
 
-def _narrowing(wanted: RunFilter) -> list[ColumnElement[bool]]:
+def _narrowing(tenant: str, wanted: RunFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    here = (_approvals.c.tenant == _runs.c.tenant, _approvals.c.run == _runs.c.id)
+    # Approvals first: of those that wait there are few, of runs all that there ever were.
+    asked = select(_approvals.c.run).where(_approvals.c.tenant == tenant, *_AWAITED)
     if wanted.person is not None:
         conditions.append(_runs.c.requester == wanted.person)
     if wanted.waiting_for is not None:
-        asked = exists().where(*here, _approvals.c.person == wanted.waiting_for, *_AWAITED)
-        conditions.append(asked)
+        of_person = asked.where(_approvals.c.person == wanted.waiting_for)
+        conditions.append(_runs.c.id.in_(of_person))
     if wanted.expires_before is not None:
-        soon = _approvals.c.expires < wanted.expires_before
-        conditions.append(exists().where(*here, soon, *_AWAITED))
+        soon = asked.where(_approvals.c.expires < wanted.expires_before)
+        conditions.append(_runs.c.id.in_(soon))
     if wanted.held is not None:
-        conditions.append(_runs.c.held.is_(wanted.held))
+        conditions.append(_runs.c.held if wanted.held else not_(_runs.c.held))
     if wanted.since is not None:
         conditions.append(_runs.c.created_at >= wanted.since)
     if wanted.quiet_since is not None:

@@ -9,7 +9,7 @@ from router.domain.errors import DuplicateKey
 from router.domain.records import EffectRecord
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import from_row, record, records
+from router.store.tables import begins_with, from_row, record, records
 
 _keys = tables.keys
 
@@ -75,7 +75,7 @@ class EffectsLedger(Aggregate):
 
     async def of_run(self, workflow_id: str) -> list[EffectRecord]:
         """What is known of the calls of a flow's run."""
-        theirs = _effects.c.key.startswith(f"{workflow_id}:", autoescape=True)
+        theirs = begins_with(self._database, _effects.c.key, f"{workflow_id}:")
         query = select(_effects).where(theirs).order_by(_effects.c.begun_at)
         return await records(self._database, EffectRecord, query)
 

@@ -4,26 +4,31 @@ Conversations, files and news of who is erased are deleted. Runs and approvals s
 pseudonym for the person and without anything that anybody wrote in them.
 """
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
+    CompoundSelect,
     Connection,
     RowMapping,
     Select,
     Table,
-    Text,
     and_,
-    cast,
     delete,
     exists,
     func,
+    literal,
     or_,
     select,
+    text,
+    tuple_,
+    union,
     update,
 )
 
@@ -32,22 +37,16 @@ from router.domain.messages import ENDED
 from router.domain.records import Record
 from router.store import tables
 from router.store.database import Aggregate, Database
-from router.store.tables import moment_there, records, to_row, upsert
+from router.store.flow_runs import GOING_ON
+from router.store.spending import fold, oldest_named
+from router.store.tables import MomentType, begins_with, moment_there, records, to_row, upsert
 
 _conversations = tables.conversations
 _log = tables.log
 _boxes = tables.mailboxes
 _holds = tables.legal_holds
 _AT_ONCE = 500
-"""Conversations of one transaction."""
-
-_AGED: tuple[tuple[Table, str, str], ...] = (
-    (tables.results, "kept_at", "owner"),
-    (tables.keys, "claimed_at", "user"),
-    (tables.log, "at", "recipient"),
-)
-"""What goes by its own age, the column that says it, and whose it is."""
-
+"""Rows that one transaction looks at."""
 
 _SHARE = 0.1
 _FEW = 20
@@ -100,16 +99,68 @@ def _of_held_conversation(table: Table, column: str) -> ColumnElement[bool]:
     runs, talks = tables.runs.alias(), _conversations.alias()
     here, there = table.c.tenant, table.c[column]
     begun = exists().where(
-        runs.c.tenant == here, runs.c.conversation == there, _of_held_run(here, runs.c.id)
+        # Their own tenants, not `here`: two levels below, the row itself is out of sight.
+        runs.c.tenant == here,
+        runs.c.conversation == there,
+        _of_held_run(runs.c.tenant, runs.c.id),
     )
     own = exists().where(
-        talks.c.tenant == here, talks.c.id == there, _of_held_person(here, talks.c.owner)
+        talks.c.tenant == here,
+        talks.c.id == there,
+        _of_held_person(talks.c.tenant, talks.c.owner),
     )
     return or_(begun, own)
 
 
+class _Batch(NamedTuple):
+    """What one transaction came to."""
+
+    gone: int
+    last: Any
+    """Where the next one goes on; None where there is nothing more to look at."""
+
+
+class _Aged(NamedTuple):
+    """What goes by its own age: the column that says it, and whose it is."""
+
+    table: Table
+    moment: str
+    person: str | None = None
+
+    def due(self, before: datetime) -> Select[Any]:
+        """The moments of what is older than that, the oldest first."""
+        at = self.table.c[self.moment]
+        return select(at).where(at < before).order_by(at)
+
+    def delete(self, connection: Connection, after: datetime | None, before: datetime) -> _Batch:
+        """Delete the oldest rows, of those behind `after` that are older than `before`."""
+        at, due = self.table.c[self.moment], self.due(before)
+        if after is not None:
+            due = due.where(at > after)
+        last = connection.scalar(due.offset(_AT_ONCE - 1).limit(1))
+        gone = delete(self.table).where(at < before if last is None else at <= last)
+        if after is not None:
+            gone = gone.where(at > after)
+        if self.person is not None:
+            gone = gone.where(~_of_held_person(self.table.c.tenant, self.table.c[self.person]))
+        if self.table is _log:
+            gone = gone.where(~_of_held_conversation(_log, "conversation"))
+        return _Batch(connection.execute(gone).rowcount, last)
+
+
+_AGED = (
+    _Aged(tables.results, "kept_at", "owner"),
+    _Aged(tables.keys, "claimed_at", "user"),
+    _Aged(_log, "at", "recipient"),
+)
+
+
 class Retention(Aggregate):
-    """What makes the house forget."""
+    """What makes the house forget.
+
+    A few hundred rows a transaction, found by an index, so that nobody waits for it for long; a
+    second process that does the same finds nothing left. What a legal hold keeps is passed over.
+    """
 
     async def check(self, days: int) -> None:
         """Return where no more is due than goes at once as a rule; `Conflict` says what would."""
@@ -120,6 +171,7 @@ class Retention(Aggregate):
 
         By the clock of the database, which is one for all processes. A conversation stays as long
         as a run begun in it goes on, a file as long as one has it, and both while on legal hold.
+        What models cost stays, and is nobody's any more.
 
         Raises:
             Conflict: more would go at once than goes in three days as a rule, and more than a
@@ -128,10 +180,12 @@ class Retention(Aggregate):
         if not confirmed:
             await self.check(days)
         before = await self._database.read(moment_there) - timedelta(days=days)
-        gone = 0
-        while some := await self._database.write(lambda c: _silent_ones(c, before)):
-            gone += some
-        await self._database.write(lambda c: _aged(c, before))
+        gone = await self._in_batches(lambda c, after: _silent_ones(c, before, after))
+        for aged in (*_AGED, _Aged(tables.kept_answers, "kept_at")):
+            await self._in_batches(partial(aged.delete, before=before))
+        in_use = await self._database.read(_files_in_use)
+        await self._in_batches(lambda c, after: _old_files(c, before, after, in_use))
+        await self._in_batches(lambda c, after: self._nobodys(c, before.date(), after))
         return gone
 
     async def forget(self, days: int) -> int:
@@ -141,52 +195,122 @@ class Retention(Aggregate):
         becomes of the conversation in which they said so. A legal hold keeps it still.
         """
         before = await self._database.read(moment_there) - timedelta(days=days)
-        memories = tables.memories
-        kept = _of_held_person(memories.c.tenant, memories.c.owner)
-        gone = delete(memories).where(memories.c.created_at < before, ~kept)
-        return int(await self._database.write(lambda c: c.execute(gone).rowcount))
+        memories = _Aged(tables.memories, "created_at", "owner")
+        return await self._in_batches(partial(memories.delete, before=before))
+
+    async def _in_batches(self, step: Callable[[Connection, Any], _Batch]) -> int:
+        """Take the step, a transaction each time, until it has no more; how much went in all."""
+        gone, after = 0, None
+        while True:
+
+            def work(connection: Connection, after: Any = after) -> _Batch:
+                self._database.serialise(connection, "retention")
+                return step(connection, after)
+
+            batch = await self._database.write(work)
+            gone += batch.gone
+            if batch.last is None:
+                return gone
+            after = batch.last
+
+    def _nobodys(self, connection: Connection, before: date, after: date | None) -> _Batch:
+        """Have what one more day has cost be nobody's."""
+        day = oldest_named(connection, after, before)
+        if day is not None:
+            spent = tables.spending.c
+            fold(self._database, connection, day, _of_held_person(spent.tenant, spent.user))
+        return _Batch(int(day is not None), day)
 
 
 def _check_share(connection: Connection, days: int) -> None:
     """Refuse what no day does, where things come and go evenly: a day's share is 1 / (days + 1)."""
     before = moment_there(connection) - timedelta(days=days)
     most = max(_SHARE, 3 / (days + 1))
-    own_age = {tables.files: "at"} | {table: moment for table, moment, _ in _AGED}
-    for table in (_conversations, *own_age):
-        old = _silent(before) if table is _conversations else table.c[own_age[table]] < before
-        there = connection.scalar(select(func.count()).select_from(table)) or 0
-        due = connection.scalar(select(func.count()).select_from(table).where(old)) or 0
-        if due > max(_FEW, most * there):
+    due: list[tuple[Table, Select[Any]]] = [
+        (_conversations, select(_conversations.c.id).where(_silent(before))),
+        *((a.table, a.due(before)) for a in (_Aged(tables.files, "at"), *_AGED)),
+    ]
+    for table, old in due:
+        there = _rows_there(connection, table)
+        # As many are counted as tell, and no more.
+        enough = max(_FEW, int(most * there)) + 1
+        counted = select(func.count()).select_from(old.limit(enough).subquery())
+        if (number := connection.scalar(counted) or 0) >= enough:
             raise Conflict(
-                f"{due} of {there} rows of {table.name} are older than {days} days: nothing was "
-                "deleted; see that the database's clock and ROUTER_RETENTION_DAYS are right, then "
-                "run `intent-router expire --yes`"
+                f"more than {number - 1} of {there} rows of {table.name} are older than {days} "
+                "days: nothing was deleted; see that the database's clock and "
+                "ROUTER_RETENTION_DAYS are right, then run `intent-router expire --yes`"
             )
+
+
+_EXACTLY = 100_000
+"""Rows that are counted. Of more, PostgreSQL says about how many there are, which is enough."""
+
+
+def _rows_there(connection: Connection, table: Table) -> int:
+    if connection.dialect.name == "postgresql":
+        asked = text("SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(:name)")
+        about = connection.scalar(asked, {"name": table.name}) or 0
+        if about > _EXACTLY:
+            return int(about)
+    return connection.scalar(select(func.count()).select_from(table)) or 0
 
 
 def _silent(before: datetime) -> ColumnElement[bool]:
     """True of a conversation in which nothing has happened since, and nothing goes on."""
-    here = (_log.c.tenant == _conversations.c.tenant, _log.c.conversation == _conversations.c.id)
+    newest = (
+        select(_log.c.at)
+        .where(_log.c.tenant == _conversations.c.tenant)
+        .where(_log.c.conversation == _conversations.c.id)
+        .order_by(_log.c.sequence.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
     runs = tables.runs
     going_on = and_(
         runs.c.tenant == _conversations.c.tenant,
         runs.c.conversation == _conversations.c.id,
-        runs.c.status.not_in(sorted(ENDED)),
+        runs.c.status.in_(GOING_ON),
     )
     return and_(
         _conversations.c.created_at < before,
-        ~exists().where(*here, _log.c.at >= before),
+        func.coalesce(newest, _conversations.c.created_at) < before,
         ~exists().where(going_on),
         ~_of_held_conversation(_conversations, "id"),
     )
 
 
-def _silent_ones(connection: Connection, before: datetime) -> int:
-    silent = select(_conversations.c.tenant, _conversations.c.id).where(_silent(before))
-    found = connection.execute(silent.limit(_AT_ONCE)).all()
-    for tenant in {row.tenant for row in found}:
-        _delete_conversations(connection, tenant, [r.id for r in found if r.tenant == tenant])
-    return len(found)
+def _silent_ones(connection: Connection, before: datetime, after: Any) -> _Batch:
+    """Delete the silent ones of so many conversations that were begun before then."""
+    place = [_conversations.c[name] for name in ("created_at", "tenant", "id")]
+    old = select(*place).where(_conversations.c.created_at < before)
+    looked_at = connection.execute(_behind(old, place, after)).all()
+    if not looked_at:
+        return _Batch(0, None)
+    gone = 0
+    for tenant, ids in _by_tenant((row.tenant, row.id) for row in looked_at):
+        these = (_conversations.c.tenant == tenant, _conversations.c.id.in_(ids))
+        silent = select(_conversations.c.id).where(*these, _silent(before))
+        found = connection.scalars(silent).all()
+        _delete_conversations(connection, tenant, found)
+        gone += len(found)
+    return _Batch(gone, looked_at[-1])
+
+
+def _by_tenant(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
+    """Ids by tenant: of pairs SQLite would look at every row."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for tenant, id_ in pairs:
+        found[tenant].append(id_)
+    return found.items()
+
+
+def _behind(query: Select[Any], place: Sequence[Column[Any]], after: Any) -> Select[Any]:
+    """The next so many rows by their place, the first column of which is a moment."""
+    if after is not None:
+        values = (literal(after[0], MomentType), *map(literal, after[1:]))
+        query = query.where(tuple_(*place) > tuple_(*values))
+    return query.order_by(*place).limit(_AT_ONCE)
 
 
 def _delete_conversations(connection: Connection, tenant: str, ids: Iterable[str]) -> None:
@@ -202,26 +326,31 @@ def _delete_conversations(connection: Connection, tenant: str, ids: Iterable[str
     connection.execute(delete(_boxes).where(_boxes.c.tenant == tenant, *posted))
 
 
-def _aged(connection: Connection, before: datetime) -> None:
-    for table, moment, person in _AGED:
-        kept = _of_held_person(table.c.tenant, table.c[person])
-        if table is _log:
-            kept = or_(kept, _of_held_conversation(_log, "conversation"))
-        connection.execute(delete(table).where(table.c[moment] < before, ~kept))
-    answers = tables.kept_answers
-    connection.execute(delete(answers).where(answers.c.kept_at < before))
-    runs, files, shown = tables.runs, tables.files, tables.run_files
-    kept_run = or_(runs.c.status.not_in(sorted(ENDED)), _of_held_run(runs.c.tenant, runs.c.id))
-    in_use = {
-        file for row in connection.scalars(select(runs.c.files).where(kept_run)) for file in row
-    }
-    kept = _of_held_person(files.c.tenant, files.c.owner)
-    aged = select(files.c.tenant, files.c.id).where(files.c.at < before, ~kept)
-    old = [row for row in connection.execute(aged) if row.id not in in_use]
-    for row in old:
-        here = {"tenant": row.tenant}
-        connection.execute(delete(shown).filter_by(file=row.id, **here))
-        connection.execute(delete(files).filter_by(id=row.id, **here))
+def _files_in_use(connection: Connection) -> set[tuple[str, str]]:
+    """By tenant and id, those of runs that go on, and of runs on legal hold."""
+    runs = tables.runs
+    chosen = select(runs.c.tenant, runs.c.files)
+    held = and_(
+        *(_holds.c.tenant == runs.c.tenant, _holds.c.kind == "run", _holds.c.subject == runs.c.id)
+    )
+    queries = (chosen.where(runs.c.status.in_(GOING_ON)), chosen.join(_holds, held))
+    rows = [row for query in queries for row in connection.execute(query)]
+    return {(row.tenant, file) for row in rows for file in row.files}
+
+
+def _old_files(
+    connection: Connection, before: datetime, after: Any, in_use: set[tuple[str, str]]
+) -> _Batch:
+    files, shown = tables.files, tables.run_files
+    place = [files.c[name] for name in ("at", "tenant", "id")]
+    old = select(*place).where(files.c.at < before, ~_of_held_person(files.c.tenant, files.c.owner))
+    looked_at = connection.execute(_behind(old, place, after)).all()
+    gone = [(row.tenant, row.id) for row in looked_at if (row.tenant, row.id) not in in_use]
+    for tenant, ids in _by_tenant(gone):
+        for column in (shown.c.file, files.c.id):
+            table = column.table
+            connection.execute(delete(table).where(table.c.tenant == tenant, column.in_(ids)))
+    return _Batch(len(gone), looked_at[-1] if looked_at else None)
 
 
 LAST_EVENT = 2**31 - 1
@@ -269,8 +398,8 @@ class PersonErasure:
         """Delete what is theirs, and put the pseudonym wherever somebody has to stand."""
 
         def erase(connection: Connection) -> None:
-            self._clean_runs(connection, pseudonym)
             self._clean_approvals(connection, pseudonym)
+            self._clean_runs(connection, pseudonym)
             self._delete_words(connection)
             self._rename(connection, pseudonym)
 
@@ -292,7 +421,7 @@ class PersonErasure:
         }
         of_others = (asked.c.requester != self._person, asked.c.active, asked.c.verdict.is_(None))
         awaited = select(asked.c.id).where(*self._theirs(asked, "person"), *of_others)
-        going_on = (runs.c.requester != self._person, runs.c.status.not_in(sorted(ENDED)))
+        going_on = (runs.c.requester != self._person, runs.c.status.in_(GOING_ON))
         named = select(runs.c.id).where(runs.c.tenant == self._tenant, *going_on, self._mentioned())
         return Holdings(
             counts={what: count for what, count in counts.items() if count},
@@ -307,11 +436,8 @@ class PersonErasure:
 
     def _holds(self) -> Select[Any]:
         """On themselves, on a run of theirs, and on one that knows them."""
-        runs = tables.runs
         own = and_(_holds.c.kind == "person", _holds.c.subject == self._person)
-        theirs = or_(runs.c.requester == self._person, self._mentioned())
-        known = select(runs.c.id).where(runs.c.tenant == self._tenant, theirs)
-        of_run = and_(_holds.c.kind == "run", _holds.c.subject.in_(known))
+        of_run = and_(_holds.c.kind == "run", _holds.c.subject.in_(self._known_to()))
         return select(_holds).where(_holds.c.tenant == self._tenant, or_(own, of_run))
 
     def _count(self, connection: Connection, table: Table, column: str) -> int:
@@ -327,27 +453,39 @@ class PersonErasure:
 
     def _mentioned(self) -> ColumnElement[bool]:
         """True of a run that the person was asked in, told of, or did something to."""
-        runs, asked = tables.runs, tables.approvals
-        decided = select(asked.c.run).where(*self._theirs(asked, "person"))
-        quoted = json.dumps(self._person, ensure_ascii=False)
-        return or_(
-            runs.c.id.in_(decided),
-            *(cast(runs.c[name], Text).contains(quoted, autoescape=True) for name in _PEOPLE),
+        return tables.runs.c.id.in_(union(*self._named_in()))
+
+    def _named_in(self) -> tuple[Select[Any], ...]:
+        asked, named = tables.approvals, tables.run_people
+        return tuple(
+            select(table.c.run).where(*self._theirs(table, "person")) for table in (asked, named)
         )
+
+    def _known_to(self) -> CompoundSelect[Any]:
+        """The public ids of runs that are theirs, or know them."""
+        runs = tables.runs
+        own = select(runs.c.id).where(*self._theirs(runs, "requester"))
+        return union(own, *self._named_in())
 
     def _clean_runs(self, connection: Connection, pseudonym: str) -> None:
         runs = tables.runs
-        own = runs.c.requester == self._person
-        query = select(runs).where(runs.c.tenant == self._tenant, or_(own, self._mentioned()))
+        known = connection.scalars(self._known_to()).all()
+        query = select(runs).where(runs.c.tenant == self._tenant, runs.c.id.in_(known))
         for row in connection.execute(query).mappings().all():
             clean = _cleaned(row, self._person, pseudonym)
             here = (runs.c.tenant == self._tenant, runs.c.id == row["id"])
             connection.execute(update(runs).where(*here).values(**clean))
+        named = tables.run_people
+        self._delete(connection, named, named.c.person == self._person)
 
     def _clean_approvals(self, connection: Connection, pseudonym: str) -> None:
         asked = tables.approvals
         by_them = update(asked).where(*self._theirs(asked, "person"))
-        for_them = update(asked).where(*self._theirs(asked, "requester"))
+        # Requests are found by their requester, and approvals by what they are asked for.
+        requested = select(tables.runs.c.id).where(*self._theirs(tables.runs, "requester"))
+        own = connection.scalars(requested).all()
+        of_theirs = (asked.c.tenant == self._tenant, asked.c.run.in_(own))
+        for_them = update(asked).where(*of_theirs)
         connection.execute(by_them.values(person=pseudonym, comment=None))
         wordless: dict[str, Any] = {"summary": {}, "comment": None, "active": False}
         connection.execute(for_them.values(requester=pseudonym, **wordless))
@@ -356,7 +494,7 @@ class PersonErasure:
         here, log = self._conversations().scalar_subquery(), tables.log
         for table in (log, tables.snapshots):
             self._delete(connection, table, table.c.conversation.in_(here))
-        self._delete(connection, log, log.c.data["requester"].as_string() == self._person)
+        self._delete(connection, log, log.c.about == self._person)
         box, files, shown = tables.mailboxes, tables.files, tables.run_files
         self._delete(connection, box, (box.c.kind == "person") & (box.c.subject == self._person))
         self._delete(connection, box, (box.c.kind == "conversation") & box.c.subject.in_(here))
@@ -372,8 +510,9 @@ class PersonErasure:
         """By keys that begin with the person, and of runs by the audit, which has the keys."""
         key = tables.effects.c.key
         audited = select(tables.audit.c.key).where(*self._theirs(tables.audit, "person"))
-        theirs = key.startswith(f"{self._tenant}/{self._person}/", autoescape=True)
-        connection.execute(delete(tables.effects).where(or_(theirs, key.in_(audited))))
+        theirs = begins_with(self._database, key, f"{self._tenant}/{self._person}/")
+        for which in (theirs, key.in_(audited)):
+            connection.execute(delete(tables.effects).where(which))
 
     def _delete(self, connection: Connection, table: Table, which: ColumnElement[bool]) -> None:
         connection.execute(delete(table).where(table.c.tenant == self._tenant, which))
@@ -402,10 +541,6 @@ class PersonErasure:
         connection.execute(activated.values(activated_by=pseudonym))
         mentions = update(trail).where(trail.c.tenant == self._tenant, named)
         connection.execute(mentions.values(detail=""))
-
-
-_PEOPLE = ("readers", "history")
-"""Columns of a run that name people other than its requester."""
 
 
 def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:

@@ -9,7 +9,19 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    and_,
+    case,
+    delete,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+)
 
 from router.domain.budgets import Spent
 from router.domain.costs import MOST_LINES, Part, Purpose, SpendingLine, SpentAmounts
@@ -17,9 +29,10 @@ from router.domain.errors import InvalidInput
 from router.domain.messages import Cost, Usage
 from router.domain.traffic import Period
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Database, Insert
 
 _spending = tables.spending
+_days = tables.spending_days
 _TOKENS = (
     *("prompt_tokens", "completion_tokens"),
     *("cached_tokens", "cache_write_tokens", "reasoning_tokens"),
@@ -36,11 +49,8 @@ class Spending:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        insert = database.insert(_spending)
-        more = {name: _spending.c[name] + insert.excluded[name] for name in _AMOUNTS}
-        self._add = insert.on_conflict_do_update(
-            index_elements=[column.name for column in _spending.primary_key], set_=more
-        )
+        self._add = added(database.insert(_spending), _spending)
+        self._add_to_day = added(database.insert(_days), _days)
 
     async def add(
         self, tenant: str, user: str, day: date, usage: Usage, purpose: Purpose = ANY
@@ -59,6 +69,9 @@ class Spending:
         def work(connection: Connection) -> None:
             for row in rows:
                 connection.execute(self._add, row)
+            # After the rows of persons, and in order too: these are everybody's.
+            for currency in sorted({row["currency"] for row in rows}):
+                self._count_day(connection, [r for r in rows if r["currency"] == currency])
 
         await self._database.write(work)
 
@@ -79,8 +92,15 @@ class Spending:
             self._database.serialise(connection, f"spending/{day}")
             check(_spent(connection, tenant, user, day, row["currency"]))
             connection.execute(self._add, row)
+            self._count_day(connection, [row])
 
         await self._database.write(work)
+
+    def _count_day(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Add rows of one day, tenant and currency to its sums."""
+        sums = {name: sum(row[name] for row in rows) for name in _AMOUNTS}
+        named = {name: rows[0][name] for name in ("day", "tenant", "currency")}
+        connection.execute(self._add_to_day, {**named, **sums})
 
     async def of_day(self, tenant: str, user: str, day: date, currency: str = "") -> Spent:
         """What that day has cost so far; in money, what was paid in this currency."""
@@ -120,6 +140,41 @@ class Spending:
         return [_line(row, parts) for row in rows]
 
 
+def added(insert: Insert, table: Table) -> Insert:
+    """An insert into one of the two tables that adds its amounts to a row of the same key."""
+    more = {name: table.c[name] + insert.excluded[name] for name in _AMOUNTS}
+    key = [column.name for column in table.primary_key]
+    return insert.on_conflict_do_update(index_elements=key, set_=more)
+
+
+def fold(database: Database, connection: Connection, day: date, kept: ColumnElement[bool]) -> None:
+    """Have what a day has cost be nobody's any more, but for persons for whom `kept` holds.
+
+    Its rows are added up by all that they tell apart besides the person.
+    """
+    named = and_(_spending.c.day == day, _IS_NAMED, ~kept)
+    by = [_spending.c[name] for name in ("tenant", "day", "role", "model", "prompt", "currency")]
+    sums = [func.sum(_spending.c[name]).label(name) for name in _AMOUNTS]
+    summed = select(*by, literal("").label("user"), *sums).where(named).group_by(*by)
+    insert = database.insert(_spending).from_select(
+        [c.name for c in summed.selected_columns], summed
+    )
+    connection.execute(added(insert, _spending))
+    connection.execute(delete(_spending).where(named))
+
+
+def oldest_named(connection: Connection, after: date | None, before: date) -> date | None:
+    """The first day behind `after` and before `before` of which anything is somebody's."""
+    behind = [_spending.c.day > after] if after else []
+    named = select(func.min(_spending.c.day)).where(_IS_NAMED, _spending.c.day < before, *behind)
+    found: date | None = connection.scalar(named)
+    return found
+
+
+_IS_NAMED = _spending.c.user != literal_column("''")
+"""Spelled out, not a parameter: only so is the index on named rows alone of use."""
+
+
 def _line(row: Any, parts: Sequence[Part]) -> SpendingLine:
     amounts = SpentAmounts(
         **{name: int(getattr(row, name)) for name in ("calls", *_TOKENS)},
@@ -149,16 +204,17 @@ def _row(tenant: str, user: str, day: date, usage: Usage, purpose: Purpose) -> d
 
 def _spent(connection: Connection, tenant: str, user: str, day: date, currency: str) -> Spent:
     """The day's sums. Those of money come with the rest: it is one look at the same rows."""
-    is_priced = and_(literal(bool(currency)), _spending.c.currency == currency)
-    sums = [func.coalesce(func.sum(_spending.c[name]), 0) for name in ("calls", *_TOKENS)]
-    priced = (
-        case((is_priced, amount), else_=0) for amount in (_spending.c.cost, _spending.c.calls)
-    )
-    sums += [func.coalesce(func.sum(amount), 0) for amount in priced]
-    everybody = select(*sums).filter_by(day=day)
-    of_tenant = everybody.filter_by(tenant=tenant)
-    queries = (of_tenant.filter_by(user=user), of_tenant, everybody)
+    theirs = select(*_sums(_spending, currency)).filter_by(tenant=tenant, day=day, user=user)
+    everybody = select(*_sums(_days, currency)).filter_by(day=day)
+    queries = (theirs, everybody.filter_by(tenant=tenant), everybody)
     return Spent(*(_usage(connection.execute(query).one(), currency) for query in queries))
+
+
+def _sums(table: Table, currency: str) -> list[ColumnElement[Any]]:
+    is_priced = and_(literal(bool(currency)), table.c.currency == currency)
+    sums = [func.coalesce(func.sum(table.c[name]), 0) for name in ("calls", *_TOKENS)]
+    priced = (case((is_priced, amount), else_=0) for amount in (table.c.cost, table.c.calls))
+    return [*sums, *(func.coalesce(func.sum(amount), 0) for amount in priced)]
 
 
 def _usage(row: Any, currency: str) -> Usage:

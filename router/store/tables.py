@@ -32,6 +32,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    and_,
     false,
     func,
     literal,
@@ -97,7 +98,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0007", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0008", metadata
 )
 
 conversations = Table(
@@ -109,6 +110,7 @@ conversations = Table(
     PrimaryKeyConstraint("tenant", "id"),
 )
 _index("conversations_of_owner", conversations, "tenant", "owner", "created_at", "id")
+_index("conversations_by_age", conversations, "created_at", "tenant", "id")
 
 snapshots = Table(
     "snapshots",
@@ -134,6 +136,8 @@ log = Table(
     optional("missed", Boolean),
     # And by which prompts are compared: the fingerprint of what a model was asked with.
     optional("prompt"),
+    # Of news of somebody's request who isn't its recipient: the person that it is about.
+    optional("about"),
     UniqueConstraint("tenant", "key", name="event_log_once"),
     # Without it SQLite may give the number of a deleted last row to the next one.
     sqlite_autoincrement=True,
@@ -142,6 +146,9 @@ _index("event_log_of_conversation", log, "tenant", "conversation", "sequence")
 _index(
     "event_log_of_recipient", log, "tenant", "recipient", "sequence", where="recipient IS NOT NULL"
 )
+_index("event_log_by_age", log, "at")
+_index("event_log_about", log, "tenant", "about", where="about IS NOT NULL")
+_index("event_log_turns", log, "tenant", "sequence", where="kind = 'turn'")
 _index(
     "event_log_turn",
     log,
@@ -185,6 +192,29 @@ runs = Table(
 )
 _index("flow_runs_newest", runs, "tenant", "created_at", "id")
 _index("flow_runs_of_requester", runs, "tenant", "requester", "created_at", "id")
+_index("flow_runs_of_flow", runs, "tenant", "flow", "created_at", "id")
+# What goes on is asked for over all tenants too, and is few beside what has ended.
+_index("flow_runs_of_status", runs, "status", "tenant", "created_at", "id")
+_index("flow_runs_of_parent", runs, "tenant", "parent", where="parent IS NOT NULL")
+_index(
+    *("flow_runs_of_conversation", runs, "tenant", "conversation"),
+    where="conversation IS NOT NULL",
+)
+Index(
+    "flow_runs_held",
+    *(runs.c[name] for name in ("tenant", "created_at", "id")),
+    sqlite_where=text("held = 1"),
+    postgresql_where=text("held"),
+)
+
+# Who besides its requester is named in a run, as a reader of it or in its history.
+run_people = Table(
+    "run_people",
+    metadata,
+    *texts("tenant", "person", "run"),
+    PrimaryKeyConstraint("tenant", "person", "run"),
+    ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
+)
 
 approvals = Table(
     "approvals",
@@ -206,6 +236,7 @@ approvals = Table(
     ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
 )
 _index("approvals_of_run", approvals, "tenant", "run")
+_index("approvals_of_person", approvals, "tenant", "person")
 _index(
     *("approvals_decided", approvals, "tenant", "person", "decided_at", "id"),
     where="verdict IS NOT NULL",
@@ -214,15 +245,16 @@ _index(
     *("approvals_decided_at", approvals, "tenant", "decided_at", "id"),
     where="verdict IS NOT NULL",
 )
-Index(
-    "approvals_waiting",
-    approvals.c.tenant,
-    approvals.c.person,
-    approvals.c.since,
-    approvals.c.id,
-    sqlite_where=text("active = 1 AND verdict IS NULL"),
-    postgresql_where=text("active AND verdict IS NULL"),
-)
+for _name, _columns in (
+    ("approvals_waiting", ("tenant", "person", "since", "id")),
+    ("approvals_expiring", ("tenant", "expires")),
+):
+    Index(
+        _name,
+        *(approvals.c[column] for column in _columns),
+        sqlite_where=text("active = 1 AND verdict IS NULL"),
+        postgresql_where=text("active AND verdict IS NULL"),
+    )
 
 # Which runs show a file to those whom they ask to decide.
 run_files = Table(
@@ -248,6 +280,7 @@ keys = Table(
     required("claimed_at", MomentType),
     PrimaryKeyConstraint("tenant", "user", "key"),
 )
+_index("idempotency_keys_by_age", keys, "claimed_at")
 
 # Without a tenant column: a key begins with a workflow's id or a tenant and a user, and the
 # port that the tools are called through knows nothing else.
@@ -261,6 +294,15 @@ effects = Table(
     optional("ended_at", MomentType),
     PrimaryKeyConstraint("key"),
 )
+# Keys are found by what they begin with, for which PostgreSQL has an order of its own.
+Index("effects_by_beginning", effects.c.key, postgresql_ops={"key": "text_pattern_ops"})
+
+
+def _amounts() -> list[Column[Any]]:
+    tokens = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens")
+    counted = (*tokens, "reasoning_tokens", "cost")
+    return [required("calls", Integer), *(required(name, BigInteger) for name in counted)]
+
 
 spending = Table(
     "spending",
@@ -268,17 +310,21 @@ spending = Table(
     required("tenant"),
     required("day", Date),
     *texts("user", "role", "model", "prompt", "currency"),
-    required("calls", Integer),
-    *(
-        required(name, BigInteger)
-        for name in (
-            *("prompt_tokens", "completion_tokens"),
-            *("cached_tokens", "cache_write_tokens", "reasoning_tokens", "cost"),
-        )
-    ),
+    *_amounts(),
     PrimaryKeyConstraint("tenant", "day", "user", "role", "model", "prompt", "currency"),
 )
-_index("spending_of_day", spending, "day")
+_index("spending_of_person", spending, "tenant", "user")
+_index("spending_named", spending, "day", where="\"user\" <> ''")
+
+# The sums of `spending`, kept beside it: budgets ask for them at every call of a model.
+spending_days = Table(
+    "spending_days",
+    metadata,
+    required("day", Date),
+    *texts("tenant", "currency"),
+    *_amounts(),
+    PrimaryKeyConstraint("day", "tenant", "currency"),
+)
 
 audit = Table(
     "audit",
@@ -310,6 +356,8 @@ results = Table(
     required("kept_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
 )
+_index("results_of_owner", results, "tenant", "owner")
+_index("results_by_age", results, "kept_at")
 
 files = Table(
     "files",
@@ -326,6 +374,7 @@ files = Table(
     PrimaryKeyConstraint("tenant", "id"),
 )
 _index("files_of_owner", files, "tenant", "owner", "at")
+_index("files_by_age", files, "at")
 
 # By what a file is found again that was handed in before: its number, pieces of its likeness.
 file_marks = Table(
@@ -335,6 +384,9 @@ file_marks = Table(
     PrimaryKeyConstraint("tenant", "mark", "file"),
     ForeignKeyConstraint(["tenant", "file"], ["files.tenant", "files.id"], ondelete="CASCADE"),
 )
+
+# What goes with a file is looked up by it.
+_index("file_marks_of_file", file_marks, "tenant", "file")
 
 # Without a tenant too: skills are the installation's, and a digest names nobody.
 skill_files = Table(
@@ -365,8 +417,12 @@ mailboxes = Table(
     required("place", JSON),
     required("position", BigInteger),
     required("due", MomentType),
+    # The number of the last that is to be posted there; above `position`, something waits.
+    Column("news", BigInteger, nullable=False, server_default="0"),
     PrimaryKeyConstraint("tenant", "platform", "kind", "subject"),
 )
+_index("mailboxes_of_subject", mailboxes, "tenant", "kind", "subject")
+_index("mailboxes_waiting", mailboxes, "platform", "due", where="news > position")
 
 # Without a tenant: keys are the installation's. A seal is opened by the key that it was made with.
 key_seals = Table(
@@ -414,6 +470,7 @@ memories = Table(
     required("created_at", MomentType),
     PrimaryKeyConstraint("tenant", "owner", "id"),
 )
+_index("memories_by_age", memories, "created_at")
 
 # Answers of models that are the same for everyone: nobody's, so that nothing of a person is in one.
 kept_answers = Table(
@@ -426,6 +483,9 @@ kept_answers = Table(
     PrimaryKeyConstraint("tenant", "id"),
 )
 _index("kept_answers_of_scope", kept_answers, "tenant", "scope", "kept_at")
+_index("kept_answers_by_age", kept_answers, "kept_at")
+_index("kept_answers_until", kept_answers, "until")
+
 # Each time that somebody set the shares of a job's prompts. The newest of a job that isn't taken
 # back holds; where there is none, those of the settings do.
 prompt_shares = Table(
@@ -467,6 +527,18 @@ _index(
     *("configuration_activations_of_document", configuration_activations),
     *("tenant", "kind", "name", "sequence"),
 )
+
+
+def begins_with(database: Database, column: Column[str], prefix: str) -> ColumnElement[bool]:
+    """True where the column's text begins so: as two bounds, which an index finds.
+
+    `prefix` ends with an ASCII character. On PostgreSQL the bounds are of the order of
+    `text_pattern_ops`, whatever the database's collation is.
+    """
+    behind = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    if database.dialect == "sqlite":
+        return and_(column >= prefix, column < behind)
+    return and_(column.bool_op("~>=~")(prefix), column.bool_op("~<~")(behind))
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)

@@ -23,6 +23,7 @@ from sqlalchemy import (
     or_,
     select,
     tuple_,
+    union_all,
 )
 
 from router.domain.locale import Localised
@@ -101,13 +102,21 @@ class TrafficCounts(Aggregate):
         approvals = _approvals.c
         open_ = and_(approvals.active, approvals.verdict.is_(None))
         waits = and_(open_, approvals.since < _moment(period.until))
-        its_run = and_(_runs.c.tenant == approvals.tenant, _runs.c.id == approvals.run)
+        # One after the other, each by an index of its own: with `or` SQLite looks at them all.
+        either = union_all(
+            *(
+                select(approvals.tenant, approvals.run, approvals.flow, literal(n).label("waits"))
+                .where(approvals.tenant == tenant)
+                .where(which)
+                for n, which in ((1, waits), (0, _decided(period)))
+            )
+        ).subquery()
+        its_run = and_(_runs.c.tenant == either.c.tenant, _runs.c.id == either.c.run)
         title = func.max(cast(_runs.c.title, Text))
         query = (
-            select(approvals.flow, title, func.count().filter(waits))
-            .join_from(_approvals, _runs, its_run)
-            .where(approvals.tenant == tenant, or_(waits, _decided(period)))
-            .group_by(approvals.flow)
+            select(either.c.flow, title, func.sum(either.c.waits))
+            .join_from(either, _runs, its_run)
+            .group_by(either.c.flow)
         )
         return [
             AwaitedCount(flow, Localised.model_validate_json(said), waiting)

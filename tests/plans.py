@@ -1,0 +1,108 @@
+"""What a database does for a statement: how it gets at the rows of tables that grow with use."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event, text
+
+from router.store.database import Database
+
+GROWING = frozenset(
+    {
+        *("conversations", "snapshots", "event_log", "flow_runs", "run_people", "approvals"),
+        *("run_files", "idempotency_keys", "effects", "spending", "audit", "audit_trail"),
+        *("results", "files", "file_marks", "mailboxes", "memories", "kept_answers"),
+    }
+)
+"""Tables with rows for what people do: over the years any number of them."""
+OF_WHAT_WAITS = frozenset(
+    {"approvals_waiting", "approvals_expiring", "flow_runs_held", "mailboxes_waiting"}
+)
+"""Indexes of nothing but what waits for somebody: all of one is as much as is under way."""
+
+Statement = tuple[str, Any]
+
+
+@contextmanager
+def statements() -> Iterator[list[Statement]]:
+    """What databases are asked within, as they are asked; of many rows at once, with the first."""
+    seen: list[Statement] = []
+
+    def note(_c: object, _cursor: object, said: str, given: Any, _: object, many: bool) -> None:
+        if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b", said) and "pg_" not in said:
+            seen.append((said, given[0] if many else given))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+async def scans(database: Database, statement: Statement, *, honest: bool = False) -> list[str]:
+    """The tables of `GROWING` of which a statement may read any number of rows, and how.
+
+    Nothing is wrong with all of an index of what waits, nor with the beginning of one that is in
+    the order asked for, where the statement is bounded. Of few rows PostgreSQL reads a whole table
+    with good reason: it is kept from it, unless `honest`.
+    """
+    said, given = statement
+
+    def explain(connection: Connection) -> list[str]:
+        if connection.dialect.name == "sqlite":
+            rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said}", given)
+            return _sqlite([str(row[-1]) for row in rows], said)
+        if not honest:
+            connection.execute(text("SET LOCAL enable_seqscan = off"))
+        plan = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {said}", given).scalar_one()
+        read = json.loads(plan) if isinstance(plan, str) else plan
+        return list(_postgresql(read[0]["Plan"], bounded=False))
+
+    return await database.write(explain)
+
+
+def _sqlite(lines: list[str], said: str) -> list[str]:
+    ordered = not any("TEMP B-TREE FOR ORDER BY" in line for line in lines)
+    bounded = ordered and re.search(r"\bLIMIT\b", said) is not None
+    return [line for line in lines if _is_scan(line) and not bounded]
+
+
+def _is_scan(line: str) -> bool:
+    found = re.match(r"(SCAN|SEARCH) (\w+?)(_\d+)?(?: |$)", line)
+    if found is None or found[2] not in GROWING:
+        return False
+    index = re.search(r"INDEX (\w+)", line)
+    if index is not None and index[1] in OF_WHAT_WAITS:
+        return False
+    return found[1] == "SCAN" or "AUTOMATIC" in line or line.endswith("(tenant=?)")
+
+
+def _postgresql(node: Mapping[str, Any], *, bounded: bool) -> Iterator[str]:
+    kind = str(node["Node Type"])
+    bounded = (bounded or kind == "Limit") and kind not in {"Sort", "Aggregate", "Hash"}
+    if kind == "Seq Scan" and node["Relation Name"] in GROWING:
+        yield f"{kind} on {node['Relation Name']}"
+    elif "Index" in kind and "Scan" in kind and _is_wide(node) and not bounded:
+        yield f"{kind} of {node['Index Name']} by {node.get('Index Cond', 'nothing')}"
+    for part in node.get("Plans", ()):
+        yield from _postgresql(part, bounded=bounded)
+
+
+def _is_wide(node: Mapping[str, Any]) -> bool:
+    """True where an index is read by no more than the tenant."""
+    if node["Index Name"] in OF_WHAT_WAITS or _table(node) not in GROWING:
+        return False
+    by = re.sub(r"\((\w+\.)?tenant = [^()]*\)", "", str(node.get("Index Cond", "")))
+    return re.search(r"[a-z]", by) is None
+
+
+def _table(node: Mapping[str, Any]) -> str:
+    """Of an index alone, which a bitmap is made of, the table that its name begins with."""
+    named = node.get("Relation Name")
+    if named is not None:
+        return str(named)
+    fitting = [table for table in GROWING if str(node["Index Name"]).startswith(table)]
+    return max(fitting, key=len, default="")

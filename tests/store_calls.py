@@ -1,0 +1,469 @@
+"""A call, or a few, of each function of the store, in a house with a past (`tests.past`).
+
+By name, in an order in which each finds what it asks for: what deletes comes last.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from inspect import getmembers, isasyncgenfunction, iscoroutinefunction
+from typing import Any
+
+from router.domain.documents import Document
+from router.domain.messages import Usage
+from router.domain.principals import Principal
+from router.domain.records import (
+    AuditEntry,
+    AuditFilter,
+    AuditRecord,
+    ConversationRecord,
+    FileRecord,
+    HistoryLine,
+    KeptAnswer,
+    LogEntry,
+    Mailbox,
+    MemoryRecord,
+    RunFilter,
+    TurnFilter,
+    WithdrawalNote,
+)
+from router.domain.traffic import Period
+from router.store.database import Database
+from router.store.identity import Generation
+from router.store.prompt_shares import SetShares
+from router.store.retention import LegalHold, PersonErasure
+from router.store.store import Store
+from tests.past import DAYS, TENANT, Past
+
+NOBODY = "nobody"
+"""Of a person who is asked for by indexes alone."""
+
+
+class Calls:
+    """What is called, and with what."""
+
+    def __init__(self, database: Database, store: Store, past: Past) -> None:
+        self.database, self.store, self.past = database, store, past
+        self.person = past.person(0)
+        self.now = past.now
+        days = (self.now.date() - timedelta(days=2), self.now.date())
+        self.period = Period.read(*days, "UTC", self.now)
+
+    async def conversations_create(self) -> None:
+        at = datetime.now(UTC)
+        about = {"id": "new", "tenant": TENANT, "owner": self.person, "locale": "zh"}
+        record = ConversationRecord.model_validate({**about, "created_at": at})
+        for _ in range(2):
+            await self.store.conversations.create(record)
+
+    async def conversations_find(self) -> None:
+        await self.store.conversations.find(TENANT, "c1")
+
+    async def conversations_owned_by(self) -> None:
+        _, cursor = await self.store.conversations.owned_by(TENANT, self.person, None, 2)
+        await self.store.conversations.owned_by(TENANT, self.person, cursor, 2)
+
+    async def conversations_save_snapshot(self) -> None:
+        await self.store.conversations.save_snapshot(TENANT, "c1", "{}")
+
+    async def conversations_load_snapshot(self) -> None:
+        await self.store.conversations.load_snapshot(TENANT, "c1")
+
+    async def log_append(self) -> None:
+        about: dict[str, Any] = {"at": self.now, "conversation": "c1", "data": {}}
+        entries = [
+            LogEntry(key="new:said", kind="message", message_id="m9", **about),
+            LogEntry(key="new:tool_finished", kind="tool_finished", message_id="m9", **about),
+            LogEntry(key="new:told", kind="approval", recipient=self.person, **about),
+        ]
+        await self.store.log.append(TENANT, entries)
+
+    async def log_since(self) -> None:
+        await self.store.log.since(TENANT, "c1", 0, 50)
+
+    async def log_latest(self) -> None:
+        await self.store.log.latest(TENANT, "c1")
+
+    async def log_news(self) -> None:
+        await self.store.log.news(TENANT, self.person, 0, 50)
+
+    async def log_latest_news(self) -> None:
+        await self.store.log.latest_news(TENANT, self.person)
+
+    async def log_transcript(self) -> None:
+        await self.store.log.transcript(TENANT, "c1", None, 50)
+
+    async def log_turn(self) -> None:
+        await self.store.log.turn(TENANT, "c1", "m1")
+
+    async def log_untold(self) -> None:
+        await self.store.log.untold(TENANT, "c1", "m1")
+
+    async def log_previews(self) -> None:
+        await self.store.log.previews(TENANT, ["c1", "c2"])
+
+    async def log_exchanges(self) -> None:
+        await self.store.log.exchanges(TENANT, ("c1", 1), 50)
+
+    async def log_every_exchange(self) -> None:
+        await _first(self.store.log.every_exchange(TENANT, self.now - timedelta(days=1)))
+
+    async def routed_listed(self) -> None:
+        since = self.now - timedelta(days=1)
+        for wanted in (
+            TurnFilter(),
+            TurnFilter(person=self.person),
+            TurnFilter(conversation="c1", message_id="m1"),
+            TurnFilter(since=since),
+            TurnFilter(kind="handoff", by="llm", target="flow_1"),
+        ):
+            await self.store.routed.listed(TENANT, wanted, None, 50)
+        await self.store.routed.listed(TENANT, TurnFilter(), 1000, 50)
+
+    async def routed_said(self) -> None:
+        await self.store.routed.said(TENANT, "c1", "m1")
+
+    async def runs_publish(self) -> None:
+        run = await self.store.runs.find(TENANT, "r3")
+        approval = await self.store.runs.find_approval(TENANT, "a3")
+        assert run is not None
+        assert approval is not None
+        line = HistoryLine(at=self.now, state="asked", event="approve", by=self.person)
+        later = {"events": 9, "history": [*run.history, line], "files": {"f3": "a.pdf"}}
+        await self.store.runs.publish(run.model_copy(update=later), [approval])
+
+    async def runs_find(self) -> None:
+        await self.store.runs.find(TENANT, "r1")
+
+    async def runs_started_by(self) -> None:
+        run = await self.store.runs.find(TENANT, "r8")
+        assert run is not None
+        await self.store.runs.started_by(run)
+
+    async def runs_listed(self) -> None:
+        listed, since = self.store.runs.listed, self.now - timedelta(days=1)
+        _, cursor = await listed(TENANT, None, None, None, None, 20)
+        await listed(TENANT, None, None, None, cursor, 20, ["flow_9"], branches=False)
+        await listed(TENANT, self.person, None, None, None, 20)
+        await listed(TENANT, None, "failed", None, None, 20)
+        await listed(TENANT, None, None, "flow_1", None, 20)
+        for narrowed in (
+            RunFilter(person=self.person),
+            RunFilter(waiting_for=self.person),
+            RunFilter(held=True),
+            RunFilter(since=since),
+            RunFilter(quiet_since=since),
+            RunFilter(expires_before=self.now + timedelta(days=2)),
+        ):
+            await listed(TENANT, None, None, None, None, 20, narrowed=narrowed)
+
+    async def runs_note_withdrawal(self) -> None:
+        line = HistoryLine(at=self.now, state="asked", event="withdrawn", by=self.person)
+        note = WithdrawalNote(tenant=TENANT, run="r5", withdrawn_by="r6", line=line)
+        await self.store.runs.note_withdrawal(note)
+
+    async def runs_revise(self) -> None:
+        later = {"updated_at": self.now}
+        await self.store.runs.revise(TENANT, "r7", "k", lambda run: run.model_copy(update=later))
+
+    async def runs_standings(self) -> None:
+        await self.store.runs.standings()
+        await self.store.runs.standings([(TENANT, "r1"), (TENANT, "r2")])
+
+    async def runs_keep_definition(self) -> None:
+        await self.store.runs.keep_definition("f", "{}")
+
+    async def runs_definition(self) -> None:
+        await self.store.runs.definition("f")
+
+    async def runs_concerned(self) -> None:
+        await self.store.runs.concerned(TENANT, "r1")
+
+    async def runs_showing(self) -> None:
+        await self.store.runs.showing(TENANT, "f1")
+
+    async def runs_waiting_for(self) -> None:
+        await self.store.runs.waiting_for(TENANT, self.past.person(86), None, 20)
+
+    async def runs_count_waiting(self) -> None:
+        await self.store.runs.count_waiting(TENANT, self.person)
+
+    async def runs_decided_by(self) -> None:
+        await self.store.runs.decided_by(TENANT, self.person, None, 20)
+
+    async def runs_waiting(self) -> None:
+        await self.store.runs.waiting()
+
+    async def runs_orphaned(self) -> None:
+        await self.store.runs.orphaned(_Everybody())
+
+    async def runs_awaited(self) -> None:
+        await self.store.runs.awaited(TENANT, ["r17", "r1"])
+
+    async def runs_shown_before(self) -> None:
+        await self.store.runs.shown_before(TENANT, ["r9", "r1"])
+
+    async def runs_find_approval(self) -> None:
+        await self.store.runs.find_approval(TENANT, "a1")
+
+    async def keys_claim(self) -> None:
+        for _ in range(2):
+            await self.store.keys.claim(TENANT, self.person, "new", "d")
+
+    async def keys_claimed(self) -> None:
+        await self.store.keys.claimed(TENANT, self.person, "new")
+
+    async def ledger_begin(self) -> None:
+        for key in ("one/new:book", "one/new:pay", "one/new:look"):
+            await self.store.ledger.begin(key, "book", "d")
+        await self.store.ledger.begin("one/new:book", "book", "d")
+
+    async def ledger_find(self) -> None:
+        await self.store.ledger.find("one/new:book")
+
+    async def ledger_of_run(self) -> None:
+        await self.store.ledger.of_run(f"one/{TENANT}/r1")
+
+    async def ledger_finish(self) -> None:
+        await self.store.ledger.finish("one/new:book", {})
+
+    async def ledger_fail(self) -> None:
+        await self.store.ledger.fail("one/new:pay", "no")
+
+    async def ledger_release(self) -> None:
+        await self.store.ledger.release("one/new:look")
+
+    async def spending_add(self) -> None:
+        await self.store.spending.add(TENANT, self.person, self.now.date(), Usage(llm_calls=1))
+
+    async def spending_settle(self) -> None:
+        await self.store.spending.settle(TENANT, self.person, self.now.date(), [])
+
+    async def spending_take(self) -> None:
+        day = self.now.date()
+        await self.store.spending.take(TENANT, self.person, day, Usage(llm_calls=1), lambda _: None)
+
+    async def spending_of_day(self) -> None:
+        await self.store.spending.of_day(TENANT, self.person, self.now.date())
+
+    async def spending_lines(self) -> None:
+        await self.store.spending.lines(TENANT, self.period, ("day", "model"), "USD")
+        await self.store.spending.lines(TENANT, self.period, (), "USD")
+
+    async def audit_note(self) -> None:
+        about = {"at": self.now, "person": self.person, "tool": "look_up", "digest": "d"}
+        await self.store.audit.note(TENANT, AuditRecord(decision="admitted", **about))
+
+    async def audit_calls(self) -> None:
+        await self.store.audit.calls(TENANT, self.person, "look_up", self.now)
+
+    async def audit_of_person(self) -> None:
+        await self.store.audit.of_person(TENANT, self.person, 20)
+
+    async def trail_note(self) -> None:
+        about = {"tenant": TENANT, "at": self.now, "who": "olga", "act": "runs.list"}
+        await self.store.trail.note(AuditEntry.model_validate({"id": "new", **about}))
+
+    async def trail_listed(self) -> None:
+        _, cursor = await self.store.trail.listed(TENANT, AuditFilter(), None, 20)
+        wanted = AuditFilter(who="olga", since=self.now - timedelta(days=1), besides=("run.read",))
+        await self.store.trail.listed(TENANT, wanted, cursor, 20)
+
+    async def traffic_turns(self) -> None:
+        await self.store.traffic.turns(TENANT, self.period)
+
+    async def traffic_runs(self) -> None:
+        await self.store.traffic.runs(TENANT, self.period)
+
+    async def traffic_unfinished(self) -> None:
+        await _first(self.store.traffic.unfinished(TENANT, self.period, self.now))
+
+    async def traffic_awaited(self) -> None:
+        await self.store.traffic.awaited(TENANT, self.period)
+
+    async def traffic_hours_taken(self) -> None:
+        await self.store.traffic.hours_taken(TENANT, self.period)
+
+    async def traffic_model(self) -> None:
+        await self.store.traffic.model(TENANT, self.period)
+
+    async def prompt_shares_put(self) -> None:
+        about = {"tenant": TENANT, "job": "router", "shares": {"router-3": 1}, "set_by": "olga"}
+        await self.store.prompt_shares.put(SetShares.model_validate({**about, "set_at": self.now}))
+
+    async def prompt_shares_holding(self) -> None:
+        await self.store.prompt_shares.holding()
+
+    async def prompt_shares_roll_back(self) -> None:
+        (held,) = await self.store.prompt_shares.holding(TENANT)
+        await self.store.prompt_shares.roll_back(held, "olga", self.now)
+
+    async def prompt_outcomes_counted(self) -> None:
+        await self.store.prompt_outcomes.counted(TENANT, self.period)
+
+    async def results_keep(self) -> None:
+        await self.store.results.keep(TENANT, self.person, "look_up", "{}")
+
+    async def results_find(self) -> None:
+        await self.store.results.find(TENANT, self.person, "h1")
+
+    async def files_keep(self) -> None:
+        owner = Principal(id=self.person, name="Somebody", tenant=TENANT)
+        record = FileRecord.of("new", owner, "a.pdf", b"a", self.now)
+        await self.store.files.keep(record, b"a", most=100)
+
+    async def files_find(self) -> None:
+        await self.store.files.find(TENANT, "f1")
+
+    async def files_content(self) -> None:
+        await self.store.files.content(TENANT, "f1")
+
+    async def documents_keep(self) -> None:
+        await self.store.documents.keep(TENANT, "f1", Document(content="c"), ["k1", "k2"])
+
+    async def documents_find(self) -> None:
+        await self.store.documents.find(TENANT, "f1")
+
+    async def documents_preview(self) -> None:
+        await self.store.documents.preview(TENANT, "f1")
+
+    async def documents_find_all(self) -> None:
+        await self.store.documents.find_all(TENANT, ["f1", "f2"])
+
+    async def documents_wait(self) -> None:
+        await self.store.documents.wait(TENANT, ["f1"], 0, lambda _: True)
+
+    async def documents_handed_in(self) -> None:
+        await self.store.documents.handed_in(TENANT, "f1", ["k1"], "r3")
+
+    async def memories_keep(self) -> None:
+        owner = Principal(id=self.person, name="Somebody", tenant=TENANT)
+        await self.store.memories.keep(
+            TENANT, self.person, MemoryRecord.of(owner, "I like tea", "en", self.now)
+        )
+
+    async def memories_listed(self) -> None:
+        await self.store.memories.listed(TENANT, self.person)
+
+    async def memories_forget(self) -> None:
+        await self.store.memories.forget(TENANT, self.person, "y1")
+
+    async def answers_keep(self) -> None:
+        about: dict[str, Any] = {"id": "new", "scope": "s1", "question": "q", "text": "t"}
+        moments = {"kept_at": self.now, "until": self.now + timedelta(days=1)}
+        await self.store.answers.keep(TENANT, KeptAnswer(tools=[], **about, **moments))
+
+    async def answers_of(self) -> None:
+        await self.store.answers.of(TENANT, "s1", self.now)
+
+    async def answers_count(self) -> None:
+        await self.store.answers.count(TENANT)
+
+    async def health_checks_write(self) -> None:
+        await self.store.health_checks.write("api")
+
+    async def key_seals_keep(self) -> None:
+        await self.store.key_seals.keep("k", b"s")
+
+    async def houses_known(self) -> None:
+        await self.store.houses.known()
+
+    async def houses_advanced(self) -> None:
+        await self.store.houses.advanced(Generation("h", 0), timedelta())
+
+    async def houses_set(self) -> None:
+        await self.store.houses.set(3)
+
+    async def legal_holds_place(self) -> None:
+        about = {"subject": "r1", "reason": "case", "placed_by": "olga", "placed_at": self.now}
+        await self.store.legal_holds.place(TENANT, LegalHold(kind="run", **about))
+
+    async def legal_holds_release(self) -> None:
+        await self.store.legal_holds.release(TENANT, "person", self.person)
+
+    async def legal_holds_listed(self) -> None:
+        await self.store.legal_holds.listed(TENANT)
+
+    async def mailboxes_open(self) -> None:
+        for kind, subject in (("conversation", "c1"), ("person", self.person)):
+            about: dict[str, Any] = {"tenant": TENANT, "platform": "chat", "place": {}}
+            box = Mailbox(kind=kind, subject=subject, due=self.now, **about)  # type: ignore[arg-type]
+            await self.store.mailboxes.open(box)
+
+    async def mailboxes_claim(self) -> None:
+        until = self.now + timedelta(minutes=1)
+        assert await self.store.mailboxes.claim(["chat"], self.now, until, 50)
+
+    async def mailboxes_unread(self) -> None:
+        for kind, subject in (("conversation", "c1"), ("person", self.person)):
+            about: dict[str, Any] = {"tenant": TENANT, "platform": "chat", "place": {}}
+            box = Mailbox(kind=kind, subject=subject, due=self.now, **about)  # type: ignore[arg-type]
+            await self.store.mailboxes.unread(box, 50)
+            await self.store.mailboxes.advance(box, 1, self.now)
+
+    async def mailboxes_advance(self) -> None:
+        """As `unread` does, whose mailboxes these are."""
+        await self.mailboxes_unread()
+
+    async def mailboxes_oldest(self) -> None:
+        await self.store.mailboxes.oldest(["chat"])
+
+    async def flow_versions_keep(self) -> None:
+        await self.store.flow_versions.keep("one", 1, "b")
+
+    async def flow_versions_replace(self) -> None:
+        await self.store.flow_versions.replace("one", 1, "b")
+
+    async def skill_files_keep(self) -> None:
+        await self.store.skill_files.keep({"d": b"c"})
+
+    async def skill_files_find(self) -> None:
+        await self.store.skill_files.find(["d"])
+
+    async def skill_files_tidy(self) -> None:
+        await self.store.skill_files.tidy(["d"], timedelta(days=30))
+
+    async def erasure_holdings(self) -> None:
+        await PersonErasure(self.database, TENANT, self.person).holdings()
+
+    async def erasure_erase(self) -> None:
+        await PersonErasure(self.database, TENANT, self.person).erase("erased-1")
+
+    async def retention_check(self) -> None:
+        await self.store.retention.check(DAYS - 15)
+
+    async def retention_forget(self) -> None:
+        await self.store.retention.forget(DAYS - 15)
+
+    async def retention_expire(self) -> None:
+        await self.store.retention.expire(DAYS - 15)
+
+    def each(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        """Every call, by the part of the store and the function."""
+        own = (name for name in vars(Calls) if not name.startswith("_") and name != "each")
+        return {name: getattr(self, name) for name in own}
+
+
+class _Everybody:
+    """A directory in which whoever is asked for is."""
+
+    async def find(self, tenant: str, user_id: str) -> Principal | None:
+        """Them."""
+        return Principal(id=user_id, name=user_id, tenant=tenant)
+
+
+async def _first(found: AsyncIterator[Any]) -> None:
+    async for _ in found:
+        return
+
+
+def functions(store: Store) -> set[str]:
+    """What the store can be asked for, and a person's erasing, as the calls are named."""
+    parts = {**vars(store), "erasure": PersonErasure(Database("sqlite:///x"), TENANT, NOBODY)}
+    return {
+        f"{part}_{name}"
+        for part, aggregate in parts.items()
+        if part != "live"
+        for name, function in getmembers(type(aggregate))
+        if not name.startswith("_")
+        and (iscoroutinefunction(function) or isasyncgenfunction(function))
+    }
