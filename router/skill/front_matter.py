@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from router.domain.errors import Fault
 from router.domain.locale import Localised
 from router.formats.validation import Complaint, Entry, FileWording, misfit, said, validated
-from router.skill.skill import MAX_TURNS, TOKEN_BUDGET, Mode, Skill
+from router.skill.skill import MAX_TURNS, MOST_SUBAGENTS, TOKEN_BUDGET, Mode, Skill
 
 OURS = "router."
 LONGEST_NAME = 64
@@ -28,7 +28,7 @@ PLANNED = {"max_turns": 24, "token_budget": 180_000}
 """What a skill has that works by a plan, where it doesn't say: steps take turns of their own."""
 
 _SWITCHES = {"require_done", "reflect", "confirm_plan"}
-OF_A_RUN = {"roles", "model", "mode", "examples", "hands_to", *_SWITCHES, *PLANNED}
+OF_A_RUN = {"roles", "model", "mode", "examples", "hands_to", "subagents", *_SWITCHES, *PLANNED}
 """Keys that are a skill's fields as they are."""
 
 _NAME = re.compile(r"[^\W_]+(-[^\W_]+)*")
@@ -75,14 +75,14 @@ def _read(read: Callable[[str], Any] = str, written: Any = None) -> BeforeValida
     )
 
 
-def _whole(most: int) -> BeforeValidator:
+def _whole(most: int, least: int = 1) -> BeforeValidator:
     def read(written: str) -> int:
-        if not written.isascii() or not written.isdigit() or not 0 < int(written) <= most:
-            raise misfit("{key} is {value}", f"write a whole number from 1 to {most}")
+        if not written.isascii() or not written.isdigit() or not least <= int(written) <= most:
+            raise misfit("{key} is {value}", f"write a whole number from {least} to {most}")
         return int(written)
 
     digits = Annotated[str, Field(pattern="^[0-9]+$")]
-    return _read(read, Annotated[int, Field(ge=1, le=most)] | digits)
+    return _read(read, Annotated[int, Field(ge=least, le=most)] | digits)
 
 
 def _yes_or_no(written: str) -> bool:
@@ -133,6 +133,8 @@ class SkillMetadata(Entry):
         tuple[str, ...], _read(lambda written: list(dict.fromkeys(written.split())))
     ] = Field((), alias="router.hands-to")
     """Skills that it may hand a part of its work to, with spaces between; otherwise none."""
+    subagents: Annotated[int, _whole(MOST_SUBAGENTS, 0)] = Field(0, alias="router.subagents")
+    """Sub-agents that a run may create, 12 at most; otherwise none. Four work at a time."""
     title_zh: Written | None = Field(None, alias="router.title-zh")
     """The title for people who are addressed in Chinese."""
     title_en: Written | None = Field(None, alias="router.title-en")

@@ -363,6 +363,9 @@ def _of_hand_overs(found: FoundSkill, skills: Collection[str]) -> Iterator[Probl
     if found.skill.hands_to and found.skill.mode == "plan":
         what = "router.hands-to has no use by a plan, whose steps hand nothing over"
         yield Problem(file, line, what, "take it out, or write router.mode: react")
+    if found.skill.subagents and found.skill.mode == "plan":
+        what = "router.subagents has no use by a plan, whose steps are sub-agents already"
+        yield Problem(file, line, what, "take it out, or write router.mode: react")
 
 
 _log = logging.getLogger("router.skills")

@@ -19,6 +19,8 @@ OF_FOLDER = frozenset({READ_FILE, RUN_SCRIPT})
 
 MAX_TURNS = 8
 TOKEN_BUDGET = 60_000
+MOST_SUBAGENTS = 12
+"""That a run may create at most, whatever its head says."""
 
 
 class Skill(BaseModel):
@@ -53,6 +55,8 @@ class Skill(BaseModel):
     """A plan is shown, and worked on once it is agreed to."""
     hands_to: tuple[str, ...] = ()
     """The skills that it may have a part of its work done by."""
+    subagents: int = 0
+    """How many sub-agents of its own a run may create between two answers of the employee."""
     files: tuple[SkillFile, ...] = ()
 
     @property
