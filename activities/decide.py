@@ -195,7 +195,7 @@ class Decider:
 
     def beginnings(self) -> list[ChatRequest]:
         """What all questions that it asks begin with; everything, where everybody is told that."""
-        usable = self.capabilities.visible_to(ANYBODY) if self.policy.offer is None else ()
+        usable = self.capabilities.choosable_by(ANYBODY) if self.policy.offer is None else ()
         named = {one.name: "" for one in sorted(usable, key=lambda one: (one.kind, one.name))}
         return decider.fixed_questions(
             self.prompts, self.capabilities.offer(ANYBODY, named, active=None)
@@ -243,7 +243,8 @@ class Decider:
         other = own.candidates[0].name != name if own.candidates else False
         if own.verdict == "clear" or (own.is_probable and other):
             return None
-        skill = next((c for c in self._usable(given).skills.values() if c.name == name), None)
+        usable_skills = self.capabilities.skills.visible_to(given.account.caller)
+        skill = next((one for one in usable_skills if one.name == name), None)
         if skill is None:
             return None
         reason = GONE_ON.within(given.situation.locale)
@@ -253,7 +254,7 @@ class Decider:
         )
 
     async def _near(self, text: str, given: activities.Decide) -> Selection:
-        usable = self.capabilities.visible_to(given.account.caller)
+        usable = self.capabilities.choosable_by(given.account.caller)
         offer = self.policy.offer
         return await decider.find(self.index, usable, text, given.situation, offer)
 
@@ -344,7 +345,7 @@ class Decider:
 
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller
-        every = {one.name: "" for one in self.capabilities.visible_to(caller)}
+        every = {one.name: "" for one in self.capabilities.choosable_by(caller)}
         return self._offer(given, every)
 
     def _without_model(
@@ -376,7 +377,7 @@ class Decider:
 
     def _offered(self, given: activities.Decide, found: Sequence[Selection]) -> Offer:
         caller = given.account.caller
-        listed = decider.listed(found, self.capabilities.visible_to(caller), self.policy)
+        listed = decider.listed(found, self.capabilities.choosable_by(caller), self.policy)
         return self._offer(given, listed)
 
     def _offer(self, given: activities.Decide, near: Mapping[str, str]) -> Offer:

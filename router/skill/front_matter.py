@@ -7,13 +7,13 @@ a slip of the pen in one is an error.
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from router.domain.errors import Fault
+from router.domain.errors import Fault, nearest
 from router.domain.locale import Localised
 from router.formats.validation import Complaint, Entry, FileWording, misfit, said, validated
 from router.skill.skill import MAX_TURNS, MOST_SUBAGENTS, TOKEN_BUDGET, Mode, Skill
@@ -22,6 +22,7 @@ OURS = "router."
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024
 LONGEST_COMPATIBILITY = 500
+LONGEST_HINT = 200
 MOST_TURNS = 60
 MOST_TOKENS = 2_000_000
 PLANNED = {"max_turns": 24, "token_budget": 180_000}
@@ -30,6 +31,15 @@ PLANNED = {"max_turns": 24, "token_budget": 180_000}
 _SWITCHES = {"require_done", "reflect", "confirm_plan"}
 OF_A_RUN = {"roles", "model", "mode", "examples", "hands_to", "subagents", *_SWITCHES, *PLANNED}
 """Keys that are a skill's fields as they are."""
+
+OF_OTHERS = frozenset(
+    (
+        *("model", "effort", "context", "agent", "hooks", "paths", "arguments", "shell"),
+        *("version", "tags", "author", "dependencies", "when_to_use"),
+    )
+)
+"""Keys that other agents have added to the format, and that mean nothing here."""
+_NEEDED = {"name", "description"}
 
 _NAME = re.compile(r"[^\W_]+(-[^\W_]+)*")
 _TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
@@ -157,8 +167,23 @@ class SkillMetadata(Entry):
         return given | {key: PLANNED[key] for key in unsaid}
 
 
+def _switch(value: Any) -> Any:
+    """YAML's own yes or no, or either as text."""
+    return value if isinstance(value, bool) else _yes_or_no(_written(value))
+
+
+def _hint(value: Any) -> Any:
+    """As it is written: without quotes, `[week]` is a list to YAML."""
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else value
+
+
+Switch = Annotated[
+    bool, BeforeValidator(_switch, json_schema_input_type=bool | Literal["true", "false"])
+]
+
+
 class FrontMatter(Entry):
-    """The head of a SKILL.md in the Agent Skills format."""
+    """The head of a SKILL.md in the Agent Skills format, with what agents have added to it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -177,6 +202,14 @@ class FrontMatter(Entry):
     """What it needs where it is used."""
     allowed_tools: frozenset[str] | None = Field(None, alias="allowed-tools")
     """A ceiling: names with spaces between; else any."""
+    disable_model_invocation: Switch = Field(default=False, alias="disable-model-invocation")
+    """true: no model hears of it: people call it by name, and other skills hand to it."""
+    user_invocable: Switch = Field(default=True, alias="user-invocable")
+    """false: people aren't told of it and can't call it by name; a model may choose it."""
+    argument_hint: Annotated[str, _text(LONGEST_HINT), BeforeValidator(_hint)] | None = Field(
+        None, alias="argument-hint"
+    )
+    """What may be said after its name, such as [week]."""
     metadata: SkillMetadata = SkillMetadata()
     """Others' keys, and ours."""
 
@@ -200,6 +233,9 @@ class Head:
             description=head.metadata.localised("description", head.description),
             instructions=instructions,
             allowed_tools=head.allowed_tools,
+            by_model=not head.disable_model_invocation,
+            by_name=head.user_invocable,
+            hint=head.argument_hint or "",
             **head.metadata.bounds,
         )
 
@@ -212,8 +248,9 @@ def read_head(data: Mapping[str, Any], folder: str) -> Head:
         fault = Fault("metadata isn't a mapping", "write keys and texts below it")
         head.flaws.append(Complaint(("metadata",), fault))
         metadata = {}
+    head.flaws += _unknown(data)
     read = {
-        **{key: value for key, value in data.items() if value != "" or key != "compatibility"},
+        **{key: value for key, value in data.items() if value not in ("", None) or key in _NEEDED},
         "metadata": {key: value for key, value in metadata.items() if key.startswith(OURS)},
         "allowed-tools": _allowed(head, data.get("allowed-tools")),
     }
@@ -227,6 +264,16 @@ def read_head(data: Mapping[str, Any], folder: str) -> Head:
             what = f"the name is {name!r} and the folder {folder!r}"
             head.complaints.append(Complaint(("name",), Fault(what, "give both the same name")))
     return head
+
+
+def _unknown(data: Mapping[str, Any]) -> Iterator[Complaint]:
+    """Keys that neither the format knows nor an agent: slips of the pen, most likely."""
+    known = {each.alias or name for name, each in FrontMatter.model_fields.items()}
+    for key in data:
+        if key not in known and key not in OF_OTHERS:
+            meant = nearest(str(key), known | OF_OTHERS)
+            remedy = meant or "take it out, or put it under metadata"
+            yield Complaint((str(key),), Fault(f"there is no key {str(key)[:60]!r}", remedy))
 
 
 def _allowed(head: Head, value: Any) -> frozenset[str] | None:
