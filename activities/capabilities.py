@@ -83,7 +83,7 @@ class Capabilities(TenantScoped):
 
         Without a model, whose work they are, that is no `skills`.
         """
-        named = self._listed(self.registry.offered())
+        named = (one for one in self._listed(self.registry.offered()) if one.by_name)
         return [one for one in named if skills or one.kind != "skill"]
 
     def _listed(self, tools: Iterable[Tool]) -> list[Capability]:
@@ -103,6 +103,10 @@ class Capabilities(TenantScoped):
             *self.registry.capabilities(person),
         ]
 
+    def choosable_by(self, person: Principal) -> list[Capability]:
+        """The same, less what people call by name alone: what a model may choose for them."""
+        return [one for one in self.visible_to(person) if one.by_model]
+
     def offer(self, person: Principal, near: Mapping[str, str], active: FlowView | None) -> Offer:
         """What a model may choose among for this person, of those of these names, in their order.
 
@@ -112,7 +116,8 @@ class Capabilities(TenantScoped):
         tools = {t.name: t for t in self.registry.visible_to(person) if t.name in near}
         flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in near}
         flows |= self._forms_of(tool for tool in tools.values() if tool.asks_first)
-        skills = {s.name: s for s in self.skills.visible_to(person) if s.name in near}
+        visible = (s for s in self.skills.visible_to(person) if s.by_model)
+        skills = {s.name: s for s in visible if s.name in near}
         return Offer(
             flows={name: flows[name] for name in sorted(flows, key=place.__getitem__)},
             skills={name: skills[name] for name in sorted(skills, key=place.__getitem__)},

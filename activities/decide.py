@@ -201,7 +201,7 @@ class Decider:
 
     def beginnings(self) -> list[ChatRequest]:
         """What all questions that it asks begin with; everything, where everybody is told that."""
-        usable = self.capabilities.visible_to(ANYBODY) if self.policy.offer is None else ()
+        usable = self.capabilities.choosable_by(ANYBODY) if self.policy.offer is None else ()
         named = {one.name: "" for one in sorted(usable, key=lambda one: (one.kind, one.name))}
         return decider.fixed_questions(
             self.prompts, self.capabilities.offer(ANYBODY, named, active=None)
@@ -249,7 +249,8 @@ class Decider:
         other = own.candidates[0].name != name if own.candidates else False
         if own.verdict == "clear" or (own.is_probable and other):
             return None
-        skill = next((c for c in self._usable(given).skills.values() if c.name == name), None)
+        usable_skills = self.capabilities.skills.visible_to(given.account.caller)
+        skill = next((one for one in usable_skills if one.name == name), None)
         if skill is None:
             return None
         reason = GONE_ON.within(given.situation.locale)
@@ -259,7 +260,7 @@ class Decider:
         )
 
     async def _near(self, text: str, given: activities.Decide) -> Selection:
-        usable = self.capabilities.visible_to(given.account.caller)
+        usable = self.capabilities.choosable_by(given.account.caller)
         offer = self.policy.offer
         return await decider.find(self.index, usable, text, given.situation, offer)
 
@@ -350,7 +351,7 @@ class Decider:
 
     def _usable(self, given: activities.Decide) -> Offer:
         caller = given.account.caller
-        every = {one.name: "" for one in self.capabilities.visible_to(caller)}
+        every = {one.name: "" for one in self.capabilities.choosable_by(caller)}
         return self._offer(given, every)
 
     def _without_model(
@@ -382,7 +383,7 @@ class Decider:
 
     def _offered(self, given: activities.Decide, found: Sequence[Selection]) -> Offer:
         caller = given.account.caller
-        listed = decider.listed(found, self.capabilities.visible_to(caller), self.policy)
+        listed = decider.listed(found, self.capabilities.choosable_by(caller), self.policy)
         return self._offer(given, listed)
 
     def _offer(self, given: activities.Decide, near: Mapping[str, str]) -> Offer:

@@ -113,8 +113,9 @@ class Thinker:
         tools = offered.tools_of(task.skill, person)
         flows = {} if task.part else offered.flows_of(task.skill, person)
         skills = {} if task.part else _handed_to(task, offered.skills.visible_to(person))
+        creates = task.part is None and task.skill.subagents > 0
         if len(tools) + len(flows) <= MOST_MEANS:
-            return Means(tools, flows, skills)
+            return Means(tools, flows, skills, creates)
         unlisted = {name for name, tool in tools.items() if not tool.options.listed}
         near = await self.index.select(task.request, among=[*tools, *flows], most=MOST_MEANS)
         names = {one.capability.name for one in near.candidates} | unlisted
@@ -122,6 +123,7 @@ class Thinker:
             {name: tool for name, tool in tools.items() if name in names},
             {name: flow for name, flow in flows.items() if name in names},
             skills,
+            creates,
         )
 
     def _shaped(self, flow: StartFlow, task: SkillTask) -> StartFlow:

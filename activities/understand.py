@@ -6,7 +6,7 @@ from temporalio import activity
 
 from activities.capabilities import Capabilities
 from router.contracts import activities
-from router.domain.commands import CallTool, Command, Repeat, ReplyText
+from router.domain.commands import CallTool, Command, Repeat, ReplyText, RunSkill
 from router.domain.locale import Localised
 from router.domain.messages import Route
 from router.domain.principals import Capability
@@ -14,7 +14,7 @@ from router.entities.normalisation import normalise
 from router.flow.paused import Situation
 from router.routing.prompts import DeskPersona
 from router.understanding.dialogue_acts import asks_who_this_is, greets, thanks
-from router.understanding.reader import Reader
+from router.understanding.reader import Reader, called_skill
 from router.understanding.route_reasons import overview
 
 HELLO = Localised(zh="你好！", en="Hello! ")
@@ -90,6 +90,8 @@ class Understander:
             tools={name: capabilities.limits(name) for name in called},
             plainly=self._alone,
         )
+        if understood.route is not None and understood.route.policy == called_skill.__name__:
+            return self._calling(understood, given)
         if understood.route is None and self._alone:
             usable = without_skills(capabilities.visible_to(caller))
             persona = self._persona_of(caller.tenant)
@@ -99,3 +101,15 @@ class Understander:
             route, commands = answer
             return understood.model_copy(update={"route": route, "commands": commands})
         return understood
+
+    def _calling(
+        self, understood: activities.Understood, given: activities.Understand
+    ) -> activities.Understood:
+        """The same with the skill that is called, and how its tools may be called."""
+        caller = given.caller
+        offered = self._capabilities.of(caller.tenant)
+        named = [command.skill for command in understood.commands if isinstance(command, RunSkill)]
+        skills = offered.skills_of(named)
+        tools = {tool for s in skills.values() for tool in offered.tools_of(s, caller)}
+        limits = {name: offered.limits(name) for name in sorted(tools)}
+        return understood.model_copy(update={"skills": skills, "tools": limits})

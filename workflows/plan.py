@@ -5,165 +5,21 @@ its memory between any two of these, so that it can be stopped there, or go on i
 no finished step is done again.
 """
 
-import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime
 
 from temporalio import workflow
-from temporalio.exceptions import is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.skill_run import Ending, SkillStart
-from router.domain.messages import Usage
+from router.contracts.skill_run import SkillStart
 from router.routing.planner import NOT_ACCEPTED, Planned, Reflected, complained
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import FOUND_BEFORE
 from router.skill import loop
 from router.skill import plan as plans
-from router.skill.plan import StepBrief
-from workflows.activity import perform
-from workflows.sub_agent import AgentEnded, Others, Question, SkillAgent, SubAgent
-from workflows.tool_calls import bounded
-
-INTERRUPTED = "not finished, since the employee said something meanwhile"
-_FATES: dict[Ending, plans.Fate] = {"answered": "done", "asked": "missing"}
-"""Of the ways to end; any other has stopped it."""
-
-
-@dataclass(frozen=True)
-class StepExecution:
-    """One step that is under way, or was."""
-
-    part: StepBrief
-    agent: SubAgent
-    share: loop.Share
-    began: int
-    task: "asyncio.Task[plans.StepResult]"
-
-    @property
-    def result(self) -> plans.StepResult | None:
-        """What it came to; None where it was stopped before. Raises what made it fail."""
-        if self.task.cancelled():
-            return None
-        error = self.task.exception()
-        return None if error and is_cancelled_exception(error) else self.task.result()
-
-
-@dataclass(frozen=True)
-class AgentBefore:
-    """What a run had done before a step of its plan, and whether it has read others' words."""
-
-    progress: loop.LoopProgress
-    exposed: bool
-
-
-class StepExecutor:
-    """Has the steps of a run worked on, side by side, to their next boundary when `interrupted`.
-
-    What the run has `paid` for before them is no longer there for them to spend.
-    """
-
-    def __init__(
-        self,
-        start: SkillStart,
-        ends: datetime,
-        interrupted: Callable[[], bool],
-        paid: Callable[[], Usage],
-    ) -> None:
-        self._start = start
-        self._paid = paid
-        self._ends = ends
-        self._interrupted = interrupted
-        self._runs: dict[str, StepExecution] = {}
-
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    @property
-    def steps(self) -> frozenset[str]:
-        """The ids of their steps."""
-        return frozenset(self._runs)
-
-    @property
-    def promised(self) -> loop.Share:
-        """What they may spend all together."""
-        return sum((run.share for run in self._runs.values()), loop.Share())
-
-    def begin(
-        self, plan: plans.Plan, step: plans.PlanStep, share: loop.Share, before: AgentBefore
-    ) -> None:
-        """Have the step worked on, with its share of what the whole run has left."""
-        part, progress = plan.part(step), before.progress
-        start = self._start_of(part, share, progress)
-        ends = self._ends - timedelta(seconds=progress.kept_seconds)
-        memory = AgentMemory(exposed=before.exposed)
-        agent = SubAgent(start.changed(memory=memory), ends, lambda: self._beside(part.id))
-        task = asyncio.create_task(self._told(agent, plan, step))
-        self._runs[part.id] = StepExecution(part, agent, share, progress.steps, task)
-
-    async def next(self) -> list[StepExecution]:
-        """Wait until some have ended: those, in the order in which they began."""
-        tasks = [run.task for run in self._runs.values()]
-        await workflow.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        return [self._runs.pop(run.part.id) for run in [*self._runs.values()] if run.task.done()]
-
-    async def stop(self) -> list[StepExecution]:
-        """Stop those that are under way: they have what they have by then."""
-        stopped, self._runs = [*self._runs.values()], {}
-        for run in stopped:
-            run.task.cancel()
-        await asyncio.gather(*(run.task for run in stopped), return_exceptions=True)
-        return stopped
-
-    def _beside(self, part: str) -> Others:
-        """What is under way beside this step, and what that and those before have spent."""
-        under_way = [run.part.id for run in self._runs.values()]
-        others = (run.agent for run in self._runs.values() if run.part.id != part)
-        spent = sum((agent.progress.usage for agent in others), self._paid())
-        return Others(len(under_way) - 1, under_way.index(part), spent)
-
-    def _start_of(
-        self, part: StepBrief, share: loop.Share, progress: loop.LoopProgress
-    ) -> SkillStart:
-        """What the step's sub-agent begins with; steps count on: no two tries have the same."""
-        task = self._start.task
-        turns = progress.steps + share.turns
-        # What a step comes to is looked at by the plan's own reflection.
-        bounds = {"max_turns": turns, "token_budget": share.tokens, "reflect": False}
-        skill = task.skill.model_copy(update=bounds)
-        return self._start.changed(
-            task=task.model_copy(update={"skill": skill, "part": part, "history": []}),
-            progress=loop.LoopProgress(steps=progress.steps, pace=progress.pace),
-            calls=[],
-            heard=[],
-        )
-
-    async def _told(
-        self, agent: SubAgent, plan: plans.Plan, step: plans.PlanStep
-    ) -> plans.StepResult:
-        """What the step comes to, told to whoever watches when it begins and when it has ended."""
-        begins = activities.NoteStep(
-            account=self._start.account,
-            attempt=f"{workflow.info().workflow_id[-4:]}.{step.id}.{agent.progress.steps}",
-            skill=self._start.task.skill.name,
-            id=step.id,
-            title=loop.one_line(step.task),
-            number=plan.steps.index(step) + 1,
-            steps=len(plan.steps),
-        )
-        await perform(activities.NOTE_STEP, begins, summary=f"{step.id} begins")
-        result = await self._worked(agent)
-        ended = begins.changed(fate=result.fate)
-        await perform(activities.NOTE_STEP, ended, summary=f"{step.id}: {result.fate}")
-        return result
-
-    async def _worked(self, agent: SubAgent) -> plans.StepResult:
-        while (ended := await agent.step()) is None:
-            if self._interrupted():
-                return plans.StepResult(fate="stopped", text="\n".join([INTERRUPTED, *agent.found]))
-        return plans.StepResult(fate=_FATES.get(ended.ending, "stopped"), text=ended.text)
-
+from workflows.agent import AgentEnded, Question, SkillAgent
+from workflows.parts import Part, PartExecution, PartExecutor
+from workflows.sub_agent import SubAgent
 
 AT_ONCE = 3
 """Steps that are under way at the same time."""
@@ -177,7 +33,7 @@ class PlanAgent(SkillAgent):
         super().__init__(start, ends)
         self.unplanned = ""
         self._corrected: AgentMemory | None = None
-        self._runs = StepExecutor(start, ends, lambda: self.is_steered, lambda: self.progress.usage)
+        self._runs = PartExecutor(self, start, ends, SubAgent)
         if start.ends is None and start.memory.plan is not None:
             self._go_on_with(start.memory.plan.resuming(SPOKE))
 
@@ -283,18 +139,13 @@ class PlanAgent(SkillAgent):
             mine = loop.share(room, plan.open - len(self._runs))
             if mine is None:
                 break
-            before = AgentBefore(self.progress, self.memory.exposed)
-            self._runs.begin(plan, step, mine, before)
+            number = plan.steps.index(step) + 1
+            self._runs.begin(Part(plan.part(step), number, len(plan.steps)), mine)
         return len(self._runs) > 0
 
-    def _taken_in(self, plan: plans.Plan, runs: Sequence[StepExecution]) -> plans.Plan:
+    def _taken_in(self, plan: plans.Plan, runs: Sequence[PartExecution]) -> plans.Plan:
         """The plan with what these steps came to; one that was stopped only cost something."""
-        for run in runs:
-            done = run.agent.progress
-            self.calls = bounded([*self.calls, *run.agent.calls])
-            spent = self.progress.beside(done.steps - run.began, done.usage)
-            self.progress = spent.timed(done.pace)
-            self.memory = self.memory.being_exposed(run.agent.memory.exposed)
+        self._runs.take_in(runs)
         for run in runs:
             if (result := run.result) is not None:
                 plan = plan.having(run.part.id, result)

@@ -19,9 +19,10 @@ from router.contracts.conversation import ConversationState
 from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, ToolCallView
+from workflows.agent import AgentEnded, SkillAgent
 from workflows.delegation import begun
 from workflows.plan import PlanAgent
-from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
+from workflows.sub_agent import SubAgent
 
 LONGEST_FORM = 4000
 """Characters that a sub-agent is told of what a form was filled in with."""

@@ -1,17 +1,10 @@
-"""A model in a loop with tools: it thinks, calls, and thinks again, until it has an answer.
-
-Every model call and every tool call is an activity of its own, so that a crash goes on from the
-last that finished, and none is paid for twice.
-"""
+"""A model in a loop with tools: it thinks, calls, and thinks again, until it has an answer."""
 
 import asyncio
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
@@ -20,34 +13,41 @@ from router.contracts import activities
 from router.contracts.activities import ToolFinding
 from router.contracts.conversation import OpenSkill
 from router.contracts.flow import CallLimits
-from router.contracts.payload import ActivityStub
 from router.contracts.skill_run import Ending, SkillStart, Steer
-from router.domain.commands import StartFlow
-from router.domain.messages import ConfirmReply, SpokenLine, ToolCallView, Usage
+from router.domain.messages import SpokenLine, ToolCallView, Usage
 from router.flow.prompts.values import readable
 from router.llm.types import FunctionCall
 from router.routing import skill_context, skill_memory
-from router.routing.planner import Planned, Reflected
 from router.routing.prompts import material
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import NOT_DONE, NOT_GIVEN, HandedPart, Thought, answers
+from router.routing.skill_step import (
+    CREATE_SUBAGENT,
+    NOT_DONE,
+    NOT_GIVEN,
+    HandedPart,
+    Thought,
+    answers,
+)
 from router.skill.loop import (
     MOST_REPEATS,
     STOPPED,
-    LoopProgress,
+    Share,
     Stop,
     handed,
     is_reflected_on,
     is_sent_back,
+    shares,
     stopped,
     why_last,
     why_stop,
 )
-from router.skill.plan import Accept, GoOn
+from router.skill.plan import Accept, GoOn, StepBrief
 from workflows.activity import ends_turn, perform
+from workflows.agent import AgentEnded, Others, SkillAgent, after_failure
 from workflows.delegation import BROKE_OFF, NO_ROOM, part_of, steered
 from workflows.delegation import told as told_of
-from workflows.tool_calls import Caller, bounded, call_tool, completed, shown, told, worded
+from workflows.parts import Part, PartExecutor
+from workflows.tool_calls import Caller, bounded, call_tool, completed, shown, told
 
 
 async def fit(
@@ -90,118 +90,8 @@ SKIPPED = "skipped: the employee said something meanwhile"
 MISSES = NOT_GIVEN + ". Looked at once more, it misses this: {missing}"
 NOT_ASKED = "not asked: it is the same question for the third time"
 CUT_OFF = "stopped by the employee before it ended"
-
-
-@dataclass(frozen=True)
-class Others:
-    """What is worked on `beside` an agent, what that has `spent`, and how many began `before`."""
-
-    beside: int = 0
-    before: int = 0
-    spent: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True)
-class AgentEnded:
-    """How the loop came to its end, and what to tell the employee."""
-
-    text: str
-    ending: Ending
-    flow: StartFlow | None = None
-    card: ConfirmReply | None = None
-
-
-Question = TypeVar("Question", activities.Draw, activities.Reflect)
-Answer = TypeVar("Answer", Planned, Reflected)
-
-
-class SkillAgent(ABC):
-    """The work of one run of a skill, a step at a time; `heard` are ids of what steered it."""
-
-    def __init__(self, start: SkillStart, ends: datetime) -> None:
-        self.memory = start.memory
-        self.progress = start.progress
-        self.calls: list[ToolCallView] = list(start.calls)
-        self.heard: list[str] = list(start.heard)
-        self.inner = start.inner
-        self._start = start
-        self._ends = ends
-        self._steered: list[Steer] = []
-
-    @abstractmethod
-    async def step(self) -> AgentEnded | None:
-        """Do the next thing; None where others are to follow."""
-
-    def steer(self, said: Steer) -> None:
-        """Have it heed this from the next boundary on: what isn't begun by then is skipped."""
-        self._steered.append(said)
-
-    @property
-    def is_steered(self) -> bool:
-        """True where something was said that it hasn't heard yet."""
-        return bool(self._steered)
-
-    @property
-    def found(self) -> list[str]:
-        """What its calls came to so far, a line each, for people."""
-        return worded(self.calls, self._start.tools, self._start.locale)
-
-    @property
-    def _seconds_left(self) -> float:
-        return (self._ends - workflow.now()).total_seconds()
-
-    @property
-    def _tokens_left(self) -> int:
-        return self._start.task.skill.token_budget - self.progress.usage.tokens
-
-    def _account(self, *, last: bool) -> activities.Account:
-        """On whose account a model is asked: only the `last` time with all that is left of it."""
-        kept = 0.0 if last else self.progress.kept_seconds
-        return self._start.account_after(self.progress, self._seconds_left - kept)
-
-    def _question(self, kind: type[Question], *, last: bool) -> Question:
-        return kind(
-            task=self._start.task,
-            memory=self.memory,
-            step=self.progress.steps + 1,
-            locale=self._start.locale,
-            account=self._account(last=last),
-            tokens=self._tokens_left,
-            last=last,
-        )
-
-    async def _asked(
-        self, stub: ActivityStub[Question, Answer], question: Question
-    ) -> Answer | None:
-        number, began = self.progress.steps + 1, workflow.now()
-        try:
-            answer = await perform(stub, question, summary=f"step {number}: {stub.name}")
-        except ActivityError as failure:
-            if ends_turn(failure):
-                raise
-            workflow.logger.warning("%s at step %s failed: %s", stub.name, number, failure.cause)
-            self.progress = _after_failure(self.progress, failure)
-            return None
-        finally:
-            took = (workflow.now() - began).total_seconds()
-            self.progress = self.progress.timed(took)
-        fruitless = answer.complaint is not None
-        self.progress = self.progress.after(answer.usage, fruitless=fruitless)
-        return answer
-
-    def _hear(self) -> bool:
-        said, self._steered = self._steered, []
-        self.progress = self.progress.hearing() if said else self.progress
-        for one in said:
-            self.memory = self.memory.hearing(f"The employee says meanwhile: {one.text}")
-            self.heard.append(one.message_id)
-        return bool(said)
-
-
-def _after_failure(progress: LoopProgress, failure: ActivityError) -> LoopProgress:
-    if getattr(failure.cause, "type", None) == activities.NO_MODEL:
-        return progress.unanswered()
-    return progress.after(Usage(), fruitless=True)
+NO_SUBAGENT = "there is too little left for another sub-agent, or there were enough: go on yourself"
+LACKING = "It can't tell, for want of this: {text}"
 
 
 class SubAgent(SkillAgent):
@@ -213,6 +103,7 @@ class SubAgent(SkillAgent):
         super().__init__(start, ends)
         self._place = f"{start.task.part.id}." if start.task.part else ""
         self._others = others or Others
+        self._parts = PartExecutor(self, start, ends, SubAgent)
 
     async def step(self) -> AgentEnded | None:
         """One thought, and the calls that it asks for; None where others are to follow.
@@ -264,7 +155,7 @@ class SubAgent(SkillAgent):
             workflow.logger.warning("step %s failed: %s", step, failure.cause)
             if getattr(failure.cause, "type", None) == activities.TOO_LONG:
                 self.memory = skill_context.refused(self.memory)
-            self.progress = _after_failure(self.progress, failure)
+            self.progress = after_failure(self.progress, failure)
             return None
         finally:
             took = (workflow.now() - began).total_seconds()
@@ -302,11 +193,16 @@ class SubAgent(SkillAgent):
         chain = (*task.chain, task.skill.name)
         # The request stays what the employee wants, in their words: what a model makes of it, which
         # may have read anything, speaks for nobody.
-        heard = (SpokenLine(role="user", text=text) for text in answers(self.memory))
-        said = [*task.history, *heard]
+        said = self._said_before
         given = {"skill": part.skill, "chain": chain, "summary": part.request, "history": said}
         memory = AgentMemory(exposed=self.memory.exposed)
         self.inner = OpenSkill(task=task.model_copy(update=given), memory=memory, tools=tools)
+
+    @property
+    def _said_before(self) -> list[SpokenLine]:
+        """What was said in the conversation, and by the employee since."""
+        heard = (SpokenLine(role="user", text=text) for text in answers(self.memory))
+        return [*self._start.task.history, *heard]
 
     async def _handed_over(self, inner: OpenSkill) -> AgentEnded | None:
         """The end, where the other skill asks or leaves; None where its part is over."""
@@ -387,11 +283,12 @@ class SubAgent(SkillAgent):
 
         A run that is stopped meanwhile still has a result for every call.
         """
-        slots = asyncio.Semaphore(AT_ONCE)
-        tasks = [asyncio.create_task(self._called(call, slots)) for call in thought.calls]
+        slots, parts = asyncio.Semaphore(AT_ONCE), self._to_create(thought.calls)
+        tasks = [asyncio.create_task(self._called(call, slots, parts)) for call in thought.calls]
         try:
             found = await asyncio.gather(*tasks)
         finally:
+            created = await self._parts.stop()
             longest = skill_context.longest_result(self.memory, len(tasks), self._start.context)
             results = [
                 skill_context.result(call, self._taken_in(call, task), longest)
@@ -403,6 +300,7 @@ class SubAgent(SkillAgent):
             if thought.aside:
                 self.memory = self.memory.hearing(thought.aside)
             self._note_refused(thought)
+            self._parts.take_in(created)
             self.calls = bounded(self.calls)
         came_to_something = bool(thought.notes) or any(f and f.error is None for f in found)
         self.progress = self.progress.judged(fruitless=not came_to_something)
@@ -412,16 +310,56 @@ class SubAgent(SkillAgent):
         self.progress = self.progress.having_done(digest)
         return next(filter(None, map(self._direct, found)), None)
 
-    async def _called(self, call: FunctionCall, slots: asyncio.Semaphore) -> ToolFinding | None:
+    def _to_create(self, calls: Iterable[FunctionCall]) -> dict[str, tuple[Part, Share]]:
+        """The sub-agents that are to be created, by the calls that do so: those there is room for.
+
+        What each may take is settled before the first begins, so that none takes another's.
+        """
+        asked = [call for call in calls if call.name == CREATE_SUBAGENT]
+        given = shares(self._start.task.skill, self.progress, len(asked))
+        before, said = self.progress.created, self._said_before
+        self.progress = self.progress.creating(len(given))
+        return {
+            call.id: (Part(_brief(call, before + number), number, len(given), said), share)
+            for number, (call, share) in enumerate(zip(asked, given, strict=False), start=1)
+        }
+
+    async def _called(
+        self,
+        call: FunctionCall,
+        slots: asyncio.Semaphore,
+        parts: Mapping[str, tuple[Part, Share]],
+    ) -> ToolFinding | None:
         async with slots:
             if self._steered:
                 return None
+            if call.name == CREATE_SUBAGENT:
+                return await self._created(parts.get(call.id))
             start, by = self._start, self._account(last=False)
             whose, files = (by.caller, by.conversation, by.message_id), start.task.skill.files
             caller = Caller(*whose, start.tools, by.spent, start.locale, files, by.seconds)
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
+    async def _created(self, part: tuple[Part, Share] | None) -> ToolFinding:
+        """What the sub-agent came to; that it broke off, or found no end, is a finding too."""
+        if part is None:
+            return ToolFinding(tool=CREATE_SUBAGENT, error=NO_SUBAGENT)
+        try:
+            result = await self._parts.begin(*part).task
+        except ActivityError as failure:
+            if ends_turn(failure):
+                raise
+            workflow.logger.warning("%s failed: %s", part[0].brief.id, failure.cause)
+            return ToolFinding(tool=CREATE_SUBAGENT, error=BROKE_OFF.removeprefix("error: "))
+        text = material(result.text)
+        if result.fate == "stopped":
+            return ToolFinding(tool=CREATE_SUBAGENT, error=text)
+        said = LACKING.format(text=text) if result.fate == "missing" else text
+        return ToolFinding(tool=CREATE_SUBAGENT, result=said)
+
     def _is_outward(self, call: FunctionCall) -> bool:
+        if call.name == CREATE_SUBAGENT:
+            return False  # what it has read it says itself
         return self._start.tools.get(call.name, CallLimits()).outward
 
     def _note_refused(self, thought: Thought) -> None:
@@ -455,3 +393,7 @@ class SubAgent(SkillAgent):
         if found is None or limits is None or not limits.return_direct:
             return None
         return AgentEnded(readable(found.result, self._start.locale), "answered")
+
+
+def _brief(call: FunctionCall, number: int) -> StepBrief:
+    return StepBrief(id=f"a{number}", task=str(call.arguments["task"]))

@@ -77,6 +77,9 @@ class Offers(Protocol):
     def visible_to(self, person: Principal) -> Sequence[Capability]:
         """What this person may use, and nothing else: flows, then skills, then tools."""
 
+    def choosable_by(self, person: Principal) -> Sequence[Capability]:
+        """The same, less what people call by name alone."""
+
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool; None where they may use neither."""
 

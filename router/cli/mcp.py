@@ -86,9 +86,9 @@ class Session:
         self._conversation: str | None = None
 
     async def capabilities(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """What the person may use."""
+        """What the person may use, less the skills that no model may choose."""
         items: list[dict[str, Any]] = (await self.rest.get("/v1/capabilities", kind=kind))["items"]
-        return items
+        return [each for each in items if not each.get("named_only")]
 
     async def send(self, given: Arguments, message: dict[str, Any]) -> dict[str, Any]:
         """The turn that answers, with the conversation it belongs to, or that it still runs."""

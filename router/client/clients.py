@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -337,13 +337,13 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
         """Do what `Client.conversation` does."""
         return await self._run(ops.conversation(self._retries, id_))
 
-    def conversations(self) -> AsyncIterator[Conversation]:
+    def conversations(self) -> AsyncGenerator[Conversation]:
         """Do what `Client.conversations` does."""
         return self._listed(Conversation, ops.path_of("conversations"), {})
 
     def transcript(
         self, conversation: str, *, after: str | None = None
-    ) -> AsyncIterator[TranscriptItem]:
+    ) -> AsyncGenerator[TranscriptItem]:
         """Do what `Client.transcript` does."""
         path = ops.path_of("conversations", conversation, "messages")
         return self._listed(TranscriptItem, path, {}, after)
@@ -369,12 +369,12 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
         files: Sequence[str | File] = (),
         message_id: str | None = None,
         **more: JsonValue,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """Do what `Client.stream` does."""
         message = ops.message(conversation, said, files, message_id, **more)
         return self._events(Subscription(message, self._retries))
 
-    def follow(self, conversation: str | None = None, *, after: str = "") -> AsyncIterator[Event]:
+    def follow(self, conversation: str | None = None, *, after: str = "") -> AsyncGenerator[Event]:
         """Do what `Client.follow` does."""
         where = ("events",) if conversation is None else ("conversations", conversation, "events")
         followed = Request("GET", ops.path_of(*where))
@@ -384,7 +384,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
         """Do what `Client.cancel` does."""
         await self._run(ops.cancel(self._retries, conversation))
 
-    def approvals(self, *, decided: bool = False) -> AsyncIterator[Approval]:
+    def approvals(self, *, decided: bool = False) -> AsyncGenerator[Approval]:
         """Do what `Client.approvals` does."""
         return self._listed(Approval, ops.path_of("approvals"), {"decided": decided or None})
 
@@ -401,7 +401,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
 
     def flow_runs(
         self, *, status: FlowStatus | None = None, flow: str | None = None
-    ) -> AsyncIterator[FlowRun]:
+    ) -> AsyncGenerator[FlowRun]:
         """Do what `Client.flow_runs` does."""
         query = {"status": status, "flow": flow}
         return self._listed(FlowRun, ops.path_of("flow-runs"), query)
@@ -437,7 +437,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
         """Do what `Client.document` does."""
         return await self._run(ops.document(self._retries, file))
 
-    def capabilities(self) -> AsyncIterator[Capability]:
+    def capabilities(self) -> AsyncGenerator[Capability]:
         """Do what `Client.capabilities` does."""
         return self._listed(Capability, ops.path_of("capabilities"), {"limit": None})
 
@@ -466,7 +466,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
 
     async def _listed(
         self, of: type[T], path: str, query: Mapping[str, Any], after: str | None = None
-    ) -> AsyncIterator[T]:
+    ) -> AsyncGenerator[T]:
         more = True
         while more:
             page = await self._run(ops.page(self._retries, of, path, {**query, "after": after}))
@@ -474,7 +474,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
                 yield item
             after, more = page.next, page.next is not None
 
-    async def _events(self, heard: Subscription) -> AsyncIterator[Event]:
+    async def _events(self, heard: Subscription) -> AsyncGenerator[Event]:
         while not heard.over:
             lost, wished = CLOSED, None
             try:

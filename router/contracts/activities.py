@@ -66,6 +66,7 @@ class Understood(Reading):
     """What a message means by rules, and how the tools may be called; `plainly` without a model."""
 
     tools: dict[str, CallLimits] = {}
+    skills: dict[str, Skill] = {}
     plainly: bool = False
 
 
@@ -143,13 +144,8 @@ class RoutingDecision(Payload):
         """What rules decided; raises `ValueError` where they didn't."""
         if understood.route is None:
             raise ValueError("rules decided nothing")
-        return cls(
-            route=understood.route,
-            others=understood.others,
-            commands=understood.commands,
-            tools=understood.tools,
-            plainly=understood.plainly,
-        )
+        same = ("route", "others", "commands", "tools", "skills", "plainly")
+        return cls(**{name: getattr(understood, name) for name in same})
 
     @property
     def shown_files(self) -> bool:

@@ -213,3 +213,9 @@ class Capability(BaseModel, frozen=True):
     """Of a tool: whether the front end makes the call, so that nothing here can start it."""
     suggested: bool = False
     """Of a tool: whether people who begin are shown what it is asked for with."""
+    by_model: bool = True
+    """Of a skill: whether a model may choose it; otherwise no model hears of it."""
+    by_name: bool = True
+    """Of a skill: whether people may call it by name; otherwise nobody is told of it."""
+    hint: str = ""
+    """Of a skill: what may be said after its name."""

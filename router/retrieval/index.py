@@ -366,13 +366,13 @@ class CapabilityIndex(TenantScoped):
         return np.asarray(apart / np.maximum(lengths, 1e-12))
 
     async def update(self, capabilities: Iterable[Capability]) -> Changes:
-        """Let the index hold exactly these.
+        """Let the index hold exactly these, less those that no model may choose.
 
         Only what is new or reads differently is encoded. Where the encoder fails, words are
         searched alone until an update succeeds; call again to try again.
         """
         async with self._updating:
-            wanted = {(c.kind, c.name): c for c in capabilities}
+            wanted = {(c.kind, c.name): c for c in capabilities if c.by_model}
             removed = [slot for key, slot in self._shelf.slots() if key not in wanted]
             for slot in removed:
                 self._shelf.drop(slot)

@@ -37,6 +37,7 @@ from router.tool.tool import Tool
 
 ASK_USER, DONE, HAND_BACK, NOTE = "ask_user", "done", "hand_back", "note"
 HAND_OVER = "hand_over"
+CREATE_SUBAGENT = "create_subagent"
 MOST_HAND_OVERS = 2
 """From the employee's skill to another, and from that to a third."""
 MISSING = "say_missing"
@@ -63,6 +64,13 @@ _NOTE = function(
     "Keep something for your later steps, under a key; an empty value forgets it.",
     key={"type": "string", "maxLength": 80},
     value={"type": "string", "maxLength": 1000},
+)
+_CREATE = function(
+    CREATE_SUBAGENT,
+    "Have a sub-agent of your own find out one thing that takes several steps, and tell you in "
+    "short. Several that are created at once work side by side. It knows the request and its task, "
+    "and has your tools that only read.",
+    task=_TEXT,
 )
 _HAND_BACK = function(
     HAND_BACK, "What the employee said last has nothing to do with your task: the desk takes it."
@@ -115,11 +123,15 @@ class HandedPart(BaseModel):
 
 @dataclass(frozen=True)
 class Means:
-    """What a sub-agent may call, the forms it may send the employee to, and to whom it may hand."""
+    """What a sub-agent may call, the forms it may send the employee to, and to whom it may hand.
+
+    It `creates` others where its skill lets it, and it isn't one of those itself.
+    """
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
     flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
     skills: Mapping[str, Skill] = field(default_factory=dict)
+    creates: bool = False
 
 
 class Thought(BaseModel):
@@ -244,8 +256,9 @@ def _functions(task: SkillTask, means: Means, memory: AgentMemory) -> tuple[Func
         Function(name=tool.name, description=tool.description, parameters=dict(tool.parameters))
         for tool in offered
     )
-    to_flows = [dispatch(flows)] if flows else []
-    return (*tools, *to_flows, *_handing_over(means), _NOTE, *_endings(task), *handing_back(memory))
+    ways = [*([dispatch(flows)] if flows else []), *_handing_over(means)]
+    ways += [_CREATE] if means.creates else []
+    return (*tools, *ways, _NOTE, *_endings(task), *handing_back(memory))
 
 
 def _handing_over(means: Means) -> list[Function]:
@@ -383,6 +396,8 @@ def _told(call: FunctionCall, text: str) -> ToolMessage:
 
 
 def _tidied(call: FunctionCall, tools: Mapping[str, Tool]) -> FunctionCall:
+    if call.name == CREATE_SUBAGENT:
+        return call.model_copy(update={"arguments": {"task": shown(str(call.arguments["task"]))}})
     given = interpretation.known(tools[call.name], call.arguments)
     return call.model_copy(update={"arguments": given})
 
@@ -394,6 +409,9 @@ def _problem(call: FunctionCall, means: Means, guard: CallGuard) -> str | None:
     if call.name == NOTE:
         texts = (call.arguments.get("key"), call.arguments.get("value"))
         return None if all(isinstance(t, str) for t in texts) else "key and value have to be text"
+    if call.name == CREATE_SUBAGENT and means.creates:
+        told = call.arguments.get("task")
+        return None if isinstance(told, str) and shown(told) else "task has to be text"
     named = {
         FLOW: ("flow_name has to be", means.flows),
         HAND_OVER: ("request has to be text, and skill_name", means.skills),

@@ -7,29 +7,39 @@ a slip of the pen in one is an error.
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from router.domain.errors import Fault
+from router.domain.errors import Fault, nearest
 from router.domain.locale import Localised
 from router.formats.validation import Complaint, Entry, FileWording, misfit, said, validated
-from router.skill.skill import MAX_TURNS, TOKEN_BUDGET, Mode, Skill
+from router.skill.skill import MAX_TURNS, MOST_SUBAGENTS, TOKEN_BUDGET, Mode, Skill
 
 OURS = "router."
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024
 LONGEST_COMPATIBILITY = 500
+LONGEST_HINT = 200
 MOST_TURNS = 60
 MOST_TOKENS = 2_000_000
 PLANNED = {"max_turns": 24, "token_budget": 180_000}
 """What a skill has that works by a plan, where it doesn't say: steps take turns of their own."""
 
 _SWITCHES = {"require_done", "reflect", "confirm_plan"}
-OF_A_RUN = {"roles", "model", "mode", "examples", "hands_to", *_SWITCHES, *PLANNED}
+OF_A_RUN = {"roles", "model", "mode", "examples", "hands_to", "subagents", *_SWITCHES, *PLANNED}
 """Keys that are a skill's fields as they are."""
+
+OF_OTHERS = frozenset(
+    (
+        *("model", "effort", "context", "agent", "hooks", "paths", "arguments", "shell"),
+        *("version", "tags", "author", "dependencies", "when_to_use"),
+    )
+)
+"""Keys that other agents have added to the format, and that mean nothing here."""
+_NEEDED = {"name", "description"}
 
 _NAME = re.compile(r"[^\W_]+(-[^\W_]+)*")
 _TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
@@ -75,14 +85,14 @@ def _read(read: Callable[[str], Any] = str, written: Any = None) -> BeforeValida
     )
 
 
-def _whole(most: int) -> BeforeValidator:
+def _whole(most: int, least: int = 1) -> BeforeValidator:
     def read(written: str) -> int:
-        if not written.isascii() or not written.isdigit() or not 0 < int(written) <= most:
-            raise misfit("{key} is {value}", f"write a whole number from 1 to {most}")
+        if not written.isascii() or not written.isdigit() or not least <= int(written) <= most:
+            raise misfit("{key} is {value}", f"write a whole number from {least} to {most}")
         return int(written)
 
     digits = Annotated[str, Field(pattern="^[0-9]+$")]
-    return _read(read, Annotated[int, Field(ge=1, le=most)] | digits)
+    return _read(read, Annotated[int, Field(ge=least, le=most)] | digits)
 
 
 def _yes_or_no(written: str) -> bool:
@@ -133,6 +143,8 @@ class SkillMetadata(Entry):
         tuple[str, ...], _read(lambda written: list(dict.fromkeys(written.split())))
     ] = Field((), alias="router.hands-to")
     """Skills that it may hand a part of its work to, with spaces between; otherwise none."""
+    subagents: Annotated[int, _whole(MOST_SUBAGENTS, 0)] = Field(0, alias="router.subagents")
+    """Sub-agents that a run may create, 12 at most; otherwise none. Four work at a time."""
     title_zh: Written | None = Field(None, alias="router.title-zh")
     """The title for people who are addressed in Chinese."""
     title_en: Written | None = Field(None, alias="router.title-en")
@@ -155,8 +167,23 @@ class SkillMetadata(Entry):
         return given | {key: PLANNED[key] for key in unsaid}
 
 
+def _switch(value: Any) -> Any:
+    """YAML's own yes or no, or either as text."""
+    return value if isinstance(value, bool) else _yes_or_no(_written(value))
+
+
+def _hint(value: Any) -> Any:
+    """As it is written: without quotes, `[week]` is a list to YAML."""
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else value
+
+
+Switch = Annotated[
+    bool, BeforeValidator(_switch, json_schema_input_type=bool | Literal["true", "false"])
+]
+
+
 class FrontMatter(Entry):
-    """The head of a SKILL.md in the Agent Skills format."""
+    """The head of a SKILL.md in the Agent Skills format, with what agents have added to it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -175,6 +202,14 @@ class FrontMatter(Entry):
     """What it needs where it is used."""
     allowed_tools: frozenset[str] | None = Field(None, alias="allowed-tools")
     """A ceiling: names with spaces between; else any."""
+    disable_model_invocation: Switch = Field(default=False, alias="disable-model-invocation")
+    """true: no model hears of it: people call it by name, and other skills hand to it."""
+    user_invocable: Switch = Field(default=True, alias="user-invocable")
+    """false: people aren't told of it and can't call it by name; a model may choose it."""
+    argument_hint: Annotated[str, _text(LONGEST_HINT), BeforeValidator(_hint)] | None = Field(
+        None, alias="argument-hint"
+    )
+    """What may be said after its name, such as [week]."""
     metadata: SkillMetadata = SkillMetadata()
     """Others' keys, and ours."""
 
@@ -198,6 +233,9 @@ class Head:
             description=head.metadata.localised("description", head.description),
             instructions=instructions,
             allowed_tools=head.allowed_tools,
+            by_model=not head.disable_model_invocation,
+            by_name=head.user_invocable,
+            hint=head.argument_hint or "",
             **head.metadata.bounds,
         )
 
@@ -210,8 +248,9 @@ def read_head(data: Mapping[str, Any], folder: str) -> Head:
         fault = Fault("metadata isn't a mapping", "write keys and texts below it")
         head.flaws.append(Complaint(("metadata",), fault))
         metadata = {}
+    head.flaws += _unknown(data)
     read = {
-        **{key: value for key, value in data.items() if value != "" or key != "compatibility"},
+        **{key: value for key, value in data.items() if value not in ("", None) or key in _NEEDED},
         "metadata": {key: value for key, value in metadata.items() if key.startswith(OURS)},
         "allowed-tools": _allowed(head, data.get("allowed-tools")),
     }
@@ -225,6 +264,16 @@ def read_head(data: Mapping[str, Any], folder: str) -> Head:
             what = f"the name is {name!r} and the folder {folder!r}"
             head.complaints.append(Complaint(("name",), Fault(what, "give both the same name")))
     return head
+
+
+def _unknown(data: Mapping[str, Any]) -> Iterator[Complaint]:
+    """Keys that neither the format knows nor an agent: slips of the pen, most likely."""
+    known = {each.alias or name for name, each in FrontMatter.model_fields.items()}
+    for key in data:
+        if key not in known and key not in OF_OTHERS:
+            meant = nearest(str(key), known | OF_OTHERS)
+            remedy = meant or "take it out, or put it under metadata"
+            yield Complaint((str(key),), Fault(f"there is no key {str(key)[:60]!r}", remedy))
 
 
 def _allowed(head: Head, value: Any) -> frozenset[str] | None:

@@ -23,7 +23,7 @@ from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.file_types import SkillFile
 from router.formats.watcher import SECONDS, Watcher, changes
 from router.formats.yaml_document import Unreadable, YamlDocument, read_text, read_yaml
-from router.skill.front_matter import read_head
+from router.skill.front_matter import OF_OTHERS, read_head
 from router.skill.skill import Skill, SkillCatalog
 
 INSTRUCTIONS = ("SKILL.md", "skill.md")
@@ -377,6 +377,23 @@ def remarks(
                 remedy = nearest(name, names) or "see `intent-router tools list`, or take it out"
                 yield Problem(file, found.lines["allowed-tools"], what, remedy)
         yield from _of_hand_overs(found, skills)
+        yield from _of_others(found)
+
+
+def _of_others(found: FoundSkill) -> Iterator[Problem]:
+    """Keys that another agent would heed."""
+    for key in sorted(OF_OTHERS & found.lines.keys()):
+        remedy = "leave it for other agents"
+        if key == "model":
+            remedy += ", and write router.model under metadata for this one"
+        what = f"{key} means nothing here"
+        yield Problem(str(found.file), found.lines[key], what, remedy)
+    skill = found.skill
+    if not skill.by_model and not skill.by_name:
+        line = found.lines.get("disable-model-invocation", 1)
+        what = "neither a model may choose it nor people call it"
+        remedy = "name it under router.hands-to of another skill, or take one of the two keys out"
+        yield Problem(str(found.file), line, what, remedy)
 
 
 def _of_hand_overs(found: FoundSkill, skills: Collection[str]) -> Iterator[Problem]:
@@ -387,6 +404,9 @@ def _of_hand_overs(found: FoundSkill, skills: Collection[str]) -> Iterator[Probl
             yield Problem(file, line, f"router.hands-to names no skill: {name}", remedy)
     if found.skill.hands_to and found.skill.mode == "plan":
         what = "router.hands-to has no use by a plan, whose steps hand nothing over"
+        yield Problem(file, line, what, "take it out, or write router.mode: react")
+    if found.skill.subagents and found.skill.mode == "plan":
+        what = "router.subagents has no use by a plan, whose steps are sub-agents already"
         yield Problem(file, line, what, "take it out, or write router.mode: react")
 
 

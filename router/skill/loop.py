@@ -40,7 +40,7 @@ class LoopProgress(BaseModel):
     answered where it is `away`; `recent` tells the last steps apart by what they did and what came
     of it. `draft` is an answer that was `sent_back` to the model, so many times by now: it is said
     where none comes that is better. It was `reworked` so often for what it missed. The slowest
-    question took `pace` seconds.
+    question took `pace` seconds. It has `created` so many sub-agents.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,6 +54,7 @@ class LoopProgress(BaseModel):
     sent_back: int = 0
     reworked: int = 0
     pace: float = 0.0
+    created: int = 0
 
     def after(self, usage: Usage, *, fruitless: bool | None) -> "LoopProgress":
         """The progress after one more step; None where its calls are still to be `judged`."""
@@ -81,6 +82,10 @@ class LoopProgress(BaseModel):
     def reworking(self, draft: str) -> "LoopProgress":
         """The progress with an answer that misses something."""
         return self.model_copy(update={"draft": draft, "reworked": self.reworked + 1})
+
+    def creating(self, subagents: int) -> "LoopProgress":
+        """The progress with so many more sub-agents."""
+        return self.model_copy(update={"created": self.created + subagents})
 
     def timed(self, seconds: float) -> "LoopProgress":
         """The progress with a question that took so long."""
@@ -234,6 +239,23 @@ def handed(skill: Skill, progress: LoopProgress) -> Share | None:
     A turn is kept to say what it came to, and the share of the tokens that every run keeps.
     """
     return share(left(skill, progress, Share()), 1)
+
+
+def shares(skill: Skill, progress: LoopProgress, wanted: int) -> list[Share]:
+    """What each of so many new sub-agents may take: fewer where the rest has no room, or no right.
+
+    The first get more where there are few of them: what is left over is nobody's, and a turn stays
+    for what they come to.
+    """
+    most = min(wanted, max(0, skill.subagents - progress.created))
+    given: list[Share] = []
+    for open_ in range(most, 0, -1):
+        room = left(skill, progress, sum(given, Share()))
+        mine = share(room, open_)
+        if mine is None:
+            break
+        given.append(mine)
+    return given
 
 
 def share(room: Share, steps: int) -> Share | None:

@@ -19,6 +19,8 @@ OF_FOLDER = frozenset({READ_FILE, RUN_SCRIPT})
 
 MAX_TURNS = 8
 TOKEN_BUDGET = 60_000
+MOST_SUBAGENTS = 12
+"""That a run may create at most, whatever its head says."""
 
 
 class Skill(BaseModel):
@@ -53,6 +55,14 @@ class Skill(BaseModel):
     """A plan is shown, and worked on once it is agreed to."""
     hands_to: tuple[str, ...] = ()
     """The skills that it may have a part of its work done by."""
+    subagents: int = 0
+    """How many sub-agents of its own a run may create between two answers of the employee."""
+    by_model: bool = True
+    """Whether a model may choose it; otherwise it is people's, and other skills'."""
+    by_name: bool = True
+    """Whether people may call it by name."""
+    hint: str = ""
+    """What people are shown that may be said after its name."""
     files: tuple[SkillFile, ...] = ()
 
     @property
@@ -65,6 +75,9 @@ class Skill(BaseModel):
             description=self.description,
             examples=self.examples,
             roles=self.roles,
+            by_model=self.by_model,
+            by_name=self.by_name,
+            hint=self.hint,
         )
 
     def may_use(self, tool: str) -> bool:

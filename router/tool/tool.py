@@ -31,6 +31,7 @@ RESERVED = frozenset(
         *("respond_message", "ask_clarification", "hand_off", "find_capabilities"),
         *("dispatch_to_flow", "dispatch_to_skill", "fill_slots", "amend_request", "cancel_flow"),
         *("ask_user", "say_missing", "done", "note", "hand_back", "hand_over"),
+        "create_subagent",
         *("plan", "accept", "ask", "retry", "replan", "go_on"),
         *("understand", "decide", "phrase", "phrase_plainly", "think", "condense", "reflect"),
         *("note_step", "structure", "answer", "cannot_answer"),

@@ -14,6 +14,7 @@ from router.flow.view import FlowView
 from router.understanding import actions
 from router.understanding import dialogue_acts as acts
 from router.understanding.names import FlowNames
+from router.understanding.skill_calls import SkillNames
 from router.understanding.triggers.patterns import Match, PatternIndex, PhraseIndex
 
 
@@ -26,6 +27,7 @@ class Known:
     index: PatternIndex = field(default_factory=lambda: PatternIndex(()))
     phrases: PhraseIndex = field(default_factory=PhraseIndex)
     capabilities: Sequence[Capability] = ()
+    skills: SkillNames = field(default_factory=SkillNames)
 
     def names_of(self, run: FlowView | PausedRun) -> FlowNames:
         """What a run's flow is called: by its title alone where the flow is gone, or a form."""

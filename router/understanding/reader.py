@@ -30,6 +30,7 @@ from router.understanding.heard import HeardMessage, Known
 from router.understanding.memory_wishes import forgotten_by_button, pressed, remembering
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
+from router.understanding.skill_calls import SkillNames
 from router.understanding.slots.answers import answer
 from router.understanding.slots.attachments import begun_with_files, files_alone
 from router.understanding.slots.free_text import documents_of
@@ -66,7 +67,8 @@ class Reader(TenantScoped):
         started = (name for name, flow in known.items() if flow.triggers.patterns or flow.names)
         sentences = PhraseIndex(phrases, [names[name] for name in started])
         index = self._known.index.following(known.values())
-        self._known = Known(known, names, index, sentences, tuple(offered))
+        listed = tuple(offered)
+        self._known = Known(known, names, index, sentences, listed, SkillNames(listed))
 
     def read(
         self, message: Message, situation: Situation, papers: Mapping[str, str] | None = None
@@ -90,6 +92,8 @@ class Reader(TenantScoped):
             "patterns": [match.hit for match in heard.matches],
             "entities": entities_of(utterance.normalised, utterance.things),
         }
+        if (called := called_skill(heard)) is not None:
+            return _reading(heard.text, called, called_skill.__name__).model_copy(update=found)
         wishes = [] if heard.skill else _wishes(heard)
         reading = _of_several(heard, wishes) if wishes else _decided(heard)
         begun = begun_with_files(reading.commands, known.flows, message.files)
@@ -480,6 +484,16 @@ def _arguments(heard: HeardMessage, tool: str, match: Match) -> Values:
         if slot is None or not slot.choices or value in slot.choices:
             named[name] = value
     return named
+
+
+def called_skill(heard: HeardMessage) -> actions.Outcome | None:
+    """A skill that it calls by name, whatever else stands in it or is asked."""
+    skill, situation = heard.known.skills.called_in(heard.text), heard.situation
+    if skill is None or not situation.may_use("skill", skill.name, skill.roles):
+        return None
+    command = commands.RunSkill(skill=skill.name, request=heard.as_typed(0, len(heard.text)))
+    title = skill.title.within(heard.locale)
+    return why.SKILL_CALLED.route(heard.locale, skill.name, title=title), command
 
 
 def skill_answer(heard: HeardMessage) -> actions.Outcome | None:

@@ -104,6 +104,7 @@ CANCELLED = Reason("cancel", "slot", "不办“{title}”了", "The message call
 SKILL_ANSWERED = Reason(
     "skill", "slot", "接着 {skill} 问的说", "It goes on with what {skill} asked"
 )
+SKILL_CALLED = Reason("skill", "pattern", "点名要“{title}”来办", "It calls “{title}” by name")
 PLAN_AGREED = Reason(
     "skill", "slot", "同意 {skill} 按计划办", "{skill} may go by the plan that it showed"
 )

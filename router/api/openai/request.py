@@ -218,7 +218,7 @@ def names(services: Services, person: Principal) -> Iterator[str]:
     yield ROUTER
     if services.settings.models:
         for capability in services.offered.of(person.tenant).visible_to(person):
-            if capability.kind == "skill":
+            if capability.kind == "skill" and capability.by_name:
                 yield f"{ROUTER}/{capability.name}"
 
 

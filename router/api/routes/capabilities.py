@@ -40,6 +40,12 @@ class CapabilityView(BaseModel):
     """Sentences to begin with, in their language: of flows, and of tools that suggest some."""
     client: Literal[True] | None = None
     """Of a tool that the front end calls when a turn says so: it can't be started by name."""
+    command: str | None = None
+    """Of a skill: what a message begins with that is for it, whatever else it says."""
+    hint: str | None = None
+    """Of a skill: what may be said after that."""
+    named_only: Literal[True] | None = None
+    """Of a skill that people call by name alone: no model chooses it."""
 
     @classmethod
     def of(cls, capability: Capability, offered: Offers, caller: Principal) -> "CapabilityView":
@@ -59,6 +65,9 @@ class CapabilityView(BaseModel):
             parameters=parameters,
             examples=(spoken or None) if kind == "flow" or capability.suggested else None,
             client=capability.client or None,
+            command=f"/{capability.name}" if kind == "skill" else None,
+            hint=capability.hint or None,
+            named_only=None if capability.by_model else True,
         )
 
 
@@ -75,7 +84,8 @@ async def index(
 ) -> CapabilityPage:
     """List what the caller may use; what they may not use isn't there."""
     offered = services.offered.of(caller.tenant)
-    wanted = (c for c in offered.visible_to(caller) if kind in {None, c.kind})
+    visible = (c for c in offered.visible_to(caller) if c.by_name)
+    wanted = (c for c in visible if kind in {None, c.kind})
     return CapabilityPage(items=[CapabilityView.of(c, offered, caller) for c in wanted])
 
 
@@ -99,10 +109,8 @@ async def route(
     """Explain how the text would be routed if the caller said it now; nothing is executed."""
 
     async def nearest(message: Message, situation: Situation) -> tuple[Route, list[Command]]:
-        usable, words = (
-            services.offered.of(caller.tenant).visible_to(caller),
-            decider.words_of(message),
-        )
+        usable = services.offered.of(caller.tenant).choosable_by(caller)
+        words = decider.words_of(message)
         found = await decider.find(services.index.of(caller.tenant), usable, words, situation)
         return decider.decide_by_nearness(situation, found)
 

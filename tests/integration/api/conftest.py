@@ -58,6 +58,9 @@ class Offering:
     def visible_to(self, person: Principal) -> Sequence[Capability]:
         return [c for c in self.offered if person.may(c.roles)]
 
+    def choosable_by(self, person: Principal) -> Sequence[Capability]:
+        return [c for c in self.visible_to(person) if c.by_model]
+
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         forms = {"leave_request", "audit", "get_leave_balance"}
         usable = forms & {c.name for c in self.visible_to(person)}
@@ -95,11 +98,11 @@ class LeaveReader:
         )
 
 
-def capability(kind: str, name: str, *roles: str, client: bool = False) -> Capability:
+def capability(kind: str, name: str, *roles: str, **more: bool | str) -> Capability:
     title = Localised(zh=f"{name} 中文", en=f"{name} English")
     return Capability.model_validate(
         {"kind": kind, "name": name, "title": title, "description": title, "roles": roles}
-        | {"client": client, "examples": (f"办 {name}", f"do {name}")}
+        | {"examples": (f"办 {name}", f"do {name}"), **more}
     )
 
 
@@ -127,6 +130,8 @@ async def services(temporal: Client, store: Store) -> Services:
         capability("flow", "leave_request"),
         capability("flow", "audit", "hr"),
         capability("skill", "policy-advisor"),
+        capability("skill", "named-alone", "hr", by_model=False, hint="[week]"),
+        capability("skill", "untold", "hr", by_name=False),
         capability("tool", "get_leave_balance"),
         capability("tool", "locate", client=True),
         capability("tool", "tangle"),

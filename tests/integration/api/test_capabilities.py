@@ -15,8 +15,11 @@ async def test_they_are_the_callers_in_their_language(caller: As) -> None:
     theirs = (await caller("dave").get("/v1/capabilities?kind=flow")).json()["items"]
     assert [item["title"] for item in theirs] == ["leave_request English", "audit English"]
     assert theirs[0]["examples"] == ["do leave_request"]
-    (skill,) = (await caller("dave").get("/v1/capabilities?kind=skill")).json()["items"]
+    skill, named = (await caller("dave").get("/v1/capabilities?kind=skill")).json()["items"]
     assert skill["title"] == "policy-advisor English"
-    assert not {"permission", "parameters", "examples"} & set(skill)
+    assert not {"permission", "parameters", "examples", "hint", "named_only"} & set(skill)
+    assert skill["command"] == "/policy-advisor"
+    told = ("command", "hint", "named_only")
+    assert [named[key] for key in told] == ["/named-alone", "[week]", True]
     tools = (await caller("dave").get("/v1/capabilities?kind=tool")).json()["items"]
     assert [each["name"] for each in tools if each.get("client")] == ["locate"]

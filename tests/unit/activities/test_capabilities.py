@@ -128,3 +128,16 @@ def test_without_a_sandbox_nothing_is_run() -> None:
 def test_nobody_but_a_skill_is_offered_what_works_on_its_folder() -> None:
     registry = Registry().discover(activities.builtin, activities.tools)
     assert {tool.name for tool in registry.capabilities(ALICE)}.isdisjoint(OF_FOLDER)
+
+
+def test_a_hidden_skill_is_listed_to_people_and_offered_to_no_model() -> None:
+    def made(name: str, **more: bool) -> Skill:
+        return Skill(name=name, title=NAME, description=NAME, instructions="x", **more)  # type: ignore[arg-type]
+
+    skills = [made("both"), made("named", by_model=False), made("untold", by_name=False)]
+    offered = Capabilities(Catalog([]), SkillCatalog(skills), Registry())
+    near = dict.fromkeys(("both", "named", "untold"), "")
+    assert [one.name for one in offered.choosable_by(ALICE)] == ["both", "untold"]
+    assert [*offered.offer(ALICE, near, active=None).skills] == ["both", "untold"]
+    assert [one.name for one in offered.listed()] == ["both", "named"]
+    assert [one.name for one in offered.visible_to(ALICE)] == ["both", "named", "untold"]

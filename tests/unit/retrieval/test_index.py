@@ -80,6 +80,14 @@ async def test_what_the_caller_may_not_use_is_never_found(index: Index) -> None:
     assert set(names(found)) == {one.name for one in OFFICE} - {"payslip"}
 
 
+async def test_what_no_model_may_choose_is_never_found() -> None:
+    index = await indexed(*OFFICE)
+    hidden = PAYSLIP.model_copy(update={"by_model": False})
+    await index.update([hidden if one.name == "payslip" else one for one in OFFICE])
+    found = await index.select("show me my payslip", always=["payslip"])
+    assert set(names(found)) == {one.name for one in OFFICE} - {"payslip"}
+
+
 async def test_what_is_in_play_is_always_included(index: Index) -> None:
     assert "weather" not in names(await index.select("请年假", most=1))
     found = await index.select("我要请病假", most=2, always=["weather"])

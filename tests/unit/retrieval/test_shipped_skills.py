@@ -23,6 +23,8 @@ EVALS = Path(next(iter(skills.__path__))) / "tests"
 REQUESTS = Path(__file__).parents[3] / "docs" / "examples" / "requests.jsonl"
 NOW = datetime(2026, 11, 18, 2, tzinfo=UTC)
 ABSENT = 1000
+OFFERED = 5
+"""A model is told of so many."""
 
 pytestmark = pytest.mark.xdist_group("shipped skills")
 """All on one worker: encoding everything that there is takes seconds."""
@@ -77,19 +79,22 @@ async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
 
 
 @pytest.mark.parametrize(
-    ("skill", "first"),
+    ("skill", "first", "near"),
     [
-        ("blog-writer", 8),
-        ("code-review", 10),
-        ("policy-advisor", 2),  # tools that look one thing up, and forms for it, are as near
-        ("trip-planner", 9),
-        ("weekly-report", 10),
+        ("blog-writer", 8, 3),
+        ("code-review", 10, 3),
+        ("general-assistant", 1, OFFERED),  # the tools that it would call are nearer
+        ("policy-advisor", 2, 3),  # tools that look one thing up, and forms for it, are as near
+        ("trip-planner", 9, 3),
+        ("weekly-report", 10, 3),
     ],
 )
-async def test_a_skill_is_near_to_every_request_for_it(desk: Desk, skill: str, first: int) -> None:
+async def test_a_skill_is_near_to_every_request_for_it(
+    desk: Desk, skill: str, first: int, near: int
+) -> None:
     ranks = [one.rank() for one in await desk.searched(EVALS / f"{skill}.jsonl")]
     assert len(ranks) == 10, "rules take a request that is for the skill"
-    assert sum(rank <= 3 for rank in ranks) == 10, ranks
+    assert sum(rank <= near for rank in ranks) == 10, ranks
     assert sum(rank == 1 for rank in ranks) >= first, ranks
 
 

@@ -449,3 +449,59 @@ def test_a_broken_one_is_refused_at_the_start(tmp_path: Path) -> None:
     write(tmp_path, "name: trip-planner")
     with pytest.raises(DefinitionError, match="there is no description"):
         WatchedSkills(tmp_path).load()
+
+
+def test_the_keys_say_who_may_call_it(tmp_path: Path) -> None:
+    more = "disable-model-invocation: true\nargument-hint: [week]"
+    skill = read_skill(write(tmp_path, f"{HEAD}\n{more}")).skill
+    assert (skill.by_model, skill.by_name, skill.hint) == (False, True, "[week]")
+    assert (skill.capability.by_model, skill.capability.hint) == (False, "[week]")
+    skill = read_skill(write(tmp_path, f"{HEAD}\nuser-invocable: 'false'")).skill
+    assert (skill.by_model, skill.by_name, skill.hint) == (True, False, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("disable-model-invocation: maybe", "disable-model-invocation is 'maybe'; write true or"),
+        ("user-invocable: [1]", "user-invocable isn't text; write it as text"),
+        (f"argument-hint: {'x' * 201}", "argument-hint has 201 characters; write 200 at most"),
+        ("argument-hint: {a: b}", "argument-hint isn't text"),
+        ("metadata:\n  router.subagents: '13'", "is '13'; write a whole number from 0 to 12"),
+        ("metadata:\n  router.subagents: many", "is 'many'; write a whole number from 0 to 12"),
+    ],
+)
+def test_a_key_with_a_value_that_is_none_is_refused(tmp_path: Path, line: str, wrong: str) -> None:
+    (problem,) = problems(write(tmp_path, f"{HEAD}\n{line}"))
+    assert wrong in problem
+
+
+def test_a_key_that_nobody_knows_is_told_with_the_nearest_and_hinders_nobody(
+    tmp_path: Path,
+) -> None:
+    found = read_skill(write(tmp_path, f"{HEAD}\nallowed_tools: calculate\ncolour: red"))
+    told = [f"{p.line}: {p.what}; {p.remedy}" for p in found.flaws]
+    assert told == [
+        "4: there is no key 'allowed_tools'; did you mean allowed-tools?",
+        "5: there is no key 'colour'; take it out, or put it under metadata",
+    ]
+
+
+def test_keys_of_other_agents_are_told_to_mean_nothing_here(tmp_path: Path) -> None:
+    more = "model: opus\nhooks: {}\ndisable-model-invocation: true\nuser-invocable: false"
+    write(tmp_path, f"{HEAD}\n{more}")
+    loaded = load_all([tmp_path])
+    assert loaded.flaws == []
+    told = [f"{p.line}: {p.what}" for p in remarks(loaded, ())]
+    assert told == [
+        "5: hooks means nothing here",
+        "4: model means nothing here",
+        "6: neither a model may choose it nor people call it",
+    ]
+
+
+def test_a_plan_creates_no_sub_agents(tmp_path: Path) -> None:
+    more = "metadata:\n  router.mode: plan\n  router.subagents: 3"
+    write(tmp_path, f"{HEAD}\n{more}")
+    (remark,) = remarks(load_all([tmp_path]), ())
+    assert remark.what.startswith("router.subagents has no use by a plan")

@@ -15,7 +15,7 @@ from router.domain.errors import DefinitionError
 from router.domain.principals import DEFAULT_TENANT, EVERYONE, Principal
 from router.evaluation.dataset import NumberedLine, read_labelled
 from router.routing.offer import FLOW
-from router.routing.skill_step import ASK_USER, DONE
+from router.routing.skill_step import ASK_USER, CREATE_SUBAGENT, DONE
 from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.skill.loader import LARGEST, load_all, read_skill
@@ -89,9 +89,15 @@ def test_its_instructions_name_what_it_is_allowed_and_nothing_that_is_not_there(
     known |= {name for name, _ in slots}
     known |= {field for _, slot in slots if slot.of for field in slot.of.fields}
     known |= {name for tool in tools.values() for name in names_in(tool.parameters)}
-    assert skill.allowed_tools is not None
-    assert skill.allowed_tools <= {*tools, *flows}, "not all of it is an employee's to use"
-    assert skill.allowed_tools <= quoted(skill) <= known
+    if skill.subagents:
+        known.add(CREATE_SUBAGENT)
+    allowed = skill.allowed_tools or frozenset()
+    assert allowed <= {*tools, *flows}, "not all of it is an employee's to use"
+    assert allowed <= quoted(skill) <= known
+
+
+def test_only_the_general_assistant_has_no_ceiling() -> None:
+    assert [one.name for one in SHIPPED if one.allowed_tools is None] == ["general-assistant"]
 
 
 @of_each
