@@ -7,7 +7,7 @@ last that finished, and none is paid for twice.
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -17,11 +17,11 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.activities import ToolFinding
 from router.contracts.conversation import OpenSkill
 from router.contracts.flow import CallLimits
 from router.contracts.payload import ActivityStub
 from router.contracts.skill_run import Ending, SkillStart, Steer
+from router.contracts.tool_rounds import ToolFinding
 from router.domain.commands import StartFlow
 from router.domain.messages import ConfirmReply, SpokenLine, ToolCallView, Usage
 from router.flow.prompts.values import readable
@@ -44,10 +44,19 @@ from router.skill.loop import (
     why_stop,
 )
 from router.skill.plan import Accept, GoOn
-from workflows.activity import ends_turn, perform
+from workflows.activity import ends_turn, fresh_id, perform
 from workflows.delegation import BROKE_OFF, NO_ROOM, part_of, steered
 from workflows.delegation import told as told_of
-from workflows.tool_calls import Caller, bounded, call_tool, completed, shown, told, worded
+from workflows.tool_calls import (
+    Caller,
+    bounded,
+    call_tool,
+    completed,
+    shown,
+    told,
+    waiting,
+    worded,
+)
 
 
 async def fit(
@@ -82,14 +91,15 @@ async def fit(
     return fitted.memory.recalling(told.text), told.usage
 
 
-WAITING: frozenset[Ending] = frozenset({"asked", "left", "handed_back", "cancelled"})
+WAITING: frozenset[Ending] = frozenset({"asked", "awaits", "left", "handed_back", "cancelled"})
 """How one may end that isn't done with what it was handed."""
 AT_ONCE = 4
 """Calls of one answer that are under way at the same time."""
 SKIPPED = "skipped: the employee said something meanwhile"
 MISSES = NOT_GIVEN + ". Looked at once more, it misses this: {missing}"
 NOT_ASKED = "not asked: it is the same question for the third time"
-CUT_OFF = "stopped by the employee before it ended"
+CUT_OFF = "stopped by the employee after it had begun: what came of it isn't known"
+NEVER_BEGUN = "never begun: stopped by the employee before"
 
 
 @dataclass(frozen=True)
@@ -385,44 +395,62 @@ class SubAgent(SkillAgent):
     async def _act(self, thought: Thought) -> AgentEnded | None:
         """Make the calls, and put what they came to into the dialogue in their order.
 
-        A run that is stopped meanwhile still has a result for every call.
+        A run that is stopped meanwhile still has a result for every call. It ends where the front
+        end has some of them to make: it hears of those once all of them have come to something.
         """
-        slots = asyncio.Semaphore(AT_ONCE)
-        tasks = [asyncio.create_task(self._called(call, slots)) for call in thought.calls]
+        slots, begun = asyncio.Semaphore(AT_ONCE), set[str]()
+        ours = [call for call in thought.calls if not self._limits(call).client]
+        tasks = {c.id: asyncio.create_task(self._called(c, slots, begun)) for c in ours}
+        theirs: dict[str, FunctionCall] = {}
         try:
-            found = await asyncio.gather(*tasks)
+            found = await asyncio.gather(*tasks.values())
+            if not self._steered:
+                theirs = {fresh_id(): c for c in thought.calls if c not in ours}
         finally:
-            longest = skill_context.longest_result(self.memory, len(tasks), self._start.context)
+            made = [call for call in thought.calls if call not in theirs.values()]
+            longest = skill_context.longest_result(self.memory, len(made), self._start.context)
             results = [
-                skill_context.result(call, self._taken_in(call, task), longest)
-                for call, task in zip(thought.calls, tasks, strict=True)
+                skill_context.result(call, self._taken_in(call, tasks.get(call.id), begun), longest)
+                for call in made
             ]
-            exposed = any(self._is_outward(call) for call in thought.calls)
-            self.memory = self.memory.saying(thought.said, *thought.refused, *results)
+            exposed = any(self._limits(call).outward for call in thought.calls)
+            kept = self.memory.awaiting(theirs, thought.aside if theirs else "")
+            self.memory = kept.saying(thought.said, *thought.refused, *results)
             self.memory = self.memory.being_exposed(exposed)
-            if thought.aside:
+            if thought.aside and not theirs:
                 self.memory = self.memory.hearing(thought.aside)
             self._note_refused(thought)
-            self.calls = bounded(self.calls)
+            self.calls = bounded([*self.calls, *self._waiting(theirs)])
         came_to_something = bool(thought.notes) or any(f and f.error is None for f in found)
-        self.progress = self.progress.judged(fruitless=not came_to_something)
+        self.progress = self.progress.judged(fruitless=not (came_to_something or theirs))
         asked = [json.dumps([c.name, c.arguments], sort_keys=True) for c in thought.said.calls]
         came = [result.text for result in (*thought.refused, *results)]
         digest = sha256("\n".join([*asked, *came]).encode()).hexdigest()[:12]
         self.progress = self.progress.having_done(digest)
-        return next(filter(None, map(self._direct, found)), None)
+        direct = next(filter(None, map(self._direct, found)), None)
+        return AgentEnded("", "awaits") if theirs else direct
 
-    async def _called(self, call: FunctionCall, slots: asyncio.Semaphore) -> ToolFinding | None:
+    async def _called(
+        self, call: FunctionCall, slots: asyncio.Semaphore, begun: set[str]
+    ) -> ToolFinding | None:
         async with slots:
             if self._steered:
                 return None
+            begun.add(call.id)
             start, by = self._start, self._account(last=False)
             whose, files = (by.caller, by.conversation, by.message_id), start.task.skill.files
             caller = Caller(*whose, start.tools, by.spent, start.locale, files, by.seconds)
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
-    def _is_outward(self, call: FunctionCall) -> bool:
-        return self._start.tools.get(call.name, CallLimits()).outward
+    def _limits(self, call: FunctionCall) -> CallLimits:
+        return self._start.tools.get(call.name, CallLimits())
+
+    def _waiting(self, calls: Mapping[str, FunctionCall]) -> list[ToolCallView]:
+        tools = self._start.tools
+        return [
+            waiting(id_, call.name, completed(tools, call.name, call.arguments))
+            for id_, call in calls.items()
+        ]
 
     def _note_refused(self, thought: Thought) -> None:
         refused = {r.call_id: r.text for r in thought.refused if r.text.startswith("error: ")}
@@ -431,14 +459,23 @@ class SubAgent(SkillAgent):
                 about = (self._id_of(call), call.name, call.arguments)
                 self.calls.append(ToolCallView.failed(*about, refused[call.id], unknown=False))
 
-    def _taken_in(self, call: FunctionCall, task: "asyncio.Task[ToolFinding | None]") -> str:
+    def _taken_in(
+        self,
+        call: FunctionCall,
+        task: "asyncio.Task[ToolFinding | None] | None",
+        begun: Collection[str],
+    ) -> str:
         """What a call came to, as the model is told; it is noted for the turn to show."""
         id_, arguments = self._id_of(call), call.arguments
-        ended = task.done() and not task.cancelled() and task.exception() is None
-        found = task.result() if ended else None
+        done = task is not None and task.done() and not task.cancelled()
+        ended = done and task is not None and task.exception() is None
+        found = task.result() if task is not None and ended else None
+        if found is None and call.id in begun:
+            self.calls.append(ToolCallView.stopped(id_, call.name, arguments))
+            return CUT_OFF
         if found is None:
             self.calls.append(ToolCallView.skipped(id_, call.name, arguments))
-            return SKIPPED if ended else CUT_OFF
+            return SKIPPED if self._steered else NEVER_BEGUN
         given = completed(self._start.tools, call.name, arguments)
         self.calls.append(shown(id_, call.name, given, found))
         self.progress = self.progress.with_cost(found.usage)

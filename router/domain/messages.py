@@ -4,9 +4,17 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, Field, JsonValue, PlainSerializer, StrictBool, TypeAdapter
+from pydantic import (
+    BaseModel,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    StrictBool,
+    TypeAdapter,
+    model_validator,
+)
 
 from router.domain.documents import FileDocument
 from router.domain.locale import Locale
@@ -81,7 +89,15 @@ class ToolResultAction(ValueObject):
 
     type: Literal["tool_result"]
     tool_call_id: str
-    result: JsonValue
+    result: JsonValue = None
+    error: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    """Why there is no result, where the call failed, or its person didn't want it made."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.error is None and "result" not in self.model_fields_set:
+            raise ValueError("it has neither a result nor an error; send one of them")
+        return self
 
 
 Action = Annotated[
@@ -137,6 +153,8 @@ class TextReply(Skippable):
 
     type: Literal["text"] = "text"
     text: str
+    notice: Annotated[bool, Field(exclude_if=lambda notice: not notice)] = False
+    """True of what is said of how it goes here, and is no part of the talk: no model reads it."""
 
 
 class ChoicesReply(Skippable):
@@ -281,6 +299,11 @@ class ToolCallView(ValueObject):
     def skipped(cls, id_: str, name: str, arguments: dict[str, JsonValue]) -> "ToolCallView":
         """A call that had no effect, and is made anew or not at all."""
         return cls(id=id_, name=name, arguments=arguments, status="skipped")
+
+    @classmethod
+    def stopped(cls, id_: str, name: str, arguments: dict[str, JsonValue]) -> "ToolCallView":
+        """A call that had begun when its turn was stopped: what came of it isn't known."""
+        return cls(id=id_, name=name, arguments=arguments, status="unknown")
 
 
 class RecalledCall(ValueObject):
