@@ -122,7 +122,7 @@ def remembering_results(
 
 def for_models(turn: messages.Turn) -> str:
     """What a model is told that the turn said: no notices of the desk's, but what became of it."""
-    spoken = [r for r in turn.replies if not (isinstance(r, messages.TextReply) and r.notice)]
+    spoken = messages.without_notices(turn.replies)
     ends = {"cancelled": STOPPED, "failed": BROKE}
     told = "\n".join(filter(None, (text_of(spoken), ends.get(turn.status, ""))))
     return told or ("" if turn.tool_calls else UNSAID)

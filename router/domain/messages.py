@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -13,7 +13,6 @@ from pydantic import (
     PlainSerializer,
     StrictBool,
     TypeAdapter,
-    model_validator,
 )
 
 from router.domain.documents import FileDocument
@@ -89,15 +88,9 @@ class ToolResultAction(ValueObject):
 
     type: Literal["tool_result"]
     tool_call_id: str
-    result: JsonValue = None
+    result: JsonValue
     error: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
-    """Why there is no result, where the call failed, or its person didn't want it made."""
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if self.error is None and "result" not in self.model_fields_set:
-            raise ValueError("it has neither a result nor an error; send one of them")
-        return self
+    """Why there is none, where the call failed, or its person didn't want it made."""
 
 
 Action = Annotated[
@@ -213,6 +206,11 @@ def question_in(replies: Sequence[Reply]) -> ChoicesReply | ConfirmReply | FormR
     if asking and is_offered_beside(asking[-1], replies):
         return None
     return next((r for r in asking if r.question == asking[-1].question), None)
+
+
+def without_notices(replies: Sequence[Reply]) -> list[Reply]:
+    """Those that are part of the talk."""
+    return [reply for reply in replies if not (isinstance(reply, TextReply) and reply.notice)]
 
 
 def is_offered_beside(asked: Reply, replies: Sequence[Reply]) -> bool:

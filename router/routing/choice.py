@@ -54,8 +54,9 @@ class Nearness:
     `in_play` are the capabilities that what is being talked about came from: they are near to
     whoever refers to it; `looked_up` are those that may be called though they aren't near, for what
     was found before says so: none of them begins as a form. Of the `unindexed` nearness says
-    nothing: they came with the message. `wishes` are as many as the model took the message for. It asks for none of `unwanted`, however near they are: who takes something back
-    begins nothing. Nor does one that `asks` how, what or who begin a flow, where it says no more.
+    nothing: they came with the message. `wishes` are as many as the model took the message for. It
+    asks for none of `unwanted`, however near they are: who takes something back begins nothing. Nor
+    does one that `asks` how, what or who begin a flow, where it says no more.
     """
 
     found: Sequence[Selection]
