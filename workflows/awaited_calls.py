@@ -72,8 +72,9 @@ def with_result(state: ConversationState, action: messages.ToolResultAction) -> 
 
 
 def finding_of(call: WaitingCall) -> ToolFinding:
-    """What came of a call that the front end has made."""
-    return ToolFinding(tool=call.tool, result=call.result, error=call.error)
+    """What came of a call that the front end has made; of one that failed a model hears as well."""
+    failed = call.error is not None
+    return ToolFinding(tool=call.tool, result=call.result, error=call.error, mendable=failed)
 
 
 def complete(awaited: AwaitedRounds, found: Mapping[str, ToolFinding]) -> AwaitedRounds:
